@@ -1,5 +1,5 @@
-//! What could stand where the cursor is: verbs and flags from the command line's definition, ids and names from the store
-//! and the configuration. Whatever cannot be read at once is left out in silence: nobody who presses a key wants an error.
+//! Shell completion at the cursor: commands and flags from the definition of the command line, ids and names from the store and
+//! the configuration. Sources that cannot be read at once are skipped silently: pressing a key must not print an error.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::session::find_instance;
 use crate::store::{InstanceRow, Layout, SnapshotRow, Store};
 use crate::terminal::{sanitize, size};
 
-/// What the shell itself knows best how to complete.
+/// Completion that is left to the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shell {
     /// Any path.
@@ -39,12 +39,12 @@ impl Shell {
     }
 }
 
-/// What could stand at the cursor.
+/// Candidates for the word at the cursor.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     /// Words with what they are, best first.
     pub(super) words: Vec<(String, String)>,
-    /// What the shell shall add.
+    /// Completion that the shell adds; `None` if it adds nothing.
     pub(super) shell: Option<Shell>,
 }
 
@@ -145,7 +145,7 @@ fn candidate(word: impl Into<OsString>, help: String) -> CompletionCandidate {
     CompletionCandidate::new(word).help(Some(help.into()))
 }
 
-/// What stands on the command line before the cursor.
+/// Parts of the command line before the cursor.
 #[derive(Debug, Default)]
 struct Line {
     verb: Option<String>,
@@ -194,7 +194,7 @@ impl Line {
     }
 }
 
-/// Where candidates come from. Opened only when one is wanted.
+/// Source of candidates. The store is opened only if a candidate needs it.
 struct Source {
     environment: Environment,
     line: Line,

@@ -1,4 +1,4 @@
-//! What every command is given: the world at the edge, opened stores, and who is told.
+//! Context of every command: environment, terminal, signals, clock, randomness and opened stores.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -57,11 +57,11 @@ pub(super) struct Context<'a> {
     pub(super) terminal: &'a Terminal,
     /// Signals turned into a flag.
     pub(super) interrupts: Interrupts,
-    /// How the program was called, for commands that are shown.
+    /// Name by which the program was called, for the commands that it prints.
     pub(super) called_as: CalledAs,
-    /// Interrupted restores are told of when the store is opened.
+    /// True if opening the store reports interrupted restores.
     pub(super) tells_pending: bool,
-    /// What was frozen by processes that died is stored or removed when the store is opened for writing.
+    /// True if opening the store for writing stores or removes what dead processes froze.
     pub(super) takes_up_frozen: bool,
     progress: FailPoint<Progress<'a>>,
     clock: SystemClock,
@@ -122,9 +122,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What another process of this program has to be told of the agents on other machines.
+    /// Returns the `--agent` argument for another process of this program, if the environment sets one.
     pub(super) fn agent_words(&self) -> Option<OsString> {
-        // What is no word of ours is told where a machine is to be reached.
+        // An invalid value is reported when jackin connects to a machine.
         let told = self.environment.get(AGENT_VARIABLE)?.to_str()?;
         let agent = AgentThere::from_str(told, false).ok()?;
         Some(format!("--agent={}", agent.word()).into())
@@ -145,7 +145,7 @@ impl<'a> Context<'a> {
         self.clock.now()
     }
 
-    /// Where the store lies, whether or not it exists.
+    /// Returns the path of the store, which need not exist.
     pub(super) fn store_directory(&self) -> Result<PathBuf, CliError> {
         self.environment.store_directory().ok_or_else(|| {
             CliError::new(
@@ -156,7 +156,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Where things lie in it, and whose they are.
+    /// Returns the paths in the store, and its owner.
     pub(super) fn layout(&self) -> Result<Layout, CliError> {
         Ok(Layout::new(self.store_directory()?).kept_by(self.environment.operator))
     }
@@ -193,7 +193,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether there is a store.
+    /// Returns true if the store exists.
     pub(super) fn has_store(&self) -> Result<bool, CliError> {
         Ok(Store::is_there(self.layout()?)?)
     }
@@ -253,7 +253,7 @@ impl<'a> Context<'a> {
         on_one_line_or_two(purpose, &self.command(words), columns)
     }
 
-    /// As [`Self::propose`], for root to do. `sudo` forgets the variables, so that what they name goes with the command.
+    /// Prints a command for root, as [`Self::propose`] does. `sudo` drops the variables, so the command sets them.
     pub(super) fn propose_to_root(&self, purpose: &str, words: &str) {
         let named = ["JACKIN_HOME_DIR", "JACKIN_CONFIG_DIR"].map(|name| {
             let value = self.environment.get(name);

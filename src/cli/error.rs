@@ -102,26 +102,26 @@ impl ErrorKind {
     }
 }
 
-/// What went wrong. The texts may hold anything; they are cleaned when they are shown.
+/// Error of the command line. Its texts may hold anything and are sanitized when printed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct CliError {
-    /// What kind of failure.
+    /// Kind of the failure.
     pub kind: ErrorKind,
     /// Names the object and says what happened to it; lower case, no full stop.
     pub message: String,
-    /// Why, from the nearest cause to the deepest.
+    /// Causes, from the nearest to the deepest.
     pub causes: Vec<String>,
-    /// What can be done. A line that begins with a space (a command to copy) is never wrapped.
+    /// Hints for the operator. A line that begins with a space (a command to copy) is never wrapped.
     pub hints: Vec<String>,
-    /// What can be typed. [`CliError::as_called`] makes hints of them.
+    /// Commands to type. [`CliError::as_called`] makes hints of them.
     pub next: Vec<Next>,
 }
 
-/// A command of this program that helps. Where an error is made nobody knows the name that the program was called by.
+/// Command of this program that helps. The name that the program was called by is added later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// What it is good for; no full stop.
+    /// Purpose of the command; no full stop.
     pub purpose: String,
     /// Verb and arguments, quoted for a shell.
     pub words: String,
@@ -220,7 +220,7 @@ impl CliError {
         lines.join("\n")
     }
 
-    /// As JSON: `{"schema":1,"error":{"kind","message","hints":[…]}}`, with `causes` when there are any.
+    /// Returns the error as JSON: `{"schema":1,"error":{"kind","message","hints":[…]}}`, with `causes` if there are any.
     #[must_use]
     pub fn document(&self) -> impl Serialize + use<'_> {
         let error = Described {

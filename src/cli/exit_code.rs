@@ -1,6 +1,6 @@
 //! Exit codes: one table, which scripts rely on (DESIGN section 7, README).
 
-/// How a verb ended. `as i32` is the number that the process returns.
+/// Outcome of a command. `as i32` is the number that the process returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum ExitCode {
@@ -14,7 +14,7 @@ pub enum ExitCode {
     Active = 3,
     /// Refused: not confirmed.
     NotConfirmed = 4,
-    /// Nothing to restore from: mode `metadata` or `off`, pruned, or no such instance.
+    /// No snapshot to restore from: mode `metadata` or `off`, pruned, or no such instance.
     NothingToRestore = 5,
     /// Done in part: a conflict was kept, or a path could not be changed. Each is named.
     Partial = 6,
@@ -84,7 +84,7 @@ impl Status {
         Self::of_command(signal.wrapping_add(128))
     }
 
-    /// Whether it stands for success.
+    /// Returns true if the status stands for success.
     #[must_use]
     pub fn is_success(self) -> bool {
         self.0 == 0

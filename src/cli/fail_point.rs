@@ -38,7 +38,7 @@ fn wanted(environment: &Environment) -> Option<String> {
     wanted.map(|(_, value)| value.to_string_lossy().into_owned())
 }
 
-/// Whether a test wants this point, which is none of a restore, to fail.
+/// Returns true if a test wants `point`, which is outside of a restore, to fail.
 pub(super) fn is_at(environment: &Environment, point: &str) -> bool {
     wanted(environment).is_some_and(|wanted| wanted == point)
 }

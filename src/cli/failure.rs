@@ -77,7 +77,7 @@ fn is_beyond_limit(error: &StoreError) -> bool {
     }
 }
 
-/// Whether there is no room; SQLite says so in words of its own.
+/// Returns true if the disk or quota is full; SQLite reports that in its own words.
 fn is_full(error: &StoreError) -> bool {
     match error {
         StoreError::Io { source, .. } | StoreError::Create { source, .. } => {
@@ -88,12 +88,12 @@ fn is_full(error: &StoreError) -> bool {
     }
 }
 
-/// Whether the system forbids it, as it does after `sudo` or `su` with the other user's HOME.
+/// Returns true if the system denies access, as after `sudo` or `su` with the other user's HOME.
 fn is_foreign(error: &StoreError) -> bool {
     matches!(error, StoreError::Io { source, .. } if source.kind() == ErrorCause::PermissionDenied)
 }
 
-/// Stored data is damaged: the one thing that always helps is to see how far that goes.
+/// Adds the command that shows how far the damage goes, which always helps.
 fn hurt(made: CliError) -> CliError {
     made.command(
         "what else is hurt, and which snapshots are whole",
@@ -289,7 +289,7 @@ impl From<SessionError> for CliError {
     }
 }
 
-/// How many ids an error names.
+/// Maximum number of ids that an error names.
 const CANDIDATES: usize = 8;
 
 fn active(error: &SessionError, instance: &str, reasons: &[Reason], other: bool) -> CliError {

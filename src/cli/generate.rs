@@ -1,5 +1,5 @@
-//! What is made from the definitions in the code: shell completions, manual pages, the JSON schema, the file with every
-//! key. The same input gives the same bytes, so the committed files can be compared.
+//! Files made from the definitions in the code: shell completions, manual pages, the JSON schema, the file with every
+//! key. Equal input gives equal bytes, so the committed files can be compared.
 
 mod manual;
 

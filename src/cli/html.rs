@@ -75,7 +75,7 @@ fn document(title: &str, body: &Markup) -> Markup {
     }
 }
 
-/// What a browser may do with the page: use its own style, and nothing else.
+/// Returns the content security policy: the page may use its own style, and nothing else.
 fn policy() -> String {
     let digest = STANDARD.encode(Sha256::digest(STYLE));
     format!("default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'")

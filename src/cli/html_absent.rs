@@ -7,7 +7,7 @@ use crate::features::Feature;
 use crate::model::Time;
 use crate::store::Store;
 
-/// What a page would show of a comparison.
+/// Comparison that a page would show.
 pub(in crate::cli) struct Shown<'a> {
     pub(in crate::cli) found: &'a Differences,
     pub(in crate::cli) show_secrets: bool,

@@ -1,4 +1,4 @@
-//! What stands between a verb and the operator: how much is said, the log file, the pager.
+//! Streams between a command and the operator: verbosity, log file, pager.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::process::{Pager, pager_line};
 use crate::terminal::{Log, Terminal, sanitize};
 
-/// The terminal as the command line wants it. With the error the terminal is given back, to tell it.
+/// Returns the terminal as the command line configures it. The terminal is returned with an error too, to report it.
 pub(super) fn prepared(
     terminal: Terminal,
     invocation: &Invocation,

@@ -1,14 +1,14 @@
-//! Whose home it is when root was called by `sudo`: the operator's, for their sessions are meant.
+//! Home directory of a root that was called by `sudo`: the operator's, for their sessions are meant.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 
-/// What root's environment means. `home_of` asks the system where a user is at home.
+/// Adapts root's environment to the user who called `sudo`. `home_of` looks up the home of a user.
 ///
-/// HOME may be root's or the operator's, as `sudo` is set up. A jackin home that was named, and that is not the operator's,
-/// is what root wants for itself.
+/// HOME may be root's or the operator's, as `sudo` is set up. If a jackin home is named that is not the operator's, it is root's
+/// own, and the environment stays as it is.
 pub(super) fn settle(environment: Environment, home_of: impl FnOnce(u32) -> Option<PathBuf>) -> Environment {
     let Some(caller) = environment.sudo_caller() else {
         return environment;

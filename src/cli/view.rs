@@ -1,4 +1,4 @@
-//! What commands show a person, as text made of plain values. Nothing here prints or asks.
+//! Text that commands show a person, made of plain values. Nothing here prints or asks.
 
 pub(super) mod addition;
 pub(super) mod aside;

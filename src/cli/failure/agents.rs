@@ -1,4 +1,4 @@
-//! What is wrong with an agent's settings.
+//! Kinds and hints for errors in an agent's settings.
 
 use super::configuration::replacing;
 use crate::agents::settings::SettingsError;

@@ -1,4 +1,4 @@
-//! What a capture that failed means to the operator: the kind, and the next step.
+//! Kinds and next steps for errors of a capture.
 
 use super::{archive_kind, store_kind};
 use crate::capture::{Big, CaptureError};
@@ -50,7 +50,7 @@ impl From<CaptureError> for CliError {
 /// Hints for an unmounted disk, or another disk in its place.
 pub(super) const REMOUNT: &str = "mount the file systems as they were and repeat the command; `restore --to DIR` writes the files elsewhere";
 
-/// What to do without snapshots of file systems.
+/// Hint for mounts without file-system snapshots.
 pub(super) const UNFROZEN: &str =
     "native = \"auto\" in [recovery] reads the files as they are where no such snapshot can be had";
 

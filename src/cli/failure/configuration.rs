@@ -1,4 +1,4 @@
-//! What is wrong with the configuration, or with what it amounts to.
+//! Kinds and hints for errors in the configuration or in the contract that results from it.
 
 use super::capture::UNFROZEN;
 use crate::cli::error::{CliError, ErrorKind};
@@ -11,7 +11,7 @@ impl From<ConfigError> for CliError {
     fn from(error: ConfigError) -> Self {
         let made = Self::from_error(ErrorKind::Config, &error);
         match &error {
-            // The message names the nearest; what there is besides stands on one page.
+            // The message names the nearest key; the manual page has all of them.
             ConfigError::UnknownKey { .. } | ConfigError::WrongType { .. } => made.command(
                 "every key, its values and what it is for",
                 "man config | man -l -",
@@ -21,7 +21,7 @@ impl From<ConfigError> for CliError {
     }
 }
 
-/// What kind of failure it is that a file of others could not be replaced, and what helps.
+/// Returns the kind and the hint for a file of another program that could not be replaced.
 pub(super) fn replacing(error: &ReplaceError) -> (ErrorKind, Option<&'static str>) {
     match error {
         ReplaceError::Changed { .. } => (ErrorKind::Failed, Some("run the command again")),

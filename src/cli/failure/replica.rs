@@ -1,4 +1,4 @@
-//! What an object store that failed means to the operator.
+//! Kinds and hints for errors of an object store.
 
 use crate::cli::error::{CliError, ErrorKind};
 use crate::replica::{BucketErrorKind, ReplicaError};

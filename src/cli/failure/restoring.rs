@@ -1,4 +1,4 @@
-//! What a restore that failed means to the operator: the kind, the next step, and the ways out of one that waits.
+//! Kinds and next steps for errors of a restore, and the ways out of an interrupted one.
 
 use std::error::Error;
 use std::io::ErrorKind as ErrorCause;
@@ -135,7 +135,7 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
     }
 }
 
-/// Whether the system refused it to a user who is not root.
+/// Returns true if the system denied access to a user who is not root.
 fn is_forbidden(error: &RestoreError) -> bool {
     let cause = error
         .source()

@@ -1,4 +1,4 @@
-//! What an export or an import that failed means to the operator.
+//! Kinds and hints for errors of an export or an import.
 
 use std::error::Error;
 

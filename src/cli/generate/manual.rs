@@ -85,7 +85,7 @@ fn synopsis(usage: &str) -> Roff {
     roff
 }
 
-/// What stands behind a verb that does several things, each with its flags.
+/// Returns the section on the actions of a command, each with its flags.
 fn action_section(actions: &[Command]) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["ACTIONS"]);
@@ -151,7 +151,7 @@ fn exit_section() -> Roff {
     roff
 }
 
-/// What the program reads and where it writes.
+/// Returns the sections on environment variables and files.
 fn surroundings() -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["ENVIRONMENT"]);

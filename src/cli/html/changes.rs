@@ -1,4 +1,4 @@
-//! What differs, path by path, with its lines folded away.
+//! Differences by path, with the lines folded.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use crate::cli::view::patch::Sources;
 use crate::diff::{Body, Change, Line, PatchOptions, word_marks};
 use crate::terminal::{sanitize, size};
 
-/// So many bytes of lines stand in a page, so that a browser opens it; what is left out is said.
+/// Maximum size of all lines in a page, in bytes, so that a browser can open it. The page says what it omits.
 const LARGEST: usize = 32 << 20;
 
-/// So many of one file.
+/// Maximum size of the lines of one file, in bytes.
 const LARGEST_FILE: usize = 1 << 20;
 
 /// Columns of what is laid out as text.

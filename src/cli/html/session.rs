@@ -15,7 +15,7 @@ fn fact(name: &str, value: &str) -> Markup {
     html! { dt { (name) } dd { (sanitize::text(value)) } }
 }
 
-/// What the session is.
+/// Renders the facts about a session.
 pub(super) fn facts(known: &SessionReport) -> Markup {
     let row = &known.row;
     html! {
@@ -37,7 +37,7 @@ pub(super) fn facts(known: &SessionReport) -> Markup {
     }
 }
 
-/// What was agreed: what is captured and what not, frozen when the session began.
+/// Renders the contract: what is captured and what is not, as agreed when the session began.
 pub(super) fn contract(known: &SessionReport) -> Markup {
     let repositories = known.repositories();
     html! {
@@ -139,7 +139,7 @@ pub(super) fn snapshots(known: &SessionReport) -> Markup {
     }
 }
 
-/// What was put back, newest first.
+/// Renders the restores, newest first.
 pub(super) fn restores(known: &SessionReport) -> Markup {
     html! {
         @if !known.restores.is_empty() {

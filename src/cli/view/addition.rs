@@ -1,4 +1,4 @@
-//! What `init` adds to a file, as a diff. Only the new lines: what stands around them may be a secret.
+//! Lines that `init` adds to a file, as a diff. The lines around them may be secrets and are not shown.
 
 use crate::config::Edit;
 use crate::terminal::{Role, sanitize, style};

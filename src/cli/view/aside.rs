@@ -6,7 +6,7 @@ use crate::model::{AsideAct, AsideChange, AsideStep};
 use crate::restore::Report;
 use crate::terminal::{Role, sanitize, size, style};
 
-/// Which verb, and how the two places stand to each other.
+/// Returns the verb for a move, and the arrow between its two places.
 fn words(act: AsideAct) -> (&'static str, &'static str) {
     match act {
         AsideAct::Away => ("set aside", "->"),
@@ -29,7 +29,7 @@ pub(super) fn lines(root: &Path, steps: &[AsideStep]) -> Vec<String> {
     steps.iter().map(line).collect()
 }
 
-/// How many there are of each, for a plan.
+/// Counts the moves of each kind, for a plan.
 pub(super) fn counts<'a>(steps: impl Iterator<Item = &'a AsideStep> + Clone) -> Vec<String> {
     let mut parts = Vec::new();
     for (act, word) in [
@@ -45,7 +45,7 @@ pub(super) fn counts<'a>(steps: impl Iterator<Item = &'a AsideStep> + Clone) -> 
     parts
 }
 
-/// What became of them, behind the number of paths.
+/// Describes the moves that a restore made, to follow the number of paths.
 pub(in crate::cli) fn told(report: &Report) -> String {
     let mut text = String::new();
     for (act, word) in [
@@ -63,7 +63,7 @@ pub(in crate::cli) fn told(report: &Report) -> String {
     text
 }
 
-/// What a receipt tells of one.
+/// Describes one move, for a receipt.
 pub(in crate::cli) fn receipt(change: &AsideChange) -> String {
     let (word, arrow) = words(change.act);
     let lies = sanitize::path(&change.place.to_path());

@@ -40,7 +40,7 @@ pub(in crate::cli) fn letter(kind: ChangeKind) -> (&'static str, Role) {
     }
 }
 
-/// How many changes there are of each kind, in words.
+/// Describes the number of changes of each kind.
 pub(in crate::cli) fn counts<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<String> {
     let counts = count(changes);
     let parts = [
@@ -101,7 +101,7 @@ pub(in crate::cli) fn since(now: Option<Since>) -> Option<&'static str> {
     }
 }
 
-/// What differs beside the content, in words.
+/// Describes the differences other than the content.
 pub(in crate::cli) fn detail(change: &Change) -> String {
     let (Some(from), Some(to)) = (&change.from, &change.to) else {
         return String::new();

@@ -165,7 +165,7 @@ fn limits(sheet: &mut Sheet, contract: &Contract) {
     sheet.say(&parts);
 }
 
-/// Who chose a value; stands in brackets.
+/// Returns the source of a value, for the text in brackets.
 fn chosen(source: &ValueSource) -> Vec<Part<'_>> {
     match source {
         ValueSource::Default => vec![Part::Text("the default")],

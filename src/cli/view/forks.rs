@@ -58,7 +58,7 @@ pub(in crate::cli) fn of_instance(
     with_directories(&table.render(columns), rows.iter())
 }
 
-/// Where a session began, in one line.
+/// Describes the origin of a forked session, in one line.
 pub(in crate::cli) fn origin(fork: &ForkRow) -> String {
     format!("{}: {} of {}", called(fork), fork.snapshot, fork.instance)
 }

@@ -17,7 +17,7 @@ const MAX_BINARY: u64 = 64 << 20;
 /// Options of a patch.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cli) struct Form {
-    /// Which contents are shown.
+    /// Options for the contents to show.
     pub(in crate::cli) options: PatchOptions,
     /// Binary content is encoded, not left out.
     pub(in crate::cli) binary: bool,
@@ -203,7 +203,7 @@ fn of_git(
     })
 }
 
-/// Why content is not shown.
+/// Describes why content is not shown; empty if nothing is missing.
 fn absent(contents: &Contents, form: Form) -> String {
     match contents {
         Contents::Hidden => "content hidden: it may hold secrets (--show-secrets shows it)".to_owned(),

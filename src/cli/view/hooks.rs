@@ -1,4 +1,4 @@
-//! What `hook` shows: the change of a settings file, and how each agent stands.
+//! Output of `hook`: the change of a settings file, and the state of each agent.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use crate::cli::document::{HookProgramDocument, HookStandingDocument, HookState}
 use crate::diff::{Body, Line, texts};
 use crate::terminal::{Role, sanitize, style};
 
-/// The change as a diff, line by line with its look. Lines around it are not shown, and neither are values of others that stand
-/// in a line with it: they may be secrets.
+/// Returns the change as lines of a diff with their roles. Neither the lines around it nor other values in the same lines are
+/// shown: they may be secrets.
 pub(in crate::cli) fn change(edit: &Edit) -> Vec<(Option<Role>, String)> {
     let path = sanitize::path(edit.file());
     let old = edit.before().unwrap_or_default();
@@ -44,7 +44,7 @@ pub(in crate::cli) fn change(edit: &Edit) -> Vec<(Option<Role>, String)> {
     lines
 }
 
-/// These lines for a terminal.
+/// Formats the lines for a terminal.
 pub(in crate::cli) fn painted(lines: &[(Option<Role>, String)]) -> String {
     let paint = |(role, text): &(Option<Role>, String)| match role {
         Some(role) => style::paint(*role, text),
@@ -53,7 +53,7 @@ pub(in crate::cli) fn painted(lines: &[(Option<Role>, String)]) -> String {
     lines.iter().map(paint).collect::<Vec<_>>().join("\n")
 }
 
-/// These lines for a program.
+/// Formats the lines for a program.
 pub(in crate::cli) fn plain(lines: &[(Option<Role>, String)]) -> String {
     lines.iter().map(|(_, text)| format!("{text}\n")).collect()
 }
@@ -111,7 +111,7 @@ fn hidden(line: &str, kept: &BTreeSet<&str>) -> String {
     shown.collect()
 }
 
-/// How one agent stands, in one line, and what is wrong about that below it.
+/// Describes the state of one agent, in one line.
 pub(in crate::cli) fn standing(one: &HookStandingDocument) -> String {
     let scope = one.scope.word();
     let programs: Vec<String> = one
@@ -134,7 +134,7 @@ pub(in crate::cli) fn standing(one: &HookStandingDocument) -> String {
     format!("{:<9} {scope:<8} {state}", one.agent.word())
 }
 
-/// What is wrong with a program that hooks call.
+/// Describes a problem with a program that hooks call; `None` if there is none.
 pub(in crate::cli) fn worry(one: &HookStandingDocument, program: &HookProgramDocument) -> Option<String> {
     let called = sanitize::text(&program.program);
     let agent = one.agent;

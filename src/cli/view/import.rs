@@ -6,7 +6,7 @@ use super::changes;
 use crate::terminal::{sanitize, size};
 use crate::transfer::Incoming;
 
-/// What the file is. Every word of it is a stranger's.
+/// Describes the file. Every word of it is untrusted.
 pub(in crate::cli) fn shown(incoming: &Incoming, file: &Path, trusted: bool) -> String {
     let note = incoming.note();
     let record = &note.record;

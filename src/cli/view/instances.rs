@@ -105,7 +105,7 @@ pub(in crate::cli) fn jackin(all: &[JackinDocument], columns: usize) -> String {
     table.render(columns)
 }
 
-/// How a state looks.
+/// Returns the role that a state is painted with.
 pub(in crate::cli) fn role(state: &State) -> Role {
     match state {
         State::Active(_) => Role::Added,
@@ -114,10 +114,10 @@ pub(in crate::cli) fn role(state: &State) -> Role {
     }
 }
 
-/// What the first receipt of an instance says beside what its row has.
+/// Facts of a session's first receipt that its catalog row lacks.
 #[derive(Default)]
 pub(in crate::cli) struct Begun {
-    /// What jackin does with a dirty work tree at the end, in its own word.
+    /// Policy of jackin for a dirty work tree at the end, in jackin's own word.
     pub(in crate::cli) cleanup_policy: Option<String>,
     /// jackin's container that it began for.
     pub(in crate::cli) container: Option<ContainerRef>,
@@ -133,11 +133,11 @@ pub(in crate::cli) struct Imported {
     pub(in crate::cli) file: PathBuf,
     /// BLAKE3 of its bytes.
     pub(in crate::cli) digest: Digest,
-    /// What it was there: snapshot and session.
+    /// Snapshot and session that the file was exported from.
     pub(in crate::cli) origin: (SnapshotId, InstanceId),
 }
 
-/// How many paths a step changed, in words.
+/// Describes the number of paths that a step changed.
 pub(in crate::cli) fn step_words(counts: PathCounts) -> String {
     let parts = [
         ('+', counts.added),
@@ -192,7 +192,7 @@ pub(in crate::cli) fn show(
     lines.join("\n")
 }
 
-/// What is known of an instance, apart from what happened in it.
+/// Returns the facts about a session, apart from its history.
 pub(in crate::cli) fn facts(
     known: &SessionReport,
     meant: Option<&ForkRow>,
@@ -314,7 +314,7 @@ pub(in crate::cli) fn ending(row: &InstanceRow) -> String {
     }
 }
 
-/// That there is no closing snapshot, and why.
+/// Describes the missing closing snapshot, with the reason.
 pub(in crate::cli) fn no_closing(reason: &str) -> String {
     format!("no closing snapshot ({})", sanitize::text(reason))
 }
@@ -328,13 +328,13 @@ pub(in crate::cli) fn agent_words(agent: &AgentRef) -> String {
     }
 }
 
-/// What a snapshot is.
+/// Returns the kind of a snapshot in words.
 pub(in crate::cli) fn kind_words(row: &SnapshotRow) -> String {
     let late = row.late && row.kind == SnapshotKind::Closing;
     format!("{}{}", if late { "late " } else { "" }, row.kind.word())
 }
 
-/// What is to be said of a snapshot: its name, what it is for, and how it is held.
+/// Returns the notes on a snapshot: its name, its purpose, whether it is complete or pinned.
 pub(in crate::cli) fn notes(known: &SessionReport, row: &SnapshotRow) -> Vec<String> {
     let own = [&row.name, &row.message].into_iter().flatten();
     let mut notes: Vec<String> = own.map(|text| sanitize::name(text.as_bytes())).collect();
@@ -402,7 +402,7 @@ fn lacking(baseline: Option<&SnapshotRecord>, lines: &mut Vec<String>) {
     }
 }
 
-/// What a restore of a session was; `all` are all of them.
+/// Describes a restore of a session; `all` are the session's restores.
 pub(in crate::cli) fn act_words(row: &RestoreRow, all: &[RestoreRow]) -> String {
     let mut words = match (row.kind, row.undoes, &row.only_changes_of) {
         (RestoreKind::Restore, _, Some(step)) => format!("restore, only the step {}", receipt::step(step)),

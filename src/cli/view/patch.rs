@@ -10,7 +10,7 @@ use crate::store::Blobs;
 use crate::store::archive::Piece;
 use crate::terminal::{Role, sanitize, size, style, width};
 
-/// Where the content of both sides comes from.
+/// Sources of the contents on both sides.
 pub(in crate::cli) struct Sources<'a> {
     /// Of the earlier snapshot.
     pub(in crate::cli) from: &'a Blobs,
@@ -133,7 +133,7 @@ fn lines_of(number: u64) -> String {
     size::counted(number, "line", "lines")
 }
 
-/// What cannot be told.
+/// Lists the paths that could not be compared.
 pub(in crate::cli) fn not_covered(gaps: &[NotCovered]) -> String {
     const SHOWN: usize = 20;
     let mut lines = vec!["not covered:".to_owned()];
@@ -150,7 +150,7 @@ pub(in crate::cli) fn not_covered(gaps: &[NotCovered]) -> String {
     lines.join("\n")
 }
 
-/// What became of the content.
+/// Returns the patch of a change.
 pub(in crate::cli) fn made(
     coverage: &Coverage,
     change: &Change,

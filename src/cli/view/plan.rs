@@ -189,7 +189,7 @@ fn list(lines: &mut Vec<String>, title: &str, items: impl ExactSizeIterator<Item
     }
 }
 
-/// What the mode and owner will be, read from now to then.
+/// Describes the changes of mode and owner that a restore makes, from the current to the earlier state.
 fn reversed_detail(change: &Change) -> String {
     let back = Change {
         from: change.to.clone(),

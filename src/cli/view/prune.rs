@@ -1,4 +1,4 @@
-//! What a prune would give up.
+//! Plan of a prune, as text.
 
 use super::receipt::reason_words;
 use crate::cli::commands::retain::shortage_words;
@@ -89,7 +89,7 @@ pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time
     lines.join("\n")
 }
 
-/// What is packed anew, if anything is: to get bytes back, or many small archives into one.
+/// Describes the repack, if any: it frees bytes, or merges many small archives.
 fn repack(plan: &PrunePlan) -> Option<String> {
     let groups = plan.repack.iter().flat_map(|repack| &repack.groups);
     let archives: u64 = groups.map(|group| group.from.len() as u64).sum();
@@ -101,7 +101,7 @@ fn repack(plan: &PrunePlan) -> Option<String> {
     }
 }
 
-/// What the store takes: all that counts against the ceiling.
+/// Describes the disk use of the store, all of which counts against its limit.
 fn taken(plan: &PrunePlan) -> String {
     let taken = plan.size;
     format!(
@@ -141,7 +141,7 @@ fn snapshots(plan: &PrunePlan, now: Time, columns: usize) -> String {
     table.render(columns)
 }
 
-/// What holds them.
+/// Returns the reason why snapshots are kept, in words.
 fn held_words(held: Held) -> &'static str {
     match held {
         Held::Pinned => "kept, pinned",

@@ -13,12 +13,12 @@ use crate::store::SnapshotRow;
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{sanitize, size};
 
-/// What the receipts do not say one by one: what snapshots are called, who users are, what took a restore back.
+/// Facts that single receipts lack: names of snapshots, names of users, and which receipt undid which restore.
 pub(in crate::cli) struct Telling {
-    /// Names and messages, also names of what was given up since.
+    /// Names and messages of snapshots; of deleted ones the name alone.
     names: HashMap<SnapshotId, Vec<String>>,
     undone: HashMap<u64, u64>,
-    /// Each of them, in words.
+    /// Names of users, by uid.
     users: HashMap<u32, String>,
     several_users: bool,
     some_inside: bool,
@@ -52,7 +52,7 @@ impl Telling {
         }
     }
 
-    /// What was done, by whom where that differs, and what took it back.
+    /// Describes a receipt: the operation, the user where users differ, and the receipt that undid it.
     pub(in crate::cli) fn words(&self, receipt: &Receipt) -> String {
         let mut words = self.act(&receipt.act);
         if let Some(by) = self.by(receipt) {
@@ -286,7 +286,7 @@ impl Telling {
     }
 }
 
-/// What was gone on without: receipts of so many snapshots, and so many records.
+/// Describes an accepted loss: receipts of so many snapshots, and so many records.
 fn accepted(snapshots: usize, records: usize) -> String {
     let counted = |count: usize| size::counted(count as u64, "snapshot", "snapshots");
     let given_up = format!("gave up {}, of which the records are lost", counted(records));
@@ -301,7 +301,7 @@ fn accepted(snapshots: usize, records: usize) -> String {
     }
 }
 
-/// How many for which reason.
+/// Describes the number of snapshots for each reason.
 fn reasons(snapshots: &[PrunedSnapshot]) -> String {
     let mut counts: Vec<(PruneReason, u64)> = Vec::new();
     for pruned in snapshots {
@@ -318,7 +318,7 @@ fn reasons(snapshots: &[PrunedSnapshot]) -> String {
     told.join(", ")
 }
 
-/// Why snapshots are given up.
+/// Returns the reason for a deletion, in words.
 pub(in crate::cli) fn reason_words(reason: PruneReason) -> &'static str {
     match reason {
         PruneReason::Instances => "sessions beyond their number",

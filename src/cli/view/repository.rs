@@ -1,4 +1,4 @@
-//! What changed about a git repository, for people: what makes git run programs stands first.
+//! Changes of a git repository as text. Changes that make git run programs stand first.
 
 use crate::diff::{Commits, Execution, RefMove, RepositoryChange};
 use crate::git::{Head, Oid, Operation};
@@ -68,7 +68,7 @@ pub(in crate::cli) fn change(coverage: &Coverage, change: &RepositoryChange, col
     lines.join("\n")
 }
 
-/// That a restore took commits out of a repository, and where they are.
+/// Reports that a restore took commits out of a repository, and where they are.
 pub(in crate::cli) fn emptied(coverage: &Coverage, change: &RepositoryChange, emergency: &str) -> String {
     let own = sanitize::path(&change.own.on_host(&coverage.root.to_path()));
     let both = [&change.made, &change.given_up];
@@ -91,7 +91,7 @@ pub(in crate::cli) fn sentence(coverage: &Coverage, facts: &RepositoryFacts) -> 
     format!("git: {own} is {} ({reason}), {at}", facts.class.word())
 }
 
-/// Where HEAD is. Nothing is made harmless yet, as in what follows.
+/// Describes the position of HEAD. Like the functions below, it returns unsanitized text.
 pub(super) fn position(state: &RepositoryState) -> String {
     let branch = state.branch.as_deref().map(branch_name);
     let commit = state.commit.as_deref();
@@ -109,7 +109,7 @@ fn branch_name(full: &str) -> &str {
     full.strip_prefix("refs/heads/").unwrap_or(full)
 }
 
-/// What is unpushed, under way, or lies elsewhere, a sentence each.
+/// Describes unpushed commits, operations under way, and parts that lie elsewhere, one sentence each.
 pub(super) fn details(state: &RepositoryState) -> Vec<String> {
     let branches = state.unpushed.iter().take(SHOWN).map(|unpushed| {
         let more = if unpushed.more { "at least " } else { "" };
@@ -128,7 +128,7 @@ pub(super) fn details(state: &RepositoryState) -> Vec<String> {
     branches.chain(under_way).chain(named).collect()
 }
 
-/// How much of `own`, which is git's own, is covered; `bytes` is how large that is.
+/// Describes how much of the git directory `own` is covered; `bytes` is its size.
 pub(super) fn covered(state: &RepositoryState, own: &str, bytes: Option<u64>) -> String {
     let size = bytes.map(|bytes| format!(": {}", size::bytes(bytes)));
     let size = size.unwrap_or_default();
@@ -177,7 +177,7 @@ pub(in crate::cli) fn facts(
     lines
 }
 
-/// What a work tree that is recorded by its commit needs to come back.
+/// Describes what the restore of a work tree that is recorded by its commit needs.
 pub(in crate::cli) fn by_commit(state: &RepositoryState) -> String {
     let from = match state.covered {
         GitCoverage::Full => "which are captured with .git",
@@ -193,7 +193,7 @@ pub(in crate::cli) fn by_commit(state: &RepositoryState) -> String {
     )
 }
 
-/// How many paths are not what HEAD names, and in what way.
+/// Describes the number of paths that differ from HEAD, by kind.
 fn counts(facts: &RepositoryFacts) -> Vec<String> {
     let mut parts = Vec::new();
     let count = |how| {

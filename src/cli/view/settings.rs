@@ -1,4 +1,4 @@
-//! What changed about the settings of agents, for people: what starts programs or grants rights stands first.
+//! Changes of agents' settings as text. Changes that start programs or grant rights stand first.
 
 use crate::diff::Setting;
 use crate::model::Coverage;

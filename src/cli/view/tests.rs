@@ -1,3 +1,3 @@
-//! What a person reads.
+//! Tests of the text that a person reads.
 
 mod contract;

@@ -1,4 +1,4 @@
-//! What no archive of a contract will hold: what is withheld on purpose, and what cannot be captured.
+//! Paths that no archive of a contract will hold: skipped secrets, and what cannot be captured.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::model::WithheldReason;
 use crate::platform::remote::{Address, Limitation};
 use crate::terminal::{Role, size};
 
-/// Up to so many withheld places are all named.
+/// Maximum number of skipped paths that are all named.
 const FEW: usize = 24;
 
-/// What never enters an archive, whatever mount it lies in.
+/// Writes the section on paths that never enter an archive, in any mount.
 pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
     sheet.section("Withheld");
     let captures_secrets = contract.sensitive.value == Sensitive::Capture;
@@ -73,7 +73,7 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
     ]);
 }
 
-/// What no snapshot of these mounts can promise.
+/// Writes the section on the limits of any snapshot of these mounts.
 pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
     sheet.section("Not covered");
     let mut found = Foreign::default();
@@ -133,7 +133,7 @@ pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
     }
 }
 
-/// What is lost on machines that have not this program.
+/// Describes the losses on machines where this program is not installed.
 fn lost_elsewhere(sheet: &mut Sheet, contract: &Contract) {
     let mut told = BTreeSet::new();
     for mount in contract.mounts.iter().filter(|mount| !mount.lacks.is_empty()) {

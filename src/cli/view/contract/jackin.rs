@@ -1,4 +1,4 @@
-//! What jackin says of the session: which container, role and agent, and what becomes of a dirty work tree.
+//! Facts from jackin about the session: container, role, agent, and the policy for a dirty work tree.
 
 use super::layout::{Part, Sheet};
 use crate::contract::Contract;

@@ -1,4 +1,4 @@
-//! How long snapshots are kept, and how large the store may be.
+//! Retention of snapshots, and the size limit of the store.
 
 use super::layout::{Part, Sheet};
 use crate::config::{Retention, Room, Subject};

@@ -3,13 +3,13 @@
 use crate::terminal::style::{Role, paint};
 use crate::terminal::{sanitize, width};
 
-/// Where the text begins: behind the longest label.
+/// Column at which the text begins, behind the longest label.
 const INDENT: usize = 13;
-/// On a terminal that is narrower, a label stands on a line of its own.
+/// Width in columns below which a label stands on a line of its own.
 const NARROW: usize = 50;
-/// Sentences in longer lines than this are hard to read, however wide the terminal is.
+/// Maximum width of the text, in columns; longer lines are hard to read.
 const WIDEST: usize = 100;
-/// How much further a line goes in that belongs to the one above.
+/// Further indent, in columns, of a line that belongs to the one above.
 const STEP: usize = 2;
 
 /// A piece of a sentence. Pieces follow each other without a blank, unless a text brings one.

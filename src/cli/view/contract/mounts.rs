@@ -67,7 +67,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
     }
 }
 
-/// What serves where nothing else shows the files.
+/// Describes the helper container or pod that reads files which nothing else can reach.
 fn served(sheet: &mut Sheet, helper: &Helper) {
     // Docker asks for no rights of its own.
     let what = match helper.permissions.is_empty() {
@@ -86,7 +86,7 @@ fn served(sheet: &mut Sheet, helper: &Helper) {
     sheet.below(&parts);
 }
 
-/// Whether the operator wrote the path like this, here or in the title.
+/// Returns true if the operator wrote the path in this form, here or in the title.
 fn is_named(contract: &Contract, mount: &MountTerms) -> bool {
     mount.source == mount.root
         || matches!(&contract.subject, Subject::Directory { path } if *path == mount.source)
@@ -109,7 +109,7 @@ fn state(sheet: &mut Sheet, contract: &Contract, mount: &MountTerms) {
     }
 }
 
-/// How captures freeze it. The directory outside the mount that is made for that is named.
+/// Describes how captures freeze the mount, and names the directory outside the mount that this creates.
 pub(super) fn frozen(sheet: &mut Sheet, terms: Option<&NativeTerms>) {
     let Some(terms) = terms else { return };
     let is_volume = NativeKind::Volume.word() == terms.kind;

@@ -98,7 +98,7 @@ fn folded(pattern: &str) -> String {
     out
 }
 
-/// What becomes of secrets, and who said so.
+/// Describes the treatment of secrets, and the source of that choice.
 fn secrets(sheet: &mut Sheet, terms: &StateTerms) {
     let mut parts = match terms.secrets.value {
         StateSecrets::Withhold => vec![Part::Text(
@@ -193,7 +193,7 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
     sheet.say(&parts);
 }
 
-/// What of an agent's state is not withheld as a whole.
+/// Returns an agent's state paths that are neither skipped as a whole nor stored by key.
 fn captured(agent: &AgentTerms) -> impl Iterator<Item = &StatePath> {
     let is_whole = |state: &StatePath| {
         let mut private = agent.withheld.iter().chain(by_key(agent));
@@ -202,7 +202,7 @@ fn captured(agent: &AgentTerms) -> impl Iterator<Item = &StatePath> {
     agent.state.iter().filter(move |state| !is_whole(state))
 }
 
-/// What of an agent's state is stored without the secrets in it.
+/// Returns an agent's state paths that are stored without the secrets in them.
 fn by_key(agent: &AgentTerms) -> impl Iterator<Item = &StatePath> {
     agent.accounts.iter().chain(&agent.settings)
 }

@@ -18,7 +18,7 @@ use crate::terminal::{Verbosity, width};
 
 const FILE: &str = "/home/ann/.config/jackin/workspaces/shop.toml";
 
-/// What is left of a text when the door drops the colours.
+/// Returns a text as the terminal prints it without colors.
 fn shown(text: &str) -> String {
     let (terminal, out, _) = terminal(facts(80), Verbosity::Normal);
     terminal.out(text);

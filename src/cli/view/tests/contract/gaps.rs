@@ -1,4 +1,4 @@
-//! What is withheld, not covered, or left to a warning.
+//! Tests of the sections on skipped paths, on paths that are not covered, and of warnings.
 
 use super::{captured, coverage, file, flag, flat, ordinary};
 use crate::config::{OnFailure, Sensitive, Sourced};

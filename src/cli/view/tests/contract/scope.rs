@@ -1,4 +1,4 @@
-//! Which mounts are captured, and what is left out of them.
+//! Tests of the captured mounts and their excludes.
 
 use super::{FILE, at, bytes, captured, coverage, file, flat, mount, ordinary, project, rule, stack};
 use crate::config::Unread;
