@@ -1,4 +1,4 @@
-//! Home directory of a root that was called by `sudo`: the operator's, for their sessions are meant.
+//! Home directory for root under `sudo`: the operator's, whose sessions are meant.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::environment::Environment;
 
 /// Adapts root's environment to the user who called `sudo`. `home_of` looks up the home of a user.
 ///
-/// HOME may be root's or the operator's, as `sudo` is set up. If a jackin home is named that is not the operator's, it is root's
+/// HOME may be root's or the operator's, depending on how `sudo` is set up. If a jackin home is named that is not the operator's, it is root's
 /// own, and the environment stays as it is.
 pub(super) fn settle(environment: Environment, home_of: impl FnOnce(u32) -> Option<PathBuf>) -> Environment {
     let Some(caller) = environment.sudo_caller() else {
