@@ -7,8 +7,8 @@ use crate::environment::Environment;
 
 /// Adapts root's environment to the user who called `sudo`. `home_of` looks up the home of a user.
 ///
-/// HOME may be root's or the operator's, depending on how `sudo` is set up. If a jackin home is named that is not the operator's, it is root's
-/// own, and the environment stays as it is.
+/// HOME may be root's or the operator's, depending on how `sudo` is set up. If a jackin home is named that is not the
+/// operator's, it is root's own, and the environment stays as it is.
 pub(super) fn settle(environment: Environment, home_of: impl FnOnce(u32) -> Option<PathBuf>) -> Environment {
     let Some(caller) = environment.sudo_caller() else {
         return environment;

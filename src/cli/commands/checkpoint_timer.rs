@@ -73,7 +73,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Starts the background process.
 ///
 /// # Errors
-/// If it cannot be started.
+/// Fails if the process cannot be started.
 pub(super) fn leave(context: &Context<'_>, instance: &InstanceId, interval: Duration) -> io::Result<()> {
     let words = [
         "__checkpoints",
@@ -86,7 +86,7 @@ pub(super) fn leave(context: &Context<'_>, instance: &InstanceId, interval: Dura
 }
 
 /// Runs the background process: takes checkpoints until the session has ended. Its output has no reader, so each
-/// failure gets a receipt, one per reason. It continues while the store cannot be read, for up to [`PATIENCE`].
+/// failure gets a receipt, one per reason. It continues while the store cannot be read, for up to `PATIENCE`.
 pub(super) fn run(context: &Context<'_>, args: &CheckpointsArgs) -> Result<Status, CliError> {
     process::leave_terminal();
     let (interval, quiet) = (Duration::from_secs(args.seconds), Quiet::default());

@@ -108,7 +108,7 @@ fn wanted(manifest: &Manifest, scope: &Scope) -> u64 {
     needed.len() as u64
 }
 
-/// Fails if the path is an address: jackin writes only to this machine.
+/// Fails if the path is an address and not a path on this machine.
 pub(super) fn refuse_address(path: &Path) -> Result<(), CliError> {
     if !is_elsewhere(path) {
         return Ok(());

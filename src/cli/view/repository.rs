@@ -91,7 +91,7 @@ pub(in crate::cli) fn sentence(coverage: &Coverage, facts: &RepositoryFacts) -> 
     format!("git: {own} is {} ({reason}), {at}", facts.class.word())
 }
 
-/// Describes the position of HEAD. Like the functions below, it returns unsanitized text.
+/// Describes the position of HEAD. Like `details` and `covered`, it returns unsanitized text.
 pub(super) fn position(state: &RepositoryState) -> String {
     let branch = state.branch.as_deref().map(branch_name);
     let commit = state.commit.as_deref();

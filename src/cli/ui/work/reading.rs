@@ -175,7 +175,7 @@ fn of_restore(known: &SessionReport, restore: &RestoreRow) -> Moment {
     }
 }
 
-/// Returns the differences and the place of each path in them, by path; a directory precedes its contents.
+/// Returns the differences by path, a directory before its contents, with the mount and change of each.
 pub(super) fn changes(sides: Sides, found: &Differences) -> (Changes, Vec<(usize, usize)>) {
     let mut all: Vec<(PathChange, Vec<u8>, (usize, usize))> = Vec::new();
     for (root, mount) in found.mounts.iter().enumerate() {
