@@ -61,8 +61,8 @@ pub use replace::{
 pub use run_as::{ActingAs, act_as};
 pub use stat::{NodeKind, Stat, stat_child, stat_handle};
 
-/// How many threads share a piece of work: one a core, but at most eight, for more only wait for the one that puts their
-/// results in order.
+/// Returns the number of threads for one piece of work: one per core, at most eight. More would only wait for the thread that
+/// puts the results in order.
 #[must_use]
 pub fn threads() -> usize {
     const MOST: usize = 8;
@@ -76,7 +76,7 @@ pub fn threads() -> usize {
 /// Starts another thread, which may not outlive the scope.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn start<'scope, R: Send + 'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     name: &str,
@@ -116,7 +116,7 @@ fn insist<T>(mut call: impl FnMut() -> kernel::Result<T>) -> kernel::Result<T> {
     }
 }
 
-/// Whether this process may give files to other users and make devices (effective user 0).
+/// Returns true if this process may give files to other users and create devices (effective user 0).
 #[must_use]
 pub fn is_privileged() -> bool {
     rustix::process::geteuid().is_root()
@@ -131,7 +131,7 @@ pub fn own_ids() -> (u32, u32) {
     )
 }
 
-/// Who acts on the files of a machine: effective user and group.
+/// Effective user and group that act on the files of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Actor {
     /// Numeric user.
@@ -141,14 +141,14 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// Whether it may give files to other users and make devices.
+    /// Returns true if this user may give files to other users and create devices.
     #[must_use]
     pub fn is_privileged(self) -> bool {
         self.uid == 0
     }
 }
 
-/// Who acts on the machine that a handle belongs to.
+/// Returns the user and group that act on the machine of a handle.
 #[must_use]
 pub fn actor_of(handle: impl AsHandle) -> Actor {
     let (uid, gid) = match handle.as_handle() {
@@ -158,7 +158,8 @@ pub fn actor_of(handle: impl AsHandle) -> Actor {
     Actor { uid, gid }
 }
 
-/// How many threads read files of a directory at once: for one on another machine also so many that the wire is never idle.
+/// Returns the number of threads that read files of a directory at once. For another machine it is at least four, so that the
+/// connection is never idle.
 #[must_use]
 pub fn readers(handle: impl AsHandle) -> usize {
     const FAR: usize = 4;
@@ -168,7 +169,7 @@ pub fn readers(handle: impl AsHandle) -> usize {
     }
 }
 
-/// Whether a shell answers for the machine that a handle belongs to.
+/// Returns true if jackin reaches the machine of a handle through a shell.
 #[must_use]
 pub fn is_by_shell(handle: impl AsHandle) -> bool {
     match handle.as_handle() {
@@ -177,7 +178,7 @@ pub fn is_by_shell(handle: impl AsHandle) -> bool {
     }
 }
 
-/// Whether the machine that a handle belongs to was lost.
+/// Returns true if the connection to the machine of a handle was lost.
 #[must_use]
 pub fn is_lost(handle: impl AsHandle) -> bool {
     match handle.as_handle() {

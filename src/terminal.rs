@@ -63,7 +63,7 @@ impl Terminal {
     /// Standard input and output as plain pipes, for a verb that another program talks with. Nothing else may be written then.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn pipes(&self) -> io::Result<(impl io::Read, impl Write + Send)> {
         let from = io::stdin().as_fd().try_clone_to_owned()?;
         let to = io::stdout().as_fd().try_clone_to_owned()?;

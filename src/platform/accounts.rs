@@ -1,4 +1,4 @@
-//! What users are called and where they are at home, as the system's table of accounts says (passwd(5)).
+//! Names and home directories of users, from the system's table of accounts (passwd(5)).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,7 +18,7 @@ pub fn home_of(uid: u32) -> Option<PathBuf> {
     home_in(&table()?, uid)
 }
 
-/// What the user `uid` is called; `None` when the table does not tell.
+/// Returns the name of the user `uid`; `None` if the table does not contain it.
 #[must_use]
 pub fn name_of(uid: u32) -> Option<OsString> {
     name_in(&table()?, uid)
@@ -44,7 +44,7 @@ fn account(table: &[u8], uid: u32) -> Option<Vec<&[u8]>> {
     })
 }
 
-/// As [`home_of`], as another table says it.
+/// Returns the home directory of a user from the given table, like [`home_of`].
 pub(super) fn home_in(table: &[u8], uid: u32) -> Option<PathBuf> {
     let home = PathBuf::from(OsStr::from_bytes(account(table, uid)?.get(5)?));
     home.is_absolute().then_some(home)

@@ -13,15 +13,15 @@ use crate::model::Xattr;
 /// attributes has none.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn list_attributes(dir: impl AsHandle, name: &OsStr) -> io::Result<Vec<Xattr>> {
     collect(&Bearer::Child(dir.as_handle(), name))
 }
 
-/// As [`list_attributes`], of an open file.
+/// Lists the attributes of an open file, like [`list_attributes`].
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn handle_attributes(file: impl AsHandle) -> io::Result<Vec<Xattr>> {
     collect(&Bearer::Open(file.as_handle()))
 }
@@ -75,7 +75,7 @@ fn grow(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Err
 /// Sets one attribute, whether or not it was there.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn set_attribute(dir: impl AsHandle, name: &OsStr, attribute: &Xattr) -> io::Result<()> {
     let bearer = Bearer::Child(dir, name);
     Ok(kernel::set_xattr(&bearer, &attribute.name, &attribute.value)?)
@@ -84,24 +84,24 @@ pub fn set_attribute(dir: impl AsHandle, name: &OsStr, attribute: &Xattr) -> io:
 /// Removes one attribute.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn remove_attribute(dir: impl AsHandle, name: &OsStr, attribute: &[u8]) -> io::Result<()> {
     Ok(kernel::remove_xattr(&Bearer::Child(dir, name), attribute)?)
 }
 
-/// As [`set_attribute`], of an open file or directory.
+/// Sets an attribute of an open file or directory, like [`set_attribute`].
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn set_handle_attribute(handle: impl AsHandle, attribute: &Xattr) -> io::Result<()> {
     let bearer = Bearer::Open(handle);
     Ok(kernel::set_xattr(&bearer, &attribute.name, &attribute.value)?)
 }
 
-/// As [`remove_attribute`], of an open file or directory.
+/// Removes an attribute of an open file or directory, like [`remove_attribute`].
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn remove_handle_attribute(handle: impl AsHandle, attribute: &[u8]) -> io::Result<()> {
     Ok(kernel::remove_xattr(&Bearer::Open(handle), attribute)?)
 }

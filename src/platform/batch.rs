@@ -12,7 +12,8 @@ use super::{
 };
 use crate::model::{Time, Xattr};
 
-/// How coarse a file system's times may be: two changes within this span can carry the same time (kernels before
+/// Coarsest step of a file system's times, in nanoseconds. Two changes within it can carry the same time (kernels before 6.13
+/// stamp with the timer tick, at most 10 ms).
 /// 6.13 stamp with the timer tick, at most 10 ms).
 pub const TICK_NANOS: i128 = 20_000_000;
 
@@ -38,7 +39,7 @@ pub struct Wanted<'w> {
     pub size: u64,
     /// The latest of its times.
     pub last: Time,
-    /// Whether it is written back before it is read ([`super::write_back`]).
+    /// True if the file is to be written back before it is read ([`super::write_back`]).
     pub write_back: bool,
 }
 
@@ -56,19 +57,19 @@ impl Wanted<'_> {
 /// A small file that was read.
 #[derive(Debug)]
 pub struct LoadedFile {
-    /// What is in it: at most one byte more than it should have.
+    /// Content, at most one byte more than the expected size.
     pub data: Vec<u8>,
     /// Its attributes.
     pub xattrs: Vec<Xattr>,
     /// Its facts after that.
     pub stat: Stat,
-    /// It has no holes.
+    /// True if the file has no holes.
     pub dense: bool,
-    /// It was written back before it was read, so that its times show every later change.
+    /// True if the file was written back before it was read, so that its times show every later change.
     pub written_back: bool,
 }
 
-/// What is said of an object that is not read.
+/// Link target and attributes of an object whose content is not read.
 #[derive(Debug)]
 pub struct Object {
     /// The target of a link.
@@ -94,7 +95,7 @@ pub fn settle(place: impl AsHandle, last: Time) -> io::Result<()> {
 /// Lists a directory with the facts of what is in it, once its times have settled.
 ///
 /// # Errors
-/// What the system says of the directory.
+/// The system's error for the directory.
 pub fn look_into(dir: impl AsHandle) -> io::Result<Looked> {
     let dir = dir.as_handle();
     if let HandleRef::There(far) = dir {
@@ -136,10 +137,10 @@ pub fn look_below(root: impl AsHandle, path: &Path) -> io::Result<(Handle, Stat,
     Ok((dir, own, looked))
 }
 
-/// What is said of an object in a directory that is not read.
+/// Returns the link target and the attributes of an object in a directory, without its content.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn object(dir: impl AsHandle, name: &OsStr, is_link: bool) -> io::Result<Object> {
     let target = is_link.then(|| read_link(&dir, name)).transpose()?;
     let xattrs = list_attributes(dir, name)?;
@@ -184,7 +185,7 @@ pub fn stat_children<'n>(
 /// through a mapping, so only its bytes tell whether it held still.
 ///
 /// # Errors
-/// What the system says; `ResourceBusy` when both readings differ.
+/// The system's error; `ResourceBusy` if both readings differ.
 pub fn load_file(dir: impl AsHandle, wanted: &Wanted<'_>) -> io::Result<LoadedFile> {
     let dir = dir.as_handle();
     settle(dir, wanted.last)?;

@@ -13,7 +13,7 @@ use crate::model::Time;
 /// Creates the regular file `name`, mode 0600, for writing; it must not exist.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn create_file(dir: impl AsHandle, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(kernel::openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?.into())
@@ -22,7 +22,7 @@ pub fn create_file(dir: impl AsHandle, name: &OsStr) -> io::Result<File> {
 /// Opens a file of our own for appending, or creates it with mode 0600. A link as its last part is not followed.
 ///
 /// # Errors
-/// What the system says; `InvalidInput` when it is no regular file, belongs to somebody else, or has other names as well.
+/// The system's error; `InvalidInput` if it is no regular file, belongs to another user, or has other names as well.
 pub fn append_own(path: &Path) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // A FIFO that nobody reads would be waited for.
@@ -44,7 +44,7 @@ pub fn append_own(path: &Path) -> io::Result<File> {
 /// Creates the directory `name`, mode 0700.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn make_dir(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
     Ok(kernel::mkdirat(dir, name, Mode::RWXU)?)
 }
@@ -52,7 +52,7 @@ pub fn make_dir(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
 /// Creates a symbolic link.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn make_symlink(dir: impl AsHandle, name: &OsStr, target: &[u8]) -> io::Result<()> {
     Ok(kernel::symlinkat(target, dir, name)?)
 }
@@ -60,7 +60,7 @@ pub fn make_symlink(dir: impl AsHandle, name: &OsStr, target: &[u8]) -> io::Resu
 /// Creates a named pipe, mode 0600.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn make_fifo(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
     node(dir, name, FileType::Fifo, (0, 0))
 }
@@ -68,7 +68,7 @@ pub fn make_fifo(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
 /// Creates a device node, mode 0600.
 ///
 /// # Errors
-/// What the system says; without privilege `PermissionDenied`.
+/// The system's error; `PermissionDenied` without privilege.
 pub fn make_device(dir: impl AsHandle, name: &OsStr, block: bool, major: u32, minor: u32) -> io::Result<()> {
     let kind = if block {
         FileType::BlockDevice
@@ -91,7 +91,7 @@ fn node(_: impl AsHandle, _: &OsStr, _: FileType, _: (u32, u32)) -> io::Result<(
 /// Gives the object `from` a second name.
 ///
 /// # Errors
-/// What the system says; `AlreadyExists` when the new name is taken.
+/// The system's error; `AlreadyExists` if the new name is taken.
 pub fn hard_link(from: impl AsHandle, name: &OsStr, to: impl AsHandle, new: &OsStr) -> io::Result<()> {
     Ok(kernel::linkat(from, name, to, new)?)
 }
@@ -99,7 +99,7 @@ pub fn hard_link(from: impl AsHandle, name: &OsStr, to: impl AsHandle, new: &OsS
 /// Moves `name` to `new`, which must not exist. Where the file system cannot insist on that it is looked at just before.
 ///
 /// # Errors
-/// What the system says; `AlreadyExists` when the new name is taken; `CrossesDevices` between mounts.
+/// The system's error; `AlreadyExists` if the new name is taken; `CrossesDevices` between mounts.
 pub fn rename_new(from: impl AsHandle, name: &OsStr, to: impl AsHandle, new: &OsStr) -> io::Result<()> {
     match kernel::renameat_with(&from, name, &to, new, RenameFlags::NOREPLACE) {
         // The file system knows no flags (FUSE without renameat2, NFS).
@@ -117,7 +117,7 @@ pub fn rename_new(from: impl AsHandle, name: &OsStr, to: impl AsHandle, new: &Os
 /// Exchanges two names in one step: neither is missing at any moment.
 ///
 /// # Errors
-/// What the system says; `InvalidInput` on a file system that cannot.
+/// The system's error; `InvalidInput` on a file system that cannot.
 pub fn exchange(from: impl AsHandle, name: &OsStr, to: impl AsHandle, other: &OsStr) -> io::Result<()> {
     Ok(kernel::renameat_with(
         from,
@@ -131,7 +131,7 @@ pub fn exchange(from: impl AsHandle, name: &OsStr, to: impl AsHandle, other: &Os
 /// Removes a name that is no directory.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn remove_file(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
     Ok(kernel::unlinkat(dir, name, AtFlags::empty())?)
 }
@@ -139,7 +139,7 @@ pub fn remove_file(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
 /// Removes an empty directory.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn remove_dir(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
     Ok(kernel::unlinkat(dir, name, AtFlags::REMOVEDIR)?)
 }
@@ -147,7 +147,7 @@ pub fn remove_dir(dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
 /// Sets owner and group of a name; a link itself, not what it points to.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn chown(dir: impl AsHandle, name: &OsStr, uid: u32, gid: u32) -> io::Result<()> {
     Ok(kernel::chownat(dir, name, uid, gid)?)
 }
@@ -155,7 +155,7 @@ pub fn chown(dir: impl AsHandle, name: &OsStr, uid: u32, gid: u32) -> io::Result
 /// Sets owner and group of an open file or directory.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn chown_handle(handle: impl AsHandle, uid: u32, gid: u32) -> io::Result<()> {
     Ok(kernel::fchown(handle, uid, gid)?)
 }
@@ -163,7 +163,7 @@ pub fn chown_handle(handle: impl AsHandle, uid: u32, gid: u32) -> io::Result<()>
 /// Sets the permission bits of an open file or directory.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn chmod_handle(handle: impl AsHandle, mode: u32) -> io::Result<()> {
     Ok(kernel::fchmod(handle, Mode::from_raw_mode(mode))?)
 }
@@ -172,7 +172,7 @@ pub fn chmod_handle(handle: impl AsHandle, mode: u32) -> io::Result<()> {
 /// pinned first, so that a link put in its place is not followed.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 #[cfg(target_os = "linux")]
 pub fn chmod_node(dir: impl AsHandle, name: &OsStr, mode: u32) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -189,7 +189,7 @@ pub fn chmod_node(dir: impl AsHandle, name: &OsStr, mode: u32) -> io::Result<()>
 /// Sets the permission bits of a name without following a link.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 #[cfg(not(target_os = "linux"))]
 pub fn chmod_node(dir: impl AsHandle, name: &OsStr, mode: u32) -> io::Result<()> {
     let mode = Mode::from_bits_truncate(u16::try_from(mode & 0o7777).unwrap_or(0));
@@ -199,7 +199,7 @@ pub fn chmod_node(dir: impl AsHandle, name: &OsStr, mode: u32) -> io::Result<()>
 /// Sets the modification time of a name (a link itself), leaving the access time.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn set_mtime(dir: impl AsHandle, name: &OsStr, mtime: Time) -> io::Result<()> {
     Ok(kernel::utimensat(dir, name, &only_mtime(mtime))?)
 }
@@ -207,7 +207,7 @@ pub fn set_mtime(dir: impl AsHandle, name: &OsStr, mtime: Time) -> io::Result<()
 /// Sets the modification time of an open file or directory, leaving the access time.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn set_mtime_handle(handle: impl AsHandle, mtime: Time) -> io::Result<()> {
     Ok(kernel::futimens(handle, &only_mtime(mtime))?)
 }
@@ -228,7 +228,7 @@ fn only_mtime(mtime: Time) -> Timestamps {
 /// Makes the names in a directory durable.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn sync_directory(dir: impl AsHandle) -> io::Result<()> {
     super::insist(|| kernel::fsync(&dir))?;
     // XFS says that the directory is synced also when it was shut down before the log was written (`xfs_dir_fsync` has nothing left
@@ -244,7 +244,7 @@ pub fn sync_directory(dir: impl AsHandle) -> io::Result<()> {
 /// Makes everything on the file system of `handle` durable: cheaper than one fsync for each of many files.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 #[cfg(target_os = "linux")]
 pub fn sync_file_system(handle: impl AsHandle) -> io::Result<()> {
     Ok(super::insist(|| kernel::syncfs(&handle))?)

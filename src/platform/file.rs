@@ -33,7 +33,7 @@ impl File {
     /// Its facts.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn stat(&self) -> io::Result<Stat> {
         stat_handle(&self.0)
     }
@@ -41,15 +41,15 @@ impl File {
     /// Reads from byte `at` on without moving the place where [`Read`] reads. Fewer bytes than there is room for may come.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn read_at(&self, room: &mut [u8], at: u64) -> io::Result<usize> {
         Ok(kernel::pread(&self.0, room, at)?)
     }
 
-    /// As [`Self::read_at`], until the room is full.
+    /// Reads from an offset until the buffer is full, like [`Self::read_at`].
     ///
     /// # Errors
-    /// What the system says; `UnexpectedEof` when the file ends before.
+    /// The system's error; `UnexpectedEof` if the file ends before.
     pub fn read_exact_at(&self, mut room: &mut [u8], mut at: u64) -> io::Result<()> {
         while !room.is_empty() {
             match kernel::pread(&self.0, room, at) {
@@ -68,7 +68,7 @@ impl File {
     /// Writes all bytes from byte `at` on.
     ///
     /// # Errors
-    /// What the system says; some bytes may be written then.
+    /// The system's error; some bytes may be written by then.
     pub fn write_all_at(&self, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
         while !bytes.is_empty() {
             match kernel::pwrite(&self.0, bytes, at) {
@@ -87,7 +87,7 @@ impl File {
     /// Lets the file, which is empty, have all that is in another one, and share its blocks.
     ///
     /// # Errors
-    /// What the system says; `Unsupported` or `CrossesDevices` where blocks cannot be shared.
+    /// The system's error; `Unsupported` or `CrossesDevices` where blocks cannot be shared.
     pub fn share_blocks_of(&self, other: &Self) -> io::Result<()> {
         match kernel::share_blocks(&self.0, &other.0) {
             // File systems without it answer in these words, too.
@@ -99,7 +99,7 @@ impl File {
     /// Cuts the file, or lets it grow by a hole.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn set_len(&self, length: u64) -> io::Result<()> {
         Ok(super::insist(|| kernel::ftruncate(&self.0, length))?)
     }
@@ -107,7 +107,7 @@ impl File {
     /// Makes content and metadata durable. The file's name is its directory's business.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn sync(&self) -> io::Result<()> {
         Ok(super::insist(|| kernel::fsync(&self.0))?)
     }
@@ -115,7 +115,7 @@ impl File {
     /// Takes the file's lock (`flock`), alone or shared, without waiting; `false` when somebody is in the way.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn try_lock(&self, shared: bool) -> io::Result<bool> {
         try_lock(&self.0, shared)
     }
@@ -123,7 +123,7 @@ impl File {
     /// Lets the file's lock go.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn unlock(&self) -> io::Result<()> {
         unlock(&self.0)
     }
@@ -132,7 +132,7 @@ impl File {
 /// Takes the lock (`flock`) of an open file or directory, alone or shared, without waiting; `false` when somebody is in the way.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn try_lock(handle: impl AsHandle, shared: bool) -> io::Result<bool> {
     let how = if shared {
         FlockOperation::NonBlockingLockShared
@@ -149,7 +149,7 @@ pub fn try_lock(handle: impl AsHandle, shared: bool) -> io::Result<bool> {
 /// Lets the lock of an open file or directory go.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn unlock(handle: impl AsHandle) -> io::Result<()> {
     Ok(kernel::flock(handle, FlockOperation::Unlock)?)
 }

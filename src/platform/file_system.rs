@@ -8,23 +8,23 @@ use rustix::io::Errno;
 use super::{AsHandle, File, HandleRef, kernel};
 use crate::model::Time;
 
-/// What a file system is known for.
+/// Known properties of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystem {
-    /// Whether every change of metadata and every `write(2)` moves the ctime.
+    /// True if every change of metadata and every `write(2)` moves the ctime.
     pub trusted_ctime: bool,
-    /// Whether a store through a mapping moves the ctime as well, once the file's dirty pages were written back: that
-    /// write-protects them, so the next store faults. False for file systems in memory, which write nothing back. Of a layered
-    /// one only the layers know; [`super::write_back`] asks them file by file.
+    /// True if a store through a mapping also moves the ctime, once the file's dirty pages were written back: that write-protects
+    /// them, so the next store faults. False for file systems in memory, which write nothing back. For a layered file system only
+    /// the layers know; [`super::write_back`] asks them file by file.
     pub writes_back: bool,
-    /// Whether it shows several directories as one (overlayfs): what lies in a lower one is copied up when it is changed.
+    /// True if it shows several directories as one (overlayfs). An object in a lower layer is copied up when it is changed.
     pub layered: bool,
 }
 
 /// Facts about the file system that `handle` lies on.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 #[cfg(target_os = "linux")]
 pub fn file_system(handle: impl AsHandle) -> io::Result<FileSystem> {
     Ok(FileSystem::of(kernel::magic(handle)?))
@@ -108,7 +108,7 @@ pub struct FileSystemFacts {
 /// The facts of the file system that `handle` lies on; `None` on another machine.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 #[cfg(target_os = "linux")]
 pub fn file_system_facts(handle: impl AsHandle) -> io::Result<Option<FileSystemFacts>> {
     const EXT: u64 = 0xef53;
@@ -142,16 +142,16 @@ pub fn file_system_facts(_: impl AsHandle) -> io::Result<Option<FileSystemFacts>
 /// Bytes that this user may still write on the file system of `handle`.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn free_bytes(handle: impl AsHandle) -> io::Result<u64> {
     Ok(kernel::free_bytes(handle)?)
 }
 
-/// Where the first `size` bytes of a file hold data, as (offset, length); what lies between are holes. A file system
-/// that cannot tell says: everything is data.
+/// Returns where the first `size` bytes of a file hold data, as (offset, length); the rest are holes. If the file system does not
+/// report holes, all of it counts as data.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn data_segments(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
     let mut segments = Vec::new();
     let mut at = 0;
@@ -220,8 +220,8 @@ fn read(id: rustix::time::ClockId) -> Time {
     }
 }
 
-/// Whether this process may create names in a directory, and remove them again: in one that can only be added to
-/// (`chattr +a`) nobody can.
+/// Returns true if this process may create and remove names in a directory. It is false for an append-only one, where names can
+/// be added but not removed (`chattr +a`).
 #[must_use]
 pub fn may_write(directory: &std::path::Path) -> bool {
     let facts = super::stat_child(rustix::fs::CWD, directory.as_os_str());

@@ -23,7 +23,7 @@ pub enum HandleRef<'h> {
     There(&'h RemoteHandle),
 }
 
-/// What has a handle.
+/// A type that has a handle.
 pub trait AsHandle {
     /// Borrows it.
     fn as_handle(&self) -> HandleRef<'_>;

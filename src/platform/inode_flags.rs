@@ -15,7 +15,7 @@ const KNOWN: [(InodeFlags, rustix::fs::IFlags); 3] = [
 /// Gives an open file or directory exactly these of the flags that are known; the others stay.
 ///
 /// # Errors
-/// What the system says: `PermissionDenied` without the right to, `Unsupported` where the file system has none.
+/// The system's error: `PermissionDenied` without the right to, `Unsupported` where the file system has none.
 #[cfg(target_os = "linux")]
 pub fn set_inode_flags(handle: impl AsHandle, wanted: InodeFlags) -> io::Result<()> {
     use super::kernel;

@@ -363,7 +363,7 @@ pub(super) fn flock(handle: impl AsHandle, how: rustix::fs::FlockOperation) -> R
     rustix::fs::flock(handle, how)
 }
 
-/// Whether this process may make names in the directory at `path`, and remove them.
+/// Checks that this process may create and remove names in the directory at `path`.
 pub(super) fn may_change(path: &Path) -> Result<()> {
     let _ = at!(rustix::fs::CWD, path, |far, path| far
         .done(Call::MayChange { path }));

@@ -1,4 +1,4 @@
-//! Which file systems can make snapshots of themselves, and what is mounted below a directory: a snapshot does not have that.
+//! File systems that can take snapshots of themselves, and the mounts below a directory, which such a snapshot does not contain.
 
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
@@ -37,7 +37,7 @@ impl NativeKind {
         }
     }
 
-    /// What to say where that program is missing.
+    /// Returns the message for the case that the program is missing.
     #[must_use]
     pub fn missing(self) -> String {
         format!("there is no program `{}` outside the mounts", self.program())
@@ -47,7 +47,7 @@ impl NativeKind {
 /// The inode of the top of every btrfs subvolume, and of nothing else in it.
 pub const BTRFS_TOP: u64 = 256;
 
-/// Which of them `handle` lies on; `None` also on another machine.
+/// Returns the kind of snapshot that the file system of `handle` can take; `None` also on another machine.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn native_kind(handle: impl AsHandle) -> Option<NativeKind> {
@@ -64,7 +64,7 @@ pub fn native_kind(handle: impl AsHandle) -> Option<NativeKind> {
     }
 }
 
-/// Which of them `handle` lies on: none that is known here.
+/// Returns `None`, because no such file system is known on this system.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
 pub fn native_kind(handle: impl AsHandle) -> Option<NativeKind> {
@@ -72,7 +72,8 @@ pub fn native_kind(handle: impl AsHandle) -> Option<NativeKind> {
     None
 }
 
-/// Whether the file system that a directory lies in is mounted with an option of its own, as this process sees it.
+/// Returns true if the file system of a directory is mounted with `option`, as this process sees it. The option is one of the
+/// file system's own, not of the mount.
 #[must_use]
 pub fn has_mount_option(directory: &Path, option: &str) -> bool {
     std::fs::read("/proc/self/mountinfo").is_ok_and(|table| option_of(&table, directory, option))
@@ -97,7 +98,7 @@ fn option_of(table: &[u8], directory: &Path, option: &str) -> bool {
     })
 }
 
-/// Where file systems are mounted below a directory, as this process sees them (proc_pid_mountinfo(5)).
+/// Returns the mount points below a directory, as this process sees them (proc_pid_mountinfo(5)).
 ///
 /// # Errors
 /// When the system does not tell.

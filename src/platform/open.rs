@@ -19,7 +19,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY
 /// Opens a directory by its host path. The last part is not followed when it is a link.
 ///
 /// # Errors
-/// What the system says; `NotADirectory` for a link or a file.
+/// The system's error; `NotADirectory` for a link or a file.
 pub fn open_root(path: &Path) -> io::Result<Handle> {
     Ok(openat(CWD, path, DIRECTORY, Mode::empty())?)
 }
@@ -27,7 +27,7 @@ pub fn open_root(path: &Path) -> io::Result<Handle> {
 /// Opens the directory `name` in `dir`.
 ///
 /// # Errors
-/// What the system says; `NotADirectory` for a link or a file.
+/// The system's error; `NotADirectory` for a link or a file.
 pub fn open_child_dir(dir: impl AsHandle, name: &OsStr) -> io::Result<Handle> {
     Ok(openat(dir, name, DIRECTORY, Mode::empty())?)
 }
@@ -36,7 +36,7 @@ pub fn open_child_dir(dir: impl AsHandle, name: &OsStr) -> io::Result<Handle> {
 /// allows it, without changing its access time. The facts are those of the opened object.
 ///
 /// # Errors
-/// What the system says; `InvalidInput` when it is no regular file any more.
+/// The system's error; `InvalidInput` if it is no regular file any more.
 pub fn open_child_file(dir: impl AsHandle, name: &OsStr) -> io::Result<(File, Stat)> {
     let handle = open_child_file_blindly(dir, name)?;
     let stat = stat_handle(&handle)?;
@@ -49,10 +49,10 @@ pub fn open_child_file(dir: impl AsHandle, name: &OsStr) -> io::Result<(File, St
     Ok((handle, stat))
 }
 
-/// As [`open_child_file`] without asking what was opened: the caller asks when it has read.
+/// Opens a child like [`open_child_file`], without a check of what was opened. The caller checks after it has read.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn open_child_file_blindly(dir: impl AsHandle, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let handle = match quiet_open(&dir, name, flags) {
@@ -73,7 +73,7 @@ fn quiet_open(dir: impl AsHandle, name: &OsStr, flags: OFlags) -> Result<Handle,
     openat(dir, name, flags, Mode::empty())
 }
 
-/// Whether an error says that a symbolic link stands where a file or a directory should.
+/// Returns true if a symbolic link stands where a file or a directory was expected.
 #[must_use]
 pub fn is_through_link(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
@@ -82,7 +82,7 @@ pub fn is_through_link(error: &io::Error) -> bool {
 /// Opens the directory at the relative `path` below `root`, through no link and across no mount.
 ///
 /// # Errors
-/// What the system says: `NotADirectory` or `FilesystemLoop` for a link on the way, `CrossesDevices` for a mount.
+/// The system's error: `NotADirectory` or `FilesystemLoop` for a link on the way, `CrossesDevices` for a mount.
 pub fn open_beneath(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
     let path = if path.as_os_str().is_empty() {
         Path::new(".")
@@ -163,7 +163,7 @@ fn step_by_step(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
 /// meanwhile: they share its place in the list.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn names(dir: impl AsHandle, mut each: impl FnMut(&[u8])) -> io::Result<()> {
     Ok(kernel::names(dir, |name| {
         if name != b"." && name != b".." {
@@ -175,24 +175,24 @@ pub fn names(dir: impl AsHandle, mut each: impl FnMut(&[u8])) -> io::Result<()> 
 /// The target of the link `name` in `dir`.
 ///
 /// # Errors
-/// What the system says; `InvalidInput` when it is no link.
+/// The system's error; `InvalidInput` if it is no link.
 pub fn read_link(dir: impl AsHandle, name: &OsStr) -> io::Result<Vec<u8>> {
     Ok(kernel::readlinkat(dir, name)?)
 }
 
-/// Whether the disk, or what stands for it, failed (EIO).
+/// Returns true if the disk, or the service in its place, failed (EIO).
 #[must_use]
 pub fn is_io_failure(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::IO.raw_os_error())
 }
 
-/// Whether the object itself forbids it (EPERM), which its mode would have said with EACCES.
+/// Returns true if the object itself forbids the operation (EPERM). A refusal by its mode is EACCES.
 #[must_use]
 pub fn is_bound(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::PERM.raw_os_error())
 }
 
-/// Whether syncing failed because the file system cannot sync a directory (some network and FUSE ones, fsync(2)).
+/// Returns true if syncing failed because the file system cannot sync a directory (some network and FUSE ones, fsync(2)).
 #[must_use]
 pub fn is_sync_unsupported(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::INVAL.raw_os_error())

@@ -7,13 +7,12 @@ use std::thread;
 
 use super::threads;
 
-/// Does `work` on every item, on as many threads as [`threads`] says. The results are in the order of the items.
+/// Calls `work` for every item, on up to [`threads`] threads. The results are in the order of the items.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     map_with(items, || (), |(), item| work(item))
 }
 
-/// As [`map`], where each thread has something of its own, which `start` gives it, in hand all the while. The items are
-/// begun in their order.
+/// Calls `work` like [`map`], with a state for each thread that `start` creates. The items are started in their order.
 pub fn map_with<T: Sync, S, R: Send>(
     items: &[T],
     start: impl Fn() -> S + Sync,
@@ -77,17 +76,17 @@ fn together<R: Send>(count: usize, work: impl Fn() -> R + Sync) -> Vec<R> {
     })
 }
 
-/// What anybody may take, and how many have some of their own. Everything is done when both are none.
+/// Jobs that any worker may take, and the number of workers with jobs of their own. All work is done when there are neither.
 struct Queue<J> {
     waiting: Vec<J>,
     busy: usize,
 }
 
-/// Those who explore.
+/// Workers that explore together.
 struct Crew<J> {
     queue: Mutex<Queue<J>>,
     changed: Condvar,
-    /// How many wait for something to do.
+    /// Number of workers that wait for a job.
     idle: AtomicUsize,
     is_stopped: AtomicBool,
 }
@@ -121,7 +120,7 @@ impl<J> Crew<J> {
         gathered
     }
 
-    /// Something that another one shared; waits while others may still share some. `first`: before the first one.
+    /// Returns a job that another worker shared, and waits while others may still share some. `first`: before the first job.
     fn next(&self, first: bool) -> Option<J> {
         let mut queue = self.lock();
         if !first {
@@ -154,7 +153,7 @@ impl<J> Crew<J> {
     }
 }
 
-/// One that panics stops the others, who would wait for what it never finds.
+/// Stops the other workers if this one panics: they would wait for jobs that it never finds.
 struct Leave<'c, J>(&'c Crew<J>);
 
 impl<J> Drop for Leave<'_, J> {

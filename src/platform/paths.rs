@@ -9,7 +9,8 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 use super::{File, Handle, NodeKind, Stat, kernel};
 
-/// How a file of ours is opened by its path. A link as its last part is never followed, and a pipe is not waited for.
+/// Mode in which jackin opens one of its own files by path. A link as the last part is never followed, and a pipe is not waited
+/// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     /// For reading.
@@ -25,7 +26,7 @@ pub enum Opening {
 /// Opens a file by its path.
 ///
 /// # Errors
-/// What the system says; what was opened may be no regular file, except with [`Opening::Create`].
+/// The system's error; the object may be no regular file, except with [`Opening::Create`].
 pub fn open_path(path: &Path, how: Opening) -> io::Result<File> {
     let careful = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let flags = careful
@@ -41,7 +42,7 @@ pub fn open_path(path: &Path, how: Opening) -> io::Result<File> {
 /// A path without links, `.` and `..`.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     super::remote::canonical(path).unwrap_or_else(|| std::fs::canonicalize(path))
 }
@@ -49,7 +50,7 @@ pub fn canonical(path: &Path) -> io::Result<PathBuf> {
 /// The facts of what lies at a path; of a link itself. `None`: nothing does.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     match super::stat_child(CWD, path.as_os_str()) {
         Ok(stat) => Ok(Some(stat)),
@@ -61,7 +62,7 @@ pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
 /// The names in the directory at a path, sorted. A link as its last part is not followed.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn names_at(path: &Path) -> io::Result<Vec<OsString>> {
     sorted_names(&super::open_root(path)?)
 }
@@ -76,7 +77,7 @@ fn sorted_names(dir: &Handle) -> io::Result<Vec<OsString>> {
 /// Makes a directory, mode 0700 less the process's mask.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn make_dir_at(path: &Path) -> io::Result<()> {
     Ok(kernel::mkdirat(CWD, path, Mode::RWXU)?)
 }
@@ -84,7 +85,7 @@ pub fn make_dir_at(path: &Path) -> io::Result<()> {
 /// Sets the permission bits of the directory at a path. A link as its last part is not followed.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn chmod_dir_at(path: &Path, mode: u32) -> io::Result<()> {
     let handle = match super::open_root(path) {
         // Its owner may not read it, and may change that.
@@ -99,7 +100,7 @@ pub fn chmod_dir_at(path: &Path, mode: u32) -> io::Result<()> {
 /// Removes what is no directory.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn remove_file_at(path: &Path) -> io::Result<()> {
     Ok(kernel::unlinkat(CWD, path, AtFlags::empty())?)
 }
@@ -107,7 +108,7 @@ pub fn remove_file_at(path: &Path) -> io::Result<()> {
 /// Removes an empty directory.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn remove_dir_at(path: &Path) -> io::Result<()> {
     Ok(kernel::unlinkat(CWD, path, AtFlags::REMOVEDIR)?)
 }
@@ -116,7 +117,7 @@ pub fn remove_dir_at(path: &Path) -> io::Result<()> {
 /// nowhere, and links are removed themselves.
 ///
 /// # Errors
-/// What the system says; what was removed until then stays removed.
+/// The system's error; names that were removed until then stay removed.
 pub fn remove_tree_at(path: &Path) -> io::Result<()> {
     empty(&super::open_root(path)?, false)?;
     remove_dir_at(path)
@@ -152,7 +153,7 @@ fn empty(dir: &Handle, closed: bool) -> io::Result<()> {
 /// Moves `from` to `to`, in the place of what was there.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn rename_path(from: &Path, to: &Path) -> io::Result<()> {
     Ok(kernel::renameat(CWD, from, CWD, to)?)
 }
@@ -160,7 +161,7 @@ pub fn rename_path(from: &Path, to: &Path) -> io::Result<()> {
 /// Makes the names in the directory at a path durable.
 ///
 /// # Errors
-/// What the system says; see [`super::is_sync_unsupported`].
+/// The system's error; see [`super::is_sync_unsupported`].
 pub fn sync_dir_at(path: &Path) -> io::Result<()> {
     // Here a link is followed: the store's parent may be one.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -170,7 +171,7 @@ pub fn sync_dir_at(path: &Path) -> io::Result<()> {
 /// Bytes that this user may still write where `path` lies.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn free_bytes_at(path: &Path) -> io::Result<u64> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let handle = kernel::openat(CWD, path, flags, Mode::empty())?;
@@ -180,7 +181,7 @@ pub fn free_bytes_at(path: &Path) -> io::Result<u64> {
 /// All bytes of the file system that `path` lies in.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn all_bytes_at(path: &Path) -> io::Result<u64> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let handle = kernel::openat(CWD, path, flags, Mode::empty())?;

@@ -42,18 +42,18 @@ use rustix::io::Errno;
 use super::kernel::Result;
 use crate::model::Digest;
 
-/// How addresses are written, for whoever has to be told.
+/// Syntax of addresses, for messages.
 pub const ADDRESSES: &str = "ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH, docker-volume://NAME[/PATH], \
     k8s://[CONTEXT/]NAMESPACE/POD[:CONTAINER]/PATH and k8s-pvc://[CONTEXT/]NAMESPACE/CLAIM";
 
-/// Whether a path is meant for another machine, also when its address is not understood.
+/// Returns true if a path is meant for another machine, even if its address is invalid.
 #[must_use]
 pub fn is_elsewhere(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     bytes.first() != Some(&b'/') && bytes.windows(3).any(|part| part == b"://")
 }
 
-/// What stands before `://`. The rest may hold a password and is not repeated.
+/// Returns the part before `://`. The rest may hold a password and is not repeated.
 #[must_use]
 pub fn scheme_of(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
@@ -61,7 +61,7 @@ pub fn scheme_of(path: &Path) -> String {
     scheme.escape_ascii().to_string()
 }
 
-/// Whether an address is understood and has a path: none is ever guessed.
+/// Returns true if an address is valid and has a path. A path is never guessed.
 #[must_use]
 pub fn has_path(path: &Path) -> bool {
     Address::has_path(path)
@@ -80,14 +80,15 @@ pub fn upwards(path: &Path) -> impl Iterator<Item = &Path> {
     std::iter::successors(Some(path), |at| above(at)).filter(|at| !at.as_os_str().is_empty())
 }
 
-/// Why a path cannot be reached although its machine answers.
+/// Returns the reason why a path cannot be reached although its machine answers.
 #[must_use]
 pub fn out_of_reach(path: &Path) -> Option<String> {
     let (address, inner) = Address::split(path)?;
     connection::to(&address).ok()?.hides(&address.inside(inner))
 }
 
-/// Which machine a path leads to, in letters that are the same for every address of it; `None` when it is this one, or cannot be asked.
+/// Returns the identity of the machine that a path leads to, the same for every address of it. `None` for this machine, or if
+/// that one cannot be asked.
 #[must_use]
 pub fn machine_of(path: &Path) -> Option<String> {
     let (address, _) = Address::split(path)?;
@@ -113,27 +114,27 @@ pub fn ask(path: &Path, question: Vec<u8>) -> Option<Vec<u8>> {
     far.bytes(Call::Ask { question }).ok()
 }
 
-/// What the machine that a path leads to calls it; `None` when it is this one.
+/// Returns a path as its own machine names it; `None` for a path on this machine.
 #[must_use]
 pub fn place_there(path: &Path) -> Option<PathBuf> {
     let (address, inner) = Address::split(path)?;
     Some(address.inside(inner))
 }
 
-/// Whether the connection to the machine that a path leads to broke.
+/// Returns true if the connection to the machine of a path broke.
 #[must_use]
 pub fn lost_near(path: &Path) -> bool {
     Address::split(path).is_some_and(|(address, _)| lost().iter().any(|lost| lost.address == address))
 }
 
-/// What is lost on the machine that a path leads to; nothing when it is this one, or cannot be asked.
+/// Returns the limitations on the machine of a path; empty for this machine, or if that one cannot be asked.
 #[must_use]
 pub fn lacks_near(path: &Path) -> Vec<Limitation> {
     let connection = Address::split(path).and_then(|(address, _)| connection::to(&address).ok());
     connection.map_or_else(Vec::new, |connection| connection.lacks().to_vec())
 }
 
-/// What serves on the machine that a path leads to, when it was started for that alone.
+/// Returns the helper that was started only to reach a path, if there is one.
 #[must_use]
 pub fn helper_near(path: &Path) -> Option<Helper> {
     let (address, _) = Address::split(path)?;
@@ -169,7 +170,7 @@ fn absolute(address: &Address, told: &[u8]) -> Option<PathBuf> {
     same.then_some(whole)
 }
 
-/// Where a path leads, without links, `.` and `..`; `None` when it is one of this machine.
+/// Resolves links, `.` and `..` in a path on another machine; `None` for a path on this machine.
 pub(super) fn canonical(path: &Path) -> Option<std::io::Result<PathBuf>> {
     let (address, path) = Address::split(path)?;
     let (address, path) = settled(address, path);
@@ -187,7 +188,7 @@ pub(super) fn canonical(path: &Path) -> Option<std::io::Result<PathBuf>> {
     Some(ask())
 }
 
-/// Where a path leads that begins at `dir`, when that is another machine.
+/// Returns the handle and the path that reach `path` from `dir` on another machine; `None` if it is on this one.
 pub(super) fn route(dir: BorrowedFd<'_>, path: &Path) -> Option<Result<(RemoteHandle, Bytes)>> {
     if dir.as_raw_fd() != CWD.as_raw_fd() {
         return None;
@@ -235,7 +236,7 @@ pub(super) fn bits(mode: Mode) -> u32 {
     mode.as_raw_mode() & 0o7777
 }
 
-/// Nobody waits for a lock on another machine.
+/// Converts a lock operation. Only operations that do not wait are supported on another machine.
 pub(super) fn locking(how: FlockOperation) -> Result<Locking> {
     match how {
         FlockOperation::NonBlockingLockShared => Ok(Locking::Share),

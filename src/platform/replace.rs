@@ -14,10 +14,10 @@ use super::{list_attributes, set_attribute};
 use crate::clock::letters;
 use crate::model::Xattr;
 
-/// Why a file was not replaced. Nothing was written then, unless the action says so.
+/// Reason why a file was not replaced. Nothing was written, unless the action says so.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceError {
-    /// Somebody else changed the file in the meantime.
+    /// Another process changed the file in the meantime.
     #[error("{path:?} was changed by somebody else in the meantime; nothing was written")]
     Changed {
         /// The file.
@@ -26,9 +26,9 @@ pub enum ReplaceError {
     /// The system refused.
     #[error("cannot {action} {path:?}: {source}")]
     Write {
-        /// What was tried; the path follows.
+        /// Action that failed; the path follows in the message.
         action: &'static str,
-        /// On what.
+        /// Path that the action failed on.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -237,10 +237,10 @@ pub fn remove_made_directories(base: &Path, directory: &Path) {
     }
 }
 
-/// What a regular file holds. `None`: there is nothing at the path. A link as its last part is not followed.
+/// Reads a small regular file; `None` if there is nothing at the path. A link as the last part is not followed.
 ///
 /// # Errors
-/// What the system says; `InvalidInput` when it is no regular file, `FileTooLarge` when it holds more than `most` bytes.
+/// The system's error; `InvalidInput` if it is no regular file, `FileTooLarge` if it holds more than `most` bytes.
 pub fn read_small_file(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match open_path(path, Opening::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -20,7 +20,7 @@ pub struct ActingAs {
 /// leads it nowhere where they could not go: no check of a path could be as tight, for a path can change after the check.
 ///
 /// # Errors
-/// What the system says: only root may do it.
+/// The system's error: only root may do it.
 #[cfg(target_os = "linux")]
 pub fn act_as(uid: u32, gid: u32) -> io::Result<ActingAs> {
     use rustix::process::{getegid, geteuid, getgroups};

@@ -95,13 +95,13 @@ impl Entropy for Letters {
     }
 }
 
-/// Who bears attributes: an open object, or a child of an open directory.
+/// Object that bears attributes: an open one, or a child of an open directory.
 pub(super) enum Address {
     Open(RawFd),
     Child(RawFd, PathBuf),
 }
 
-/// What a bearer is called in a world.
+/// Returns the address of a bearer in a world.
 pub(super) fn address(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Address {
     match bearer {
         Bearer::Open(handle) => Address::Open(handle.as_raw_fd()),

@@ -1,4 +1,4 @@
-//! What the file system says about an object, without following links.
+//! Metadata of an object as the file system reports it, without following links.
 
 use std::ffi::OsStr;
 use std::io;
@@ -53,21 +53,20 @@ pub struct Stat {
     pub ctime: Time,
     /// Inode number.
     pub ino: u64,
-    /// When it was made, where the file system keeps that.
+    /// Time of creation; `None` if the file system does not keep it.
     pub born: Option<Time>,
     /// Number of links.
     pub nlink: u32,
     /// Major and minor number of a device node.
     pub rdev: (u32, u32),
-    /// What `chattr` set; only regular files and directories have any.
+    /// Flags set with `chattr`; only regular files and directories have any.
     pub flags: InodeFlags,
-    /// Which file system, and through which mount (0: the system does not tell); only for comparing objects looked at
-    /// within one run.
+    /// File system and mount (0: the system does not report it). Only for comparing objects that were examined within one run.
     pub place: (u64, u64),
 }
 
 impl Stat {
-    /// Whether both are the same object in the same state, as far as stat data can tell.
+    /// Returns true if both are the same object in the same state, as far as stat data can tell.
     #[must_use]
     pub fn same_moment(&self, other: &Self) -> bool {
         self.kind == other.kind
@@ -80,9 +79,9 @@ impl Stat {
             && self.flags == other.flags
     }
 
-    /// Whether this object lies on the mount whose root has `place`. On an overlay a file shows the device of the layer
-    /// that holds it, so for files the mount's number decides where the kernel tells it; a directory with another
-    /// device is a subvolume, a tree of its own.
+    /// Returns true if this object lies on the mount whose root has `place`. On an overlay a file shows the device of the layer
+    /// that holds it, so for files the mount's number decides where the kernel reports it. A directory with another device is a
+    /// subvolume, a tree of its own.
     #[must_use]
     pub fn is_on(&self, place: (u64, u64)) -> bool {
         let same_mount = self.kind != NodeKind::Directory && place.1 != 0 && self.place.1 == place.1;
@@ -93,7 +92,7 @@ impl Stat {
 /// Facts of the child `name` of `dir`.
 ///
 /// # Errors
-/// What the system says; `NotFound` when there is none.
+/// The system's error; `NotFound` if there is none.
 pub fn stat_child(dir: impl AsHandle, name: &OsStr) -> io::Result<Stat> {
     Ok(kernel::stat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?)
 }
@@ -101,7 +100,7 @@ pub fn stat_child(dir: impl AsHandle, name: &OsStr) -> io::Result<Stat> {
 /// Facts of an open file or directory.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn stat_handle(handle: impl AsHandle) -> io::Result<Stat> {
     Ok(kernel::stat(handle, OsStr::new(""), AtFlags::EMPTY_PATH)?)
 }

@@ -428,7 +428,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Removes the copy of this program that runs here.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn remove_copy(directory: &Path) -> io::Result<()> {
     std::fs::remove_file(directory.join("agent"))?;
     std::fs::remove_dir(directory)

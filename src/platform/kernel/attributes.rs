@@ -9,7 +9,7 @@ use super::{Result, own_name};
 use crate::platform::remote::{self, Call};
 use crate::platform::{AsHandle, HandleRef};
 
-/// How an object is addressed whose attributes are asked for.
+/// Object whose attributes a call accesses.
 pub(in crate::platform) enum Bearer<'a, D> {
     Open(D),
     /// A child of a directory; the directory itself when the name is empty.

@@ -9,12 +9,12 @@ mod kubernetes;
 
 pub use kubernetes::Spot;
 
-/// What carries commands to another machine.
+/// Machine, container, pod or volume that jackin reaches through a transport.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Address {
     /// The operator's `ssh`.
     Ssh {
-        /// As the operator names it: a host name, an address, or an alias of `ssh_config`.
+        /// Host as the operator names it: a host name, an address, or an alias of `ssh_config`.
         host: String,
         /// None: as `ssh` decides.
         user: Option<String>,
@@ -37,7 +37,7 @@ pub enum Address {
     Claim(Spot),
 }
 
-/// Where a helper has a volume.
+/// Directory at which a helper has a volume.
 pub const VOLUME_PLACE: &str = "/volume";
 
 impl fmt::Display for Address {
@@ -63,7 +63,7 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Whether it is a snapshot of a claim, where nothing changes.
+    /// Returns true for a snapshot of a claim, where nothing changes.
     #[must_use]
     pub fn is_frozen(&self) -> bool {
         matches!(self, Self::Claim(spot) if spot.snapshot().is_some())
@@ -77,8 +77,8 @@ impl Address {
         Some((address, PathBuf::from(OsStr::from_bytes(path))))
     }
 
-    /// Whether an address is understood and has a path: none is ever guessed. A volume is one directory, and a snapshot of one is nothing
-    /// that anybody works in.
+    /// Returns true if an address is valid and has a path. A path is never guessed. A volume needs none, because it is one
+    /// directory; a snapshot of a volume is no place to work in.
     #[must_use]
     pub fn has_path(path: &Path) -> bool {
         match Self::parts(path) {
@@ -88,7 +88,7 @@ impl Address {
         }
     }
 
-    /// Whether it is a volume, and no machine.
+    /// Returns true for a volume, which is not a machine.
     #[must_use]
     pub fn is_volume(&self) -> bool {
         matches!(self, Self::Volume { .. } | Self::Claim(_))
@@ -148,7 +148,7 @@ impl Address {
         Some(Self::Ssh { host, user, port })
     }
 
-    /// What the other end calls a path of the address.
+    /// Returns a path of the address as the other end names it.
     pub(super) fn inside(&self, path: PathBuf) -> PathBuf {
         match self {
             Self::Volume { .. } | Self::Claim(_) => {

@@ -1,4 +1,4 @@
-//! What an agent is asked over the channel to it. Several threads may ask: what one asks is under way while another waits for its answer.
+//! Calls to an agent over its channel. Several threads may call: one call is under way while another waits for its answer.
 //! Answers come in the order of the calls.
 
 use std::fmt;
@@ -13,9 +13,9 @@ use super::protocol::{Answer, Call, Request};
 pub(super) struct Wire {
     to: Mutex<Asking>,
     from: Mutex<Answering>,
-    /// The next answer is another one's.
+    /// Signals that the next answer belongs to another call.
     turned: Condvar,
-    /// Nothing is said to it any more.
+    /// True once no more calls are sent.
     broken: AtomicBool,
 }
 

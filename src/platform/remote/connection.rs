@@ -19,12 +19,12 @@ use super::{Address, machine_id};
 use crate::platform::kernel::Result;
 use crate::platform::uptime;
 
-/// Who listens at the other end.
+/// Program that listens at the other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listener {
     /// This program.
     Agent,
-    /// A shell that takes no command without this mark: letters and digits that nobody can guess.
+    /// A shell that takes no command without this mark: random letters and digits.
     Shell(String),
 }
 
@@ -42,27 +42,27 @@ pub struct Helper {
     pub permissions: Vec<String>,
 }
 
-/// The two ends of a program that carries what is said to another machine.
+/// The two ends of the carrier process to another machine.
 pub struct Channel {
-    /// The only directories that can be reached; none: all can.
+    /// The only directories that can be reached; empty if all can.
     pub only: Vec<PathBuf>,
-    /// Who listens there.
+    /// Program that listens there.
     pub listener: Listener,
-    /// What is said there.
+    /// Output of the other end.
     pub from: Box<dyn Read + Send>,
-    /// What is said to it.
+    /// Input of the other end.
     pub to: Box<dyn Write + Send>,
     /// Time limits of the channel.
     pub patience: Arc<Patience>,
-    /// Why it ended, as the program that carried it told; asked once it has.
+    /// Returns the reason why the channel ended, as the carrier process reported it. Called once it has ended.
     pub why: Box<dyn FnMut() -> Option<String> + Send>,
     /// Kills the carrier process.
     pub cut: Box<dyn FnMut() + Send>,
-    /// What serves there, when it was started for this alone.
+    /// Helper that was started only for this channel.
     pub helper: Option<Helper>,
     /// Size of the copy of this program that was sent there (bytes); `None`: none was.
     pub copied: Option<u64>,
-    /// Ends it, where the closed pipe may go unnoticed or something has to be removed; asked once nothing more is said.
+    /// Ends the other side if it may not notice the closed pipe, or if something has to be removed. Called after the last call.
     pub end: Option<Box<dyn FnMut() + Send>>,
 }
 
@@ -130,29 +130,30 @@ impl Patience {
     }
 }
 
-/// Begins to carry to an address: an agent listens at the other end of what it gives.
+/// Opens a channel to an address, with an agent at its other end.
 pub type Carry = Box<dyn Fn(&Address) -> io::Result<Channel> + Send + Sync>;
 
-/// Says what is meant by an address and a path that leave something open; `None`: just what they say.
+/// Completes an address and a path that leave something open; `None` if they stay as they are.
 pub type Settle = Box<dyn Fn(&Address, &Path) -> Option<(Address, PathBuf)> + Send + Sync>;
 
-/// A machine that cannot be reached, or not any more.
+/// A machine that jackin could not reach, or lost the connection to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// Which.
+    /// Address of the machine.
     pub address: Address,
-    /// What is known of the reason.
+    /// Reason, as far as it is known.
     pub why: String,
 }
 
-/// What became of the last attempt to reach an address.
+/// Outcome of the last attempt to reach an address.
 enum Reached {
     Open(Arc<Connection>),
     /// The connection failed; it is not tried again before this [`uptime`].
     Failed(Duration),
 }
 
-/// Held by who reaches it: to start what serves there may take minutes, and nobody who wants another address waits for it.
+/// Locked by the thread that connects. Starting a helper may take minutes, and a thread that wants another address does not wait
+/// for it.
 type Slot = Arc<Mutex<Option<Reached>>>;
 
 /// Shortest time before a failed connection is tried again.
@@ -176,17 +177,17 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says how addresses are reached from now on. Only the first word counts.
+/// Sets how addresses are reached from now on. Only the first call counts.
 pub fn set_carrier(carry: Carry) {
     let _ = registry().carry.set(carry);
 }
 
-/// Says what addresses mean that leave something open. Only the first word counts.
+/// Sets how incomplete addresses are completed. Only the first call counts.
 pub fn set_settler(settle: Settle) {
     let _ = registry().settle.set(settle);
 }
 
-/// What is meant by an address and a path.
+/// Completes an address and a path that leave something open.
 #[must_use]
 pub fn settled(address: Address, path: PathBuf) -> (Address, PathBuf) {
     let is_open = match &address {
@@ -221,7 +222,7 @@ pub fn hang_up_where(is_meant: impl Fn(&Address) -> bool) {
     }
 }
 
-/// Which machines could not be reached, or were lost, since this process began.
+/// Returns the machines that were unreachable or lost since this process began.
 #[must_use]
 pub fn lost() -> Vec<Lost> {
     locked(&registry().lost).clone()
@@ -281,7 +282,7 @@ pub(super) fn errno(number: i32) -> Errno {
     }
 }
 
-/// Who answers.
+/// Connection to an agent or to a shell.
 #[derive(Debug)]
 enum Way {
     Agent(Wire),
@@ -424,7 +425,8 @@ impl Connection {
         }
     }
 
-    /// Why a path cannot be reached, when it cannot: a helper container has a volume's files and nothing else of theirs.
+    /// Returns the reason why a path cannot be reached, if it cannot. A helper container has a stopped container's volumes and
+    /// none of its other files.
     pub(super) fn hides(&self, path: &Path) -> Option<String> {
         if self.only.is_empty() || self.only.iter().any(|only| path.starts_with(only)) {
             return None;
@@ -448,7 +450,7 @@ impl Connection {
         }
     }
 
-    /// What was started to reach it.
+    /// Returns the helper that was started only for this connection.
     pub(super) fn helper(&self) -> Option<&Helper> {
         self.helper.as_ref()
     }
@@ -458,7 +460,7 @@ impl Connection {
         self.copied
     }
 
-    /// What cannot be done there.
+    /// Returns the limitations of this connection.
     pub(super) fn lacks(&self) -> &[Limitation] {
         match &self.way {
             Way::Agent(_) => &[],
@@ -470,7 +472,7 @@ impl Connection {
         locked(&self.closed).push(handle);
     }
 
-    /// Where who acts there is at home.
+    /// Returns the home directory of the user who acts there.
     pub(super) fn home(&self) -> Option<Bytes> {
         self.greeting.home.clone()
     }

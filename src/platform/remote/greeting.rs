@@ -1,4 +1,4 @@
-//! Who an agent is.
+//! Identity that an agent reports.
 
 use std::os::unix::ffi::OsStrExt as _;
 

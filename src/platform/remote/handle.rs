@@ -16,7 +16,7 @@ use crate::model::{InodeFlags, Time};
 use crate::platform::kernel::Result;
 use crate::platform::{AsHandle, Handle, HandleRef, NodeKind, Stat};
 
-/// What an agent is asked to read at once (bytes).
+/// Largest number of bytes that an agent reads in one call.
 const AT_ONCE: usize = 4 << 20;
 
 /// A handle on another machine. Closed when it is dropped.
@@ -35,7 +35,7 @@ impl Drop for RemoteHandle {
 }
 
 impl RemoteHandle {
-    /// Where absolute paths begin.
+    /// Creates the handle at which absolute paths begin.
     pub(super) fn nowhere(connection: Arc<Connection>) -> Self {
         let number = NOWHERE;
         Self { connection, number }
@@ -45,7 +45,7 @@ impl RemoteHandle {
         self.number
     }
 
-    /// Whether a shell answers: it always lacks something.
+    /// Returns true if a shell answers: a shell always has limitations.
     pub(in crate::platform) fn is_by_shell(&self) -> bool {
         !self.connection.lacks().is_empty()
     }
@@ -82,7 +82,7 @@ impl RemoteHandle {
         })
     }
 
-    /// As a call that fills a buffer: an empty one asks for the length.
+    /// Copies the answer into a buffer, like a system call. A buffer that is too small is an error (`ERANGE`).
     pub(in crate::platform) fn fill(&self, call: Call, room: &mut [u8]) -> Result<usize> {
         let bytes = self.bytes(call)?;
         match room.get_mut(..bytes.len()) {
@@ -163,7 +163,7 @@ impl RemoteHandle {
         (greeting.uid, greeting.gid)
     }
 
-    /// Whether nothing can be asked any more.
+    /// Returns true if the connection broke, so that no call can be made.
     pub(in crate::platform) fn is_lost(&self) -> bool {
         self.connection.is_broken()
     }
@@ -182,7 +182,7 @@ impl RemoteHandle {
     }
 }
 
-/// What is no name would lead elsewhere.
+/// Returns true for a plain name. Anything else would lead elsewhere.
 fn is_name(name: &Bytes) -> bool {
     let plain = |byte: &u8| *byte != b'/' && *byte != 0;
     !matches!(name.0.as_slice(), b"" | b"." | b"..") && name.0.iter().all(plain)
@@ -275,7 +275,7 @@ pub(in crate::platform) struct FarPair {
     to: (u64, Bytes),
 }
 
-/// Where two paths lead. On different machines nothing goes from one to the other.
+/// Resolves the two paths of one call. It fails with `EXDEV` if they are on different machines.
 pub(in crate::platform) fn pair<'h>(
     from: &'h impl AsHandle,
     old: &Path,

@@ -1,5 +1,5 @@
-//! What is said to an agent on another machine, and what it answers: the calls of `kernel.rs`, and a few that do many of them at
-//! once where each one would wait for the wire.
+//! Calls to an agent on another machine, and its answers: the calls of `kernel.rs`, and a few that combine many of them where
+//! each would wait for the connection.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -72,7 +72,7 @@ impl<'de> Deserialize<'de> for Bytes {
 /// One call. Handles are numbers of the agent's; a path is relative to one, or absolute and [`NOWHERE`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::platform) enum Call {
-    /// Who are you?
+    /// Request for the agent's greeting.
     Greet {
         version: u32,
     },
@@ -246,11 +246,11 @@ pub(in crate::platform) enum Call {
     Ask {
         question: Bytes,
     },
-    /// Nobody asks any more, and a closed pipe may go unnoticed.
+    /// Last call: no others follow, and a closed pipe may go unnoticed.
     Leave,
 }
 
-/// How a name is moved.
+/// Ways to move a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::platform) enum Moving {
     Over,
@@ -258,7 +258,7 @@ pub(in crate::platform) enum Moving {
     Exchange,
 }
 
-/// What is done with the lock of a file (`flock`), without waiting.
+/// Operations on the lock of a file (`flock`), without waiting.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::platform) enum Locking {
     Share,
@@ -295,7 +295,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Whether both are of one object at one moment, as far as facts tell.
+    /// Returns true if both show one object in the same state, as far as facts can tell.
     pub(super) fn is_as(&self, other: &Self) -> bool {
         let of = |facts: &Self| {
             (
@@ -312,13 +312,13 @@ impl Facts {
     }
 }
 
-/// Who answers.
+/// Identity of the program that answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Greeting {
     pub(super) version: u32,
-    /// As `std::env::consts::OS` says it: errors are numbers of that system.
+    /// Operating system as `std::env::consts::OS` names it. Error numbers are those of that system.
     pub(super) system: String,
-    /// Which machine, or container on one, in letters.
+    /// Identity of the machine, or of a container on one, in letters.
     pub(super) machine: String,
     pub(super) uid: u32,
     pub(super) gid: u32,
@@ -326,7 +326,7 @@ pub(super) struct Greeting {
     pub(super) home: Option<Bytes>,
 }
 
-/// What one of several gave: an error is the system's number.
+/// Result of one of several calls; an error is the system's number.
 pub(super) type Each<T> = Result<T, i32>;
 
 /// A small file to read: its name, size and latest time as they were listed.
@@ -344,9 +344,9 @@ pub(super) struct LoadedFile {
     pub(super) data: Bytes,
     pub(super) attributes: Vec<(Bytes, Bytes)>,
     pub(super) facts: Facts,
-    /// Whether all of it is data.
+    /// True if the file has no holes.
     pub(super) dense: bool,
-    /// Whether it was written back before it was read.
+    /// True if the file was written back before it was read.
     pub(super) written_back: bool,
 }
 
@@ -362,7 +362,7 @@ pub(super) struct Seen {
 /// The target of a link, and attributes.
 pub(super) type Told = (Option<Bytes>, Vec<(Bytes, Bytes)>);
 
-/// What a call gave.
+/// Answer to a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
     Done,

@@ -67,7 +67,7 @@ struct Session {
     mounts: Mounts,
     ahead: ListingCache,
     abilities: Abilities,
-    /// Which of the shell's own descriptors hold a lock for which handle.
+    /// Handles whose locks the shell's own descriptors hold; `None` for a free descriptor.
     locks: [Option<u64>; 6],
 }
 
@@ -277,7 +277,7 @@ impl Session {
         Ok(u64::from_str_radix(&told, 16).map_err(|_| Errno::IO))
     }
 
-    /// What a command in the directory of a handle tells, in a line.
+    /// Runs a command in the directory of a handle and returns its output without surrounding blanks.
     fn about(&mut self, handle: u64, command: &[u8]) -> Outcome<String> {
         let place = known!(self.table.place(handle, b""));
         let out = known!(self.run(&place.look(), command)?);

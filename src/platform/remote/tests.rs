@@ -18,7 +18,7 @@ use super::upwards;
 use super::{Address, serve, set_carrier};
 use crate::platform::{self, Opening};
 
-/// Who listens at the other end in tests: this program, or a shell that has the tools of this machine or of busybox.
+/// Listeners at the other end in tests: this program, or a shell with the tools of this machine or of busybox.
 pub(crate) const AGENT: &str = "agent";
 /// An agent whose connection is lost as soon as a path exists ([`cut_when`]).
 pub(crate) const CUT: &str = "cut";
@@ -65,12 +65,12 @@ impl io::Read for CutReader {
     }
 }
 
-/// What agents of tests know above the calls of files.
+/// Answers of test agents to questions above the calls of files.
 static KNOWS: std::sync::OnceLock<Answering> = std::sync::OnceLock::new();
 
 type Answering = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// Agents of tests answer such questions from now on.
+/// Sets how agents of tests answer such questions.
 pub(crate) fn set_knows(answer: Answering) {
     let _ = KNOWS.set(answer);
 }

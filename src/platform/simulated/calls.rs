@@ -78,7 +78,7 @@ impl World {
         Ok((dir, name))
     }
 
-    /// What is there, and may be moved away.
+    /// Returns the directory, name and number of an object that may be moved away.
     fn movable(&self, (dir, path): Spot<'_>) -> Result<(u64, Vec<u8>, u64)> {
         let (dir, name) = self.locate(self.base(dir)?, path, false)?;
         let found = self.live.child(dir, &name).ok_or(Errno::NOENT)?;
@@ -358,7 +358,7 @@ impl World {
         Ok(())
     }
 
-    /// Whether the directory `above` is `below`, or holds it somewhere.
+    /// Returns true if the directory `above` is `below`, or contains it at any depth.
     fn is_above(&self, above: u64, below: u64) -> bool {
         if above == below {
             return true;

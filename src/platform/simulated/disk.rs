@@ -1,11 +1,11 @@
-//! What lies on a disk: inodes by number, shared between states, so that a copy of a whole state costs little.
+//! Objects on a disk: inodes by number, shared between states, so that a copy of a whole state costs little.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use crate::model::{InodeFlags, Time};
 
-/// What an inode is.
+/// Type and content of an inode.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
     File(Arc<Vec<u8>>),
@@ -98,7 +98,7 @@ impl Disk {
         }
     }
 
-    /// Whether an inode is the same in both states, cheaply: `false` may be wrong.
+    /// Returns true if an inode is the same in both states. The check is cheap: `false` may be wrong.
     pub(crate) fn is_shared(&self, number: u64, other: &Self) -> bool {
         match (self.inodes.get(&number), other.inodes.get(&number)) {
             (Some(own), Some(theirs)) => Arc::ptr_eq(own, theirs),
@@ -116,7 +116,7 @@ impl Disk {
         self.get(dir)?.entries()?.get(name).copied()
     }
 
-    /// Returns the number of names of an inode.
+    /// Returns the number of names that an inode has.
     pub(crate) fn names_of(&self, number: u64) -> u32 {
         let names = self.names.get_or_init(|| {
             let mut names = HashMap::new();

@@ -1,8 +1,8 @@
-//! Which call fails, and how: one of those that may give the error, or all from one on.
+//! Faults: one call fails, or all from one on, among those that may return the error.
 
 use rustix::io::Errno;
 
-/// What the kernel may say to a call.
+/// Errors that the kernel may return from a call.
 const ERRORS: [Errno; 8] = [
     Errno::NOSPC,
     Errno::DQUOT,
@@ -28,34 +28,34 @@ pub(crate) fn errors() -> impl Iterator<Item = (u64, Errno, bool)> {
     (0..).zip(ERRORS).flat_map(each)
 }
 
-/// What a call is, as far as it decides which errors it may give.
+/// Kind of a call, as far as it decides which errors the call may return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// It opens something.
+    /// A call that opens an object.
     Open,
-    /// It goes by a name and changes nothing.
+    /// A call that uses a name and changes nothing.
     Look,
-    /// It reads through a handle, or asks for its facts.
+    /// A call that reads through a handle, or asks for its facts.
     Read,
-    /// It changes names.
+    /// A call that changes names.
     Name,
-    /// It changes content.
+    /// A call that changes content.
     Write,
-    /// It changes metadata.
+    /// A call that changes metadata.
     Metadata,
-    /// It makes something durable.
+    /// A call that makes changes durable.
     Sync,
-    /// It locks a file.
+    /// A call that locks a file.
     Lock,
 }
 
 impl How {
-    /// Whether the call changes anything, so that a crash before it and one after it differ.
+    /// Returns true if the call changes anything, so that a crash before it and one after it differ.
     pub(crate) fn changes(self) -> bool {
         matches!(self, Self::Name | Self::Write | Self::Metadata | Self::Sync)
     }
 
-    /// Whether a call may give this error, on some file system that people use.
+    /// Returns true if a call may return this error on some file system in use.
     fn gives(self, error: Errno) -> bool {
         match error {
             Errno::NOSPC | Errno::DQUOT | Errno::ROFS => self.changes(),
@@ -72,14 +72,14 @@ impl How {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
     pub(crate) error: Errno,
-    /// The first call, of those that may give it, that does, from 1 on.
+    /// Number of the first call that fails, from 1 on, among those that may return the error.
     pub(crate) at: u64,
-    /// All that follow do too.
+    /// True if all later ones fail, too.
     pub(crate) stays: bool,
     /// Only these file systems give it, from the first to the last number, as those do that were shut down: by every call but
     /// the `fsync` of a directory, which does nothing and is answered by success.
     pub(crate) devices: Option<(u64, u64)>,
-    /// How many could have given it by now.
+    /// Number of calls so far that could have failed.
     pub(crate) seen: u64,
 }
 
@@ -102,7 +102,7 @@ impl Fault {
         }
     }
 
-    /// Whether it struck.
+    /// Returns true if the fault struck.
     pub(crate) fn struck(&self) -> bool {
         self.seen >= self.at
     }

@@ -1,4 +1,4 @@
-//! What a crash may leave on disk. The contract, which `docs/crash-safety.md` explains:
+//! States that a crash may leave on disk. The contract, which `docs/crash-safety.md` explains:
 //!
 //! - A change of names (also a rename, also an exchange) comes to disk whole or not at all.
 //! - It is on disk once one of its directories, or the file system, was synced; before that any set of changes may have come to
@@ -15,7 +15,7 @@ use crate::model::Digest;
 use super::disk::{Disk, Node};
 use super::world::{Moment, Pending, World};
 
-/// What is lost in a crash.
+/// Losses in a crash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Losses {
     /// The process is killed: the kernel goes on, and nothing is lost.
@@ -71,7 +71,7 @@ impl Dice {
     }
 }
 
-/// Whether an object's content or metadata are not what is on disk.
+/// Returns true if an object's content or metadata differ from those on disk.
 fn is_dirty(moment: &Moment, number: u64) -> bool {
     if moment.live.is_shared(number, &moment.durable) {
         return false;
@@ -212,7 +212,7 @@ impl Hasher for Flat {
 }
 
 impl World {
-    /// What `fsync` promises.
+    /// Makes an object durable, as `fsync` guarantees.
     pub(super) fn make_durable(&mut self, number: u64) {
         let grounds = grounds(&self.pending);
         let mut wanted = BTreeSet::new();
@@ -233,7 +233,7 @@ impl World {
         }
     }
 
-    /// What `syncfs` promises.
+    /// Makes a file system durable, as `syncfs` guarantees.
     pub(super) fn make_device_durable(&mut self, device: u64) {
         let on_it: HashSet<u64> = self
             .live

@@ -131,7 +131,7 @@ fn make(call: &Call, root: &Handle) -> Result<Vec<u8>, i32> {
     }
 }
 
-/// What is there, as far as both can be asked the same.
+/// Lists the objects below `path`, with the facts that both file systems can report alike.
 fn told(root: &Handle, path: &Path, lines: &mut Vec<String>) {
     let dir = platform::open_beneath(root, path).unwrap();
     let mut names = Vec::new();
@@ -197,7 +197,7 @@ proptest! {
     }
 }
 
-/// What a shell cannot do, and says so.
+/// Returns true for a call that a shell cannot do and refuses.
 fn is_beyond_a_shell(call: &Call) -> bool {
     matches!(call, Call::Attribute(..) | Call::Exchange(..))
 }

@@ -1,4 +1,4 @@
-//! What a user sees of a world: paths with what lies there. Also how tests make trees and change them.
+//! A world as a user sees it: paths with their objects. Also functions with which tests create and change trees.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
@@ -24,7 +24,7 @@ pub(crate) struct Object {
 pub(crate) type Tree = BTreeMap<String, Object>;
 
 impl World {
-    /// What lies at and below `path`.
+    /// Returns the objects at and below `path`.
     pub(crate) fn tree(&self, path: &str) -> Tree {
         let mut tree = Tree::new();
         let mut first: BTreeMap<u64, String> = BTreeMap::new();

@@ -15,11 +15,11 @@ use crate::platform::kernel::Result;
 /// A change of names that is not on disk yet: entries of directories, which all come to disk in one step or none does.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
-    /// Directory, name, and what lies there then.
+    /// Directory, name, and new inode of that name; `None` if there is none any more.
     pub(super) edits: Vec<(u64, Vec<u8>, Option<u64>)>,
-    /// What was moved or got another name.
+    /// Inodes that were moved or got another name.
     pub(super) touched: Vec<u64>,
-    /// When: the directories' times, and when what was touched changed.
+    /// Time of the change, for the directories and for the touched inodes.
     pub(super) at: Time,
 }
 
@@ -32,24 +32,24 @@ pub(crate) struct Moment {
     pub(super) clock: i128,
     pub(super) next: u64,
     drawn: u64,
-    /// Whether two names can be exchanged in one call.
+    /// True if two names can be exchanged in one call.
     pub(crate) exchanges: bool,
-    /// What has a smaller number lies in the lower layer of an overlay, where no directory can be moved.
+    /// First inode number above the lower layer of an overlay. No directory in that layer can be moved.
     pub(crate) lower: u64,
-    /// Whether nothing may be made beside a mount root.
+    /// True if nothing may be created beside a mount root.
     pub(crate) crowded: bool,
-    /// Which call comes next.
+    /// Number of the next call.
     pub(crate) call: u64,
 }
 
-/// What a handle stands for.
+/// Inode and offset of an open handle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     pub(super) inode: u64,
     pub(super) at: u64,
 }
 
-/// Who holds the lock of a file.
+/// Handles that hold the lock of a file.
 #[derive(Clone, Debug)]
 pub(super) enum Held {
     Alone(RawFd),
@@ -66,7 +66,7 @@ pub(crate) struct World {
     /// Nanoseconds since 1970.
     pub(super) clock: i128,
     pub(super) next: u64,
-    /// How many numbers were drawn.
+    /// Count of the numbers drawn.
     drawn: u64,
     pub(super) exchanges: bool,
     pub(super) lower: u64,
@@ -74,9 +74,9 @@ pub(crate) struct World {
     /// Calls that changed something.
     pub(crate) calls: u64,
     pub(crate) fault: Option<Fault>,
-    /// The moments before each changing call, when they are wanted.
+    /// Moments before each changing call; `None` if they are not recorded.
     pub(crate) moments: Option<Vec<Moment>>,
-    /// Every handle that is given out is a copy of this one.
+    /// Original of which every handle is a copy.
     null: OwnedFd,
 }
 
@@ -188,7 +188,7 @@ impl World {
         self.begin_at(how, number)
     }
 
-    /// What a call is about: the object that has the name, or the directory that has none of that name.
+    /// Returns the object that a call is about: the one with the name, or the directory if it has no such name.
     fn meant(&self, dir: BorrowedFd<'_>, path: Option<&Path>) -> Option<u64> {
         let base = self.base(dir).ok()?;
         let Some(path) = path else { return base };
@@ -294,7 +294,7 @@ impl World {
 }
 
 impl Moment {
-    /// What processes see.
+    /// Returns the state that processes see.
     pub(crate) fn disk(&self) -> Disk {
         self.live.clone()
     }

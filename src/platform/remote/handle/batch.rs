@@ -1,4 +1,4 @@
-//! What is asked of an agent by directory: each question by itself would wait for the wire.
+//! Calls to an agent about a whole directory: each single call would wait for the connection.
 
 use std::io;
 

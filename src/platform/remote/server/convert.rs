@@ -1,4 +1,4 @@
-//! What this machine's kernel says, as it is told.
+//! Conversions from results of this machine's kernel to answers of the protocol.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,4 +1,4 @@
-//! What is asked of a directory below another one at once. A shell is asked for one thing after the other.
+//! Calls about a directory below another one. The shell answers their parts one after the other.
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;

@@ -1,15 +1,15 @@
-//! The clock of the other machine, by what its `date` told last: it goes on at least as much as ours does.
+//! The clock of the other machine, from the last output of its `date`. It advances at least as much as the local clock.
 
 use std::time::Duration;
 
 use crate::model::Time;
 use crate::platform;
 
-/// What is known of it.
+/// Last known time of the other machine.
 #[derive(Debug)]
 pub(super) struct Clock {
     fine: bool,
-    /// What it told (nanoseconds), and what ours said when that was heard.
+    /// Time that the other machine reported last (nanoseconds), and the local time at which that was received.
     told: i128,
     heard: i128,
 }
@@ -28,7 +28,7 @@ impl Clock {
         if self.fine { "date +%s.%N" } else { "date +%s" }
     }
 
-    /// Hears what the command told; a clock of whole seconds is never ahead. `None`: it told no time.
+    /// Records the output of the command; a clock of whole seconds is never ahead. `None` if the output is no time.
     pub(super) fn told(&mut self, text: &[u8]) -> Option<Time> {
         let text = std::str::from_utf8(text).ok()?.trim();
         let (sec, nsec) = text.split_once('.').unwrap_or((text, "0"));
@@ -39,13 +39,13 @@ impl Clock {
         Some(time)
     }
 
-    /// What it told last (nanoseconds).
+    /// Returns the time that the other machine reported last (nanoseconds).
     pub(super) fn told_at(&self) -> i128 {
         self.told
     }
 
-    /// How long to wait until a change would get another time than `last`, when a change within `tick` (nanoseconds) might get the
-    /// same.
+    /// Returns the wait until a change gets another time than `last`. A change within `tick` (nanoseconds) might get the same.
+    /// `None` if no wait is needed, or `last` is too far in the future for a wait to help.
     pub(super) fn until_settled(&self, last: Time, tick: i128) -> Option<Duration> {
         let now = self.told + (platform::fine_clock().nanos() - self.heard).max(0);
         let rest = last.nanos() + tick - now;

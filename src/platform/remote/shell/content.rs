@@ -1,4 +1,4 @@
-//! What is in files: read with `dd` and `tar`, written with `dd`.
+//! Content of files, read with `dd` and `tar` and written with `dd`.
 
 use std::io::{self, Read as _};
 
@@ -11,12 +11,12 @@ use crate::platform::remote::protocol::{Bytes, Facts, LoadedFile, Wanted};
 
 /// A block that is read (bytes).
 const BLOCK: u64 = 64 << 10;
-/// So many blocks are read at once when a file is read on and on.
+/// Number of blocks that are read at once when a file is read sequentially.
 const MANY: u64 = 64;
-/// What is written is written in blocks of at most this (bytes).
+/// Size of the largest block that is written (bytes).
 const LARGEST: u64 = 1 << 20;
 
-/// Why nothing is known of the outcome, and else the outcome.
+/// Outcome of a call; the outer error is the reason why the outcome is unknown.
 pub(super) type Outcome<T> = io::Result<Result<T, Errno>>;
 
 /// Reads from a file at `at`; fewer bytes than `most` may come.
@@ -197,11 +197,11 @@ pub(super) fn load(
     Ok(Ok(wanted.iter().map(loaded).collect()))
 }
 
-/// What was in files when `tar` read them.
+/// Contents of files at the time `tar` read them.
 struct Contents(std::collections::HashMap<Vec<u8>, Vec<u8>>);
 
 impl Contents {
-    /// As far as the archive can be read: what is missing was not read.
+    /// Reads the archive as far as it is readable. A missing file was not read.
     fn of(archive: &[u8]) -> Self {
         let mut contents = std::collections::HashMap::new();
         let mut archive = tar::Archive::new(archive);

@@ -4,9 +4,9 @@ use rustix::io::Errno;
 
 use crate::platform::remote::protocol::{Bytes, Facts};
 
-/// What `stat` is asked for; the shell has it as `$F`.
+/// Format string for `stat`; the shell has it as `$F`.
 pub(super) const FORMAT: &str = "%f|%u|%g|%s|%b|%B|%Y|%y|%Z|%z|%i|%d|%h|%t|%T|%n//";
-/// How many words stand before the name.
+/// Number of fields before the name.
 const WORDS: usize = 15;
 
 /// A record: whose facts, and the facts.

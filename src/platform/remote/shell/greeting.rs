@@ -1,4 +1,4 @@
-//! Who answers at the other end, and what the tools there can do.
+//! Identity of the other end, and the abilities of its tools.
 
 use std::io;
 
@@ -7,16 +7,17 @@ use crate::platform::home_in;
 use crate::platform::remote::machine_id;
 use crate::platform::remote::protocol::{Bytes, Greeting, VERSION};
 
-/// What the tools of the other machine can do beyond what is asked of all.
+/// Abilities of the other machine's tools beyond the required ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Abilities {
-    /// `touch` sets parts of a second; without it times count in whole ones.
+    /// True if `touch` sets fractions of a second; without it times are set in whole seconds.
     pub(super) fine_times: bool,
-    /// `date` tells parts of a second.
+    /// True if `date` prints fractions of a second.
     pub(super) fine_clock: bool,
-    /// `sync` syncs single files and file systems, and tells of errors; without it everything is synced, and nobody tells.
+    /// True if `sync` syncs single files and file systems and reports errors; without it everything is synced, and errors go
+    /// unreported.
     pub(super) syncs: bool,
-    /// `flock` is there.
+    /// True if `flock` exists.
     pub(super) locks: bool,
 }
 

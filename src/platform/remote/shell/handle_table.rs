@@ -1,4 +1,5 @@
-//! What a shell holds: nothing. Handles are paths here, looked at whenever they are used; what this program itself moves it follows.
+//! Handles of a shell, which keeps nothing open. A handle is a path that is checked at each use, and follows the moves that
+//! jackin makes.
 
 use std::collections::HashMap;
 
@@ -13,15 +14,15 @@ pub(super) struct HandleTable {
     /// Without links.
     pub(super) path: Vec<u8>,
     pub(super) ino: u64,
-    /// On which file system it lay, and on which mount.
+    /// File system and mount that the object was on.
     pub(super) place: (u64, u64),
-    /// It is a directory; anything else is reached through the one that it lies in.
+    /// True for a directory. Any other object is reached through its parent directory.
     pub(super) directory: bool,
-    /// Where the next reading or writing begins.
+    /// Offset of the next read or write.
     pub(super) at: u64,
-    /// What was read ahead, and where that begins.
+    /// Data that was read ahead, after its offset.
     pub(super) ahead: (u64, Vec<u8>),
-    /// Each writing goes to the end.
+    /// True if every write appends.
     pub(super) appends: bool,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct HandleTable {
 pub(super) struct Place {
     /// The directory.
     pub(super) dir: Vec<u8>,
-    /// It is entered through no link.
+    /// True if the directory is entered only by a path without links.
     pub(super) sure: bool,
     /// Its number, where a handle of it was opened.
     ino: Option<u64>,
@@ -131,7 +132,7 @@ impl Table {
         self.held.get_mut(&number).ok_or(Errno::BADF)
     }
 
-    /// Where a path leads that begins at a handle; the handle itself when it is empty.
+    /// Resolves a path that begins at a handle; an empty path is the handle itself.
     pub(super) fn place(&self, dir: u64, path: &[u8]) -> Result<Place, Errno> {
         let parts = path
             .split(|byte| *byte == b'/')
@@ -196,7 +197,7 @@ impl Table {
         }
     }
 
-    /// What was opened goes with what is moved; what was opened in its place is no more.
+    /// Updates the handles after a move. Handles of objects at or below `to` are removed, those at or below `from` follow.
     pub(super) fn moved(&mut self, from: &[u8], to: &[u8]) {
         self.held.retain(|_, held| !is_at_or_below(&held.path, to));
         for held in self.held.values_mut() {
@@ -207,7 +208,7 @@ impl Table {
     }
 }
 
-/// Whether a path is another one, or lies below it.
+/// Returns true if `path` is `above` or lies below it.
 pub(super) fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
     path.strip_prefix(above)
         .is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))

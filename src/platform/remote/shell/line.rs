@@ -1,5 +1,5 @@
-//! What is said to a shell and what it says back. A command is one line, which begins with a mark that nobody else knows, so that
-//! nothing that was meant as content is ever taken for one; after what the command wrote, the mark tells how it ended.
+//! Commands to a shell, and its replies. A command is one line that begins with a secret mark, so that content is never taken for
+//! a command. After the output of the command, the mark precedes its exit status.
 
 use std::io::{self, Read, Write};
 
@@ -41,7 +41,7 @@ const WORDS: [&str; 15] = [
     "v() { [ \"$(stat -c %d -- \"$1\")\" = \"$(stat -c %d -- \"$2\")\" ] || { echo \"Invalid cross-device link\" >&2; return 1; }; }",
 ];
 
-/// What stands at the end of what a tool says of an error, in glibc's words and in musl's.
+/// Endings of the tools' error messages, in the words of glibc and of musl.
 const COMPLAINTS: [(&str, Errno); 29] = [
     ("No such file or directory", Errno::NOENT),
     ("Permission denied", Errno::ACCESS),
@@ -74,7 +74,7 @@ const COMPLAINTS: [(&str, Errno); 29] = [
     ("Operation not supported", Errno::OPNOTSUPP),
 ];
 
-/// What tools say by themselves, somewhere in the line.
+/// Phrases that the tools themselves put into error messages, anywhere in the line.
 const PHRASES: [(&str, Errno); 4] = [
     ("cannot overwrite existing file", Errno::EXIST),
     ("cannot overwrite directory", Errno::ISDIR),
@@ -82,19 +82,20 @@ const PHRASES: [(&str, Errno); 4] = [
     ("to a subdirectory of itself", Errno::INVAL),
 ];
 
-/// What a command said.
+/// Reply to a command.
 #[derive(Debug)]
 pub(super) struct Said {
-    /// On its output.
+    /// Standard output.
     pub(super) out: Vec<u8>,
-    /// Whether it ended well.
+    /// True if the command succeeded.
     pub(super) fine: bool,
     complaint: Vec<u8>,
 }
 
 impl Said {
-    /// What it complained of, as the system's number. A name that is told has no say in that: the reason stands at the end of a line,
-    /// and at the end of the last line when a name has several. `None`: of nothing.
+    /// Returns the error that the command reported, as the system's number; `None` if it reported none.
+    ///
+    /// A name in the message cannot fake the reason: that stands at the end of a line, or of the last line if the name has several.
     pub(super) fn complaint(&self) -> Option<Errno> {
         let text = String::from_utf8_lossy(&self.complaint);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -109,7 +110,7 @@ impl Said {
         (!lines.is_empty()).then(|| known.map_or(Errno::IO, |(_, errno)| *errno))
     }
 
-    /// How many things were not there (any more), when every complaint is of one.
+    /// Returns the number of missing objects if every message reports one; `None` otherwise.
     pub(super) fn missing(&self) -> Option<usize> {
         let text = String::from_utf8_lossy(&self.complaint);
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -155,12 +156,12 @@ impl Line {
         self.to.flush()
     }
 
-    /// Has the shell end. Nothing is heard of it any more.
+    /// Ends the shell, without waiting for a reply.
     pub(super) fn leave(&mut self) -> io::Result<()> {
         self.send(b"exit 0", &[])
     }
 
-    /// What separates parts of an output.
+    /// Returns the command that separates parts of an output.
     pub(super) fn parting(&self) -> &'static str {
         "printf \"\\n%s-\\n\" \"$M\""
     }

@@ -17,23 +17,23 @@ use crate::platform::TICK_NANOS;
 use crate::platform::remote::protocol::{Answer, Bytes, Each, Facts, Seen};
 use crate::platform::{self};
 
-/// What was listed ahead answers so long (nanoseconds): what changes later shall be seen soon.
+/// Time for which a listing made ahead is used (nanoseconds). It is short, so that later changes are noticed soon.
 const FRESH: i128 = 10_000_000_000;
-/// And so long it is known which directories there are, to open them.
+/// Time for which the listed directories are known, in order to open them (nanoseconds).
 const KNOWN: i128 = 60_000_000_000;
-/// A tree with more records is not kept.
+/// Largest number of records of a tree that is kept.
 const MOST: usize = 2_000_000;
-/// How often a directory that changes all the time is waited for.
+/// Number of attempts to list a directory that changes all the time.
 const TRIES: usize = 5;
 
-/// What is in a directory, with its facts.
+/// Entries of a directory, with their facts.
 type Children = Vec<(Bytes, Facts)>;
 
 /// A directory that was listed.
 #[derive(Debug)]
 struct Listed {
     facts: Facts,
-    /// What is in it; nothing once that was told.
+    /// Entries of the directory; `None` once they were returned.
     children: Option<Children>,
 }
 
@@ -69,7 +69,7 @@ impl ListingCache {
         Some((listed.facts, children))
     }
 
-    /// Whether a look at a directory is to list all that is below: it is no part of what was listed a moment ago.
+    /// Returns true if a listing of `path` should include everything below it: it is not part of a recent listing.
     fn is_new(&self, path: &[u8]) -> bool {
         let below = path
             .strip_prefix(self.root.as_slice())
@@ -83,7 +83,7 @@ fn last(facts: &Facts) -> Time {
     time(facts.ctime).max(time(facts.mtime))
 }
 
-/// What a listing needs to know of the other machine.
+/// Connection to the other machine, and its properties that a listing needs.
 pub(super) struct Lister<'l> {
     pub(super) line: &'l mut Line,
     pub(super) clock: &'l mut Clock,
@@ -92,7 +92,8 @@ pub(super) struct Lister<'l> {
 }
 
 impl Lister<'_> {
-    /// What was listed ahead of a directory; when it is the first one that is looked at, all below it is listed now.
+    /// Returns the listing of a directory that was made ahead. If `path` is outside the last one, everything below it is listed
+    /// now.
     fn listed(&mut self, ahead: &mut ListingCache, place: &Place) -> Outcome<Option<(Facts, Children)>> {
         let path = place.path();
         if let Some(listed) = ahead.take(&path) {

@@ -1,5 +1,5 @@
-//! Which mount a path lies on, by the table that Linux keeps for each process (proc_pid_mountinfo(5)): between two of them a move would
-//! be a copy, and a bind mount looks like any directory otherwise.
+//! Mounts of paths, from the table that Linux keeps for each process (proc_pid_mountinfo(5)). A move between two mounts would be
+//! a copy, and a bind mount looks like any directory otherwise.
 
 use crate::platform::native::unescaped;
 use crate::platform::remote::protocol::Facts;
@@ -26,7 +26,7 @@ impl Mounts {
         Self(mounts)
     }
 
-    /// Nothing is known of any.
+    /// Returns true if no mount is known.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -38,23 +38,23 @@ impl Mounts {
         })
     }
 
-    /// The mount's number; 0 when nobody tells.
+    /// Returns the number of the mount; 0 if it is unknown.
     fn number(&self, path: &[u8]) -> u64 {
         self.at(path).map_or(0, |mount| mount.number)
     }
 
-    /// The facts with where the object lies.
+    /// Returns the facts with the mount of the object added.
     pub(super) fn placed(&self, path: &[u8], facts: Facts) -> Facts {
         let place = (facts.place.0, self.number(path));
         Facts { place, ..facts }
     }
 
-    /// Whether two paths lie on one mount, as far as anybody tells.
+    /// Returns true if two paths lie on one mount, as far as the table shows.
     pub(super) fn same(&self, one: &[u8], other: &[u8]) -> bool {
         self.number(one) == self.number(other)
     }
 
-    /// Whether it is made of layers, in which directories may not be movable.
+    /// Returns true if `path` lies on a layered mount, in which directories may not be movable.
     pub(super) fn is_layered(&self, path: &[u8]) -> bool {
         self.at(path).is_some_and(|mount| mount.layered)
     }

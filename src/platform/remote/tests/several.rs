@@ -1,4 +1,4 @@
-//! What is asked by directory is what is asked one by one.
+//! Calls about a whole directory return what single calls return.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a shell says of what it cannot do, and what it does not do to something else.
+//! Errors that a shell reports, and changes that affect only the object that was opened.
 
 use std::ffi::OsStr;
 use std::io::Write as _;
