@@ -36,10 +36,10 @@ use crate::process::Patience;
 use log::Level;
 use output_stream::Sink;
 
-/// Where results (stdout) and everything else (stderr) go. Shared by reference; each call writes whole lines.
+/// Streams for results (stdout) and everything else (stderr). Shared by reference; each call writes whole lines.
 ///
-/// Callers put names from a mount through [`sanitize`] first, so that they are readable and unambiguous. The door checks
-/// again what passes: only printable characters, newlines, tabs and the colours of [`style`] leave.
+/// Callers put names from a mount through [`sanitize`] first, so that they are readable and unambiguous. The streams check all
+/// text again: only printable characters, newlines, tabs and the colors of [`style`] leave.
 #[derive(Debug)]
 pub struct Terminal {
     out: Mutex<Sink>,
@@ -47,7 +47,7 @@ pub struct Terminal {
     facts: Facts,
     verbosity: Verbosity,
     log: Option<Mutex<Log>>,
-    /// What is said while a pager has the screen, to be shown when it has ended; none where no pager can have it.
+    /// Messages while a pager has the screen, shown when it has ended; `None` if no pager can have it.
     held: Mutex<Option<Vec<String>>>,
     patience: Patience,
 }
@@ -111,7 +111,7 @@ impl Terminal {
         *lock(&self.held) = Some(Vec::new());
     }
 
-    /// How the signals learn that a pager runs.
+    /// Returns the handle through which the signal handlers learn that a pager runs.
     #[must_use]
     pub fn patience(&self) -> Patience {
         self.patience.clone()
@@ -123,13 +123,13 @@ impl Terminal {
         (self.facts.lines, self.facts.out.width)
     }
 
-    /// Whether a pager shows the results.
+    /// Returns true if a pager shows the results.
     #[must_use]
     pub fn is_paged(&self) -> bool {
         lock(&self.held).is_some()
     }
 
-    /// Whether a pager could show them: stdout is a terminal that can move its cursor.
+    /// Returns true if a pager could show them: stdout is a terminal that can move its cursor.
     #[must_use]
     pub fn can_page(&self) -> bool {
         self.facts.out.tty && !self.facts.dumb
@@ -163,7 +163,7 @@ impl Terminal {
         self.say(Level::Note, &text.join("\n"), self.verbosity != Verbosity::Quiet);
     }
 
-    /// Whether anybody will read what [`Self::note`] is given.
+    /// Returns true if notes ([`Self::note`]) are shown or logged.
     #[must_use]
     pub fn takes_notes(&self) -> bool {
         self.verbosity != Verbosity::Quiet || self.log.is_some()
@@ -182,12 +182,12 @@ impl Terminal {
         self.show(&shown);
     }
 
-    /// What went wrong, laid out already.
+    /// Prints an error that is laid out already.
     pub fn error(&self, text: &str) {
         self.say(Level::Error, text, true);
     }
 
-    /// What went wrong, for the log only.
+    /// Records an error in the log only.
     pub fn record_error(&self, text: &str) {
         self.record(Level::Error, text);
     }
@@ -224,7 +224,7 @@ impl Terminal {
         lock(&self.err).document(document);
     }
 
-    /// Whether the reader of stdout has gone away. Nothing more needs to be computed for it; no error.
+    /// Returns true if the reader of stdout has gone away. Nothing more needs to be computed for it; this is no error.
     #[must_use]
     pub fn out_is_closed(&self) -> bool {
         lock(&self.out).is_closed()
@@ -267,31 +267,31 @@ impl Terminal {
         lock(&self.out).lost()
     }
 
-    /// Whether stdout is a terminal.
+    /// Returns true if stdout is a terminal.
     #[must_use]
     pub fn is_tty_out(&self) -> bool {
         self.facts.out.tty
     }
 
-    /// Whether stderr is a terminal.
+    /// Returns true if stderr is a terminal.
     #[must_use]
     pub fn is_tty_err(&self) -> bool {
         self.facts.err.tty
     }
 
-    /// Whether stdout shows colours.
+    /// Returns true if stdout shows colors.
     #[must_use]
     pub fn shows_colors(&self) -> bool {
         self.facts.out.color
     }
 
-    /// Whether a screen can be drawn on stdout, and keys be read from stdin.
+    /// Returns true if jackin can draw a screen on stdout and read keys from stdin.
     #[must_use]
     pub fn has_screen(&self) -> bool {
         self.facts.out.tty && self.facts.tty_in && !self.facts.dumb
     }
 
-    /// Whether stdin is a terminal.
+    /// Returns true if stdin is a terminal.
     #[must_use]
     pub fn is_tty_in(&self) -> bool {
         self.facts.tty_in
@@ -309,13 +309,13 @@ impl Terminal {
         self.facts.err.width
     }
 
-    /// How much is said on stderr.
+    /// Returns the amount of output on stderr.
     #[must_use]
     pub fn verbosity(&self) -> Verbosity {
         self.verbosity
     }
 
-    /// Whether a progress line may move on stderr.
+    /// Returns true if a progress line may move on stderr.
     #[must_use]
     pub fn can_animate(&self) -> bool {
         self.facts.err.tty && !self.facts.dumb && self.verbosity != Verbosity::Quiet

@@ -26,7 +26,7 @@ pub enum Opening {
 /// Opens a file by its path.
 ///
 /// # Errors
-/// The system's error; the object may be no regular file, except with [`Opening::Create`].
+/// The system's error. On success the object may still be no regular file, except with [`Opening::Create`].
 pub fn open_path(path: &Path, how: Opening) -> io::Result<File> {
     let careful = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let flags = careful

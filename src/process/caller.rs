@@ -1,4 +1,4 @@
-//! Who asks: the sessions that the calling process was started in, by its own environment and its ancestors'.
+//! Sessions that the calling process was started in, by its own environment and its ancestors'.
 
 use super::identity::{ProbeError, Seen, current_boot};
 use super::probe::INSTANCE_VARIABLE;
@@ -9,23 +9,24 @@ use crate::model::ProcessRef;
 /// No chain of parents is longer than the largest process number allows; this only ends a chain that races with itself.
 const LONGEST_CHAIN: usize = 1 << 16;
 
-/// Where the calling process comes from.
+/// Origin of the calling process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caller {
     /// Every value of [`INSTANCE_VARIABLE`] in its own environment and in that of each ancestor, nearest first, each
     /// once. Raw text, not checked: an agent can unset the variable for its child or name another instance there, so
     /// the nearest alone proves nothing.
     pub sessions: Vec<String>,
-    /// Those in the environments of ancestors alone: whoever starts a process can put anything into its own.
+    /// Values from the environments of ancestors only: the starter of a process can put anything into its environment.
     pub inherited: Vec<String>,
     /// Its parents, nearest first, to compare with recorded processes.
     pub ancestors: Vec<ProcessRef>,
-    /// Whether the chain was followed as far as the system lets us see. If not (no process table), the caller may be
-    /// inside a session that is not named here.
+    /// True if the chain was followed as far as the system allows. If false (no process table), the caller may be inside a
+    /// session that is not named here.
     pub complete: bool,
 }
 
-/// Whether a process is a shell, or a program that only starts another one, by what it calls itself: it runs what somebody else wants.
+/// Returns true if a process calls itself a shell, or a program that only starts another one. Such a process
+/// runs commands for another one.
 #[must_use]
 pub fn is_shell(process: &ProcessRef) -> bool {
     const SHELLS: [&str; 11] = [
@@ -78,7 +79,7 @@ impl Caller {
         Err(ProbeError::Unsupported)
     }
 
-    /// What a process carries; it is noted.
+    /// Returns the instances named in a process's environment, and notes them.
     fn note_environment(&mut self, process: &Seen) -> Result<Vec<String>, ProbeError> {
         let values = system::values(process.pid, INSTANCE_VARIABLE)?;
         let values = values

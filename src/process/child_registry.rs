@@ -1,21 +1,21 @@
-//! The programs that this process started for itself. They are nobody's work in a session.
+//! Registry of the programs that this process started for itself. They do not belong to a session.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Their numbers.
+/// Process numbers of these programs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Own {
-    /// Those that are waited for by who started them, and that nobody else collects.
+    /// Children that their starter waits for and collects.
     pub(super) waited_for: BTreeSet<u32>,
-    /// Those that go on by themselves, whatever becomes of us.
+    /// Children that run on by themselves, even after this process has ended.
     pub(super) left: BTreeSet<u32>,
 }
 
 impl Own {
-    /// Whether it is one of them.
+    /// Returns true if `pid` is one of these programs.
     pub(super) fn has(&self, pid: u32) -> bool {
         self.waited_for.contains(&pid) || self.left.contains(&pid)
     }
@@ -30,12 +30,12 @@ fn own() -> MutexGuard<'static, Own> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// All of them.
+/// Returns a copy of the registry.
 pub(super) fn all() -> Own {
     own().clone()
 }
 
-/// Starts one that is waited for. Nobody sees it before its number is known.
+/// Starts a child that the caller waits for. The registry is locked until the child's number is in it.
 pub(super) fn start(command: &mut Command) -> io::Result<Child> {
     let mut own = own();
     let child = command.spawn()?;
@@ -43,7 +43,7 @@ pub(super) fn start(command: &mut Command) -> io::Result<Child> {
     Ok(child)
 }
 
-/// Starts one that goes on by itself.
+/// Starts a child that runs on by itself.
 pub(super) fn leave(command: &mut Command) -> io::Result<()> {
     let mut own = own();
     let child = command.spawn()?;
@@ -51,7 +51,7 @@ pub(super) fn leave(command: &mut Command) -> io::Result<()> {
     Ok(())
 }
 
-/// It has ended and was collected: another process may get its number.
+/// Removes a child that has ended and was collected: another process may get its number.
 pub(super) fn forget(pid: u32) {
     let mut own = own();
     own.waited_for.remove(&pid);

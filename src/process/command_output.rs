@@ -13,38 +13,38 @@ use super::child_registry;
 
 /// So often it is looked whether it is done.
 const NAP: Duration = Duration::from_millis(1);
-/// More is no answer (bytes).
+/// Output of this size is refused (bytes).
 const MOST: u64 = 16 << 20;
 
-/// The program that is asked.
+/// A program to run, with its environment and time limit.
 pub(super) struct CommandRequest<'a> {
-    /// As people call it.
+    /// Name of the program in messages.
     pub(super) name: &'static str,
-    /// Its file.
+    /// File of the program.
     pub(super) program: &'a Path,
-    /// Where it finds others.
+    /// `PATH` in which the program finds others.
     pub(super) path: &'a OsStr,
-    /// One that hangs tells nothing, and the operator waits.
+    /// Time limit: the operator waits, and a program that hangs never answers.
     pub(super) patience: Duration,
-    /// It sees nothing of our environment, and speaks as no locale bends it.
+    /// True if the program gets none of this process's environment, and the locale `C`.
     pub(super) bare: bool,
 }
 
-/// What it said.
+/// Output of a program that has ended.
 pub(super) struct CommandOutput {
-    /// Whether it ended well.
+    /// True if it succeeded.
     pub(super) fine: bool,
-    /// On its output.
+    /// Its standard output.
     pub(super) out: String,
-    /// The first line of what it complained of.
+    /// Reason from its standard error: the first line that is meant for people.
     pub(super) complaint: Option<String>,
 }
 
 impl CommandRequest<'_> {
-    /// What it says when it is asked with `words`, and given `input`.
+    /// Runs the program with `words` and `input`, and returns its output.
     ///
     /// # Errors
-    /// Why it says nothing, in words.
+    /// The reason, in words, if the program failed.
     pub(super) fn ask(&self, words: &[impl AsRef<OsStr>], input: Option<Vec<u8>>) -> Result<String, String> {
         let told = self.run(words, input)?;
         match told.fine {
@@ -56,7 +56,7 @@ impl CommandRequest<'_> {
         }
     }
 
-    /// The same, whether it ends well or not.
+    /// Runs the program like [`Self::ask`], but returns its output even if it failed.
     pub(super) fn run(
         &self,
         words: &[impl AsRef<OsStr>],

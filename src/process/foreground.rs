@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, getppid, kill_current_process_group, kill_pro
 
 use super::{Exit, Interrupts};
 
-/// How often a wish to stop is looked for.
+/// Interval at which a request to stop is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Starts this program anew with these arguments, called `name`, on the same terminal, and waits for it. A wish to stop is handed on.
@@ -57,7 +57,7 @@ pub fn parent() -> Option<i32> {
     getppid().map(|pid| pid.as_raw_nonzero().get())
 }
 
-/// Whether it is still `parent` that waits for this process. Without it nobody would give the terminal back.
+/// Returns true if `wanted` is still the parent of this process. Only the parent restores the terminal.
 #[must_use]
 pub fn is_child_of(wanted: Option<i32>) -> bool {
     parent() == wanted

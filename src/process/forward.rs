@@ -14,10 +14,10 @@ use signal_hook::iterator::{Handle, Signals};
 use super::orphans;
 use super::signals::is_ignored;
 
-/// Where signals go.
+/// Target of signals.
 #[derive(Debug)]
 enum Target {
-    /// The command is not started yet. It gets what arrived since we listen.
+    /// The command is not started yet. It gets the signals that arrived since listening began.
     Expected(Vec<Signal>),
     /// The command.
     Running(Pid),

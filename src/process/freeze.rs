@@ -12,16 +12,16 @@ use super::search::{find, path_outside};
 use crate::environment::Environment;
 use crate::platform::NativeKind;
 
-/// So long a program may take: what was written and is not on the disk goes there first.
+/// Time limit for a program, which may first write dirty data to the disk.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What zfs-list(8) says of a snapshot, or of a dataset, that is not there.
+/// Message of zfs-list(8) for a snapshot or a dataset that does not exist.
 const NO_DATASET: &str = "dataset does not exist";
 
-/// Gives the mounts that are known of: nothing in them is ever started.
+/// Returns the recorded mounts. No program in them is ever started.
 pub type RecordedMounts = Box<dyn Fn() -> io::Result<Vec<PathBuf>> + Send>;
 
-/// Where programs are looked for, and what is known of mounts: set once, at the edge.
+/// Environment for finding programs, and the known mounts. Set once, at the edge.
 struct Where {
     environment: Environment,
     recorded: RecordedMounts,
@@ -30,7 +30,7 @@ struct Where {
 
 static WHERE: Mutex<Option<Where>> = Mutex::new(None);
 
-/// Says by which environment programs are found, and where they are not taken from. Before that there are none.
+/// Sets the environment for finding programs, and the mounts that they are not taken from. Before this call none are found.
 pub fn freeze_with(environment: &Environment, recorded: RecordedMounts) {
     *WHERE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Where {
         environment: environment.clone(),
@@ -39,7 +39,7 @@ pub fn freeze_with(environment: &Environment, recorded: RecordedMounts) {
     });
 }
 
-/// By which environment programs are found.
+/// Returns the environment for finding programs.
 pub(super) fn environment() -> Option<Environment> {
     let place = WHERE.lock().unwrap_or_else(PoisonError::into_inner);
     place.as_ref().map(|place| place.environment.clone())
@@ -58,7 +58,7 @@ pub struct Freezer {
 pub struct Dataset {
     /// Its name.
     pub name: String,
-    /// Where it is mounted.
+    /// Mount point of the dataset.
     pub mountpoint: PathBuf,
 }
 
@@ -164,10 +164,10 @@ impl Freezer {
         self.run(&["snapshot", snapshot].map(OsStr::new)).map(drop)
     }
 
-    /// Whether there is the snapshot `DATASET@NAME`.
+    /// Returns true if the snapshot `DATASET@NAME` exists.
     ///
     /// # Errors
-    /// Why it cannot be told, in its words.
+    /// The program's message, if that cannot be determined.
     pub fn has_snapshot(&self, snapshot: &str) -> Result<bool, String> {
         let list = |kind, name| self.run(&["list", "-H", "-t", kind, "-o", "name", name].map(OsStr::new));
         match list("snapshot", snapshot) {
@@ -199,7 +199,7 @@ impl Freezer {
         }
     }
 
-    /// What it says; when it fails, why.
+    /// Runs the program and returns its output; the error is its message.
     fn run(&self, words: &[&OsStr]) -> Result<String, String> {
         let asked = CommandRequest {
             name: self.kind.word(),
@@ -212,7 +212,7 @@ impl Freezer {
     }
 }
 
-/// Whether it can be the name of a dataset, and no option.
+/// Returns true if `name` can be the name of a dataset, and is no option.
 fn is_dataset(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.:/ ".contains(c);
     name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(allowed)

@@ -1,5 +1,5 @@
-//! Which process is meant: number, start time and boot, so that a later process with the same number is not taken for
-//! the one that was recorded.
+//! Identity of a process: number, start time and boot, so that a later process with the same number is not taken for the recorded
+//! one.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::system;
 use crate::model::ProcessRef;
 
-/// Why the system's processes could not be looked at. A caller treats this as "active".
+/// Reason why the system's processes could not be examined. A caller treats this as "active".
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// There is no code for this system.
@@ -16,10 +16,10 @@ pub enum ProbeError {
     /// The process table shows other numbers than our own, so that none of them can be trusted.
     #[error("{} shows the processes of another namespace", path.display())]
     Namespace {
-        /// Where the process table is.
+        /// Path of the process table.
         path: PathBuf,
     },
-    /// Whoever has it open is another user, whose processes cannot be looked into.
+    /// The file belongs to another user, whose processes cannot be examined.
     #[error("only user {owner} and root can tell")]
     Foreign {
         /// Numeric user.
@@ -28,19 +28,19 @@ pub enum ProbeError {
     /// A part of the process table could not be read, and not because its process went away.
     #[error("cannot read {}", path.display())]
     Read {
-        /// What was read.
+        /// Path that could not be read.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
     },
 }
 
-/// Whether a recorded process still runs.
+/// State of a recorded process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It runs, or is stopped.
+    /// The process runs, or is stopped.
     Alive,
-    /// It is gone, is a zombie, lived in another boot, or its number belongs to another process.
+    /// The process is gone, is a zombie, lived in another boot, or its number belongs to another process.
     Dead,
     /// The system does not tell.
     Unknown,
@@ -58,7 +58,7 @@ pub(super) struct Seen {
     pub(super) start: u64,
     /// A zombie: it runs no more, only its number is still taken.
     pub(super) dead: bool,
-    /// As the process calls itself: hostile text.
+    /// Name that the process calls itself: hostile text.
     pub(super) name: String,
 }
 
@@ -71,7 +71,7 @@ impl Seen {
         }
     }
 
-    /// Whether this row is the recorded process. Asked only within the boot that it was recorded in.
+    /// Returns true if this row is the recorded process. Called only within the boot in which it was recorded.
     pub(super) fn is(&self, recorded: &ProcessRef) -> bool {
         self.pid == recorded.pid && self.start == recorded.start
     }
@@ -92,7 +92,7 @@ pub fn reference(pid: u32) -> Option<ProcessRef> {
         .map(|seen| seen.reference(&current_boot()))
 }
 
-/// Whether a recorded process still runs.
+/// Returns the state of a recorded process.
 #[must_use]
 pub fn life(process: &ProcessRef) -> Life {
     if !may_be_same_boot(&process.boot, &current_boot()) {
@@ -112,7 +112,7 @@ pub fn life(process: &ProcessRef) -> Life {
     Life::Unknown
 }
 
-/// Whether a recorded process runs, or may run: false only when it is surely dead.
+/// Returns true if a recorded process runs or may run: false only if it is certainly dead.
 #[must_use]
 pub fn is_alive(process: &ProcessRef) -> bool {
     life(process) != Life::Dead

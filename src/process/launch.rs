@@ -16,7 +16,7 @@ use super::signals::{Aside, HeldBack, Interrupts};
 use super::{orphans, system};
 use crate::model::ProcessRef;
 
-/// What to run.
+/// A command to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Invocation<'a> {
     /// The program: with a `/` a path (relative to `directory`), else looked up in `PATH`.
@@ -29,17 +29,17 @@ pub struct Invocation<'a> {
     pub directory: &'a Path,
 }
 
-/// How the command ended.
+/// Exit of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It returned this status.
+    /// Status that the command returned.
     Code(i32),
-    /// This signal ended it.
+    /// Signal that ended the command.
     Signal(i32),
 }
 
 impl Exit {
-    /// As a shell says it: the status, or 128 and the number of the signal.
+    /// Returns the status as a shell reports it: the status itself, or 128 plus the number of the signal.
     #[must_use]
     pub fn status(self) -> i32 {
         match self {
@@ -49,29 +49,29 @@ impl Exit {
     }
 }
 
-/// What is known when the command has ended.
+/// Result of a command that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How it ended.
+    /// Exit of the command.
     pub exit: Exit,
     /// Processes that descend from it and live on, those with a new session or a cleared environment included. Empty
     /// where the system does not give us orphans.
     pub survivors: Vec<ProcessRef>,
 }
 
-/// Why a command did not run, or could not be waited for.
+/// Reason why a command did not run, or could not be waited for.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// There is no such program.
     #[error("there is no command {program:?}")]
     NotFound {
-        /// As it was given.
+        /// Program as it was given.
         program: OsString,
     },
     /// The system refuses to execute it: no permission, not a program, its interpreter is missing.
     #[error("cannot execute {program:?}")]
     NotExecutable {
-        /// As it was given.
+        /// Program as it was given.
         program: OsString,
         /// The system's reason.
         source: io::Error,
@@ -79,9 +79,9 @@ pub enum LaunchError {
     /// The directory that it shall run in cannot be entered.
     #[error("cannot run {program:?} in {directory:?}")]
     Directory {
-        /// As it was given.
+        /// Program as it was given.
         program: OsString,
-        /// Where it shall run.
+        /// Directory to run in.
         directory: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -89,7 +89,7 @@ pub enum LaunchError {
     /// No process could be made.
     #[error("cannot start {program:?}")]
     Start {
-        /// As it was given.
+        /// Program as it was given.
         program: OsString,
         /// The system's reason.
         source: io::Error,
@@ -97,10 +97,10 @@ pub enum LaunchError {
     /// A request to stop came before the command was started.
     #[error("stopped before {program:?} was started")]
     Interrupted {
-        /// As it was given.
+        /// Program as it was given.
         program: OsString,
     },
-    /// How it ended cannot be told.
+    /// The exit of the command cannot be determined.
     #[error("cannot wait for process {pid}")]
     Wait {
         /// Its number.
@@ -111,7 +111,7 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
-    /// As env(1), nohup(1) and timeout(1) say it: 127 not found, 126 not executable, 125 everything else.
+    /// Returns the status that env(1), nohup(1) and timeout(1) use: 127 not found, 126 not executable, 125 everything else.
     #[must_use]
     pub fn status(&self) -> i32 {
         match self {
@@ -201,8 +201,8 @@ impl<'a> Running<'a> {
         ended
     }
 
-    /// As [`Self::wait`]; signals that arrive afterwards do not stop us while the guard lives. There is no guard when the
-    /// system refuses a handler.
+    /// Waits like [`Self::wait`]. Signals that arrive afterwards do not stop this process while the guard lives. The guard is
+    /// `None` if the system refuses a handler.
     pub fn wait_and_hold_back(self) -> (Result<Ended, LaunchError>, Option<HeldBack<'a>>) {
         let ended = self.ended();
         let Self { aside, forwarder, .. } = self;
@@ -247,7 +247,7 @@ fn wait(pid: Pid, options: WaitIdOptions) -> Result<WaitIdStatus, Errno> {
     }
 }
 
-/// Which of our errors the system's refusal is.
+/// Converts a refusal of the system into a [`LaunchError`].
 fn refusal(invocation: &Invocation<'_>, source: io::Error) -> LaunchError {
     let program = invocation.program.to_owned();
     match Errno::from_io_error(&source) {

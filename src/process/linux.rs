@@ -68,13 +68,13 @@ pub(super) fn values(pid: u32, variable: &str) -> Result<Vec<Vec<u8>>, ProbeErro
         .collect())
 }
 
-/// Which file system and inode something is; links are not followed. None: it is not there.
+/// Returns the file system and inode of a path, without following links; `None` if it cannot be looked up.
 pub(super) fn place(path: &Path) -> Option<(u64, u64)> {
     let facts = fs::symlink_metadata(path).ok()?;
     Some((facts.dev(), facts.ino()))
 }
 
-/// Whether a process has a file open, whatever its path is to that process.
+/// Returns true if a process has a file open, whatever its path is to that process.
 pub(super) fn has_open(pid: u32, file: (u64, u64)) -> bool {
     let Ok(handles) = fs::read_dir(format!("/proc/{pid}/fd")) else {
         return false;
@@ -83,7 +83,7 @@ pub(super) fn has_open(pid: u32, file: (u64, u64)) -> bool {
     handles.flatten().any(|handle| is_it(handle.path()))
 }
 
-/// Whether a process works in a directory or below it, whatever the paths are to that process.
+/// Returns true if a process works in a directory or below it, whatever the paths are to that process.
 pub(super) fn works_below(pid: u32, directory: (u64, u64)) -> bool {
     /// Deeper nobody works, and the root is its own parent.
     const DEPTH: usize = 128;
@@ -99,7 +99,7 @@ pub(super) fn works_below(pid: u32, directory: (u64, u64)) -> bool {
     false
 }
 
-/// Whether the number is taken, by a process that we may not even see.
+/// Returns true if the number is taken, even by a process that is hidden from this one.
 pub(super) fn exists(pid: u32) -> bool {
     i32::try_from(pid)
         .ok()

@@ -1,4 +1,4 @@
-//! Who holds a lock file of git.
+//! Holder of a lock file of git.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What the command leaves behind: descendants that lost their parent and became our children.
+//! Processes that the command leaves behind: descendants that lost their parent and became children of this process.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -12,10 +12,10 @@ use super::probe::belonging;
 use super::system;
 use crate::model::ProcessRef;
 
-/// How long helpers that end right behind the command are waited for: so many times so long.
+/// Wait for helpers that end right after the command: number of rounds, and the pause of each.
 const SETTLE: (u32, Duration) = (20, Duration::from_millis(10));
 
-/// Collects our children that have ended, but not the command: somebody waits for that one.
+/// Collects children that have ended, except the command and others that their starters wait for.
 pub(super) fn collect(command: Option<Pid>) {
     let own = std::process::id();
     let ours = child_registry::all();
@@ -31,7 +31,7 @@ pub(super) fn collect(command: Option<Pid>) {
     }
 }
 
-/// What lives on below us, after a short time in which what is about to end has ended.
+/// Returns the descendants that live on, after a short wait for those that are about to end.
 pub(super) fn settle() -> Vec<ProcessRef> {
     let (times, pause) = SETTLE;
     let mut survivors = Vec::new();

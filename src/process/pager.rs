@@ -11,14 +11,14 @@ use super::search::{absolute_path, can_run, find};
 use super::signals::Patience;
 use crate::environment::Environment;
 
-/// What git sets when the operator has not: leave short text on the screen, keep colours, leave the screen as it was.
+/// Variables that git sets if the operator has not: leave short text on the screen, keep colors, leave the screen as it was.
 const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 
-/// A pager that took more than a pipe holds (pipe(7): 64 KiB) does read.
+/// Size after which the pager certainly reads, because a pipe holds less (pipe(7): 64 KiB).
 const KEPT: usize = 1 << 17;
-/// How often it is asked whether the pager has ended.
+/// Interval at which jackin checks whether the pager has ended.
 const NAP: Duration = Duration::from_millis(15);
-/// What a shell returns when it cannot execute a command, or does not find it.
+/// Statuses of a shell that cannot execute a command, or does not find it.
 const NOT_RUN: [i32; 2] = [126, 127];
 
 /// A writer that shows what it gets in the operator's pager once that is more than the screen holds. What is shorter, and
@@ -26,22 +26,22 @@ const NOT_RUN: [i32; 2] = [126, 127];
 pub struct Pager {
     line: OsString,
     environment: Vec<(OsString, OsString)>,
-    /// What the screen holds: lines, and columns of each.
+    /// Size of the screen: lines, and columns of each.
     screen: (usize, usize),
     patience: Patience,
     instead: Box<dyn Write + Send>,
     state: State,
-    /// What was written so far, until it is plain that somebody reads it.
+    /// Text written so far, until the pager certainly reads it.
     kept: Vec<u8>,
 }
 
 enum State {
-    /// It still fits on the screen.
+    /// The text still fits on the screen.
     Waiting,
     Running(Child, ChildStdin),
-    /// It could not be started.
+    /// The pager could not be started.
     Without,
-    /// It has read what it wanted.
+    /// The pager has ended.
     Gone,
 }
 
@@ -94,7 +94,8 @@ impl Pager {
         }
     }
 
-    /// Whether what was kept takes more lines than the screen has. Colours count as columns: an error on the safe side.
+    /// Returns true if the kept text takes more lines than the screen has. Color codes count as columns: an error on the safe
+    /// side.
     fn is_long(&self) -> bool {
         let (lines, columns) = self.screen;
         let taken = self.kept.split(|byte| *byte == b'\n');
@@ -119,7 +120,7 @@ impl Pager {
         };
     }
 
-    /// Gives `bytes` to the pager, or to who stands in for it.
+    /// Writes `bytes` to the pager, or to the writer that replaces it.
     fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let State::Running(_, input) = &mut self.state {
             match input.write_all(bytes) {
@@ -140,7 +141,7 @@ impl Pager {
         self.instead.write_all(bytes)
     }
 
-    /// Writes what was kept through.
+    /// Writes the kept text to the writer that replaces the pager.
     fn fall_back(&mut self) -> io::Result<()> {
         self.state = State::Without;
         let kept = std::mem::take(&mut self.kept);
@@ -148,7 +149,7 @@ impl Pager {
         self.instead.flush()
     }
 
-    /// Waits until the pager has ended; whether the shell could not run it. SIGTERM and SIGHUP end it.
+    /// Waits until the pager has ended; returns true if the shell could not run it. SIGTERM and SIGHUP end it.
     fn leave(&mut self) -> bool {
         let State::Running(mut child, input) = std::mem::replace(&mut self.state, State::Gone) else {
             return false;

@@ -1,4 +1,4 @@
-//! Which living processes belong to an instance.
+//! Living processes that belong to an instance.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use crate::model::{InstanceId, ProcessRef};
 /// Names the instance in the environment of every process of a session.
 pub const INSTANCE_VARIABLE: &str = "JACKIN_RECOVERY_INSTANCE";
 
-/// Why a process counts.
+/// Reason why a process belongs to the instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It was recorded as one of the instance's processes.
+    /// Recorded as one of the instance's processes.
     Recorded,
-    /// It was started with the instance's id in its environment.
+    /// Started with the instance's id in its environment.
     Environment,
-    /// It comes from such a process: by its chain of parents, or by a process session that such a process leads.
+    /// Descends from such a process: by its chain of parents, or by a process session that such a process leads.
     Descendant,
 }
 
@@ -25,23 +25,23 @@ pub enum Why {
 pub struct Member {
     /// Process number.
     pub pid: u32,
-    /// What the process calls itself: hostile text, to be neutralised before it is printed. Empty when it cannot be seen.
+    /// Name that the process calls itself: hostile text, to be neutralized before it is printed. Empty if it cannot be seen.
     pub name: String,
-    /// Why it counts.
+    /// Reason why it belongs to the instance.
     pub why: Why,
 }
 
-/// What was found.
+/// Result of a probe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Probe {
     /// The living processes of the instance but the calling one, by number.
     pub members: Vec<Member>,
-    /// Why the calling process belongs to the instance, when it does.
+    /// Reason why the calling process belongs to the instance; `None` if it does not.
     pub caller: Option<Why>,
 }
 
-/// Which instances are named in the environment of any living process but the calling one: one look at the process
-/// table for all of them.
+/// Returns the instances named in the environment of any living process but the calling one. One look at the process table serves
+/// for all of them.
 ///
 /// # Errors
 /// When the process table cannot be read; treat that as: any.
@@ -120,7 +120,7 @@ fn probe_once(instance: &InstanceId, known: &[ProcessRef]) -> Result<Probe, Prob
     Ok(probe)
 }
 
-/// Which rows of the table belong to the instance. `known` are of this boot.
+/// Returns the rows of the table that belong to the instance. `known` are of this boot.
 pub(super) fn belonging(
     table: &[Seen],
     carriers: &BTreeSet<u32>,

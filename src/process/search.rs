@@ -1,5 +1,5 @@
-//! Where programs are that we start ourselves. A relative path is never searched: the current directory may be a mount, and nothing
-//! in it is ever started.
+//! Search for the programs that jackin starts itself. A relative path is never searched: the current directory may be a mount,
+//! and no program in a mount is ever started.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
@@ -42,7 +42,7 @@ pub(super) fn find(program: &OsStr, path: &OsStr, mounts: &[PathBuf]) -> Option<
     places.find(|place| can_run(place) && is_outside(place, mounts))
 }
 
-/// Whether it is a file that somebody may execute.
+/// Returns true for a file that some user may execute.
 pub(super) fn can_run(file: &Path) -> bool {
     file.metadata()
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)

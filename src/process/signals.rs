@@ -65,7 +65,7 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// No signals: whoever has the flag asks.
+    /// Creates interrupts without signals: only the owner of the flag requests a stop.
     #[must_use]
     pub fn asked_by(requested: Arc<AtomicBool>) -> Self {
         Self {
@@ -76,13 +76,13 @@ impl Interrupts {
         }
     }
 
-    /// The flag, for those who do the work.
+    /// Returns the flag, for the code that does the work.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.requested)
     }
 
-    /// Whether somebody asked us to stop.
+    /// Returns true if a stop was requested.
     #[must_use]
     pub fn requested(&self) -> bool {
         self.requested.load(Ordering::SeqCst)
@@ -134,7 +134,7 @@ impl Interrupts {
         Ok(())
     }
 
-    /// Gives the signals their effect on us back.
+    /// Restores the effect of the signals on this process.
     fn listen_again(&self) {
         // The handlers are there already and only get their actions back, which the system cannot refuse.
         drop(self.listen());
@@ -188,12 +188,12 @@ struct Shared {
     asked: AtomicBool,
     /// SIGTERM or SIGHUP has come.
     ending: Arc<AtomicBool>,
-    /// What ends the process on a second SIGINT.
+    /// Actions that end the process on a second SIGINT.
     impatient: Mutex<Vec<SigId>>,
 }
 
 impl Patience {
-    /// From now on no second SIGINT ends the process.
+    /// Keeps a second SIGINT from ending the process from now on.
     pub(super) fn ask(&self) {
         self.0.asked.store(true, Ordering::SeqCst);
         for action in self.lock().drain(..) {
@@ -201,7 +201,7 @@ impl Patience {
         }
     }
 
-    /// Whether somebody wants us gone, pager or not.
+    /// Returns true if the process must end, even while a pager runs.
     pub(super) fn must_end(&self) -> bool {
         self.0.ending.load(Ordering::SeqCst)
     }
@@ -266,7 +266,7 @@ impl Drop for Aside<'_> {
     }
 }
 
-/// Whether the signal was ignored before we came.
+/// Returns true if the signal was already ignored when this process started.
 pub(super) fn is_ignored(signal: i32) -> bool {
     let bit = u32::try_from(signal - 1).unwrap_or(u32::MAX);
     system::ignored_signals()

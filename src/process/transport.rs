@@ -39,9 +39,9 @@ pub use kubernetes::{give_up_waiting, left_behind, permissions, settle as settle
 
 /// The variable that names the image of helpers, which are containers and pods.
 pub const HELPER_VARIABLE: &str = "JACKIN_RECOVERY_HELPER_IMAGE";
-/// What serves for a volume when nobody names one.
+/// Image of the helper for a volume if none is named.
 const HELPER: &str = "busybox";
-/// The variable that says which agent serves on other machines.
+/// The variable that selects the agent on other machines.
 pub const AGENT_VARIABLE: &str = "JACKIN_RECOVERY_AGENT";
 
 /// Default time limit for remote machines.
@@ -51,7 +51,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 const PIPE: usize = 1 << 20;
 /// Bytes that are sent at once of a copy, before a stop is looked for.
 const PIECE: usize = 256 << 10;
-/// Words for `ssh`: nobody is asked anything, nothing is forwarded, a machine that does not answer any more is given up.
+/// Arguments for `ssh`: no prompts, no forwarding, and an end for a machine that does not answer any more.
 const SSH: [&str; 11] = [
     "-T",
     "-a",
@@ -92,11 +92,11 @@ const NO_COPY: &str = "echo \"jackin cannot be copied there: $W\" >&2; exit 1";
 /// Ends a script for a build that cannot work through a shell.
 const NO_SHELL: &str = "echo \"jackin is not installed there, cannot be copied there ($W), and was built without the feature remote-shell\" \
     >&2; exit 1";
-/// A shell that runs what is said to it, when it begins with the mark that it was told first.
+/// A shell loop that runs each line that begins with the mark, which is the first line it reads.
 pub(crate) const SHELL: &str = "echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
     IFS= read -r M; [ -n \"$M\" ] || exit 1; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; *) exit 1;; esac; done";
 
-/// Where the agent comes from.
+/// Source of the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AgentSource {
     /// This program where it is installed; else a static copy; else the shell and the tools there.
@@ -109,10 +109,10 @@ pub enum AgentSource {
 }
 
 impl AgentSource {
-    /// What [`AGENT_VARIABLE`] says.
+    /// Reads [`AGENT_VARIABLE`].
     ///
     /// # Errors
-    /// The words that say what is wrong with it.
+    /// The reason, in words, if the value is invalid.
     pub fn of(environment: &Environment) -> Result<Self, String> {
         match environment.get(AGENT_VARIABLE).and_then(OsStr::to_str) {
             None | Some("" | "auto") => Ok(Self::Auto),
@@ -137,8 +137,8 @@ fn timeout(environment: &Environment) -> io::Result<Duration> {
     }
 }
 
-/// Starts an agent at an address. What lies in one of `mounts` is never started: an agent can write there. `stop` is set when the
-/// operator wants to stop: who does not answer by then is given up.
+/// Starts an agent at an address. No program in one of `mounts` is ever started: an agent can write there. `stop` is set when the
+/// operator wants to stop: a machine that does not answer soon after is no longer waited for.
 ///
 /// # Errors
 /// Why it cannot be started, in words.
@@ -170,21 +170,21 @@ pub fn carry(
     })
 }
 
-/// Letters and digits that nobody can guess.
+/// Returns random letters and digits.
 fn unguessable(entropy: &dyn Entropy) -> String {
     [letters(random(entropy)), letters(random(entropy))].concat()
 }
 
-/// Words up to the script, and what else a way has to a place.
+/// Command words up to the script, and the helpers that the transport needs.
 struct Reach {
     words: Vec<OsString>,
-    /// The only directories that can be reached; none: all can.
+    /// The only directories that can be reached; empty if all can.
     only: Vec<PathBuf>,
-    /// What was started for this alone.
+    /// Helper that was started only for this.
     helper: Option<Helper>,
-    /// What ends it when this program is gone, where a closed pipe may go unnoticed.
+    /// Process that ends the transport after this program is gone, where a closed pipe may go unnoticed.
     lifeline: Option<Lifeline>,
-    /// What goes when that is gone.
+    /// Process that ends after `lifeline`.
     after: Option<Lifeline>,
 }
 

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use crate::clock::Clock;
 use crate::platform::{self, File};
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// Something went wrong.
+    /// An error.
     Error,
     /// A warning.
     Warning,
-    /// What is said beside the result.
+    /// A message beside the result.
     Note,
-    /// More than that.
+    /// A more detailed message.
     Detail,
 }
 

@@ -14,11 +14,11 @@ const KEPT: usize = 20;
 pub(super) struct Sink {
     writer: BufWriter<Box<dyn Write + Send>>,
     color: bool,
-    /// Somebody watches: every line goes out at once.
+    /// True if every line goes out at once, because the operator watches.
     eager: bool,
     closed: bool,
     failure: Option<io::Error>,
-    /// The end of what was to be written, for when that fails.
+    /// The end of the text to be written, in case that fails.
     last: String,
 }
 
@@ -99,7 +99,7 @@ impl Sink {
         }
     }
 
-    /// Whether the reader has gone away.
+    /// Returns true if the reader has gone away.
     pub(super) fn is_closed(&self) -> bool {
         self.closed
     }
@@ -120,7 +120,7 @@ impl Sink {
         }
     }
 
-    /// Whether a write failed, for whatever reason; nothing is written any more.
+    /// Returns true if a write failed for any reason; nothing is written any more.
     pub(super) fn is_dead(&self) -> bool {
         self.closed || self.failure.is_some()
     }

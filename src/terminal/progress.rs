@@ -11,11 +11,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use super::{Terminal, size};
 use crate::observer::{Observer, Phase};
 
-/// A phase shorter than this shows nothing.
+/// Shortest phase that is shown.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often the line is drawn.
+/// Interval between two drawings of the line.
 const TICK: Duration = Duration::from_millis(100);
-/// Before this has passed an estimate would only jump about.
+/// Time before the first estimate, which would only jump about.
 const SETTLED: Duration = Duration::from_secs(1);
 
 /// Shows the phases of one piece of work on stderr and hands on the operator's wish to stop.
@@ -28,7 +28,7 @@ pub struct Progress<'a> {
     current: Mutex<Option<Current>>,
 }
 
-/// How much was done, and about how much there is to do.
+/// Amount done so far, and the approximate total.
 #[derive(Debug, Default)]
 struct Amount {
     entries: AtomicU64,
@@ -210,7 +210,7 @@ pub(super) fn describe(phase: Phase, done: Done, elapsed: Duration) -> String {
     text
 }
 
-/// How long the rest takes when it goes on like this. By bytes where there are any: entries come first and go fast.
+/// Estimates the remaining time at the rate so far. It counts bytes where there are any: entries come first and go fast.
 fn left(done: Done, elapsed: Duration) -> Option<Duration> {
     let (done, all) = match done.all_bytes {
         0 => (done.entries, done.all_entries),
@@ -223,7 +223,7 @@ fn left(done: Done, elapsed: Duration) -> Option<Duration> {
     Some(Duration::from_nanos(u64::try_from(nanos).ok()?))
 }
 
-/// What a phase came to.
+/// Returns the summary of a phase.
 pub(super) fn summary(phase: Phase, done: Done, elapsed: Duration) -> String {
     let verb = match phase {
         Phase::Freeze => "frozen",

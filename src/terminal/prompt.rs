@@ -8,16 +8,16 @@ use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcget
 use super::{Terminal, sanitize};
 use crate::process::Interrupts;
 
-/// How often it is looked whether a signal asked to stop.
+/// Interval at which jackin checks whether a signal asked to stop.
 const NAP: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
-/// A longer line is no answer.
+/// Longest line that is an answer (bytes).
 const LONGEST: usize = 4096;
 
 impl Terminal {
-    /// Whether somebody is there to answer: both stdin and stderr are a terminal.
+    /// Returns true if the operator is there to answer: both stdin and stderr are a terminal.
     #[must_use]
     pub fn can_ask(&self) -> bool {
         self.facts.tty_in && self.facts.err.tty
@@ -65,7 +65,7 @@ impl Terminal {
     }
 }
 
-/// Whether a line means yes.
+/// Returns true if a line means yes.
 pub(super) fn is_yes(line: &[u8]) -> bool {
     let word = line.trim_ascii().to_ascii_lowercase();
     word == b"y" || word == b"yes"

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::terminal_info::Stream;
 use super::{Facts, Terminal, Verbosity};
 
-/// What one stream received.
+/// Bytes that one stream received.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recording(Arc<Mutex<Vec<u8>>>);
 

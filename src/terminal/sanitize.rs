@@ -80,7 +80,7 @@ pub fn text(text: &str) -> String {
         .join("\n")
 }
 
-/// Whether `c` shows up as itself: no control, format, bidi, zero-width, private or unassigned code point, and no blank
+/// Returns true if `c` shows up as itself: no control, format, bidi, zero-width, private or unassigned code point, and no blank
 /// but the space. Combining marks count as visible; on their own they are not (see [`name`]).
 #[must_use]
 pub fn is_visible(c: char) -> bool {
@@ -91,7 +91,7 @@ pub fn is_visible(c: char) -> bool {
     }
 }
 
-/// Whether `c` is drawn onto the character before it.
+/// Returns true if `c` is drawn onto the character before it.
 #[must_use]
 pub fn is_combining(c: char) -> bool {
     // The standard library escapes such a character on its own, but not behind another (documented at
@@ -130,7 +130,8 @@ pub(crate) fn door(text: &str, color: bool) -> String {
     passed
 }
 
-/// Whether a name needs no quotes. A blank at either end would not be seen, and a leading quote would look like ours.
+/// Returns true if a name needs no quotes. A blank at either end would be invisible, and a leading quote would look like an added
+/// one.
 fn is_plain(text: &str) -> bool {
     let mut before = None;
     !text.is_empty()

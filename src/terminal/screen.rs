@@ -4,11 +4,11 @@ use std::io::{self, Write as _};
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// No mouse, no bracketed paste, the first screen, a cursor, and no colours: what a program that is gone may have left on.
+/// Reset of modes that a killed program may have left on: no mouse, no bracketed paste, the first screen, a cursor, no colors.
 const PLAIN: &[u8] =
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?2004l\x1b[?1049l\x1b[?25h\x1b[0m";
 
-/// How the terminal was set.
+/// Settings of the terminal, to be restored.
 #[derive(Debug)]
 pub struct Screen(Option<Termios>);
 

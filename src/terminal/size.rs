@@ -56,7 +56,7 @@ pub fn age(then: Time, now: Time) -> String {
     }
 }
 
-/// How long something took: `0.4 s`, `12.0 s`, `3 min 5 s`, `2 h 10 min`.
+/// Formats a duration: `0.4 s`, `12.0 s`, `3 min 5 s`, `2 h 10 min`.
 #[must_use]
 pub fn duration(taken: std::time::Duration) -> String {
     let seconds = taken.as_secs();

@@ -1,10 +1,10 @@
-//! What colours mean. Text is always painted; the door drops the codes where the stream shows none.
+//! Meanings of colors. Text is always painted; the stream drops the codes if it shows no colors.
 
 use anstyle::{AnsiColor, Style};
 
 use super::width;
 
-/// Why a piece of text looks different.
+/// Role of a piece of text, which decides its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A heading.
@@ -26,7 +26,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// How it looks.
+    /// Returns the style of text in this role.
     #[must_use]
     pub const fn style(self) -> Style {
         let plain = Style::new();
@@ -62,8 +62,8 @@ pub fn labelled(role: Role, label: &str, text: &str, columns: usize) -> String {
     format!("{} {body}", paint(role, &format!("{label}:")))
 }
 
-/// When `text` begins with one of the colour codes that [`paint`] and clap's help use: the code, and what follows. Others
-/// (hidden text, moving the cursor, backgrounds) do not count, and the door makes them visible.
+/// Splits off one of the color codes that [`paint`] and clap's help use at the start of `text`: returns the code and the rest.
+/// Other codes (hidden text, moving the cursor, backgrounds) return `None`, and the stream makes them visible.
 pub(super) fn split_code(text: &str) -> Option<(&str, &str)> {
     let body = text.strip_prefix("\x1b[")?;
     let end = body.find(|c: char| !(c.is_ascii_digit() || c == ';'))?;

@@ -8,7 +8,7 @@ const GAP: usize = 2;
 /// A column that gives way keeps at least so much.
 const LEAST: usize = 8;
 
-/// What a column does when the line is too long.
+/// Behavior of a column if the line is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// Keeps its width.
@@ -38,13 +38,13 @@ impl Column {
         }
     }
 
-    /// For numbers: lined up at the right.
+    /// Aligns the column at the right, for numbers.
     #[must_use]
     pub fn right(self) -> Self {
         Self { right: true, ..self }
     }
 
-    /// What it does when the line is too long.
+    /// Sets the behavior of the column if the line is too long.
     #[must_use]
     pub fn fit(self, fit: Fit) -> Self {
         Self { fit, ..self }
@@ -106,7 +106,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

@@ -1,11 +1,11 @@
-//! What the three standard streams are and what they can show, decided once from the kernel and the environment.
+//! Kinds and abilities of the three standard streams, decided once from the kernel and the environment.
 
 use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd;
 
 use crate::environment::Environment;
 
-/// When colours are used.
+/// Use of colors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorMode {
     /// On a terminal that has them, unless `NO_COLOR` is set; anywhere when `CLICOLOR_FORCE` is set.
@@ -17,7 +17,7 @@ pub enum ColorMode {
     Never,
 }
 
-/// How much is said on stderr.
+/// Amount of output on stderr.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verbosity {
     /// Only warnings, errors and questions.
@@ -32,9 +32,9 @@ pub enum Verbosity {
 /// One output stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// It is a terminal.
+    /// True if it is a terminal.
     pub tty: bool,
-    /// It shows colours.
+    /// True if it shows colors.
     pub color: bool,
     /// Columns.
     pub width: usize,

@@ -1,4 +1,4 @@
-//! What leaves the program is clean, fits, and stops calmly when nobody reads.
+//! Output is clean, fits, and stops calmly if the reader is gone.
 
 mod door;
 mod facts;

@@ -14,10 +14,10 @@ use ratatui::crossterm::terminal::{
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Whether the terminal is ours now; held while it is drawn on, for a panic of another thread gives it back meanwhile.
+/// True while jackin has the terminal. Locked while it draws, because a panic of another thread restores the terminal meanwhile.
 static TAKEN: Mutex<bool> = Mutex::new(false);
 
-/// Whoever panicked while drawing holds that itself, and never lets go.
+/// Time limit for the lock: a thread that panicked while drawing holds the lock itself, and never releases it.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The screen. When it goes, whatever the reason, the terminal is as it was.
@@ -55,7 +55,7 @@ impl Tty {
         }
     }
 
-    /// Whether there is no terminal any more: its window was closed, or the connection ended.
+    /// Returns true if the terminal is gone: its window was closed, or the connection ended.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         let input = stdin();
@@ -104,7 +104,7 @@ fn take() -> io::Result<()> {
     )
 }
 
-/// Nobody is left to tell that it failed.
+/// Restores the terminal. Errors are ignored: there is no terminal left to report them on.
 fn give_back() {
     let mut waited = Duration::ZERO;
     let taken = loop {

@@ -1,4 +1,4 @@
-//! How many columns text takes on a terminal, and making it fit. Text is cleaned already; it may hold our colour codes.
+//! Width of text in columns of a terminal, and fitting text into it. Text is cleaned already; it may hold jackin's color codes.
 
 use super::{sanitize, style};
 
@@ -76,7 +76,7 @@ pub fn pad(text: &str, columns: usize) -> String {
     format!("{text}{:1$}", "", columns.saturating_sub(of(text)))
 }
 
-/// As many characters as fit, with the marks that stand on the last one.
+/// Returns as many characters as fit, with the marks on the last one.
 fn take(chars: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
     let mut used = 0;
     chars

@@ -1,4 +1,4 @@
-//! The pipes of a carrier: who listens at the other end, what it complains of, and that nobody waits for ever.
+//! The pipes of a carrier: the program at the other end, the carrier's complaints, and the time limits.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -16,18 +16,18 @@ use crate::platform::remote::Patience;
 use crate::platform::uptime;
 use crate::process::child_registry;
 
-/// What a carrier said last is kept (bytes).
+/// Bytes that are kept of a carrier's error output.
 const KEPT: u64 = 4 << 10;
-/// How long a carrier that closed its end may take to say why.
+/// Time that a carrier may take to end after it closed its output.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Interval at which the time limits and the stop flag are checked.
 const STEP: Duration = Duration::from_millis(500);
 /// Time left for an answer once the operator asked to stop.
 const STOPPED: Duration = Duration::from_secs(5);
 const NAP: Duration = Duration::from_millis(10);
-/// What another machine's start-up files may say before (bytes).
+/// Bytes that another machine's start-up files may print before the first line.
 const CHATTER: usize = 64 << 10;
-/// What `kubectl` says when nobody names a container; no reason for anything.
+/// Message of `kubectl` if no container is named; never the reason for an error.
 const CHOICE: &str = "Defaulted container";
 
 /// The first line of another machine.
@@ -74,7 +74,7 @@ pub(super) fn hear(from: &mut impl Read, token: &str) -> io::Result<Heard> {
     ))
 }
 
-/// Reads and writes, but does not wait for ever, and not long when the operator wants to stop.
+/// Pipe with time limits, which are short once the operator wants to stop.
 pub(super) struct Patient<T> {
     pub(super) pipe: T,
     pub(super) stop: Arc<AtomicBool>,
@@ -131,14 +131,14 @@ impl Write for Patient<ChildStdin> {
     }
 }
 
-/// What a carrier complains of, so far.
+/// Error output of a carrier so far.
 pub(super) type Complaint = Arc<Mutex<String>>;
 
 pub(super) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
     let complaint = Complaint::default();
     let kept = Arc::clone(&complaint);
     if let Some(mut from) = from {
-        // Nobody waits for it: what a carrier leaves behind may keep the pipe open.
+        // The thread is not joined: a process that the carrier leaves behind may keep the pipe open.
         thread::spawn(move || {
             let mut room = [0; 512];
             while let Ok(count @ 1..) = from.read(&mut room) {
@@ -160,14 +160,14 @@ pub(super) fn wait(child: &Mutex<Child>) {
 /// Kills a carrier process.
 pub(super) fn cut(child: &Mutex<Child>) {
     let mut child = lock(child);
-    // One that ended is nobody's by now.
+    // After it has ended, its number may belong to another process.
     if let Ok(None) = child.try_wait() {
         let _ = child.kill();
     }
     until_ended(&mut child, PATIENCE);
 }
 
-/// Waits until a process of ours ends, so long at most. `None`: it has not, or cannot be told.
+/// Waits until a child ends, at most for `patience`. `None` if it has not ended, or that cannot be determined.
 pub(super) fn until_ended(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let mut left = patience;
     loop {
@@ -185,7 +185,7 @@ pub(super) fn until_ended(child: &mut Child, patience: Duration) -> Option<ExitS
     }
 }
 
-/// Why a carrier ended, in its own words; `None` while it lives.
+/// Returns the reason why a carrier ended, in its own words; `None` while it runs.
 pub(super) fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<String> {
     let status = until_ended(&mut lock(child), PATIENCE)?;
     // Its last words may still be on their way.

@@ -1,5 +1,5 @@
-//! A process of our own that outlives us by a moment: what a closed pipe may not end (`kubectl exec` can go on for ever), it ends, and
-//! what was started for us elsewhere it removes, whether we say goodbye or are killed.
+//! Cleanup process that outlives jackin by a moment. It ends what a closed pipe may not end (`kubectl exec` can go on for ever),
+//! and removes what was started elsewhere, whether jackin exits or is killed.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
@@ -18,24 +18,25 @@ use crate::process::command_output::CommandRequest;
 use crate::process::identity::{is_alive, reference};
 use crate::process::probe::INSTANCE_VARIABLE;
 
-/// So long we wait until it has removed what has to be removed.
+/// Time limit for the process to remove what has to be removed.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// When it asks again for something to be removed that was not there: who makes it may not be done.
+/// Pauses between attempts to remove an object that was not there: its creation may not be done.
 const AGAIN: [Duration; 3] = [
     Duration::from_secs(1),
     Duration::from_secs(2),
     Duration::from_secs(4),
 ];
 
-/// Our end of it.
+/// This program's end of it.
 pub(super) struct Lifeline {
     child: Child,
-    /// It ends when this is closed.
+    /// Pipe to the process, which ends when the pipe is closed.
     to: Option<ChildStdin>,
 }
 
 impl Lifeline {
-    /// Begins one. At the end it runs `then`: a program and its words, which say something when they removed something.
+    /// Starts the process. At its end it runs `then`: a program and its arguments, which prints something if it removed
+    /// something.
     ///
     /// # Errors
     /// When our own file cannot be started.
@@ -58,14 +59,14 @@ impl Lifeline {
         Ok(Self { child, to })
     }
 
-    /// It will end this child of ours, too.
+    /// Makes the process also kill this child of jackin when it ends.
     pub(super) fn watch(&mut self, pid: u32) -> io::Result<()> {
         self.say(&format!("watch {pid}\n"))
     }
 
-    /// There is nothing to remove after all.
+    /// Cancels the removal, because there is nothing to remove.
     pub(super) fn nothing(&mut self) {
-        // Else it looks for it in vain.
+        // Otherwise the process would look for it in vain.
         let _ = self.say("nothing\n");
     }
 
@@ -74,7 +75,7 @@ impl Lifeline {
         to.write_all(line.as_bytes())
     }
 
-    /// Ends it, and waits until it is done.
+    /// Ends the process, and waits until it is done.
     pub(super) fn end(&mut self) {
         if self.to.take().is_none() {
             return;
@@ -89,7 +90,7 @@ impl Drop for Lifeline {
     }
 }
 
-/// What the process does, until `from` ends: then it kills what it watches, and runs `then`.
+/// Runs the process until `from` ends. Then it kills the watched processes, and runs `then`.
 pub fn hold(from: impl Read, then: &[OsString]) {
     let mut watched: Vec<ProcessRef> = Vec::new();
     let mut is_needed = true;

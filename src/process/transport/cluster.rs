@@ -44,9 +44,9 @@ pub struct VolumePlan {
 /// A stage of a `VolumeSnapshot`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// Later writes are not in it.
+    /// The snapshot is taken: later writes are not in it.
     Taken,
-    /// It can be read.
+    /// The snapshot can be read.
     Ready,
 }
 

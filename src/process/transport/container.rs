@@ -1,5 +1,5 @@
-//! What carries into a container or to a volume: `docker exec` where it runs, else a helper container that has its volumes, and that
-//! docker removes when it ends.
+//! Transport into a container or to a volume: `docker exec` if the container runs, otherwise a helper container that has its
+//! volumes, and that docker removes when it ends.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,8 +14,8 @@ use crate::process::docker::PATIENCE;
 /// A container's state, its image, and where its volumes lie.
 const FACTS: &str = "{{.State.Running}}\t{{.Image}}{{range .Mounts}}{{if ne .Type \"tmpfs\"}}\t{{.Destination}}{{end}}{{end}}";
 
-/// Nothing is fetched for a helper, it has no network, and whoever may use docker is root in a container anyway: owners are put back
-/// by root alone.
+/// Returns the arguments that start a helper container. Nothing is fetched for it, it has no network, and it runs as root: only
+/// root can restore owners, and any user of docker is root in a container anyway.
 fn helper(volumes: [&str; 2], image: &str) -> Vec<OsString> {
     let [option, value] = volumes;
     let before = [
@@ -33,7 +33,7 @@ fn helper(volumes: [&str; 2], image: &str) -> Vec<OsString> {
     words(before.into_iter().chain(after))
 }
 
-/// What docker says.
+/// Runs docker and returns its output.
 fn ask(docker: &Path, path: &OsStr, words: &[&str]) -> io::Result<String> {
     let asked = CommandRequest {
         name: "docker",

@@ -1,4 +1,4 @@
-//! What carries into a container of a pod, and to a claim through a pod of our own: the operator's `kubectl`, with the operator's
+//! Transport into a container of a pod, and to a claim through a helper pod: the operator's `kubectl`, with the operator's
 //! contexts and rights.
 
 mod contexts;
@@ -33,11 +33,11 @@ pub use self::pvc::give_up_waiting;
 
 /// A cluster may be far, and signing in to it slow.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// About how long it takes to answer.
+/// Approximate time of one request.
 const ASKED: Duration = Duration::from_millis(200);
-/// What is asked of a pod of the operator's.
+/// Permissions for a pod of the operator's.
 const FOR_POD: [(&str, &str); 3] = [("get", "pods"), ("create", "pods/exec"), ("get", "pods/exec")];
-/// What is asked for a claim.
+/// Permissions for a claim.
 const FOR_CLAIM: [(&str, &str); 7] = [
     ("get", "persistentvolumeclaims"),
     ("list", "pods"),
@@ -85,7 +85,7 @@ impl<'a> Kubectl<'a> {
         asked(self.program, self.path).ask(&words, input)
     }
 
-    /// Whether the operator may do something.
+    /// Returns true if the operator may use a verb on a resource.
     fn may(&self, verb: &str, resource: &str) -> Result<bool, String> {
         let (what, part) = resource.split_once('/').unwrap_or((resource, ""));
         let (place, part) = (place(self.spot), format!("--subresource={part}"));
@@ -109,15 +109,15 @@ impl<'a> Kubectl<'a> {
     }
 }
 
-/// How long a cluster may not answer, before that is an answer.
+/// Time without an answer from a cluster after which a wait fails.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// How long a cluster did not answer while something is waited for.
+/// Time for which a cluster has not answered during a wait.
 #[derive(Default)]
 struct Silence(Duration);
 
 impl Silence {
-    /// What was heard; `None`: nothing, which may pass. `nap`: how long ago it was asked before.
+    /// Returns the answer; `None` if there was none, which may pass. `nap`: time since the previous request.
     fn hear(&mut self, nap: Duration, heard: io::Result<Value>) -> io::Result<Option<Value>> {
         match heard {
             Ok(found) => {

@@ -91,7 +91,7 @@ fn known(machine: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Where a package installs a static build.
+/// Returns the path at which a package installs a static build.
 fn beside(own: &Path, system: &str, architecture: &str) -> Option<PathBuf> {
     // A package manager may link to the program from a directory of its own.
     let own = own.canonicalize().ok()?;

@@ -1,4 +1,4 @@
-//! Which cluster is meant: the contexts of the operator's `kubectl`. No cluster is asked.
+//! Selection of the cluster from the contexts of the operator's `kubectl`. No cluster is asked.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use crate::environment::Environment;
 use crate::platform::remote::{Address, Spot};
 use crate::process::search::{find, path_outside};
 
-/// What the operator's `kubectl` is configured with.
+/// Contexts that the operator's `kubectl` is configured with.
 pub(super) struct Contexts {
     pub(super) all: Vec<String>,
     pub(super) current: Option<String>,
 }
 
-/// What is meant by an address that names no context: the one that is current now, so that another one later does not lead elsewhere.
-/// In one that has no `:` the first word is a context when `kubectl` knows one of this name. `None`: just what it says.
-/// `mounts`: where no kubectl is taken from; asked once. Whoever cannot say that asks nobody.
+/// Completes an address that names no context with the current one, so that a later one does not lead elsewhere. In an address
+/// without `:` the first word is a context if `kubectl` knows one of this name. `None`: the address stays as it is. `mounts`:
+/// directories that kubectl is not taken from; called once. If they are unknown, kubectl is not run.
 pub fn settle(
     environment: &Environment,
     mounts: impl FnOnce() -> Option<Vec<PathBuf>>,

@@ -9,12 +9,13 @@ use super::{Kubectl, volume_snapshot};
 use crate::platform::remote::Spot;
 use crate::process::freeze::Freezer;
 
-/// What a claim is asked for at least, and in steps of how much (bytes).
+/// Smallest size of a new claim, and the step of larger ones (bytes).
 const STEP: u64 = 1 << 30;
 
 impl Freezer {
-    /// The claim that has to be made before anything can be written there; `None` when it is there. It is like the claim `like`, when that
-    /// is in the same namespace, and else has room for `bytes`. The cluster is asked with a trial that makes nothing.
+    /// Plans the claim that has to be made before anything can be written there; `None` if it exists. It is like the claim
+    /// `like`, if that is in the same namespace, and otherwise has room for `bytes`. The cluster is asked with a trial that makes
+    /// nothing.
     ///
     /// # Errors
     /// Why it cannot be made, in words.
@@ -49,7 +50,7 @@ impl Freezer {
         Ok(Some(made))
     }
 
-    /// Makes it.
+    /// Makes the claim.
     ///
     /// # Errors
     /// Why not, in words.

@@ -1,4 +1,4 @@
-//! What commands of ours left in a cluster, because nobody was there to remove it.
+//! Objects that earlier commands left in a cluster because they could not remove them.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -12,7 +12,8 @@ use crate::model::Time;
 use crate::platform::remote::Spot;
 use crate::process::search::{find, path_outside};
 
-/// The objects of ours in the namespace of a claim or a pod, whoever made them. What may not be listed is not told.
+/// Returns jackin's objects in the namespace of a claim or a pod, whichever user made them. Kinds that may not be listed are
+/// missing.
 #[must_use]
 pub fn left_behind(environment: &Environment, mounts: &[PathBuf], spot: &Spot) -> Vec<LeftBehind> {
     let path = path_outside(environment, mounts);

@@ -18,20 +18,20 @@ use crate::platform::remote::{Helper, Spot, VOLUME_PLACE};
 use crate::process::transport::cleanup::Lifeline;
 use crate::process::transport::{HELPER, HELPER_VARIABLE, Reach, chosen, unguessable, words};
 
-/// How long a helper may take to run: its image may have to be fetched.
+/// Time limit for a helper to run: its image may have to be fetched.
 const START: Duration = Duration::from_secs(180);
-/// How long nobody may find a place for it.
+/// Time limit for a helper to get a node.
 const PLACE: Duration = Duration::from_secs(30);
 const NAP: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(3);
-/// How long a volume that is made from a snapshot may take: some services copy all of it, and its pod has no place until then.
+/// Time limit for a volume that is made from a snapshot: some services copy all of it, and its pod has no node until then.
 const SHOWN: Duration = Duration::from_secs(20 * 60);
-/// How long a helper lives that nobody removed (seconds).
+/// Lifetime of a helper that was not removed (seconds).
 const LIFE: u64 = 6 * 60 * 60;
-/// Whose a helper is.
+/// Label that names the owner of a helper.
 pub(super) const OWNER: &str = "app.kubernetes.io/managed-by";
 pub(super) const OURS: &str = "jackin-recovery";
-/// Reasons of a container that waits which no waiting mends.
+/// Reasons of a waiting container that do not pass with time.
 const HOPELESS: [&str; 6] = [
     "ErrImagePull",
     "ImagePullBackOff",
@@ -41,15 +41,16 @@ const HOPELESS: [&str; 6] = [
     "CreateContainerError",
 ];
 
-/// Nobody waits any more for a helper that is not there yet.
+/// True if waits for a helper that does not run yet should end.
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
-/// Has every wait for a helper end soon, or not any more. The flag that is set when the operator wants to stop is for all else.
+/// Makes every wait for a helper end soon, or lets waits go on again. The flag that is set when the operator wants to stop covers
+/// everything else.
 pub fn give_up_waiting(now: bool) {
     GIVEN_UP.store(now, Ordering::Relaxed);
 }
 
-/// To a claim, through a pod of our own that is removed when we are done, or gone.
+/// Reaches a claim through a helper pod that is removed when jackin is done, or gone.
 ///
 /// # Errors
 /// Why there can be none.
@@ -130,16 +131,16 @@ pub(in crate::process::transport) fn claim(
     })
 }
 
-/// How long a pod may take.
+/// Time limits for a pod.
 #[derive(Clone, Copy)]
 struct Patience {
-    /// Until a node takes it.
+    /// Time until a node takes it.
     place: Duration,
-    /// Until it runs.
+    /// Time until it runs.
     start: Duration,
 }
 
-/// The node that a claim is in use on, where only one node can have it; and whether its volume is made already.
+/// Returns the node on which a claim is in use, if only one node can have it; and whether its volume is made already.
 ///
 /// # Errors
 /// Why the claim cannot be reached.

@@ -1,6 +1,6 @@
 //! Sizes as Kubernetes writes them (`4Gi`, `500M`, `1e9`).
 
-/// How many bytes that is, rounded up; `None`: it is no size.
+/// Converts a size to bytes, rounded up; `None` if it is no size.
 pub(super) fn bytes(text: &str) -> Option<u128> {
     const UNITS: [(&str, u128); 12] = [
         ("Ki", 1 << 10),

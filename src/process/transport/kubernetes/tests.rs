@@ -1,4 +1,4 @@
-//! Which cluster is meant, and the pod that helps, as the published types have it.
+//! Selection of the cluster, and the helper pod as the published types define it.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -23,7 +23,7 @@ pub(super) use objects::{shown, snapshot};
 const VERSION: &str = "snapshot.storage.k8s.io/v1";
 /// Resources, with their group: another one may have some of the same name.
 pub(super) const SNAPSHOTS: &str = "volumesnapshots.snapshot.storage.k8s.io";
-/// What is asked for snapshots of a claim, beside what the claim itself needs.
+/// Permissions for snapshots of a claim, beside those for the claim itself.
 pub(super) const FOR_SNAPSHOT: [(&str, &str); 5] = [
     ("create", SNAPSHOTS),
     ("get", SNAPSHOTS),
@@ -32,18 +32,18 @@ pub(super) const FOR_SNAPSHOT: [(&str, &str); 5] = [
     ("delete", "persistentvolumeclaims"),
 ];
 
-/// So often a cluster is asked, at first and in the end.
+/// First and longest pause between two requests to a cluster.
 const NAP: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(5);
-/// How long the moment that a snapshot shows may not come.
+/// Time limit for a snapshot to be taken.
 const CUT: Duration = Duration::from_secs(120);
-/// How long it may take until it can be read: some services copy all of it first.
+/// Time limit until a snapshot can be read: some services copy all of it first.
 const READY: Duration = Duration::from_secs(3600);
-/// How long a complaint stands that may pass.
+/// Time for which a complaint that may pass is tolerated.
 const COMPLAINT: Duration = Duration::from_secs(60);
 
-/// Whether the cluster says that it does not take something: what it did not answer in time it may have made, and what it cannot try it may
-/// take.
+/// Returns true if the cluster refuses an object. A timeout is no refusal, because the object may have been made; nor is a trial
+/// that the cluster cannot run.
 pub(super) fn is_refusal(why: &str) -> bool {
     let words = [
         "(Forbidden)",
@@ -56,7 +56,7 @@ pub(super) fn is_refusal(why: &str) -> bool {
     words.iter().any(|word| why.contains(word))
 }
 
-/// What was found out and does not change as long as this process lives.
+/// Plans found so far, which do not change as long as this process lives.
 static PLANS: Mutex<Option<HashMap<Spot, VolumePlan>>> = Mutex::new(None);
 
 impl Freezer {
@@ -64,10 +64,10 @@ impl Freezer {
         Kubectl::new(&self.program, &self.path, spot)
     }
 
-    /// How a claim can be frozen.
+    /// Plans the snapshot of a claim.
     ///
     /// # Errors
-    /// Why it cannot, in words.
+    /// The reason, in words, if the claim cannot have a snapshot.
     pub fn plan_volume(&self, spot: &Spot) -> Result<VolumePlan, String> {
         let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
         let plans = plans.get_or_insert_default();
@@ -166,20 +166,20 @@ impl Freezer {
         }
     }
 
-    /// Whether a snapshot of a claim can be read by now.
+    /// Returns true if a snapshot of a claim can be read by now.
     ///
     /// # Errors
-    /// Why that cannot be told, in words.
+    /// The reason, in words, if that cannot be determined.
     pub fn is_ready(&self, spot: &Spot, name: &str) -> Result<bool, String> {
         let found = self.kubectl(spot)?.object(&["get", SNAPSHOTS, name]);
         let found = found.map_err(|error| error.to_string())?;
         Ok(found.pointer("/status/readyToUse") == Some(&Value::Bool(true)))
     }
 
-    /// Whether a snapshot of the claim with this id is there.
+    /// Returns true if a snapshot of the claim with this id exists.
     ///
     /// # Errors
-    /// Why that cannot be told, in words: whatever answers may be another cluster.
+    /// The reason, in words, if that cannot be determined: another cluster may answer.
     pub fn has_volume_snapshot(&self, spot: &Spot, name: &str, uid: &str) -> Result<bool, String> {
         let kubectl = self.kubectl(spot)?;
         let words = ["get", SNAPSHOTS, name, "--ignore-not-found", "-o", "name"];

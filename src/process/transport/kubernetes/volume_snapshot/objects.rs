@@ -9,7 +9,7 @@ use crate::platform::remote::Spot;
 
 /// The group of [`VERSION`].
 const GROUP: &str = "snapshot.storage.k8s.io";
-/// Where a snapshot says what a claim that is made of it has to be like: its own claim may be gone by then.
+/// Annotations of a snapshot with the properties of a claim made from it: its own claim may be gone by then.
 const STORAGE_CLASS: &str = "jackin-recovery/storage-class";
 const STORAGE: &str = "jackin-recovery/storage";
 

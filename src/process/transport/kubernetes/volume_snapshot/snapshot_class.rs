@@ -1,4 +1,4 @@
-//! Whether a claim can be frozen, and by which class, as far as the cluster tells before anything is made.
+//! Checks before a snapshot of a claim, and the choice of its class, as far as the cluster reports in advance.
 
 use serde_json::{Value, json};
 
@@ -11,18 +11,18 @@ use crate::process::transport::{HELPER, chosen};
 
 const CLASSES: &str = "volumesnapshotclasses.snapshot.storage.k8s.io";
 const IS_DEFAULT: &str = "snapshot.storage.kubernetes.io/is-default-class";
-/// Which driver made the volume of a claim.
+/// Annotations that name the driver of a claim's volume.
 const PROVISIONERS: [&str; 2] = [
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
 ];
-/// The name of what is never made.
+/// Name of the trial objects, which are never made.
 const TRIED: &str = "jackin-recovery-trial";
-/// How large a claim is thought to be that does not say so.
+/// Assumed size of a claim that states none.
 const SOME_SIZE: &str = "1Gi";
 
 impl Kubectl<'_> {
-    /// Whether the cluster knows snapshots of volumes.
+    /// Returns true if the cluster supports snapshots of volumes.
     pub(in super::super) fn has_snapshots(&self) -> Result<bool, String> {
         let place = place(self.spot);
         let path = format!("/apis/{VERSION}");
@@ -50,8 +50,8 @@ impl Kubectl<'_> {
         }
     }
 
-    /// Whether a claim like this one can be made, and goes again: its class makes volumes, by the same driver, and deletes them. What may not
-    /// be looked at is believed.
+    /// Checks that a claim like this one can be made and goes again: its class makes volumes, by the same driver, and deletes
+    /// them. A class that may not be read passes.
     pub(super) fn can_be_made_again(&self, claim: &Value) -> Result<(), String> {
         let class = text(claim, "/spec/storageClassName").filter(|class| !class.is_empty());
         let class = class.ok_or("its claim has no StorageClass that could make another volume")?;
@@ -122,8 +122,8 @@ impl Kubectl<'_> {
         }
     }
 
-    /// Whether the cluster would take what is made later, once nobody can choose any more: quotas and policies refuse what is permitted.
-    /// It is asked with a trial that makes nothing. A cluster that cannot try it is believed.
+    /// Checks that the cluster would accept the objects that are made later, when the operator can no longer choose: quotas and
+    /// policies refuse what is permitted. The check is a trial that makes nothing. A cluster that cannot run the trial passes.
     pub(super) fn would_take(&self, claim: &Value, class: Option<&str>) -> Result<(), String> {
         let image = freeze::environment().and_then(|environment| chosen(&environment));
         let image = image.unwrap_or_else(|| HELPER.to_owned());
@@ -147,7 +147,7 @@ impl Kubectl<'_> {
         Ok(())
     }
 
-    /// What the cluster last warned of about what is called so, where it may be asked.
+    /// Returns the cluster's last warning about the objects of this name, if it may be read.
     pub(in super::super) fn warning(&self, name: &str) -> Option<String> {
         let which = format!("--field-selector=involvedObject.name={name},type=Warning");
         let events = self.object(&["get", "events", &which]).ok()?;
