@@ -152,8 +152,7 @@ enum Reached {
     Failed(Duration),
 }
 
-/// Locked by the thread that connects. Starting a helper may take minutes, and a thread that wants another address does not wait
-/// for it.
+/// Locked by the thread that connects. Starting a helper may take minutes; threads that want another address do not wait.
 type Slot = Arc<Mutex<Option<Reached>>>;
 
 /// Shortest time before a failed connection is tried again.
@@ -425,8 +424,7 @@ impl Connection {
         }
     }
 
-    /// Returns the reason why a path cannot be reached, if it cannot. A helper container has a stopped container's volumes and
-    /// none of its other files.
+    /// Returns the reason why a path cannot be reached, if it cannot. A helper container has only the files of volumes.
     pub(super) fn hides(&self, path: &Path) -> Option<String> {
         if self.only.is_empty() || self.only.iter().any(|only| path.starts_with(only)) {
             return None;
