@@ -125,7 +125,7 @@ fn converse(
             tty.without(process::suspend)??;
             is_new = true;
         }
-        if std::mem::take(&mut is_new) {
+        if std::mem::take(&mut is_new) || tty.is_resized() {
             app.now = context.now();
             tty.draw(|frame| {
                 draw::draw(&mut app, frame);

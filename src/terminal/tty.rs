@@ -12,6 +12,7 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use ratatui::layout::Size;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// True while jackin has the terminal. Locked while it draws, because a panic of another thread restores the terminal meanwhile.
@@ -21,7 +22,11 @@ static TAKEN: Mutex<bool> = Mutex::new(false);
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The screen. When it goes, whatever the reason, the terminal is as it was.
-pub struct Tty(ratatui::Terminal<CrosstermBackend<Stdout>>);
+pub struct Tty {
+    screen: ratatui::Terminal<CrosstermBackend<Stdout>>,
+    /// Size of the terminal when the screen was last drawn; `None` before that.
+    drawn: Option<Size>,
+}
 
 impl Tty {
     /// Takes the terminal.
@@ -38,7 +43,10 @@ impl Tty {
                 told(panic);
             }));
         });
-        let tty = Self(ratatui::Terminal::new(CrosstermBackend::new(stdout()))?);
+        let tty = Self {
+            screen: ratatui::Terminal::new(CrosstermBackend::new(stdout()))?,
+            drawn: None,
+        };
         take()?;
         Ok(tty)
     }
@@ -49,10 +57,18 @@ impl Tty {
     /// When the terminal cannot be written to.
     pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-        match *taken {
-            true => self.0.draw(draw).map(drop),
-            false => Ok(()),
+        if *taken {
+            self.drawn = Some(self.screen.draw(draw)?.area.as_size());
         }
+        Ok(())
+    }
+
+    /// Returns true if the terminal has another size than when the screen was last drawn. The event of a resize alone does not suffice:
+    /// crossterm loses it when a key is pressed at the same moment.
+    #[must_use]
+    pub fn is_resized(&self) -> bool {
+        let now = self.screen.size().ok();
+        self.drawn.is_some() && now.is_some() && self.drawn != now
     }
 
     /// Returns true if the terminal is gone: its window was closed, or the connection ended.
@@ -82,7 +98,7 @@ impl Tty {
         let done = work();
         take()?;
         // It has nothing of what was drawn before.
-        self.0 = ratatui::Terminal::new(CrosstermBackend::new(stdout()))?;
+        self.screen = ratatui::Terminal::new(CrosstermBackend::new(stdout()))?;
         Ok(done)
     }
 }

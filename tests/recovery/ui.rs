@@ -187,6 +187,25 @@ fn a_wide_screen_shows_the_lines_beside_the_tree_and_follows_its_size() {
 
 #[test]
 #[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
+fn a_resize_is_followed_without_its_signal() {
+    let (sandbox, project, id) = damaged();
+    // The signal goes to the session of the terminal. A key that is pressed at the same moment may have it lost, too.
+    let script = format!("setsid -w jackin recovery ui {id}");
+    let Some(tmux) = Tmux::start(&sandbox, &project, SMALL, &script, &[]) else {
+        return;
+    };
+    tmux.sees("baseline");
+    tmux.press(&["G", "Enter"]).sees("a.txt");
+    tmux.press(&["/"])
+        .press(&["-l", "a.txt"])
+        .press(&["Enter"])
+        .sees("1 of 6");
+    tmux.resize(160, 50);
+    tmux.sees("+port = 8080;");
+}
+
+#[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn no_color_is_heard() {
     let (sandbox, project, id) = damaged();
     let script = format!("jackin recovery ui {id}");
