@@ -1,4 +1,4 @@
-//! Coding agents as others make them: which there are, where they keep their hooks, what they tell a hook, and which of their
+//! Third-party coding agents: which are supported, where they keep their hooks, what they send to a hook, and which of their
 //! commands may change files. Nothing here takes a snapshot.
 
 mod agent;

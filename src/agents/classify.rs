@@ -1,8 +1,8 @@
-//! May a tool call change files? What cannot be told may. Only what is known to read is said to: the list of programs here, with the
-//! options of each that write or start something else left out.
+//! Classifies commands by whether they may change files. A command counts as reading only if its program is in the list here and
+//! none of its options writes or starts something else; every other command may change files.
 //!
-//! It is assumed that the names stand for the usual programs: a `PATH` or a start-up file that was poisoned makes another program of
-//! `ls`, and the next checkpoint has what that did.
+//! The names are assumed to stand for the usual programs. A poisoned `PATH` or start-up file can make `ls` another program; the
+//! next checkpoint then contains what that program changed.
 
 mod programs;
 mod scripts;
@@ -12,22 +12,22 @@ mod tests;
 use super::shell::{Output, Simple, Word, parse};
 use programs::{Rule, rule};
 
-/// What a tool call may do.
+/// Effect of a tool call on files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It provably changes no file.
+    /// Provably changes no file.
     Reads,
-    /// It may.
+    /// May change files.
     Changes,
 }
 
-/// What a shell's command line may do.
+/// Returns the effect that a shell command line may have.
 #[must_use]
 pub fn of_command(line: &str) -> Effect {
     of(reads_line(line, 0))
 }
 
-/// What a program with these arguments may do, started without a shell; a shell that an agent runs its lines in counts as none.
+/// Returns the effect of a program started with these arguments, without a shell. After a shell's `-c` or `-lc`, the line counts.
 #[must_use]
 pub fn of_arguments(arguments: &[String]) -> Effect {
     if let [shell, option, line] = arguments
@@ -51,7 +51,7 @@ fn fixed(text: &str) -> Word {
     }
 }
 
-/// Lines within lines deeper than this are not looked at.
+/// Maximum depth of command lines within command lines; deeper ones may change files.
 const DEEPEST: usize = 8;
 
 fn reads_line(line: &str, depth: usize) -> bool {
@@ -99,7 +99,7 @@ fn reads_words(words: &[Word], depth: usize) -> bool {
     }
 }
 
-/// The program that a first word names. One that lies elsewhere than the system's may be anything.
+/// Returns the program that a first word names; `None` if its path is outside the system's directories.
 fn name_of(word: &str) -> Option<&str> {
     match word.rsplit_once('/') {
         None => Some(word),
@@ -108,7 +108,7 @@ fn name_of(word: &str) -> Option<&str> {
     }
 }
 
-/// `None`: it assigns nothing. Else whether what it assigns changes nothing but a variable of the script's own.
+/// Returns true if the word assigns a variable that changes nothing else; `None` if it assigns nothing.
 fn assigns(word: &Word) -> Option<bool> {
     let (name, value) = word.text.split_once('=')?;
     let is_name = !name.is_empty()
@@ -123,7 +123,7 @@ fn assigns(word: &Word) -> Option<bool> {
     Some(is_own(name) || (is_display(name) && (word.is_fixed || value.is_empty())))
 }
 
-/// A variable that no program and no shell looks at.
+/// Returns true for a variable that no program and no shell reads.
 fn is_own(name: &str) -> bool {
     let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     // Variables of zsh that are tied to others, and of proxies, which no reading program here asks.
@@ -140,7 +140,7 @@ fn is_own(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(is_small) && !ODD.contains(&name)
 }
 
-/// A variable that only says how something is shown.
+/// Returns true for a variable that affects only how output is shown.
 fn is_display(name: &str) -> bool {
     const KNOWN: [&str; 12] = [
         "LANG",
@@ -159,7 +159,7 @@ fn is_display(name: &str) -> bool {
     KNOWN.contains(&name) || name.starts_with("LC_")
 }
 
-/// Whether a program does no more than its rule allows.
+/// Returns true if a program does no more than its rule allows.
 fn follows(rule: &Rule, arguments: &[Word], depth: usize) -> bool {
     match rule {
         Rule::Any => true,
@@ -207,7 +207,7 @@ fn follows(rule: &Rule, arguments: &[Word], depth: usize) -> bool {
     }
 }
 
-/// Whether a word is an option, also with its value behind it, cut short, or among others in one word.
+/// Returns true if a word is `option`, also with an attached value, abbreviated, or in a group of letters.
 fn is_option(word: &str, option: &str) -> bool {
     // One dash and several letters: the whole word.
     if !option.starts_with("--") && option.len() > 2 {
@@ -227,7 +227,7 @@ fn is_option(word: &str, option: &str) -> bool {
     }
 }
 
-/// What stands behind the options, when all of them are known.
+/// Returns the words after the options; `None` if an option is unknown or lacks its value.
 fn behind<'w>(arguments: &'w [Word], options: &[&str], valued: &[&str]) -> Option<&'w [Word]> {
     let mut rest = arguments;
     while let Some((first, after)) = rest.split_first() {

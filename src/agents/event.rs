@@ -1,5 +1,5 @@
-//! What an agent tells a hook: JSON on standard input, named a little differently by each. Hostile as anything that an agent writes:
-//! what is not understood is an error, and a tool that is not known may change files.
+//! Input of a hook: JSON on standard input, with names that differ a little between agents. It is untrusted, like anything that
+//! an agent writes: input that cannot be parsed is an error, and an unknown tool may change files.
 
 use std::path::PathBuf;
 
@@ -8,59 +8,59 @@ use serde_json::Value;
 use super::Agent;
 use super::classify::{Effect, of_arguments, of_command};
 
-/// More is not read: a tool call may hold a whole file (bytes).
+/// Maximum size of the input, in bytes; a tool call may hold a whole file.
 pub const LARGEST: u64 = 32 << 20;
 
-/// What happened.
+/// Kind of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookEvent {
-    /// A session of the agent began, or goes on.
+    /// Start or continuation of an agent's session.
     Start,
     /// A tool is about to be called.
     Tool(ToolCall),
-    /// The session is over; many never say so.
+    /// End of the session; many agents never report it.
     End,
-    /// Nothing that concerns files.
+    /// Event that does not concern files.
     Other,
 }
 
 /// A tool that is about to be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCall {
-    /// As the agent calls it.
+    /// Name of the tool, as the agent calls it.
     pub tool: String,
-    /// The agent's id of the call.
+    /// The agent's id of the call; `None` if the agent sends none.
     pub id: Option<String>,
-    /// Whether it may change files.
+    /// Effect of the call on files.
     pub effect: Effect,
 }
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What happened.
+    /// Kind of the event.
     pub happening: HookEvent,
-    /// The agent's id of its session; empty when it gives none.
+    /// The agent's id of its session; empty if the agent sends none.
     pub session: String,
-    /// Where the agent works; none when it does not say.
+    /// Working directory of the agent, absolute; `None` if the agent sends none.
     pub directory: Option<PathBuf>,
 }
 
-/// Why an event cannot be understood.
+/// Reason that an event cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
-    /// It is no JSON object.
+    /// Input that is not a JSON object.
     #[error("what {agent} said is not a JSON object: {why}")]
     Shape {
-        /// Which agent.
+        /// The agent that sent it.
         agent: Agent,
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
-    /// The agent has no such event.
+    /// Unknown event name.
     #[error("{agent} has no event {event:?} that is known")]
     Unknown {
-        /// Which agent.
+        /// The agent that sent it.
         agent: Agent,
         /// The event's name.
         event: String,
@@ -68,7 +68,7 @@ pub enum EventError {
 }
 
 impl Event {
-    /// Understands what an agent said of `event`.
+    /// Parses what an agent sends for `event`.
     ///
     /// # Errors
     /// [`EventError`].
@@ -110,7 +110,7 @@ impl Event {
     }
 }
 
-/// The same name, however it is written.
+/// Returns the name in lower case, with only its letters and digits.
 fn plain(event: &str) -> String {
     event
         .chars()
@@ -136,7 +136,7 @@ fn call(value: &Value, text: &dyn Fn(&[&str]) -> Option<String>) -> ToolCall {
     }
 }
 
-/// Tools of the agents that look at files, or at nothing here.
+/// Tools of the agents that only read files, or do not touch any.
 const READS: [&str; 34] = [
     "read",
     "readfile",
@@ -185,8 +185,8 @@ const SHELLS: [&str; 8] = [
     "exec",
 ];
 
-/// Our own tools over MCP as agents name them: behind `mcp` and the name of the server. They change files only by a restore, which keeps
-/// what was there itself; and a checkpoint before going back to the newest one would be the newest one.
+/// jackin's own MCP tools, named as agents do: after `mcp` and the name of the server. They change files only through a restore,
+/// which saves the previous state itself; a checkpoint before a restore to the newest checkpoint would itself be the newest.
 const OWN: [&str; 8] = [
     "snapshotcreate",
     "snapshotlist",
@@ -198,7 +198,7 @@ const OWN: [&str; 8] = [
     "sessionrestore",
 ];
 
-/// Whether a tool of this name, of whatever server, may be one of ours.
+/// Returns true if a tool of this name, from any server, may be one of jackin's own.
 #[must_use]
 pub fn may_be_own(tool: &str) -> bool {
     let name = plain(tool);
@@ -234,7 +234,7 @@ fn effect(tool: &str, input: &Value) -> Effect {
 
 #[cfg(test)]
 mod tests {
-    //! What each agent sends, as its documentation has it.
+    //! Input from each agent, as its documentation describes it.
 
     use super::{Event, HookEvent};
     use crate::agents::{Agent, Effect};

@@ -1,4 +1,4 @@
-//! Our hooks in an agent's own settings: what the text of the file becomes, and the file itself. Everything that is not ours
+//! jackin's hooks in an agent's own settings: the new text of the file, and the file itself. Everything that is not jackin's
 //! stays, byte for byte.
 
 mod command;
@@ -15,12 +15,12 @@ pub use command::Program;
 pub use file::{Edit, SettingsError, Standing, standing};
 pub use location::place;
 
-/// What is wrong with a text, or with what shall be written into one.
+/// Fault in a text, or in a value to be written into one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The line, from 1, when it is about one.
+    /// Line, from 1; `None` if the fault concerns no single line.
     pub line: Option<usize>,
-    /// What is wrong; a part of a sentence.
+    /// Problem, worded as a part of a sentence.
     pub problem: String,
 }
 
@@ -40,29 +40,29 @@ impl Fault {
     }
 }
 
-/// What becomes of a file.
+/// State of a file after an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum After {
-    /// Nothing is to be done.
+    /// Unchanged.
     Same,
-    /// It holds this.
+    /// Changed to this content.
     Text(String),
-    /// It goes: nothing but ours was in it.
+    /// Deleted; it held nothing but jackin's hooks.
     Gone,
 }
 
-/// What of ours a file has.
+/// Hooks of jackin that a file has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The programs that are called, by their paths; more than one only when somebody wrote it so.
+    /// Paths of the programs that the hooks call; more than one only after an edit by hand.
     pub programs: Vec<String>,
-    /// The events that have a hook of ours, as the agent calls them.
+    /// Events that have a hook of jackin, as the agent calls them.
     pub events: Vec<String>,
-    /// Those that should have one.
+    /// Events that should have a hook and have none.
     pub missing: Vec<String>,
 }
 
-/// What the agent's file becomes with our hooks; `text` is what it holds, none when there is no file.
+/// Returns the agent's file with jackin's hooks. `text` is its current content, `None` if there is no file.
 ///
 /// # Errors
 /// When the text is not what such a file holds.
@@ -80,7 +80,7 @@ pub fn install(agent: Agent, text: Option<&str>, program: &Program) -> Result<Af
     })
 }
 
-/// What it becomes without them. The exact opposite of [`install`].
+/// Returns the agent's file without jackin's hooks. The exact opposite of [`install`].
 ///
 /// # Errors
 /// When the text is not what such a file holds.
@@ -92,7 +92,7 @@ pub fn uninstall(agent: Agent, text: Option<&str>) -> Result<After, Fault> {
     }
 }
 
-/// Which of our hooks a file has; `text` as for [`install`].
+/// Returns jackin's hooks in a file; `text` as for [`install`].
 ///
 /// # Errors
 /// When the text is not what such a file holds.

@@ -1,5 +1,5 @@
-//! A shell's command line taken apart, as far as it can be told what it does without running it. What is not understood is `None`: who
-//! asks takes that for the worst.
+//! Parses a shell's command line as far as its effect can be known without running it. Anything else is `None`, which the caller
+//! treats as the worst case.
 //!
 //! Sources: POSIX.1-2024, Shell Command Language, 2.2 (quoting), 2.3 (tokens), 2.6 (expansions), 2.7 (redirection), 2.9 (commands), and
 //! the extensions of bash and zsh that are common.
@@ -7,18 +7,18 @@
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
-    /// The text, quotes removed; what an expansion gives is missing from it.
+    /// Text without quotes and without the results of expansions.
     pub(super) text: String,
-    /// Nothing in it is expanded: the text is what the command gets.
+    /// True if nothing in it is expanded: the command gets exactly this text.
     pub(super) is_fixed: bool,
 }
 
-/// Where output goes.
+/// Target of an output redirection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Output {
-    /// Into another stream, or nowhere.
+    /// Another stream, or nowhere.
     Harmless,
-    /// Into a file.
+    /// A file.
     File,
 }
 
@@ -26,23 +26,23 @@ pub(super) enum Output {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Simple {
     pub(super) words: Vec<Word>,
-    /// Where its output is sent.
+    /// Targets of its output.
     pub(super) outputs: Vec<Output>,
 }
 
-/// What a command line consists of.
+/// A parsed command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     /// Every command in it, also those in subshells and substitutions.
     pub(super) commands: Vec<Simple>,
 }
 
-/// Deeper nesting is not looked at.
+/// Maximum nesting depth.
 const DEEPEST: usize = 16;
-/// Longer lines are not looked at (bytes).
+/// Maximum length of a line, in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// Takes a line apart; `None` when anything in it is not understood.
+/// Parses a line; `None` if any part of it is not understood.
 pub(super) fn parse(text: &str) -> Option<Line> {
     if text.len() > LONGEST {
         return None;
@@ -85,7 +85,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// Commands up to `until`, which is taken, or to the end of the text.
+    /// Reads commands up to and including `until`, or to the end of the text.
     fn list(&mut self, until: Option<char>) -> Option<()> {
         if self.depth > DEEPEST {
             return None;
@@ -196,7 +196,7 @@ impl<'t> Reader<'t, '_> {
         self.target(command)
     }
 
-    /// The number of a stream.
+    /// Reads the number of a stream.
     fn stream(&mut self) -> Option<()> {
         let word = self.word()?;
         let is_stream = |byte: u8| byte.is_ascii_digit() || byte == b'-';
@@ -220,7 +220,7 @@ impl<'t> Reader<'t, '_> {
         self.left = self.left.trim_start_matches([' ', '\t']);
     }
 
-    /// One word. `None` when there is none.
+    /// Reads one word; `None` if there is none, or if a part of it is not understood.
     fn word(&mut self) -> Option<Word> {
         let mut word = Word {
             text: String::new(),
@@ -302,7 +302,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// What begins with a dollar. A substitution's commands are commands of the line.
+    /// Reads what follows a dollar. The commands of a substitution become commands of the line.
     fn dollar(&mut self, word: &mut Word) -> Option<()> {
         self.next();
         match self.peek() {
@@ -347,7 +347,7 @@ impl<'t> Reader<'t, '_> {
         Some(())
     }
 
-    /// Numbers only: a variable's text is evaluated once more, and an index in it may run commands.
+    /// Reads arithmetic of numbers only. A shell evaluates a variable's text once more, and an index in it may run commands.
     fn arithmetic(&mut self, inside: &'t str, word: &mut Word) -> Option<()> {
         let (sum, rest) = inside.split_once("))")?;
         if !sum

@@ -1,8 +1,8 @@
-//! Programs that are known to read, and with what.
+//! Programs that are known to read, each with its rule.
 
-/// What keeps a program from changing anything.
+/// Condition under which a program changes nothing.
 pub(super) enum Rule {
-    /// Whatever its arguments are.
+    /// Any arguments.
     Any,
     /// Without these options; nothing may be expanded, for that could be one.
     But(&'static [&'static str]),
@@ -10,7 +10,7 @@ pub(super) enum Rule {
     Only(&'static [&'static str]),
     /// With so many operands; a further one is written to.
     AtMost(usize),
-    /// It sets variables.
+    /// Assignments of variables only.
     Variables,
     /// Another command stands behind its own options and `extra` words.
     Before {
@@ -39,12 +39,12 @@ pub(super) enum Rule {
     Version,
 }
 
-/// Whether it is a shell.
+/// Returns true if `name` is a shell.
 pub(super) fn is_shell(name: &str) -> bool {
     matches!(name, "sh" | "bash" | "dash" | "zsh" | "ksh")
 }
 
-/// The rule for the program of this name; `None` when it is not known.
+/// Returns the rule for the program of this name; `None` if the program is unknown.
 pub(super) fn rule(name: &str) -> Option<Rule> {
     Some(match name {
         // Nothing in their manuals writes a file, sets the system up, or starts another program.

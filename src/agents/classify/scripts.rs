@@ -131,7 +131,7 @@ fn sed_script_reads(script: &str) -> bool {
     })
 }
 
-/// What is left behind `12`, `1,5`, `$`, `/pattern/`, `/a/,/b/`, and `!`.
+/// Returns a `sed` command without its address (`12`, `1,5`, `$`, `/pattern/`, `/a/,/b/`) and without `!`.
 fn without_address(command: &str) -> &str {
     let one = |text: &str| -> Option<usize> {
         if let Some(pattern) = text.strip_prefix('/') {
@@ -203,8 +203,8 @@ pub(super) fn awk_reads(arguments: &[Word]) -> bool {
     false
 }
 
-/// `git`: asked for names and places. Everything else may run what a repository's configuration names (a file system monitor, filters,
-/// pagers, external diffs), write the index, or fetch what is missing.
+/// `git`: only queries for names and paths. Any other command may run programs that a repository's configuration names (a file
+/// system monitor, filters, pagers, external diffs), write the index, or fetch missing objects.
 pub(super) fn git_reads(arguments: &[Word]) -> bool {
     const ASKED: [&str; 14] = [
         "--show-toplevel",

@@ -1,9 +1,9 @@
-//! How our program is called in an agent's settings, and how such a call is known again.
+//! Writes the call of jackin into an agent's settings, and recognizes it there.
 
 use super::Fault;
 use crate::agents::Agent;
 
-/// The name under which the program takes its verbs directly.
+/// Name under which the program takes its commands directly.
 const DIRECT: &str = "jackin-recovery";
 
 /// The program that a hook calls.
@@ -39,19 +39,19 @@ impl Program {
         &self.path
     }
 
-    /// The words between the program and the verb.
+    /// Returns the words between the program and its command.
     pub(super) fn prefix(&self) -> &'static [&'static str] {
         if is_direct(&self.path) { &[] } else { &["recovery"] }
     }
 
-    /// The line of a shell that tells us of an event.
+    /// Returns the shell command line that reports an event to jackin.
     pub(super) fn command(&self, agent: Agent, event: &str) -> String {
         let recovery = if is_direct(&self.path) { "" } else { " recovery" };
         format!("{}{recovery} hook run {agent} {event}", self.word)
     }
 }
 
-/// The path of the program in a command of ours for `event`, whatever path that is. `None`: the command is another's.
+/// Returns the program's path if `command` calls jackin for `event`, at any path. `None`: another command.
 pub(super) fn program_in(command: &str, agent: Agent, event: &str) -> Option<String> {
     let call = format!(" hook run {agent} {event}");
     let before = command.trim().strip_suffix(&call)?;
@@ -67,7 +67,7 @@ fn is_direct(path: &str) -> bool {
     path.rsplit('/').next() == Some(DIRECT)
 }
 
-/// The word that a shell makes of it: what stands in quotes as it is.
+/// Returns the word as a shell reads it, without quotes and escapes.
 fn unquoted(word: &str) -> String {
     let mut path = String::new();
     let mut open = None;

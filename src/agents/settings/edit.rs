@@ -1,13 +1,13 @@
-//! Adds an element to a list or object of a text, and takes it out again: one is the exact opposite of the other.
+//! Adds an element to a list or object of a text, and removes it again: one is the exact opposite of the other.
 //!
-//! Who made a container that holds nothing but ours is told by its form: in one that we make, what it holds begins on a line of
-//! its own; in one that we find empty it stands directly behind the bracket. So nothing has to be kept elsewhere.
+//! The form of a container that holds only jackin's hooks tells who made it. In one that jackin made, the content begins on a
+//! line of its own; in one that was empty before, it stands directly after the bracket. So no other record is needed.
 
 use std::ops::Range;
 
 use super::json::{Node, Part, comment};
 
-/// A value that is written.
+/// A value to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Json {
     /// `{…}`; at least one member.
@@ -20,7 +20,7 @@ pub(super) enum Json {
     Number(u32),
 }
 
-/// How a file is written.
+/// Style of a file: line ends and indentation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style<'a> {
     /// The end of a line.
@@ -30,13 +30,13 @@ pub(super) struct Style<'a> {
 }
 
 impl<'a> Style<'a> {
-    /// That of a file that we make.
+    /// Style of a file that jackin creates.
     pub(super) const OURS: Style<'static> = Style {
         newline: "\n",
         unit: "  ",
     };
 
-    /// As the rest of the file has it.
+    /// Returns the style of an existing file.
     pub(super) fn of(text: &'a str) -> Self {
         let newline = match text.split_once('\n') {
             Some((first, _)) if first.ends_with('\r') => "\r\n",
@@ -57,7 +57,7 @@ impl<'a> Style<'a> {
 }
 
 impl Json {
-    /// As text; `indent` is that of the line it begins in.
+    /// Returns the value as text; `indent` is the indentation of the line in which it begins.
     pub(super) fn write(&self, style: Style<'_>, indent: &str) -> String {
         let inner = format!("{indent}{}", style.unit);
         let lines = |open: char, parts: Vec<String>, close: char| {
@@ -89,10 +89,10 @@ fn member(key: &str, value: &Json, style: Style<'_>, indent: &str) -> String {
     format!("{}: {}", quoted(key), value.write(style, indent))
 }
 
-/// What replaces a piece of the text.
+/// Range of the text, and its replacement.
 pub(super) type Change = (Range<usize>, String);
 
-/// The text with all changes, which do not overlap.
+/// Returns the text with all changes, which must not overlap.
 pub(super) fn applied(text: &str, mut changes: Vec<Change>) -> String {
     changes.sort_by_key(|(range, _)| (range.start, range.end));
     let mut made = String::with_capacity(text.len() + 256);
@@ -106,7 +106,7 @@ pub(super) fn applied(text: &str, mut changes: Vec<Change>) -> String {
     made
 }
 
-/// Adds `value` (with a key: a member) behind everything that `container` holds.
+/// Appends `value` to `container`, as a member if it has a key.
 pub(super) fn append(text: &str, container: &Node, key: Option<&'static str>, value: &Json) -> String {
     let style = Style::of(text);
     let outer = indent_at(text, container.span.start);
@@ -143,7 +143,7 @@ pub(super) fn append(text: &str, container: &Node, key: Option<&'static str>, va
     applied(text, changes)
 }
 
-/// Takes the part `index` of `container` out.
+/// Removes the part `index` from `container`.
 pub(super) fn remove(text: &str, container: &Node, index: usize) -> String {
     let parts = container.parts();
     let Some(part) = parts.get(index) else {
@@ -180,7 +180,7 @@ pub(super) fn remove(text: &str, container: &Node, index: usize) -> String {
     applied(text, changes)
 }
 
-/// Whether `container` holds one part alone, and has the form of those that we make.
+/// Returns true if `container` holds a single part and has the form of one that jackin made.
 pub(super) fn is_made_by_us(text: &str, container: &Node) -> bool {
     let [part] = container.parts() else {
         return false;
@@ -191,7 +191,7 @@ pub(super) fn is_made_by_us(text: &str, container: &Node) -> bool {
     blank(before) && blank(behind) && before.is_some_and(|gap| gap.starts_with(['\n', '\r']))
 }
 
-/// Behind the comments that stand on the rest of the line, and whether the line must end there.
+/// Returns the position after the comments on the rest of the line, and whether the line must end there.
 fn behind_comments(text: &str, anchor: usize) -> (usize, bool) {
     let mut end = anchor;
     loop {
@@ -212,7 +212,7 @@ fn behind_comments(text: &str, anchor: usize) -> (usize, bool) {
     }
 }
 
-/// Whether the last comment of a gap, which holds nothing but comments and blanks, is one that its line ends.
+/// Returns true if the last comment of a gap ends with its line. The gap holds only comments and blanks.
 fn ends_in_line_comment(gap: &str) -> bool {
     let mut rest = gap.trim_start();
     let mut is_line = false;
@@ -223,7 +223,7 @@ fn ends_in_line_comment(gap: &str) -> bool {
     is_line
 }
 
-/// What stands before a byte in its line.
+/// Returns the part of the line before the byte `at`.
 fn line_before(text: &str, at: usize) -> &str {
     let before = text.get(..at).unwrap_or_default();
     before.rsplit('\n').next().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The settings file itself: read, changed, and written only when it is still what was shown.
+//! The settings file itself: read, changed, and written only if it is still as shown.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,30 +10,30 @@ use crate::config::{settle, shown};
 use crate::environment::Environment;
 use crate::platform::{self, ReplaceError};
 
-/// Larger than this no settings file is.
+/// Maximum size of a settings file, in bytes.
 const LARGEST: u64 = 4 << 20;
 
-/// Why a settings file was not changed.
+/// Reason that a settings file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The agent reads hooks of a project only.
     #[error("{agent} has no hooks for all projects")]
     NoUserScope {
-        /// Which one.
+        /// The agent.
         agent: Agent,
     },
-    /// Nobody knows where the home is.
+    /// Unknown home directory.
     #[error("your home directory is not known, so neither are your agents' settings")]
     NoHome,
-    /// What the file holds is not what it should hold.
+    /// Invalid content of the file.
     #[error("{}{}: {}", shown(path), fault.line.map(|line| format!(", line {line}")).unwrap_or_default(), fault.problem)]
     Fault {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault in its content.
         fault: Fault,
     },
-    /// A link leads out of the project, or nowhere.
+    /// Link that leads out of the project, or nowhere.
     #[error("{} is reached through a link that leads {}", shown(path), match to {
         Some(to) => format!("out of the project, to {}", shown(to)),
         None => "nowhere".to_owned(),
@@ -41,24 +41,24 @@ pub enum SettingsError {
     Link {
         /// The file.
         path: PathBuf,
-        /// Where to, when it is there.
+        /// Target of the link; `None` if the link is dangling.
         to: Option<PathBuf>,
     },
-    /// The program's own path cannot be written.
+    /// Path of the program, unfit for a settings file.
     #[error("{problem}")]
     Program {
-        /// Why not.
+        /// Description of the problem.
         problem: String,
     },
-    /// It cannot be read.
+    /// File that cannot be read.
     #[error("{} cannot be read: {source}", shown(path))]
     Read {
         /// The file.
         path: PathBuf,
-        /// The system's reason, or ours.
+        /// Error from the system or from jackin.
         source: io::Error,
     },
-    /// The file cannot be written.
+    /// File that cannot be written.
     #[error(transparent)]
     Replace(#[from] ReplaceError),
 }
@@ -66,7 +66,7 @@ pub enum SettingsError {
 /// A settings file as it was read.
 struct Read {
     place: SettingsLocation,
-    /// Where its links lead.
+    /// Path of the file with all links followed.
     file: PathBuf,
     text: Option<String>,
 }
@@ -106,13 +106,13 @@ impl Read {
         }
     }
 
-    /// The file, when a link of the operator leads to it from where the agent looks.
+    /// Returns true if one of the operator's links leads from where the agent looks to the file.
     fn linked(&self) -> bool {
         self.file != settle(&self.place.base).join(&self.place.below)
     }
 }
 
-/// Whether a link that leads nowhere stands on the way below the base.
+/// Returns true if a dangling link stands on the path below the base.
 fn has_link(place: &SettingsLocation) -> Result<bool, SettingsError> {
     let path = place.path();
     let below = path.ancestors().take_while(|at| *at != place.base);
@@ -141,7 +141,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Works out what the file will be with our hooks. Nothing is written.
+    /// Computes the file with jackin's hooks. Nothing is written.
     ///
     /// # Errors
     /// Every [`SettingsError`] but `Replace`.
@@ -156,7 +156,7 @@ impl Edit {
         Ok(Self::of(read, after))
     }
 
-    /// The same without them.
+    /// Computes the file without jackin's hooks. Nothing is written.
     ///
     /// # Errors
     /// As [`Edit::install`].
@@ -188,26 +188,26 @@ impl Edit {
         &self.file
     }
 
-    /// Whether a link stands on the way to the file.
+    /// Returns true if a link stands on the path to the file.
     #[must_use]
     pub fn is_linked(&self) -> bool {
         self.linked
     }
 
-    /// What it holds now; none when it is not there.
+    /// Returns the current content; `None` if the file does not exist.
     #[must_use]
     pub fn before(&self) -> Option<&str> {
         self.before.as_deref()
     }
 
-    /// What becomes of it.
+    /// Returns the state of the file after the edit.
     #[must_use]
     pub fn after(&self) -> &After {
         &self.after
     }
 
-    /// Does it: a new file beside the old one, the same mode, owner and attributes, on disk before it takes the old one's name.
-    /// Directories that are missing are made, and go again with the file. `random` makes a name.
+    /// Applies the edit. A new file beside the old one, with the same mode, owner and attributes, is on disk before it takes the
+    /// old one's name. Missing directories are created, and removed again with the file. `random` makes the temporary name.
     ///
     /// # Errors
     /// [`SettingsError::Replace`].
@@ -238,16 +238,16 @@ impl Edit {
     }
 }
 
-/// What of ours a settings file has.
+/// Settings file of an agent, with jackin's hooks in it.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// Where the agent looks.
+    /// File in which the agent looks.
     pub path: PathBuf,
-    /// What is there.
+    /// Hooks of jackin in the file.
     pub found: Found,
 }
 
-/// Looks into the settings of `agent`.
+/// Reads the settings of `agent` and finds jackin's hooks in them.
 ///
 /// # Errors
 /// As [`Edit::install`].

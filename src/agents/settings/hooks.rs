@@ -1,4 +1,4 @@
-//! The settings files that hold hooks as JSON: which of our entries stand where, how they come in and go out.
+//! The settings files that hold hooks as JSON: where jackin's entries stand, and how they are added and removed.
 
 use super::command::{Program, program_in};
 use super::edit::{Json, Style, append, applied, is_made_by_us, quoted, remove};
@@ -6,17 +6,17 @@ use super::json::{Kind, Node, line_of, read};
 use super::{After, Fault, Found};
 use crate::agents::Agent;
 
-/// How long a hook may take, in seconds. The first snapshot of a large project takes its time, and an agent that waits is
-/// better than one that goes on without it.
+/// Maximum run time of a hook, in seconds. The first snapshot of a large project takes long, and an agent that waits is better
+/// than one that continues without it.
 const PATIENCE: u32 = 60;
 
-/// More of our hooks than this no installation leaves behind.
+/// Maximum number of jackin's hooks in a file; no installation leaves more.
 const MOST: usize = 100;
 
-/// An event that we want to be told of.
+/// An event that jackin hooks.
 struct Wanted {
     event: &'static str,
-    /// Which tools; all when there is none.
+    /// Pattern of the tools' names; `None` for all tools.
     tools: Option<&'static str>,
 }
 
@@ -24,13 +24,13 @@ const fn all(event: &'static str) -> Wanted {
     Wanted { event, tools: None }
 }
 
-/// What each agent tells us of: the start, whatever may change files before it does, and the end where there is one. The end
-/// is a courtesy: no agent promises it, so nothing rests on it.
+/// Returns the events that jackin hooks: the start, every call that may change files, and the end where there is one. The end is
+/// optional: no agent guarantees it, so nothing depends on it.
 fn wanted(agent: Agent) -> &'static [Wanted] {
     match agent {
-        // The tools that write, and all of MCP, of which nobody knows what they write; those that only read would wait for
-        // nothing. With a letter that no name has it is a regular expression that looks anywhere in the name: without `^` and
-        // `$` it would take `TodoWrite` and `BashOutput` too.
+        // The tools that write, and all of MCP, whose effects are unknown; tools that only read would wait for nothing. A pattern
+        // with a character that no name has is a regular expression and matches anywhere in the name: without `^` and `$` this
+        // one would match `TodoWrite` and `BashOutput` too.
         Agent::Claude => {
             const {
                 &[
@@ -67,22 +67,22 @@ fn wanted(agent: Agent) -> &'static [Wanted] {
             }
         }
         Agent::Copilot => const { &[all("sessionStart"), all("preToolUse"), all("sessionEnd")] },
-        // It has a program of ours, no settings.
+        // It loads a plugin of jackin instead of settings.
         Agent::Opencode => &[],
     }
 }
 
-/// The events that a whole installation has.
+/// Returns the events of a complete installation.
 pub(super) fn events(agent: Agent) -> impl Iterator<Item = &'static str> {
     wanted(agent).iter().map(|wanted| wanted.event)
 }
 
-/// Whether an entry is a group of hooks for some tools.
+/// Returns true if an entry is a group of hooks for some tools.
 fn is_grouped(agent: Agent) -> bool {
     matches!(agent, Agent::Claude | Agent::Codex | Agent::Gemini)
 }
 
-/// The key of the command.
+/// Returns the key of the command.
 fn command_key(agent: Agent) -> &'static str {
     match agent {
         Agent::Copilot => "bash",
@@ -90,7 +90,7 @@ fn command_key(agent: Agent) -> &'static str {
     }
 }
 
-/// The element of an event's list.
+/// Returns the element of an event's list.
 fn entry(agent: Agent, wanted: &Wanted, program: &Program) -> Json {
     let (key, patience) = match agent {
         // Milliseconds.
@@ -115,7 +115,7 @@ fn entry(agent: Agent, wanted: &Wanted, program: &Program) -> Json {
     Json::Object(group)
 }
 
-/// The file when there is none yet.
+/// Returns the text of a new file.
 pub(super) fn fresh(agent: Agent, program: &Program) -> String {
     let event = |wanted: &Wanted| (wanted.event, Json::Array(vec![entry(agent, wanted, program)]));
     let hooks = Json::Object(wanted(agent).iter().map(event).collect());
@@ -128,18 +128,18 @@ pub(super) fn fresh(agent: Agent, program: &Program) -> String {
     text
 }
 
-/// One of our commands.
+/// One of jackin's hooks in a file.
 struct Ours<'a> {
-    /// Where: the member of the root, the event, the entry, the hook in its group.
+    /// Indices of the member of the root, the event, the entry, and the hook in its group.
     at: [usize; 4],
     event: &'a str,
     command: &'a Node,
     program: String,
-    /// Nothing else is in its group.
+    /// True if its group holds no other hook.
     is_alone: bool,
 }
 
-/// All of our commands, in the order of the text.
+/// Returns all of jackin's hooks, in the order of the text.
 fn ours<'a>(text: &str, agent: Agent, root: &'a Node) -> Result<Vec<Ours<'a>>, Fault> {
     let mut found = Vec::new();
     let Some((at, hooks)) = hooks_of(text, root)? else {
@@ -191,7 +191,7 @@ fn hooks_of<'a>(text: &str, root: &'a Node) -> Result<Option<(usize, &'a Node)>,
     }
 }
 
-/// The member of a key. Programs differ in which one they take when there are two.
+/// Returns the member with a key. A repeated key is refused: programs differ in which one they use.
 fn only<'a>(text: &str, object: &'a Node, key: &str) -> Result<Option<(usize, &'a Node)>, Fault> {
     let parts = object.parts().iter().enumerate();
     let mut found = parts.filter(|(_, part)| part.key.as_deref() == Some(key));
@@ -210,7 +210,7 @@ fn shape(text: &str, node: &Node, what: &str, expected: &str) -> Fault {
     Fault::at(line_of(text, node.span.start), &problem)
 }
 
-/// The text with all of our hooks.
+/// Returns the text with all of jackin's hooks.
 pub(super) fn install(agent: Agent, text: &str, program: &Program) -> Result<String, Fault> {
     let mut text = text.to_owned();
     for wanted in wanted(agent) {
@@ -244,7 +244,7 @@ fn with(agent: Agent, text: &str, wanted: &Wanted, program: &Program) -> Result<
     }
 }
 
-/// The text without any of our hooks, also those of events that other versions wanted.
+/// Returns the file without jackin's hooks, including those for events that only other versions hook.
 pub(super) fn uninstall(agent: Agent, text: &str) -> Result<After, Fault> {
     let root = read(text)?;
     let found = ours(text, agent, &root)?;
@@ -281,7 +281,7 @@ pub(super) fn uninstall(agent: Agent, text: &str) -> Result<After, Fault> {
     }
 }
 
-/// Takes one out, with each container around it that we made for it.
+/// Removes one hook, with each container around it that jackin made for it.
 fn without(agent: Agent, text: &str, root: &Node, ours: &Ours<'_>) -> Option<String> {
     let [of_hooks, of_event, of_entry, of_hook] = ours.at;
     let hooks = &root.parts().get(of_hooks)?.value;
@@ -300,7 +300,7 @@ fn without(agent: Agent, text: &str, root: &Node, ours: &Ours<'_>) -> Option<Str
     Some(made)
 }
 
-/// Which of our hooks are there.
+/// Returns jackin's hooks in the text.
 pub(super) fn look(agent: Agent, text: &str) -> Result<Found, Fault> {
     let root = read(text)?;
     let mut found = Found::default();

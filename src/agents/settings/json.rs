@@ -1,23 +1,23 @@
-//! Reads JSON as agents' settings have it (with comments, and commas behind the last element) and keeps where everything
-//! stands, so that a change touches nothing but itself.
+//! Reads the JSON of agents' settings (with comments and trailing commas) and keeps the position of every part, so that a change
+//! touches nothing else.
 
 use std::ops::Range;
 
 use super::Fault;
 
-/// Deeper than this no settings file is, and a reader that calls itself must end.
+/// Maximum nesting depth, which bounds the recursion of the reader.
 const DEEPEST: usize = 128;
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node {
-    /// From its first to behind its last byte.
+    /// Byte range of the value.
     pub(super) span: Range<usize>,
-    /// What it is.
+    /// Kind and content of the value.
     pub(super) kind: Kind,
 }
 
-/// What a value is.
+/// Kind and content of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `{…}`.
@@ -33,18 +33,18 @@ pub(super) enum Kind {
 /// A member of an object, or an element of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// With its key, without its comma.
+    /// Byte range with the key, without the comma.
     pub(super) span: Range<usize>,
-    /// Of a member.
+    /// Key of a member; `None` for an element.
     pub(super) key: Option<String>,
     /// Its value.
     pub(super) value: Node,
-    /// Where the comma behind it stands.
+    /// Position of the comma after it; `None` if there is no comma.
     pub(super) comma: Option<usize>,
 }
 
 impl Node {
-    /// What it holds; nothing when it is no container.
+    /// Returns the parts of a container; empty for any other value.
     pub(super) fn parts(&self) -> &[Part] {
         match &self.kind {
             Kind::Object(parts) | Kind::Array(parts) => parts,
@@ -52,13 +52,13 @@ impl Node {
         }
     }
 
-    /// The value of a member.
+    /// Returns the value of the first member with this key.
     pub(super) fn get(&self, key: &str) -> Option<&Node> {
         let of_key = |part: &&Part| part.key.as_deref() == Some(key);
         self.parts().iter().find(of_key).map(|part| &part.value)
     }
 
-    /// Its text, when it is a string.
+    /// Returns the text of a string; `None` for any other value.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.kind {
             Kind::Text(text) => Some(text),
@@ -66,7 +66,7 @@ impl Node {
         }
     }
 
-    /// What it is, with its article.
+    /// Returns the name of the kind, with its article.
     pub(super) fn name(&self) -> &'static str {
         match &self.kind {
             Kind::Object(_) => "an object",
@@ -77,7 +77,7 @@ impl Node {
     }
 }
 
-/// The one value that `text` holds.
+/// Parses the one value that `text` holds.
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let mut reader = Reader { text, at: 0 };
     if text.starts_with('\u{feff}') {
@@ -95,7 +95,7 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
     }
 }
 
-/// The line, from 1, in which a byte stands.
+/// Returns the line, from 1, in which a byte stands.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or(text);
     before.bytes().filter(|byte| *byte == b'\n').count() + 1
@@ -119,7 +119,7 @@ impl Reader<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// To the next thing that means something.
+    /// Skips blanks and comments.
     fn skip(&mut self) -> Result<(), Fault> {
         loop {
             let rest = self.rest();
@@ -149,7 +149,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What stands between two brackets; the next byte is the opening one.
+    /// Reads the parts between two brackets; the next byte is the opening one.
     fn parts(&mut self, close: u8, depth: usize) -> Result<Vec<Part>, Fault> {
         let mut parts: Vec<Part> = Vec::new();
         self.at += 1;
@@ -200,7 +200,7 @@ impl Reader<'_> {
         Ok(key)
     }
 
-    /// The next byte is its quote.
+    /// Reads a string; the next byte is its quote.
     fn string(&mut self) -> Result<String, Fault> {
         let rest = self.rest();
         let mut is_escaped = false;
@@ -239,7 +239,7 @@ impl Reader<'_> {
     }
 }
 
-/// How long the comment is with which `text` begins; the end of its line is no part of one that begins with `//`.
+/// Returns the length of the comment at the start of `text`, without the line end after a `//` comment.
 pub(super) fn comment(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         let line = text.split('\n').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where each agent keeps the settings that hold its hooks.
+//! Locations of the settings that hold each agent's hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use super::SettingsError;
 use crate::agents::{Agent, Scope};
 use crate::environment::Environment;
 
-/// A settings file below the directory that must be there already.
+/// A settings file and its base directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsLocation {
-    /// The home, the project, or what the agent's own variable names.
+    /// Home, project, or directory that the agent's own variable names.
     pub base: PathBuf,
     /// The file below it.
     pub below: PathBuf,
@@ -23,7 +23,7 @@ impl SettingsLocation {
     }
 }
 
-/// Where `agent` looks for hooks of that scope.
+/// Returns the file in which `agent` looks for hooks of that scope.
 ///
 /// # Errors
 /// [`SettingsError::NoUserScope`], [`SettingsError::NoHome`].
@@ -47,7 +47,7 @@ pub fn place(
             below: PathBuf::from(below),
         });
     }
-    // The variables by which the agents themselves are told to look elsewhere.
+    // The variables that make the agents themselves look elsewhere.
     let (variable, in_home, below) = match agent {
         Agent::Claude => (Some("CLAUDE_CONFIG_DIR"), ".claude", "settings.json"),
         Agent::Codex => (Some("CODEX_HOME"), ".codex", "hooks.json"),

@@ -1,21 +1,21 @@
-//! The file that opencode loads: a small program of ours, whole, which hands each event over to us.
+//! The plugin that opencode loads: a complete file of jackin's that passes each event to jackin.
 
 use super::command::Program;
 use super::{After, Fault, Found};
 
-/// The first line. By it the file is known to be ours.
+/// First line of the file, by which jackin recognizes it.
 const MARK: &str =
     "// jackin recovery: made by `jackin recovery hook install opencode`, gone with `hook uninstall`.";
 
-/// Before the words of the program, in JSON.
+/// Text before the words of the call, which are in JSON.
 const CALL: &str = "const CALL = ";
 
 const BODY: &str = include_str!("plugin.js");
 
-/// The events that it hands over.
+/// Events that the plugin passes on.
 pub(super) const EVENTS: [&str; 2] = ["session.created", "tool.execute.before"];
 
-/// The whole file.
+/// Returns the whole file.
 pub(super) fn write(program: &Program) -> String {
     let words: Vec<&str> = std::iter::once(program.path())
         .chain(program.prefix().iter().copied())
@@ -24,7 +24,7 @@ pub(super) fn write(program: &Program) -> String {
     format!("{MARK}\n{CALL}{};\n{BODY}", serde_json::Value::from(words))
 }
 
-/// Refuses a file that somebody else made.
+/// Returns the new file; refuses a file that jackin did not write.
 pub(super) fn install(text: &str, program: &Program) -> Result<String, Fault> {
     if is_ours(text) {
         Ok(write(program))

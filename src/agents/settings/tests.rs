@@ -1,4 +1,4 @@
-//! The texts: what comes in goes out again and leaves every byte.
+//! Tests of the texts: an uninstallation removes what an installation added and keeps every other byte.
 
 mod files;
 mod random;

@@ -1,11 +1,11 @@
-//! Files as people have them.
+//! Settings files as people write them.
 
 use super::super::json::read;
 use super::super::{After, install, look, uninstall};
 use super::{WITH_SETTINGS, installed, ours, program, there_and_back};
 use crate::agents::Agent;
 
-/// Every form that a file of any of the agents may have.
+/// Settings files in every form that an agent may have.
 const ANY: &[&str] = &[
     "{}",
     "{}\n",

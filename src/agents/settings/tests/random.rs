@@ -1,4 +1,4 @@
-//! Any JSON, with comments and commas and blanks wherever they may stand.
+//! Random JSON, with comments, commas and blanks wherever they are allowed.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::super::json::read;
 use super::super::{After, install, uninstall};
 use super::{WITH_SETTINGS, ours};
 
-/// What may stand between two things.
+/// Generates the blanks and comments between two tokens.
 fn gap() -> impl Strategy<Value = String> {
     let one = prop_oneof![
         4 => Just(String::new()),
@@ -51,7 +51,7 @@ fn value() -> impl Strategy<Value = String> + Clone {
     prop_oneof![3 => scalar, 1 => list].boxed()
 }
 
-/// An entry that is somebody else's, whole or broken.
+/// Generates an entry that is not jackin's, valid or broken.
 fn entry() -> impl Strategy<Value = String> + Clone {
     prop_oneof![
         Just(r#"{"matcher":"Bash","hooks":[{"type":"command","command":"x"}]}"#.to_owned()),

@@ -1,4 +1,4 @@
-//! What is not the file of an agent stays alone, and is told with its line.
+//! Files that are no valid settings are left alone, and the error names the line.
 
 use super::super::{Program, uninstall};
 use super::{WITH_SETTINGS, fault};

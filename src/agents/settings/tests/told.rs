@@ -1,4 +1,4 @@
-//! The command of a hook: written, and known again.
+//! The command of a hook: written and recognized.
 
 use super::super::Program;
 use super::super::command::program_in;
