@@ -1,5 +1,5 @@
-//! jackin's own configuration files: `[recovery]` tables in their layers, and a workspace's mounts. What it gives is plain
-//! values, each with the place it came from. They are only read; `edit`, for `init`, is the one place that writes.
+//! jackin's own configuration files: `[recovery]` tables in their layers, and a workspace's mounts. The result is plain values,
+//! each with its source. The files are only read; `edit`, for `init`, is the one module that writes.
 
 mod document;
 mod edit;

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, Origin, Place};
 
-/// No configuration is larger; a file that is was put there by mistake (or worse), and is not read into memory.
+/// Maximum size of a configuration file, in bytes. A larger one is a mistake (or worse) and is not read into memory.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// A file's path and text.
@@ -20,7 +20,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Reads a file; `None` when there is none.
+    /// Reads a file; `None` if it does not exist.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
         let failed = |source| ConfigError::Read {
             path: path.to_path_buf(),
@@ -60,7 +60,7 @@ impl Document {
         }
     }
 
-    /// The same text, taken for the file at `path`.
+    /// Returns the same text as a document of the file at `path`.
     pub(super) fn at(self, path: &Path) -> Self {
         Self {
             path: path.to_path_buf(),
@@ -68,7 +68,7 @@ impl Document {
         }
     }
 
-    /// Text that is to become the file at `path`.
+    /// Creates a document of text that is to become the file at `path`.
     pub(super) fn of(path: &Path, text: String) -> Self {
         Self {
             path: path.to_path_buf(),
@@ -76,17 +76,17 @@ impl Document {
         }
     }
 
-    /// Which file.
+    /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Everything that stands in it.
+    /// Returns the text of the file.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The tree.
+    /// Parses the text into its tree.
     pub(super) fn root(&self) -> Result<DeTable<'_>, ConfigError> {
         DeTable::parse(&self.text)
             .map(Spanned::into_inner)
@@ -101,7 +101,7 @@ impl Document {
             })
     }
 
-    /// The key on the line of a byte offset, to be shown. Never what stands behind `=`: it may be a secret.
+    /// Returns the key on the line of a byte offset, to be shown. Never the text after `=`: it may be a secret.
     fn key_near(&self, offset: usize) -> String {
         let start = self
             .text
@@ -119,7 +119,7 @@ impl Document {
         }
     }
 
-    /// A place in this file: the line of a byte offset, and a dotted key.
+    /// Returns a place in this file: the line of a byte offset, and a dotted key.
     pub(super) fn place(&self, offset: usize, key: String) -> Place {
         Place {
             origin: Origin::File {
@@ -135,12 +135,12 @@ impl Document {
     }
 }
 
-/// The line, from 1, on which the text that follows `before` begins.
+/// Returns the line, from 1, on which the text that follows `before` begins.
 fn line_after(before: &[u8]) -> usize {
     before.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The type of a value, with its article.
+/// Returns the type of a value, with its article.
 pub(super) fn type_of(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
@@ -153,7 +153,7 @@ pub(super) fn type_of(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// A key as it must be written in a dotted path.
+/// Returns a key as it must be written in a dotted path.
 pub(super) fn quoted(key: &str) -> String {
     let bare = !key.is_empty()
         && key

@@ -13,30 +13,30 @@ use super::{Config, ConfigError, Flags, MountConfig, Resolved, shown};
 use crate::platform::{ReplaceError, replace_file};
 use insert::Insertion;
 
-/// What the new table shall say.
+/// Content of the new table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The word of `snapshot`.
+    /// Value of `snapshot`.
     pub mode: String,
-    /// What is left out, in gitignore syntax.
+    /// Excludes, in gitignore syntax.
     pub exclude: Vec<String>,
     /// Patterns excluded automatically, for the comment; one line, may be empty.
     pub because: String,
 }
 
-/// Why a table was not added. Nothing was written then, unless the text says so.
+/// Reason that a table was not added. Nothing was written, unless the text of the error says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// The configuration has a fault, also when only the new table would bring it in.
+    /// Fault of the configuration, also one that only the new table would cause.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// There is such a table.
+    /// Existing table of that name.
     #[error("{place} is there already; edit it there, nothing was written")]
     Already {
-        /// Where it stands.
+        /// Place of the existing table.
         place: Place,
     },
-    /// The table cannot be added without a change elsewhere in the file.
+    /// File to which the table cannot be added without a change elsewhere in it.
     #[error(
         "{} is written so that nothing can be added without changing the rest of it",
         shown(path)
@@ -44,10 +44,10 @@ pub enum EditError {
     Shape {
         /// The file.
         path: PathBuf,
-        /// What to add by hand.
+        /// Table to be added by hand.
         table: String,
     },
-    /// The new text would mean something else for the workspace than what was asked for.
+    /// New text that would not mean for the workspace what was requested.
     #[error(
         "with the new table {} would say something else about {what}; nothing was written",
         shown(path)
@@ -55,10 +55,10 @@ pub enum EditError {
     Meaning {
         /// The file.
         path: PathBuf,
-        /// What differs.
+        /// Part of the meaning that differs.
         what: &'static str,
     },
-    /// The file cannot be written.
+    /// File that cannot be written.
     #[error(transparent)]
     Replace(#[from] ReplaceError),
 }
@@ -76,7 +76,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Works out what the file of the workspace `name` will be. Nothing is written.
+    /// Computes the new file of the workspace `name`. Nothing is written.
     ///
     /// # Errors
     /// [`EditError`], `Replace` only when the file cannot be found.
@@ -126,25 +126,25 @@ impl Edit {
         Ok(edit)
     }
 
-    /// The file as it is configured.
+    /// Returns the file as it is configured.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file that will be written: where the links of [`Edit::path`] lead.
+    /// Returns the file that is written: the target of the links of [`Edit::path`].
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// What is added, with the file's own line ends. Nothing else changes.
+    /// Returns the added text, with the file's own line ends. Nothing else changes.
     #[must_use]
     pub fn added(&self) -> &str {
         &self.insertion.text
     }
 
-    /// The line, from 1, on which what is added begins; `false` beside it: it begins within that line.
+    /// Returns the line, from 1, on which the added text begins, and false if it begins within that line.
     #[must_use]
     pub fn line(&self) -> (usize, bool) {
         let before = self.before.get(..self.insertion.at).unwrap_or(&self.before);
@@ -152,8 +152,8 @@ impl Edit {
         (line, before.is_empty() || before.ends_with('\n'))
     }
 
-    /// Writes it: a new file beside the old one, the same mode, owner and attributes, on disk before it takes the old one's
-    /// name. `random` makes its name.
+    /// Writes the table: a new file beside the old one, with the same mode, owner and attributes, is on disk before it takes the
+    /// old one's name. `random` makes the temporary name.
     ///
     /// # Errors
     /// [`EditError::Replace`]; [`EditError::Config`] and [`EditError::Meaning`] when what was written
@@ -181,7 +181,7 @@ impl Edit {
         format!("{head}{}{tail}", self.insertion.text)
     }
 
-    /// What `changed` says of the workspace must be what it said before, and what was asked for.
+    /// Checks that `changed` keeps the mounts of the workspace and has the requested mode and excludes.
     fn check(&self, config: &Config, changed: Document) -> Result<(), EditError> {
         let wrong = |what| EditError::Meaning {
             path: self.path.clone(),
@@ -224,7 +224,7 @@ fn already(document: &Document, offset: usize, key: &str) -> EditError {
     }
 }
 
-/// Removed between two looks.
+/// Returns the error for a workspace that was removed in the meantime.
 fn unknown(config: &Config, name: &str) -> EditError {
     match config.for_workspace(name, &Flags::default()) {
         Err(error) => error.into(),

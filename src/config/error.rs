@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration. Every text names the file and line (or the flag), the key, and what is right.
+//! Errors of a configuration. Every text names the file and line (or the flag), the key, and a correct value.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::ValueSource;
 use crate::model::ByteString;
 
-/// A path for a message: as it is when that is harmless, else quoted with escapes, so that nothing is lost and no
+/// Returns a path for a message: unchanged if it is harmless, otherwise quoted with escapes, so that nothing is lost and no
 /// control character gets through.
 #[must_use]
 pub fn shown(path: &Path) -> String {
@@ -44,13 +44,13 @@ impl From<&Origin> for ValueSource {
     }
 }
 
-/// Where a wrong key or value stands.
+/// Place of a wrong key or value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// File and line, or flag.
     pub origin: Origin,
-    /// The key with the tables that it lies in, e.g. `recovery.limits.max_bytes`, unusual parts quoted and escaped; for
-    /// a flag the flag again.
+    /// Key with the tables that contain it, e.g. `recovery.limits.max_bytes`, unusual parts quoted and escaped; for a flag the
+    /// flag again.
     pub key: String,
 }
 
@@ -63,92 +63,92 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a configuration cannot be used.
+/// Reason that a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A file or directory of the configuration cannot be read.
+    /// File or directory of the configuration that cannot be read.
     #[error("{} cannot be read: {source}", shown(path))]
     Read {
-        /// Which one.
+        /// The file or directory.
         path: PathBuf,
-        /// The system's reason, or ours when it is no file of a sane size.
+        /// Error from the system, or from jackin if it is no file of a sane size.
         source: io::Error,
     },
-    /// The file is not TOML.
+    /// File that is not TOML.
     #[error("{}, line {line}: not valid TOML: {message}", shown(path))]
     Toml {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// The parser's words.
+        /// Message of the parser.
         message: String,
     },
-    /// A key that no version knows.
+    /// Unknown key.
     #[error("{place} is not a known key; the nearest valid one is `{nearest}`")]
     UnknownKey {
-        /// Where.
+        /// Place of the key.
         place: Place,
         /// The most similar valid key in the same table.
         nearest: &'static str,
     },
-    /// A value of another type.
+    /// Value of a wrong type.
     #[error("{place} must be {expected}, but it is {found}")]
     WrongType {
-        /// Where.
+        /// Place of the value.
         place: Place,
-        /// With its article, e.g. "a string".
+        /// Expected type with its article, e.g. "a string".
         expected: &'static str,
-        /// With its article.
+        /// Actual type with its article.
         found: &'static str,
     },
-    /// A word that is not among the valid ones.
+    /// Word that is not among the valid ones.
     #[error("{place} cannot be {value:?}; the nearest valid value is {nearest:?} (valid: {})", valid.join(", "))]
     UnknownWord {
-        /// Where.
+        /// Place of the word.
         place: Place,
-        /// What stands there.
+        /// The invalid word.
         value: String,
         /// The most similar valid one; where none is similar, the usual one.
         nearest: &'static str,
         /// All valid ones.
         valid: &'static [&'static str],
     },
-    /// A value of the right type that cannot be.
+    /// Invalid value of the right type.
     #[error("{place} cannot be {value:?}: {problem}")]
     BadValue {
-        /// Where.
+        /// Place of the value.
         place: Place,
-        /// What stands there.
+        /// The invalid value.
         value: String,
-        /// Why not, and what would be right.
+        /// Problem with the value, and what would be correct.
         problem: String,
     },
-    /// A mount lacks a key that it needs.
+    /// Mount without a required key.
     #[error("{place} is missing; every mount needs it")]
     MissingKey {
-        /// Where the mount begins, and the missing key.
+        /// Place at which the mount begins, with the missing key.
         place: Place,
     },
-    /// A name that no workspace can have.
+    /// Name that no workspace can have.
     #[error("{name:?} cannot be the name of a workspace: {problem}")]
     BadName {
         /// The name, escaped where it is not UTF-8.
         name: String,
-        /// Why not.
+        /// Problem with the name.
         problem: &'static str,
     },
-    /// No file defines this workspace.
+    /// Workspace that no file defines.
     #[error("there is no workspace {name:?}{}", unknown_hint(nearest, directory.as_deref()))]
     UnknownWorkspace {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// Similar names, the most similar first.
         nearest: Vec<String>,
-        /// `./NAME`, when there is such a directory.
+        /// `./NAME`; `None` if there is no such directory.
         directory: Option<PathBuf>,
     },
-    /// A workspace that no file gives a mount.
+    /// Workspace without mounts.
     #[error(
         "workspace {name:?} has no mounts, so there is nothing to protect; add [[mounts]] to {}",
         shown(path)
@@ -156,10 +156,10 @@ pub enum ConfigError {
     NoMounts {
         /// The workspace.
         name: String,
-        /// The file they should stand in.
+        /// The file that should contain them.
         path: PathBuf,
     },
-    /// A directory lies equally deep in the mounts of two workspaces.
+    /// Directory that lies equally deep in the mounts of two workspaces.
     #[error(
         "{} lies in mounts of the workspaces {first:?} and {second:?}; name the one you mean",
         shown(directory)
@@ -172,7 +172,7 @@ pub enum ConfigError {
         /// The other.
         second: String,
     },
-    /// Nothing says what to do with a bare directory.
+    /// Bare directory without a recovery mode.
     #[error(
         "nothing says how to protect {}; give --snapshot, for example --snapshot project",
         shown(directory)
@@ -181,16 +181,16 @@ pub enum ConfigError {
         /// The directory.
         directory: PathBuf,
     },
-    /// A path begins with `~`, and nobody knows the home directory.
+    /// Path that begins with `~` although the home directory is unknown.
     #[error("{place} begins with `~`, but the home directory is not known; set HOME")]
     NoHome {
-        /// Where.
+        /// Place of the path.
         place: Place,
     },
 }
 
 impl ConfigError {
-    /// The file that it is about, and the line in it, from 1, where there is one.
+    /// Returns the file that the error concerns, and the line in it, from 1, if there is one.
     #[must_use]
     pub fn location(&self) -> Option<(&Path, Option<usize>)> {
         match self {

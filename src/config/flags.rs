@@ -22,7 +22,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// The flags as a layer.
+    /// Returns the flags as a layer.
     pub(super) fn layer(&self) -> Result<Layer, ConfigError> {
         let mut layer = Layer::default();
         if let Some(word) = &self.snapshot {

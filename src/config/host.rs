@@ -1,4 +1,4 @@
-//! Host paths: `~`, and where a path leads although parts of it may not exist yet.
+//! Host paths: expands `~`, and resolves paths whose parts may not exist yet.
 
 use std::ffi::OsString;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::platform::remote::{Address, settled};
 
-/// As many links as Linux follows in one path (`MAXSYMLINKS` in its `namei.h`).
+/// Maximum number of links followed in one path, as in Linux (`MAXSYMLINKS` in its `namei.h`).
 const MAX_LINKS: usize = 40;
 
-/// `~` and `~/x` with the home directory in place; `None` when it is needed and not known.
+/// Replaces the `~` of `~` and `~/x`; `None` if the home directory is needed and unknown.
 pub(super) fn expand(written: &str, home: Option<&Path>) -> Option<PathBuf> {
     match written.strip_prefix('~') {
         Some("") => home.map(Path::to_path_buf),
@@ -18,8 +18,8 @@ pub(super) fn expand(written: &str, home: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// Where an absolute path leads, every link followed, `.` and `..` gone; what does not exist stays as it is written. Unlike
-/// `canonicalize` it never fails, so it also serves for a store that will be made later or a secret that is not there yet.
+/// Resolves an absolute path: follows every link and removes `.` and `..`; missing parts stay as written. Unlike `canonicalize`
+/// it never fails, so it also works for a store to be created later or a secret that does not exist yet.
 #[must_use]
 pub fn settle(path: &Path) -> PathBuf {
     if let Some((address, path)) = Address::split(path) {
@@ -49,7 +49,7 @@ pub fn settle(path: &Path) -> PathBuf {
     done
 }
 
-/// Without `.` and `..`, by the letters alone: links of another machine are followed there.
+/// Removes `.` and `..` from the text alone: links of another machine are followed there.
 fn plain(path: &Path) -> PathBuf {
     let mut done = PathBuf::from("/");
     for part in path.components() {
@@ -62,7 +62,7 @@ fn plain(path: &Path) -> PathBuf {
     done
 }
 
-/// The parts of a path, the last one first.
+/// Returns the parts of a path, the last one first.
 fn backwards(path: &Path) -> Vec<OsString> {
     let parts = path.components().rev();
     parts

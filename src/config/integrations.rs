@@ -1,5 +1,5 @@
-//! Stack integrations that the operator defines: `integrations/NAME.toml` in jackin's configuration directory. They can leave
-//! regenerable directories out and warn, and nothing else; what a repository says of itself is never read.
+//! Stack integrations that the operator defines: `integrations/NAME.toml` in jackin's configuration directory. They can only
+//! exclude regenerable directories and warn. A repository cannot define one.
 
 use std::fs;
 use std::io;
@@ -13,30 +13,30 @@ use super::error::{ConfigError, Place};
 use super::pattern;
 use super::schema::nearest;
 
-/// A larger file holds something else.
+/// Maximum size of a file, in bytes; a larger one holds something else.
 const LARGEST: u64 = 64 << 10;
-/// So many files, and so many entries of a list.
+/// Maximum number of files, and of entries in a list.
 const MOST: usize = 100;
-/// Characters of a name or a pattern, and of a warning.
+/// Maximum length of an entry or a warning, in bytes.
 const LONGEST: usize = 200;
 const KEYS: [&str; 4] = ["markers", "exclude", "exclude_at_root", "warning"];
 
-/// What a detected stack leaves out.
+/// Excludes and warning for a detected stack.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Integration {
     /// The name of the stack.
     pub name: String,
-    /// Regular files in a mount's root, each of which says that it is there.
+    /// Regular files in a mount's root, each of which shows that the stack is present.
     pub markers: Vec<String>,
-    /// Directories that can be made again, in gitignore syntax.
+    /// Regenerable directories, in gitignore syntax.
     pub exclude: Vec<String>,
-    /// What the operator wants to be told when it is there.
+    /// Warning to print if the stack is present.
     pub warning: Option<String>,
-    /// The file that defines it; none for one that is built in.
+    /// File that defines it; `None` if it is built in.
     pub defined: Option<PathBuf>,
 }
 
-/// A stack that is known without a file.
+/// A built-in stack.
 #[derive(Debug)]
 pub struct BuiltIn {
     name: &'static str,
@@ -44,7 +44,7 @@ pub struct BuiltIn {
     exclude: &'static [&'static str],
 }
 
-/// The one table of them.
+/// All built-in stacks.
 pub const BUILT_IN_INTEGRATIONS: &[BuiltIn] = &[
     // Anchored: only the `target` beside the `Cargo.toml` is known to be cargo's.
     BuiltIn {
@@ -71,7 +71,7 @@ pub const BUILT_IN_INTEGRATIONS: &[BuiltIn] = &[
 ];
 
 impl BuiltIn {
-    /// In the form that all have.
+    /// Converts it to the form of all integrations.
     #[must_use]
     pub fn integration(&self) -> Integration {
         Integration {
@@ -84,7 +84,7 @@ impl BuiltIn {
     }
 }
 
-/// Reads all of them, sorted by name.
+/// Reads all defined integrations, sorted by name.
 pub(super) fn read(configuration: &Path) -> Result<Vec<Integration>, ConfigError> {
     let directory = configuration.join("integrations");
     let failed = |source| ConfigError::Read {
@@ -211,7 +211,7 @@ fn list(
     Ok(found)
 }
 
-/// The name of a file, and no path.
+/// Checks that a marker is the name of a file and no path.
 fn marker(text: &str) -> Result<(), String> {
     if text.is_empty() || text.contains(['/', '\0']) || matches!(text, "." | "..") {
         return Err("it must be the name of a file in the mount's root, and no path".to_owned());
@@ -219,7 +219,7 @@ fn marker(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A pattern that can only leave out directories of a given name.
+/// Checks that a pattern can exclude only directories of a given name.
 fn directory_pattern(text: &str) -> Result<(), String> {
     if text.starts_with('/') {
         return Err(

@@ -1,4 +1,4 @@
-//! What jackin writes down of its own instances, below `<jackin home>/data`. Read only, and only as far as it is understood.
+//! jackin's records of its own instances, below `<jackin home>/data`. They are only read, and only the known parts.
 
 mod instances;
 mod isolated;
@@ -17,9 +17,9 @@ use serde::de::DeserializeOwned;
 use crate::model::ByteString;
 use crate::platform::{NodeKind, stat_path};
 
-/// A larger file is none of jackin's.
+/// Maximum size of a file, in bytes; a larger one is not jackin's.
 const LARGEST: u64 = 4 << 20;
-/// So many containers are looked at.
+/// Maximum number of containers to examine.
 const MOST_CONTAINERS: usize = 10_000;
 
 /// A file of jackin's that could not be read.
@@ -45,7 +45,7 @@ impl Unread {
     }
 }
 
-/// The directories of all containers, sorted.
+/// Returns the directories of all containers, sorted.
 fn containers(jackin_home: &Path) -> Vec<PathBuf> {
     let Ok(found) = fs::read_dir(jackin_home.join("data")) else {
         return Vec::new();
@@ -56,7 +56,7 @@ fn containers(jackin_home: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A JSON file; nothing, when there is no such file.
+/// Reads a JSON file; `None` if there is no such file.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, String> {
     match stat_path(path) {
         Ok(None) => return Ok(None),
@@ -71,7 +71,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, String> {
     file.take(LARGEST)
         .read_to_end(&mut text)
         .map_err(|error| error.to_string())?;
-    // What serde says may quote the file.
+    // The message of serde may quote the file.
     let object: serde_json::Map<_, _> =
         serde_json::from_slice(&text).map_err(|error| match error.is_data() {
             true => "it is no JSON object".to_owned(),

@@ -1,5 +1,5 @@
-//! Finds the files of a workspace, puts their layers together, and answers which workspaces there are. A workspace's
-//! file is read when it is asked for, so a fault in one does not keep another from its work.
+//! Finds the files of a workspace, merges their layers, and lists the workspaces. A workspace's file is read only on request, so
+//! a fault in one does not affect another.
 
 mod words;
 
@@ -21,7 +21,7 @@ use crate::environment::Environment;
 use crate::model::ByteString;
 use crate::platform::remote::is_elsewhere;
 
-/// How like a name must be to be proposed for one that does not exist, from 0 to 1.
+/// Minimum similarity, from 0 to 1, of a name that is proposed for an unknown one.
 const LIKENESS: f64 = 0.4;
 
 /// jackin's configuration directory, with `config.toml` read.
@@ -35,7 +35,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads `config.toml`. A file or directory that is not there is no error: then the built-in values stand.
+    /// Reads `config.toml`. A missing file or directory is no error: the built-in values apply.
     ///
     /// # Errors
     /// When `config.toml` is there and cannot be read, is not TOML, or has a fault in its global `[recovery]`.
@@ -61,7 +61,7 @@ impl Config {
         })
     }
 
-    /// As if there were no `config.toml`: what the other files say can be asked although that one has a fault.
+    /// Returns the configuration without `config.toml`, so that a fault there does not hide the other files.
     pub(super) fn without_global(environment: &Environment) -> Self {
         Self {
             directory: environment.jackin_config(),
@@ -72,7 +72,7 @@ impl Config {
         }
     }
 
-    /// The names of all workspaces, sorted: the files in `workspaces/` and the tables `[workspaces.<name>]`.
+    /// Returns the names of all workspaces, sorted: the files in `workspaces/` and the tables `[workspaces.<name>]`.
     ///
     /// # Errors
     /// When `workspaces/` is there and cannot be listed, or `workspaces` in `config.toml` is no table.
@@ -111,7 +111,7 @@ impl Config {
             .collect())
     }
 
-    /// Settings and mounts of a workspace.
+    /// Returns the settings and mounts of a workspace.
     ///
     /// # Errors
     /// When the name cannot be one, no file defines it, a file or flag has a fault, or it has no mounts.
@@ -120,7 +120,7 @@ impl Config {
         self.put_together(name, self.workspace_file(name)?, flags)
     }
 
-    /// The same with `changed` in the place of the file whose path it has.
+    /// Returns the same with `changed` in place of the file that has its path.
     pub(super) fn for_workspace_with(&self, name: &str, changed: Document) -> Result<Resolved, ConfigError> {
         let flags = Flags::default();
         if self.global.as_ref().map(Document::path) == Some(changed.path()) {
@@ -135,7 +135,7 @@ impl Config {
         self.put_together(name, Some(changed), &flags)
     }
 
-    /// The files that define a workspace: its own one, and `config.toml` when it has a table for it.
+    /// Returns the files that define a workspace: its own, and `config.toml` if it has a table for it.
     pub(super) fn definitions(
         &self,
         name: &str,
@@ -179,7 +179,7 @@ impl Config {
         })
     }
 
-    /// What the layers of a workspace say together.
+    /// Returns the merged layers of a workspace.
     pub(super) fn layers(&self, name: &str, flags: &Flags) -> Result<Layer, ConfigError> {
         check_name(name)?;
         self.layers_with(name, self.workspace_file(name)?.as_ref(), flags)
@@ -214,7 +214,7 @@ impl Config {
         Ok(flags.layer()?.over(layer))
     }
 
-    /// Settings for a directory that no workspace speaks of: the global defaults and the flags.
+    /// Returns the settings for a directory without a workspace: the global defaults and the flags.
     ///
     /// # Errors
     /// When a flag has a fault, or neither the global `[recovery]` nor a flag names a mode.
@@ -239,7 +239,7 @@ impl Config {
         self.with_integrations(layer.resolve(Subject::Directory { path }, vec![mount]))
     }
 
-    /// Adds what the operator's own integrations leave out, unless they are switched off.
+    /// Adds the operator's own integrations, unless they are switched off.
     fn with_integrations(&self, resolved: Resolved) -> Result<Resolved, ConfigError> {
         let directory = self.directory.as_ref().filter(|_| resolved.integrations.value);
         let defined = directory.map(|directory| integrations::read(directory));
@@ -249,7 +249,7 @@ impl Config {
         })
     }
 
-    /// The workspace in whose mount a directory lies; the deepest mount decides.
+    /// Returns the workspace whose mount contains a directory; the deepest mount decides.
     ///
     /// # Errors
     /// When two workspaces have mounts equally deep, or a workspace's file cannot be read: it might be the one.
@@ -288,10 +288,10 @@ impl Config {
         }
     }
 
-    /// The mounts of a workspace alone.
+    /// Returns only the mounts of a workspace.
     ///
     /// # Errors
-    /// As [`Config::for_workspace`]; none are no error here.
+    /// As [`Config::for_workspace`], except that a workspace without mounts is no error.
     pub fn workspace_mounts(&self, name: &str) -> Result<Vec<MountConfig>, ConfigError> {
         let (file, global) = self.definitions(name)?;
         if file.is_none() && global.is_none() {
@@ -313,7 +313,7 @@ impl Config {
         }
     }
 
-    /// The mounts in the workspace's own file; else, as older versions of jackin wrote them, in `config.toml`.
+    /// Returns the mounts in the workspace's own file, else those in `config.toml`, where older versions of jackin kept them.
     fn mounts(&self, name: &str, file: Option<&Document>) -> Result<Option<Vec<MountConfig>>, ConfigError> {
         let home = self.home.as_deref();
         if let Some(document) = file
@@ -349,8 +349,8 @@ impl Config {
     }
 }
 
-/// Without `.` and doubled slashes. With `..` the links decide where it leads; without, the name as given is kept, for
-/// that is how the operator knows the directory.
+/// Removes `.` and doubled slashes. A path with `..` is resolved through its links; any other keeps its name as given, because
+/// the operator knows the directory by that name.
 fn tidy(path: &Path) -> PathBuf {
     if is_elsewhere(path) || path.components().any(|part| part == Component::ParentDir) {
         settle(path)
@@ -359,7 +359,7 @@ fn tidy(path: &Path) -> PathBuf {
     }
 }
 
-/// A name becomes a file name, so it must stay within its directory.
+/// Checks that a name, which becomes a file name, stays within its directory.
 fn check_name(name: &str) -> Result<(), ConfigError> {
     let problem = match name {
         "" => "it is empty",
@@ -374,7 +374,7 @@ fn check_name(name: &str) -> Result<(), ConfigError> {
     })
 }
 
-/// Most keys are jackin's own, but one that is all but `recovery` is a slip that would leave a session unprotected.
+/// Refuses a key that is almost `recovery`: the slip would leave a session unprotected. Other keys are jackin's own.
 fn refuse_misspelled(document: &Document, prefix: &str, table: &DeTable<'_>) -> Result<(), ConfigError> {
     const SLIP: f64 = 0.75;
     for key in table.keys() {

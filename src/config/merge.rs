@@ -1,4 +1,4 @@
-//! One layer of settings, and how a higher one goes over a lower one: scalars replace, lists append.
+//! One layer of settings, and its merge over a lower one: scalars replace, lists append.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// Reads the table that stands under `prefix`, when it is there.
+    /// Reads the table at `prefix`, if there is one.
     pub(super) fn read(
         document: &Document,
         prefix: &str,
@@ -64,7 +64,7 @@ impl Layer {
         Ok(layer)
     }
 
-    /// Takes one checked value in. What the schema knows but this version does not do changes nothing.
+    /// Sets one checked value. A key of the schema that this version does not implement changes nothing.
     pub(super) fn set(&mut self, key: &str, place: &Place, setting: Setting) -> Result<(), ConfigError> {
         match (key, setting) {
             ("snapshot", Setting::Word(word)) => self.mode = Mode::parse(word).map(|value| at(place, value)),
@@ -128,7 +128,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Takes one entry of `paths` in.
+    /// Adds one entry of `paths`.
     pub(super) fn path(&mut self, place: &Place, written: &[u8]) -> Result<(), ConfigError> {
         let bad = |problem: String| ConfigError::BadValue {
             place: place.clone(),
@@ -153,7 +153,7 @@ impl Layer {
         }
     }
 
-    /// This layer over a lower one.
+    /// Returns this layer merged over a lower one.
     pub(super) fn over(self, lower: Self) -> Self {
         Self {
             mode: self.mode.or(lower.mode),
@@ -178,7 +178,7 @@ impl Layer {
         }
     }
 
-    /// The built-in values fill what no layer says.
+    /// Fills in the built-in values that no layer sets.
     pub(super) fn resolve(self, subject: Subject, mounts: Vec<MountConfig>) -> Resolved {
         let defaults = Limits::default();
         Resolved {

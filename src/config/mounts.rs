@@ -1,4 +1,4 @@
-//! jackin's own `[[mounts]]`: only the keys that recovery needs are read, others are jackin's business.
+//! jackin's own `[[mounts]]`. Only the keys that recovery needs are read.
 
 use std::path::{Path, PathBuf};
 
@@ -19,13 +19,13 @@ pub struct MountConfig {
     /// Host path, absolute, `~` expanded, links not followed.
     #[serde(serialize_with = "path_bytes")]
     pub src: PathBuf,
-    /// Path in the container; none for a bare directory.
+    /// Path in the container; `None` for a bare directory.
     pub dst: Option<String>,
-    /// The agent cannot write there.
+    /// True if the agent cannot write there.
     pub readonly: bool,
-    /// How jackin hands it to the container.
+    /// Form in which jackin passes the mount to the container.
     pub isolation: Isolation,
-    /// Where it is configured.
+    /// Source of the mount in the configuration.
     pub source: ValueSource,
 }
 
@@ -33,7 +33,7 @@ fn path_bytes<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Err
     ByteString::from(path).serialize(serializer)
 }
 
-/// Reads the mounts of the table that stands under `prefix` (empty: the file itself); `None` when it has none.
+/// Reads the mounts of the table at `prefix` (empty: the file itself); `None` if it has none.
 pub(super) fn read(
     document: &Document,
     prefix: &str,

@@ -1,5 +1,5 @@
-//! Reads a `[recovery]` table by the schema: every key is known, every type is right, nothing is set that this version
-//! cannot do. The first fault in the order of the file is the one that is told.
+//! Reads a `[recovery]` table by the schema: every key is known, every type is right, nothing is set that this version cannot do.
+//! The first fault in the order of the file is reported.
 
 use bytesize::ByteSize;
 use toml::Spanned;
@@ -19,7 +19,7 @@ pub(super) enum Setting {
     Number(u64),
 }
 
-/// A key below `[recovery]` (dotted), where it stands, and its value.
+/// Dotted key below `[recovery]`, its place, and its value.
 pub(super) type Found = (String, Place, Setting);
 
 /// Reads a whole table. `prefix` is the dotted path of the table in its file.
@@ -117,7 +117,7 @@ fn wrong_type(place: Place, expected: &'static str, value: &Spanned<DeValue<'_>>
     }
 }
 
-/// The word among the valid ones.
+/// Returns the word if it is valid.
 pub(super) fn choose(
     place: &Place,
     word: &str,

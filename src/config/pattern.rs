@@ -1,12 +1,12 @@
-//! Whether an exclude is a gitignore pattern that can match something. Whatever passes here also builds a matcher.
+//! Checks that an exclude is a gitignore pattern that can match something. Every pattern that passes also builds a matcher.
 
 use ignore::gitignore::GitignoreBuilder;
 
 /// Checks one pattern.
 ///
 /// # Errors
-/// In words, when it does not parse, when it is one that gitignore passes over in silence (empty, a comment), or when it
-/// can never match: an exclude that does nothing would be a promise not kept.
+/// Returns the problem in words if the pattern does not parse, is one that gitignore ignores (empty, a comment), or can never
+/// match: the operator would rely on an exclude without effect.
 pub fn check(pattern: &str) -> Result<(), String> {
     if pattern.contains(['\0', '\n', '\r']) {
         return Err("it holds a NUL or a line break, which no pattern can".to_owned());
@@ -40,7 +40,7 @@ pub fn check(pattern: &str) -> Result<(), String> {
         .map_err(|error| format!("it is no gitignore pattern: {error}"))
 }
 
-/// Whether a `[` is never closed. As in fnmatch(3), a `]` right behind `[`, `[!` or `[^` is a member, not the end.
+/// Returns true if a `[` is never closed. As in fnmatch(3), a `]` right after `[`, `[!` or `[^` is a member, not the end.
 fn has_open_class(pattern: &str) -> bool {
     let mut rest = pattern.chars();
     while let Some(c) = rest.next() {
@@ -65,17 +65,17 @@ fn has_open_class(pattern: &str) -> bool {
     false
 }
 
-/// Whether a pattern leaves out a directory of this name, wherever it lies.
+/// Returns true if a pattern excludes a directory of this name, at any depth.
 pub(super) fn leaves_out(pattern: &str, name: &str) -> bool {
     let mut builder = GitignoreBuilder::new("");
     let built = builder
         .add_line(None, pattern)
         .and_then(|builder| builder.build());
-    // What cannot be built leaves out nothing, and was refused.
+    // A pattern that cannot be built excludes nothing, and was refused.
     built.is_ok_and(|globs| globs.matched(name, true).is_ignore())
 }
 
-/// A path as a pattern that matches nothing else. What is not UTF-8 is matched by a wider one.
+/// Returns a path as a pattern that matches nothing else. Only what is not UTF-8 and line breaks become a wider `*`.
 #[must_use]
 pub fn literal(path: &[u8]) -> String {
     let mut pattern = String::new();

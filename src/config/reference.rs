@@ -1,8 +1,8 @@
-//! What the table of keys says, for people: as a file with every key, and as plain values for the manual.
+//! The table of keys for readers: as a file with every key, and as plain values for the manual.
 
 use super::schema::{Key, RECOVERY, Shape};
 
-/// Lines of comments are no longer than this, with their `# `.
+/// Maximum length of a comment line, with its `# `.
 const COLUMNS: usize = 118;
 
 const HEAD: &str = "\
@@ -15,22 +15,22 @@ const HEAD: &str = "\
 # Flags of the command line win over all of them. The files lie in $JACKIN_CONFIG_DIR or ~/.config/jackin.
 ";
 
-/// One key, in words.
+/// Description of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyReference {
-    /// The table that it stands in, e.g. `recovery.limits`.
+    /// Table that contains the key, e.g. `recovery.limits`.
     pub table: String,
     /// Its name in that table.
     pub name: &'static str,
-    /// What a value looks like, e.g. `true or false`.
+    /// Valid values in words, e.g. `true or false`.
     pub values: String,
-    /// The value when nobody sets it, as TOML.
+    /// Default value, as TOML.
     pub default: &'static str,
-    /// What it is for, in paragraphs; a line that begins with a blank is laid out already.
+    /// Purpose, in paragraphs; a line that begins with a blank is laid out already.
     pub about: &'static str,
 }
 
-/// Every key, in the order of the file.
+/// Returns every key, in the order of the file.
 #[must_use]
 pub fn reference() -> Vec<KeyReference> {
     let tables = tables();
@@ -48,7 +48,7 @@ pub fn reference() -> Vec<KeyReference> {
     all.collect()
 }
 
-/// The text of `config/default.toml`.
+/// Returns the text of `config/default.toml`.
 #[must_use]
 pub fn default_file() -> String {
     let mut text = HEAD.to_owned();
@@ -68,7 +68,7 @@ pub fn default_file() -> String {
     text
 }
 
-/// Each table: its name, what it is for, its keys that are no tables.
+/// Returns each table: its name, its purpose, and its keys that are no tables.
 fn tables() -> Vec<(String, &'static str, Vec<&'static Key>)> {
     let plain = |keys: &'static [Key]| {
         let no_table = |key: &&Key| !matches!(key.shape, Shape::Table(_));

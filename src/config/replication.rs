@@ -1,13 +1,13 @@
-//! Where the store is copied to, and for whose eyes: what `[recovery.store]` says, in `config.toml` alone.
+//! The settings of `[recovery.store]`, in `config.toml` alone: the bucket that the store is copied to, and who can read it there.
 
 use super::error::{ConfigError, Place};
 use super::{Config, Sourced};
 use crate::model::Digest;
 
-/// The longest that a prefix may be: an object's name has at most 1024 bytes, of which ours take some.
+/// Maximum length of a prefix, in bytes: an object's name has at most 1024, some of them jackin's.
 const LONGEST_PREFIX: usize = 512;
 
-/// A bucket of an object store, and where in it.
+/// A bucket of an object store, and the prefix in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BucketPlace {
     bucket: String,
@@ -18,7 +18,7 @@ impl BucketPlace {
     /// Reads `s3://bucket` or `s3://bucket/prefix`.
     ///
     /// # Errors
-    /// In words, what it must be.
+    /// Returns the required form in words.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let rest = text
             .strip_prefix("s3://")
@@ -53,13 +53,13 @@ impl BucketPlace {
         })
     }
 
-    /// The bucket's name.
+    /// Returns the bucket's name.
     #[must_use]
     pub fn bucket(&self) -> &str {
         &self.bucket
     }
 
-    /// What every name in it begins with; empty, or with a `/` at its end.
+    /// Returns the prefix of every name in the bucket; empty, or with a `/` at its end.
     #[must_use]
     pub fn prefix(&self) -> String {
         match self.prefix.as_str() {
@@ -79,19 +79,19 @@ impl std::fmt::Display for BucketPlace {
     }
 }
 
-/// How the store is copied.
+/// Settings of the copy of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replication {
-    /// Where to.
+    /// Bucket and prefix of the copy.
     pub place: Sourced<BucketPlace>,
-    /// The public keys that everything is encrypted to: those of `config.toml`. Never none.
+    /// Public keys from `config.toml` that everything is encrypted to. Never empty.
     pub recipients: Vec<Sourced<String>>,
-    /// What was given up here goes there, too.
+    /// True if data deleted here is deleted there as well.
     pub prune: bool,
 }
 
 impl Replication {
-    /// By what the store knows the place.
+    /// Returns the digest by which the store knows the place.
     #[must_use]
     pub fn digest(&self) -> Digest {
         Digest::of(self.place.value.to_string().as_bytes())
@@ -106,7 +106,7 @@ pub(super) struct StoreLayer {
 }
 
 impl StoreLayer {
-    /// Takes `store.replicate` in.
+    /// Sets `store.replicate`; an empty text unsets it.
     pub(super) fn set_place(&mut self, place: &Place, text: &str) -> Result<(), ConfigError> {
         if text.is_empty() {
             self.replicate = None;
@@ -122,7 +122,7 @@ impl StoreLayer {
         Ok(())
     }
 
-    /// Refuses it in the table of a workspace.
+    /// Refuses these settings in the table of a workspace.
     pub(super) fn refuse_of_store(&self) -> Result<(), ConfigError> {
         let replicate = self
             .replicate
@@ -143,7 +143,7 @@ impl StoreLayer {
         }
     }
 
-    /// Refuses a place without anybody who could read what is there.
+    /// Refuses a bucket without recipients, whose content no key could decrypt.
     pub(super) fn refuse_without_recipients(
         &self,
         recipients: &[Sourced<String>],
@@ -161,7 +161,7 @@ impl StoreLayer {
     }
 }
 
-/// The text as it may be shown: what stands before an `@` could be a secret.
+/// Returns the text for display, without the part before an `@`, which could be a secret.
 fn without_secret(text: &str) -> String {
     match text.rsplit_once('@') {
         Some((_, rest)) => format!("…@{rest}"),
@@ -170,7 +170,7 @@ fn without_secret(text: &str) -> String {
 }
 
 impl Config {
-    /// Where the store is copied to; `None` when it is not.
+    /// Returns the settings of the copy of the store; `None` if the store is not copied.
     #[must_use]
     pub fn replication(&self) -> Option<Replication> {
         let defaults = &self.defaults;

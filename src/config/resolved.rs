@@ -1,4 +1,4 @@
-//! What the layers amount to: every value decided, each with its source.
+//! The merged layers: every value decided, each with its source.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The workspace's name, when it is one.
+    /// Returns the workspace's name; `None` for a directory.
     #[must_use]
     pub fn workspace(&self) -> Option<&str> {
         match self {
@@ -37,7 +37,7 @@ impl Subject {
         }
     }
 
-    /// The label for the instance's id.
+    /// Returns the label for the session's id.
     #[must_use]
     pub fn label(&self) -> String {
         match self {
@@ -93,7 +93,7 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// Everything is kept.
+    /// Returns a policy that deletes nothing.
     #[must_use]
     pub fn unlimited() -> Self {
         Self {
@@ -138,10 +138,10 @@ pub struct JackinTerms {
     pub agent: Option<String>,
 }
 
-/// Configuration and flags put together for one session.
+/// Configuration and flags, merged for one session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Resolved {
-    /// What it is about.
+    /// Workspace or directory of the session.
     pub subject: Subject,
     /// The mounts as configured; a bare directory is one writable mount.
     pub mounts: Vec<MountConfig>,
@@ -149,45 +149,45 @@ pub struct Resolved {
     pub mode: Sourced<Mode>,
     /// Excludes in order: defaults for all, then the workspace, then flags. Each one parses.
     pub exclude: Vec<Sourced<String>>,
-    /// Track only these below each mount; empty means all.
+    /// Paths to capture below each mount; empty means all.
     pub paths: Vec<Sourced<RelPath>>,
-    /// Whether excludes by detected stack apply.
+    /// True if excludes by detected stack apply.
     pub integrations: Sourced<bool>,
-    /// What the operator's own integrations leave out; none when they are switched off.
+    /// The operator's own integrations; empty if they are switched off.
     pub defined: Vec<Integration>,
-    /// What happens to the operator's own secrets.
+    /// Handling of the operator's own secrets.
     pub sensitive: Sourced<Sensitive>,
-    /// What a launch does without a baseline.
+    /// Action of a launch whose baseline cannot be taken.
     pub on_failure: Sourced<OnFailure>,
-    /// What an agent may restore by itself.
+    /// Restores that an agent may start by itself.
     pub agent_restore: Sourced<AgentRestore>,
-    /// What becomes of a tool call whose automatic checkpoint failed.
+    /// Handling of a tool call whose automatic checkpoint failed.
     pub agent_on_failure: Sourced<OnFailure>,
-    /// How much of what is git's own is captured.
+    /// Extent of git's own files that is captured.
     pub git_dir: Sourced<GitCoverage>,
-    /// What becomes of the contents of a clean work tree.
+    /// Handling of the contents of a clean work tree.
     pub git_clean: Sourced<GitClean>,
-    /// What is done with snapshots of the file system itself.
+    /// Use of file-system snapshots.
     pub native: Sourced<Native>,
-    /// Whether the agents' state in the operator's own home is meant when no container is named.
+    /// True if a session without a container covers the agents' state in the operator's own home.
     pub state_home: Sourced<bool>,
-    /// What happens to credentials in agents' state.
+    /// Handling of credentials in agents' state.
     pub state_secrets: Sourced<StateSecrets>,
-    /// Public keys that they are encrypted to.
+    /// Public keys that these credentials are encrypted to.
     pub recipients: Vec<Sourced<String>>,
-    /// Who says that the store is copied elsewhere; none when it is not.
+    /// Source of the setting that copies the store elsewhere; `None` if the store is not copied.
     pub replicated: Option<ValueSource>,
-    /// What jackin does with a dirty work tree when the session ends, in its own word (`ask`, `keep`, `discard`); none when
-    /// the workspace does not say.
+    /// jackin's own word for a dirty work tree at the end of the session (`ask`, `keep`, `discard`); `None` if the workspace sets
+    /// none.
     pub cleanup_policy: Option<String>,
-    /// How jackin hands credentials to each agent, in its own words; agents of which nothing is said are missing.
+    /// jackin's own word, by agent, for passing credentials to it; agents without a setting are missing.
     pub auth: BTreeMap<String, String>,
-    /// What else jackin says of it; none for a bare directory.
+    /// jackin's other words for the session; `None` for a bare directory.
     pub jackin: Option<JackinTerms>,
-    /// How much a capture may take.
+    /// Limits of a capture.
     pub limits: Limits,
-    /// How much is kept for how long.
+    /// Retention policy.
     pub retention: Retention,
-    /// How large the store may be.
+    /// Size limits of the store.
     pub room: Room,
 }

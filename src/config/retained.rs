@@ -1,4 +1,4 @@
-//! What `[recovery.retention]` says, layer by layer: what is a workspace's own, and what is the store's.
+//! Layers of `[recovery.retention]`: the settings of a workspace, and those of the store.
 
 use super::error::{ConfigError, Place};
 use super::parse::Setting;
@@ -16,7 +16,7 @@ pub(super) struct RetentionLayer {
 }
 
 impl RetentionLayer {
-    /// Takes one checked value in; `key` is its name below `retention`.
+    /// Sets one checked value; `key` is its name below `retention`.
     pub(super) fn set(&mut self, key: &str, place: &Place, setting: Setting) {
         let Setting::Number(number) = setting else { return };
         let sourced = Some(Sourced {
@@ -34,7 +34,7 @@ impl RetentionLayer {
         }
     }
 
-    /// This layer over a lower one.
+    /// Returns this layer merged over a lower one.
     pub(super) fn over(self, lower: Self) -> Self {
         Self {
             checkpoints: self.checkpoints.or(lower.checkpoints),
@@ -46,7 +46,7 @@ impl RetentionLayer {
         }
     }
 
-    /// Refuses, in the table of a workspace, what is the store's.
+    /// Refuses the store's settings in the table of a workspace.
     pub(super) fn refuse_of_store(&self) -> Result<(), ConfigError> {
         match self.max_bytes.iter().chain(&self.min_free).next() {
             None => Ok(()),
@@ -59,7 +59,7 @@ impl RetentionLayer {
         }
     }
 
-    /// The built-in values fill what no layer says.
+    /// Fills in the built-in values that no layer sets.
     pub(super) fn resolve(self) -> Retention {
         let usual = Retention::default();
         Retention {
@@ -81,8 +81,8 @@ impl RetentionLayer {
 }
 
 impl Config {
-    /// How much is kept of a workspace, or of what belongs to none. A workspace that nothing defines any more is kept as the defaults
-    /// say.
+    /// Returns the retention policy of a workspace, or of all that belongs to none. A workspace that is no longer defined has the
+    /// defaults.
     ///
     /// # Errors
     /// When one of its files has a fault.
@@ -100,7 +100,7 @@ impl Config {
         Ok(layer.retention.resolve())
     }
 
-    /// How large the store may be.
+    /// Returns the size limits of the store.
     #[must_use]
     pub fn room(&self) -> Room {
         self.defaults.retention.room()

@@ -1,5 +1,5 @@
-//! The one table of all keys below `[recovery]`: their types, how much of each this version can do, and what they are
-//! for. `config/default.toml` and the manual's page are made of it.
+//! The one table of all keys below `[recovery]`: their types, how much of each this version supports, and their purpose.
+//! `config/default.toml` and the manual's page are made from it.
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +25,9 @@ pub(super) enum Shape {
 pub(super) struct Key {
     pub(super) name: &'static str,
     pub(super) shape: Shape,
-    /// The value that it has when nobody sets it, as TOML; empty for a table.
+    /// Default value, as TOML; empty for a table.
     pub(super) default: &'static str,
-    /// What it is for, in paragraphs; a line that begins with a blank is kept as it is.
+    /// Purpose, in paragraphs; a line that begins with a blank is kept as it is.
     pub(super) about: &'static str,
 }
 
@@ -254,8 +254,8 @@ const STORE: &[Key] = &[
     ),
 ];
 
-/// The valid word that `given` probably stands for. Where none is like it, nobody who asked for something unknown is
-/// offered to have no files kept.
+/// Returns the valid word that `given` probably stands for. If none is similar, it is `project` where that is valid: an unknown
+/// word must not lead to a proposal that captures no files.
 pub(super) fn meant(given: &str, valid: &'static [&'static str]) -> &'static str {
     const LIKE: f64 = 0.5;
     const USUAL: &str = "project";
@@ -268,7 +268,7 @@ pub(super) fn meant(given: &str, valid: &'static [&'static str]) -> &'static str
     }
 }
 
-/// The candidate that is most like `given`; the first of `candidates` when none is like it.
+/// Returns the candidate that is most similar to `given`; the first one if none is similar.
 pub(super) fn nearest(given: &str, candidates: impl IntoIterator<Item = &'static str>) -> &'static str {
     // Folded, because a wrong case or `-` for `_` is the commonest slip of all.
     let folded = given.to_lowercase().replace('-', "_");

@@ -1,22 +1,22 @@
-//! Looks at the whole configuration and goes on where one file has a fault. Reads only.
+//! Reads the whole configuration and continues after a file with a fault. Nothing is written.
 
 use std::path::PathBuf;
 
 use super::{Config, ConfigError, Flags, Resolved};
 use crate::environment::Environment;
 
-/// What the configuration amounts to, file by file.
+/// The usable workspaces and the faults of the configuration.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// jackin's configuration directory; `None` when nobody knows the home directory.
+    /// jackin's configuration directory; `None` if the home directory is unknown.
     pub directory: Option<PathBuf>,
     /// The workspaces that can be used, by name.
     pub workspaces: Vec<Resolved>,
-    /// What cannot be used. A file tells its first fault only: what follows that one may mean something else.
+    /// Faults; only the first one of each file, because the text after it may mean something else.
     pub faults: Vec<ConfigError>,
 }
 
-/// Loads `config.toml` and every workspace. A fault in one file keeps none of the others from being looked at.
+/// Loads `config.toml` and every workspace. A fault in one file does not stop the others from being read.
 #[must_use]
 pub fn survey(environment: &Environment) -> Survey {
     let mut found = Survey {

@@ -1,4 +1,4 @@
-//! Configuration files on disk, good and bad, through the public door.
+//! Configuration files on disk, good and bad, through the public interface.
 
 mod elsewhere;
 mod errors;

@@ -1,4 +1,4 @@
-//! The words that a configuration may use, and where a value came from.
+//! The words that a configuration may use, and the source of a value.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -62,84 +62,84 @@ macro_rules! words {
 }
 
 words! {
-    /// What recovery does for a session.
+    /// Extent of recovery for a session.
     Mode {
-        /// Nothing at all; nothing is written.
+        /// No recovery; nothing is written.
         Off = "off",
-        /// The session is recorded, no file is kept.
+        /// The session is recorded without files.
         Metadata = "metadata",
-        /// The mounts' files are kept.
+        /// The mounts' files are captured.
         Project = "project",
-        /// The mounts' files and the state of agents are kept.
+        /// The mounts' files and the state of agents are captured.
         ProjectAndState = "project-and-state",
     }
 }
 
 impl Mode {
-    /// Whether files are kept.
+    /// Returns true if files are captured.
     #[must_use]
     pub fn captures(self) -> bool {
         matches!(self, Self::Project | Self::ProjectAndState)
     }
 }
 words! {
-    /// What happens to the operator's own secrets that lie below a mount.
+    /// Handling of the operator's own secrets below a mount.
     Sensitive {
-        /// They enter no archive.
+        /// Secrets are not archived.
         Withhold = "withhold",
-        /// They are captured like any file.
+        /// Secrets are captured like any file.
         Capture = "capture",
     }
 }
 words! {
-    /// What happens to credentials in agents' state.
+    /// Handling of credentials in agents' state.
     StateSecrets {
-        /// They enter no archive.
+        /// Credentials are not archived.
         Withhold = "withhold",
-        /// They are stored encrypted to the operator's own public keys.
+        /// Credentials are stored encrypted to the operator's own public keys.
         Encrypt = "encrypt",
     }
 }
 words! {
-    /// What a launch does when the baseline cannot be taken.
+    /// Action of a launch whose baseline cannot be taken.
     OnFailure {
         /// The command is not started.
         Block = "block",
-        /// The command is started without protection, and that is said.
+        /// The command is started without protection, with a message.
         Run = "run",
     }
 }
 words! {
-    /// What an agent may restore by itself.
+    /// Restores that an agent may start by itself.
     AgentRestore {
-        /// Nothing.
+        /// No restores.
         Deny = "deny",
         /// Checkpoints of its own session.
         Checkpoints = "checkpoints",
     }
 }
 words! {
-    /// What becomes of the contents of a clean git work tree.
+    /// Handling of the contents of a clean git work tree.
     GitClean {
-        /// They are archived like any other.
+        /// Contents are archived like any other.
         Archive = "archive",
-        /// The commit is recorded, whose objects have them.
+        /// The commit is recorded; its objects hold the contents.
         Commit = "commit",
     }
 }
 words! {
-    /// What is done with snapshots of the file system itself.
+    /// Use of file-system snapshots.
     Native {
-        /// They are used where they can be had.
+        /// Used where they are available.
         Auto = "auto",
-        /// Never.
+        /// Never used.
         Off = "off",
-        /// A session only begins where they can be had.
+        /// Required: a session begins only where they are available.
         Require = "require",
     }
 }
 words! {
-    /// How jackin hands a mount to a container.
+    /// Form in which jackin passes a mount to a container.
     Isolation {
         /// The host directory itself.
         Shared = "shared",

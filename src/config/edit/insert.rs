@@ -1,5 +1,5 @@
-//! Where the new table goes and what it looks like. The text is only added to: whatever else an editor of the tree would
-//! change (line ends, a byte order mark) is found and not done.
+//! Finds the place for the new table and writes its text. Text is only added: line ends and a byte order mark, which an editor of
+//! the tree would change, stay as they are.
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
@@ -8,9 +8,9 @@ use super::Wanted;
 /// Text to add at a byte offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Insertion {
-    /// In bytes, in the old text.
+    /// Byte offset in the old text.
     pub(super) at: usize,
-    /// With the old text's line ends.
+    /// Text, with the old text's line ends.
     pub(super) text: String,
 }
 
@@ -21,8 +21,8 @@ const ABOVE: &str = "# What jackin recovery does for sessions of this workspace;
      # `jackin recovery explain` shows what it amounts to.\n";
 const MODES: &str = "  # off | metadata | project";
 
-/// What to add to `text` so that the table at the path `tables` (empty: the file itself) has a table `recovery`. `None`: the
-/// text is no TOML, there is no such table, or more than an addition would be needed.
+/// Returns the text that gives the table at the path `tables` (empty: the file itself) a table `recovery`. `None`: the text is no
+/// TOML, there is no such table, or an addition is not enough.
 pub(super) fn plan(text: &str, tables: &[&str], wanted: &Wanted) -> Option<Insertion> {
     // The tree's editor drops both; they are put back by adding to the text as it is.
     let plain = text.strip_prefix(BOM).unwrap_or(text).replace("\r\n", "\n");
@@ -39,7 +39,7 @@ pub(super) fn plan(text: &str, tables: &[&str], wanted: &Wanted) -> Option<Inser
     })
 }
 
-/// The table alone, for adding it by hand.
+/// Returns the table alone, for adding it by hand.
 pub(super) fn alone(tables: &[&str], wanted: &Wanted) -> String {
     let (mut name, mut item) = (NAME, Item::Table(table(wanted, "")));
     for outer in tables.iter().rev() {
@@ -97,7 +97,7 @@ fn add(document: &mut DocumentMut, tables: &[&str], wanted: &Wanted) -> Option<(
     Some(())
 }
 
-/// The place of the last header in the table or below it.
+/// Returns the position of the last header in the table or below it.
 fn last_position(table: &Table) -> Option<isize> {
     let below = table.iter().filter_map(|(_, item)| match item {
         Item::Table(table) => last_position(table),
@@ -141,8 +141,8 @@ fn suffix(item: &mut Item, text: &str) {
     }
 }
 
-/// What `new` has more than `old`, when that is one piece and nothing else differs. Moved to the begin of a line where
-/// the same bytes allow it.
+/// Returns the text that `new` adds to `old`; `None` unless it is one piece and nothing else differs. It is moved to the start of
+/// a line where the same bytes allow it.
 fn difference(old: &str, new: &str) -> Option<Insertion> {
     let length = new.len().checked_sub(old.len()).filter(|length| *length > 0)?;
     let same = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
@@ -160,7 +160,7 @@ fn difference(old: &str, new: &str) -> Option<Insertion> {
     whole.then_some(Insertion { at, text })
 }
 
-/// The byte of `text` at which the `plain`-th byte stands of the same text without byte order mark and carriage returns.
+/// Converts an offset in the text without byte order mark and carriage returns into one in `text`.
 fn offset(text: &str, plain: usize) -> usize {
     let bytes = text.as_bytes();
     let start = if text.starts_with(BOM) { BOM.len() } else { 0 };

@@ -1,4 +1,4 @@
-//! A table is added and nothing else changes, whatever the file looks like; what cannot be done so is refused.
+//! A table is added and nothing else changes, whatever the file looks like; otherwise the addition is refused.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -19,7 +19,7 @@ fn wanted() -> Wanted {
     }
 }
 
-/// The new text; everything of the old one must be there, in one or two pieces.
+/// Returns the new text, which must contain all of the old one, in one or two pieces.
 fn after(text: &str, tables: &[&str]) -> String {
     let insertion = plan(text, tables, &wanted()).unwrap_or_else(|| panic!("{text:?}"));
     let (head, tail) = text.split_at(insertion.at);

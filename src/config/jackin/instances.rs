@@ -1,5 +1,5 @@
-//! jackin's instances: one container each, with what its agent works on. The file in a container's own directory is the
-//! canonical one; the index beside it is asked for what has none.
+//! jackin's instances: one container each, with the workspace of its agent. The file in a container's own directory is the
+//! canonical one; the index beside it is used for containers without such a file.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
@@ -8,13 +8,13 @@ use serde::{Deserialize, Deserializer};
 
 use super::{Unread, containers, read};
 
-/// Where a container's own file lies in its directory.
+/// Path of a container's own file in its directory.
 const INSTANCE_FILE: &str = ".jackin/instance.json";
-/// The forms of `instance.json` and `instances.json` that are known.
+/// Known versions of `instance.json` and `instances.json`.
 const VERSION: u64 = 2;
 const INDEX_VERSION: u64 = 1;
 
-/// Words of a status that say that the session is over. Every other one, also one that is not known, may mean a living agent.
+/// Status words of a session that is over. Any other word, also an unknown one, may mean a live agent.
 const OVER: &[&str] = &[
     "clean_exited",
     "crashed",
@@ -25,10 +25,10 @@ const OVER: &[&str] = &[
     "purged",
     "failed_setup",
 ];
-/// A container that docker does not know proves nothing when something else runs it.
+/// Word for docker. If something else runs a container, its absence from docker proves nothing.
 const DOCKER: &str = "docker";
 
-/// An instance of jackin's. The texts are jackin's, or of who can write its files.
+/// An instance of jackin. The texts come from jackin, or from anyone who can write its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JackinInstance {
     /// jackin's own id of it.
@@ -39,7 +39,7 @@ pub struct JackinInstance {
     pub role_container: Option<String>,
     /// The workspace, when it has one.
     pub workspace: Option<String>,
-    /// Where the agent works, in the container.
+    /// Working directory of the agent, in the container.
     pub workdir: Option<String>,
     /// `sha256:` and the hex digest of the host path that the agent works on.
     pub fingerprint: Option<String>,
@@ -47,18 +47,18 @@ pub struct JackinInstance {
     pub role: Option<String>,
     /// The agent.
     pub agent: Option<String>,
-    /// The status in jackin's own word; none when it does not say, or says it in a way that is not known.
+    /// Status in jackin's own word; `None` if it is missing or is no text.
     pub status: Option<String>,
-    /// When that was written, in jackin's words.
+    /// Time of that status, as jackin writes it.
     pub updated_at: Option<String>,
-    /// What runs the container, when it is not docker.
+    /// Program that runs the container; `None` means docker.
     pub backend: Option<String>,
-    /// It was written by a jackin whose files are of this newer version: what is understood of it stands here.
+    /// Version of a newer jackin's file, of which only the known parts are here; `None` for a known version.
     pub newer: Option<u64>,
 }
 
 impl JackinInstance {
-    /// Whether an agent may be at work by what jackin wrote down.
+    /// Returns true unless jackin's status says that the session is over.
     #[must_use]
     pub fn may_live(&self) -> bool {
         !self
@@ -67,14 +67,14 @@ impl JackinInstance {
             .is_some_and(|status| OVER.contains(&status))
     }
 
-    /// The name to ask docker for; `None` when docker knows nothing of it.
+    /// Returns the name to ask docker for; `None` if docker does not run it.
     #[must_use]
     pub fn docker_name(&self) -> Option<&str> {
         let is_docker = self.backend.as_deref().is_none_or(|backend| backend == DOCKER);
         is_docker.then(|| self.role_container.as_deref().unwrap_or(&self.container))
     }
 
-    /// Whether it goes by this name.
+    /// Returns true if `name` is the instance's container, id or role container.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         self.container == name
@@ -83,24 +83,24 @@ impl JackinInstance {
     }
 }
 
-/// All instances that jackin has written down.
+/// All instances that jackin has recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JackinInstances {
     /// Sorted by container.
     pub all: Vec<JackinInstance>,
-    /// Files that may tell of another, and could not be read.
+    /// Files that may describe another instance, and could not be read.
     pub unread: Vec<Unread>,
 }
 
 impl JackinInstances {
-    /// The one that goes by this name: a container, or an id of jackin's.
+    /// Returns the instance with this name: a container, or an id of jackin's.
     #[must_use]
     pub fn called(&self, name: &str) -> Option<&JackinInstance> {
         self.all.iter().find(|instance| instance.is_called(name))
     }
 }
 
-/// One of either file; what is there and has another type counts as not there.
+/// One entry of either file; a value of another type counts as missing.
 #[derive(Deserialize)]
 struct File {
     #[serde(default, deserialize_with = "number")]
@@ -164,20 +164,20 @@ impl File {
     }
 }
 
-/// Whether it can be the name of a directory of jackin's, and nothing else.
+/// Returns true if `name` can be that of a single directory, and nothing else.
 fn is_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains('/')
 }
 
-/// Reads what jackin wrote down of all its instances.
+/// Reads jackin's records of all its instances.
 #[must_use]
 pub fn jackin_instances(jackin_home: &Path) -> JackinInstances {
     let mut found = JackinInstances::default();
     let mut seen = BTreeSet::new();
     for directory in containers(jackin_home) {
         let path = directory.join(INSTANCE_FILE);
-        // The directory says which one it is: a file that was copied tells of another.
+        // The directory names the container: a copied file describes another one.
         let name = directory.file_name().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         match read::<File>(&path) {

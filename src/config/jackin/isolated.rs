@@ -1,5 +1,5 @@
-//! Where jackin's isolated mounts really lie: each container has a worktree or a clone of its own, and says so in
-//! `<jackin home>/data/<container>/.jackin/isolation.json`.
+//! Host directories of jackin's isolated mounts. Each container has its own worktree or clone, recorded in `<jackin
+//! home>/data/<container>/.jackin/isolation.json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Unread, containers, read};
 
-/// The form of the file that is known.
+/// Known version of the file.
 const VERSION: u64 = 1;
 /// The status of a mount in which an agent may be at work.
 const ACTIVE: &str = "active";
@@ -16,14 +16,14 @@ const ACTIVE: &str = "active";
 /// The isolated mounts of one workspace in which agents may be at work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Isolated {
-    /// By the path in the container: the container, and the directory on the host.
+    /// Container and host directory of each copy, by the path in the container.
     copies: BTreeMap<String, Vec<(String, PathBuf)>>,
-    /// Files that may tell of another, and could not be read.
+    /// Files that may describe another copy, and could not be read.
     pub unread: Vec<Unread>,
 }
 
 impl Isolated {
-    /// Every container's copy of the mount at `dst`.
+    /// Returns every container's copy of the mount at `dst`.
     #[must_use]
     pub fn copies(&self, dst: &str) -> &[(String, PathBuf)] {
         self.copies.get(dst).map(Vec::as_slice).unwrap_or_default()
@@ -45,7 +45,7 @@ struct Record {
     cleanup_status: Option<String>,
 }
 
-/// Reads what all containers below jackin's home say of a workspace, or one of them alone.
+/// Reads the isolated mounts of a workspace from all containers below jackin's home, or from `only` one.
 #[must_use]
 pub fn isolated(jackin_home: &Path, workspace: &str, only: Option<&str>) -> Isolated {
     let mut found = Isolated::default();

@@ -1,4 +1,4 @@
-//! Words that jackin has of its own in a workspace's files, which are shown and never acted on.
+//! jackin's own words in a workspace's files, which are shown and never acted on.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::config::document::Document;
 use crate::config::embedded::embedded_workspace;
 
 impl Config {
-    /// The `auth_forward` of each agent: the workspace's goes over the one for all.
+    /// Returns the `auth_forward` of each agent; the workspace's setting overrides the global one.
     pub(super) fn auth_modes(
         &self,
         name: &str,
@@ -22,7 +22,7 @@ impl Config {
                 let DeValue::Table(own) = value.get_ref() else {
                     continue;
                 };
-                // What is no word says nothing, which is not the same as the usual one.
+                // An invalid word becomes empty, which is not the same as the default.
                 if own.contains_key("auth_forward") {
                     let word = own_word(own, "auth_forward").unwrap_or_default();
                     found.insert(agent.get_ref().to_string(), word);
@@ -42,7 +42,7 @@ impl Config {
         Ok(found)
     }
 
-    /// A word that jackin has of its own under a key of a workspace. What is no word is jackin's to refuse.
+    /// Returns jackin's own word under a key of a workspace. An invalid word is ignored here: refusing it is up to jackin.
     pub(super) fn own_word(
         &self,
         name: &str,
@@ -61,7 +61,7 @@ impl Config {
     }
 }
 
-/// A short word under a key of jackin's own.
+/// Returns a short word under one of jackin's own keys.
 fn own_word(table: &DeTable<'_>, key: &str) -> Option<String> {
     const LONGEST: usize = 64;
     let word = table.get(key)?.get_ref().as_str()?.to_owned();

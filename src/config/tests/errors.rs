@@ -223,7 +223,7 @@ fn a_slip_in_the_tables_name_is_no_silent_off() {
         error.to_string().contains("nearest valid one is `recovery`"),
         "{error}"
     );
-    // Whoever asks for more is not offered less.
+    // A request for more is not answered with a proposal of less.
     let home = Home::new().workspace("w", &format!("{MOUNT}[recovery]\nsnapshot = \"full\"\n"));
     assert!(home.error("w").contains("nearest valid value is \"project\""));
 }

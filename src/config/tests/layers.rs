@@ -1,4 +1,4 @@
-//! Which layer wins, that lists append, and that every value knows where it came from.
+//! Precedence of the layers, appended lists, and the source of every value.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
