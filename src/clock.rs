@@ -1,25 +1,25 @@
-//! Wall clock and randomness, passed in so that a test can fix them. Nothing else in the library asks for either.
+//! Wall clock and randomness, passed in so that a test can fix them. The library has no other source of either.
 
 use crate::model::Time;
 
-/// Tells the time.
+/// Source of the time.
 pub trait Clock: Send + Sync {
-    /// The wall clock now.
+    /// Returns the current time of the wall clock.
     fn now(&self) -> Time;
 }
 
-/// Gives random bytes.
+/// Source of random bytes.
 pub trait Entropy: Send + Sync {
     /// Fills `bytes`.
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// Random letters for a name, 16 of `0-9a-f`.
+/// Returns random letters for a name, 16 of `0-9a-f`.
 pub fn letters(random: [u8; 8]) -> String {
     format!("{:016x}", u64::from_be_bytes(random))
 }
 
-/// `N` random bytes.
+/// Returns `N` random bytes.
 pub fn random<const N: usize>(entropy: &dyn Entropy) -> [u8; N] {
     let mut bytes = [0; N];
     entropy.fill(&mut bytes);

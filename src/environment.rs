@@ -1,4 +1,4 @@
-//! What the library may know of the world around it, read once at the edge and passed in.
+//! The environment of the library, read once at the edge and passed in.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -18,18 +18,18 @@ pub struct Operator {
 pub struct Environment {
     /// Every variable.
     pub variables: BTreeMap<OsString, OsString>,
-    /// The operator's home directory, when it is known.
+    /// The operator's home directory; `None` if it is unknown.
     pub home: Option<PathBuf>,
     /// The current directory, absolute.
     pub current: PathBuf,
-    /// This is root, called by `sudo`, and jackin's home is that of this user: what is made there must stay theirs.
+    /// User for whom root acts after `sudo`, if jackin's home is that user's: new files there must stay theirs.
     pub operator: Option<Operator>,
-    /// This is root, called by `sudo` for this user, and where they are at home is not known.
+    /// Id of the user for whom root acts after `sudo`, if that user's home directory is unknown.
     pub homeless: Option<u32>,
 }
 
 impl Environment {
-    /// A variable that is set and not empty.
+    /// Returns a variable that is set and not empty.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables
@@ -38,25 +38,25 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
-    /// jackin's home: `$JACKIN_HOME_DIR`, else `~/.jackin`. `None` when neither is known.
+    /// Returns jackin's home: `$JACKIN_HOME_DIR`, else `~/.jackin`. `None` if neither is known.
     #[must_use]
     pub fn jackin_home(&self) -> Option<PathBuf> {
         self.directory("JACKIN_HOME_DIR", ".jackin")
     }
 
-    /// jackin's configuration: `$JACKIN_CONFIG_DIR`, else `~/.config/jackin`. `None` when neither is known.
+    /// Returns jackin's configuration: `$JACKIN_CONFIG_DIR`, else `~/.config/jackin`. `None` if neither is known.
     #[must_use]
     pub fn jackin_config(&self) -> Option<PathBuf> {
         self.directory("JACKIN_CONFIG_DIR", ".config/jackin")
     }
 
-    /// Where the store lies: `<jackin home>/data/recovery`. `None` when jackin's home is not known.
+    /// Returns the directory of the store: `<jackin home>/data/recovery`. `None` if jackin's home is unknown.
     #[must_use]
     pub fn store_directory(&self) -> Option<PathBuf> {
         self.jackin_home().map(|home| home.join("data/recovery"))
     }
 
-    /// Who called `sudo`: `SUDO_UID` and `SUDO_GID`, when both are numbers and the user is not root.
+    /// Returns the caller of `sudo`: `SUDO_UID` and `SUDO_GID`, if both are numbers and the user is not root.
     #[must_use]
     pub fn sudo_caller(&self) -> Option<Operator> {
         // The largest number means "as it is" to the kernel.
@@ -69,13 +69,13 @@ impl Environment {
         (uid != 0).then_some(Operator { uid, gid })
     }
 
-    /// `path` made absolute against the current directory; nothing is resolved.
+    /// Returns `path` as an absolute path, relative to the current directory; nothing is resolved.
     #[must_use]
     pub fn absolute(&self, path: &Path) -> PathBuf {
         self.current.join(path)
     }
 
-    /// The same with one variable set.
+    /// Returns a copy with one variable set.
     #[must_use]
     pub fn with(&self, variable: &str, value: &str) -> Self {
         let mut changed = self.clone();

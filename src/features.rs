@@ -50,7 +50,7 @@ impl Feature {
         }
     }
 
-    /// What the part does, in words that follow "can".
+    /// Returns the work of the part, in words that follow "can".
     const fn work(self) -> &'static str {
         match self {
             Self::Encrypt => "encrypt or decrypt",

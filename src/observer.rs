@@ -1,4 +1,4 @@
-//! How the library says what it is doing, and learns that it shall stop. It never prints.
+//! Reports of the library's progress, and the operator's request to stop. The library never prints.
 
 /// The part of the work that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,24 +23,24 @@ pub enum Phase {
     Import,
 }
 
-/// Receives progress and tells about a request to stop.
+/// Receiver of progress that also passes on a request to stop.
 pub trait Observer: Send + Sync {
-    /// A phase begins.
+    /// Begins a phase.
     fn begin(&self, phase: Phase);
-    /// About so many more entries and bytes are to come in this phase. Only ever a guess: the tree may change meanwhile.
+    /// Expects about so many more entries and bytes in this phase. An estimate: the tree may change meanwhile.
     fn expect(&self, entries: u64, bytes: u64);
-    /// So many more entries and bytes were handled.
+    /// Counts so many more entries and bytes as handled.
     fn advance(&self, entries: u64, bytes: u64);
-    /// The phase is over.
+    /// Ends the phase.
     fn end(&self);
-    /// Whether the operator asked to stop (Ctrl-C, SIGTERM). Asked often; must be cheap.
+    /// Returns true if the operator asked to stop (Ctrl-C, SIGTERM). Called often, so it must be cheap.
     fn cancelled(&self) -> bool;
-    /// A restore came to a point after which, if its process dies there, another one has to take up the work. The names are
-    /// those of `docs/internals/details.md`. Only tests listen.
+    /// Marks a point of a restore after which, if its process dies there, another process must resume it. The names are those of
+    /// `docs/internals/details.md`. Only tests listen.
     fn reached(&self, _point: &'static str) {}
 }
 
-/// Says nothing and never stops.
+/// Observer that reports nothing and never stops.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
