@@ -1,8 +1,8 @@
 //! Settings files without the secrets in them.
 //!
-//! [`part`] takes a file apart: what may be stored, with a placeholder for each secret. [`join`] puts such a
-//! public text together with the secrets of the file as it is now. Both read what an agent may have written,
-//! so the work is bounded and anything not understood is `None`.
+//! [`part`] splits a file into the text that may be stored, with a placeholder for each secret, and the secrets. [`join`] merges
+//! such a public text with the secrets of the current file. Both read what an agent may have written, so the work is bounded, and
+//! anything not understood is `None`.
 
 mod bracket;
 mod edit;
@@ -25,19 +25,19 @@ use std::ops::Range;
 use rules::{KeyContext, Verdict};
 use tree::{Kind, Node};
 
-/// The text in the place of a value that is not stored.
+/// Placeholder for a value that is not stored.
 pub const WITHHELD: &str = "(withheld by jackin recovery)";
 
-/// The largest file that is read.
+/// Maximum size of a file, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Shorter values that are withheld only because they are variables may be ordinary words; in bytes, with their quotes.
+/// Length in bytes, with quotes, below which a value that is withheld only as a variable may be an ordinary word.
 const ORDINARY: usize = 18;
 
-/// How many bytes all key paths of a file may take: deep paths under long names would multiply otherwise.
+/// Maximum number of bytes of all key paths of a file: deep paths under long names would multiply otherwise.
 const MAX_PATH_BYTES: usize = 32 * 1024 * 1024;
 
-/// How a settings file is written.
+/// Format of a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// JSON without comments.
@@ -49,7 +49,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format a file of this name is written in.
+    /// Returns the format of a file of this name; `None` if it is unknown.
     #[must_use]
     pub fn of(name: &[u8]) -> Option<Self> {
         // What has comments is not read.
@@ -64,7 +64,7 @@ impl Format {
         }
     }
 
-    /// The placeholder as a value of this format.
+    /// Returns the placeholder as a value of this format.
     fn placeholder(self) -> String {
         match self {
             Self::Json | Self::Toml => format!("\"{WITHHELD}\""),
@@ -82,7 +82,7 @@ pub struct Secret {
     pub raw: Vec<u8>,
 }
 
-/// A file taken apart.
+/// A file, split into public text and secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitSettings {
     /// The file with a placeholder in the place of each secret, every other byte as it was.
@@ -91,7 +91,7 @@ pub struct SplitSettings {
     pub secrets: Vec<Secret>,
 }
 
-/// A file put together again.
+/// A file, merged again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergedSettings {
     /// The file.
@@ -102,18 +102,18 @@ pub struct MergedSettings {
     pub lost: Vec<Vec<String>>,
 }
 
-/// A secret with what is needed to put it back.
+/// A secret with the data that a merge needs.
 struct Found {
     secret: Secret,
-    /// It stands at a credential place.
+    /// True if it stands at a credential place.
     credential: bool,
-    /// It is withheld only because it is a variable.
+    /// True if it is withheld only because it is a variable.
     is_ordinary: bool,
-    /// Its name as written; elements of lists have none.
+    /// Its name as written; `None` for an element of a list.
     name: Option<String>,
 }
 
-/// A file taken apart, not yet checked.
+/// A split file, not yet checked.
 struct Taken {
     public: String,
     /// The public text with a zero byte for each placeholder.
@@ -121,10 +121,10 @@ struct Taken {
     found: Vec<Found>,
 }
 
-/// Takes a file apart.
+/// Splits a file into public text and secrets.
 ///
-/// `None` if the file is not valid, too large or too deep, uses syntax that is not understood, does not join
-/// back to the same bytes, or if a secret's text would still be found in the public part.
+/// `None` if the file is not valid, too large or too deep, uses syntax that is not understood, does not merge back to the same
+/// bytes, or if a secret's text would still be found in the public part.
 #[must_use]
 pub fn part(format: Format, whole: &[u8]) -> Option<SplitSettings> {
     let taken = checked(format, whole)?;
@@ -134,8 +134,8 @@ pub fn part(format: Format, whole: &[u8]) -> Option<SplitSettings> {
     })
 }
 
-/// Takes a settings file of this name apart. One that cannot be read by key is public as a whole when it is blank, or, if it `may_be_unread`,
-/// when it is text in which nothing is like a secret or the name of one.
+/// Splits a settings file of this name. One that cannot be read by key is wholly public if it is blank, or, with `may_be_unread`,
+/// if it is text that holds nothing like a secret or the name of one.
 #[must_use]
 pub fn part_settings(name: &[u8], whole: &[u8], may_be_unread: bool) -> Option<SplitSettings> {
     let parted = Format::of(name).and_then(|format| part(format, whole));
@@ -154,11 +154,11 @@ pub fn part_settings(name: &[u8], whole: &[u8], may_be_unread: bool) -> Option<S
     })
 }
 
-/// Puts a public text together with the secrets of the live file.
+/// Merges a public text with the secrets of the live file.
 ///
-/// `is_same` tells whether a secret of the live file is the one that was withheld. Values at credential places
-/// are kept even if they changed; any other changed value is removed, as it may be what an attacker left there.
-/// `None` if `live` cannot be taken apart or `public` is not valid.
+/// `is_same` returns true if a secret of the live file is the one that was withheld. Values at credential places are kept even if
+/// they changed; any other changed value is removed, because an attacker may have left it there. `None` if `live` cannot be split
+/// or `public` is not valid.
 #[must_use]
 pub fn join(
     format: Format,
@@ -173,7 +173,7 @@ pub fn join(
     merge::mend(format, public, &found, is_same)
 }
 
-/// The text and its tree.
+/// Returns the text and its tree.
 fn read(format: Format, bytes: &[u8]) -> Option<(&str, Node)> {
     if bytes.len() > MAX_BYTES || bytes.starts_with(b"\xef\xbb\xbf") {
         return None;
@@ -187,7 +187,7 @@ fn read(format: Format, bytes: &[u8]) -> Option<(&str, Node)> {
     Some((text, root))
 }
 
-/// Takes a file apart and makes sure that nothing is lost by it and nothing secret stays.
+/// Splits a file and checks that nothing is lost and nothing secret stays public.
 fn checked(format: Format, whole: &[u8]) -> Option<Taken> {
     let taken = take(format, whole)?;
     // A variable's ordinary value may well stand elsewhere, too.
@@ -201,7 +201,7 @@ fn checked(format: Format, whole: &[u8]) -> Option<Taken> {
     exact.then_some(taken)
 }
 
-/// Takes a file apart, without a look at the result.
+/// Splits a file without a check of the result.
 fn take(format: Format, whole: &[u8]) -> Option<Taken> {
     let (text, root) = read(format, whole)?;
     let mut taking = Taking {
@@ -251,7 +251,7 @@ struct Withheld {
     found: Found,
 }
 
-/// A walk that collects what is withheld.
+/// Walk that collects the withheld values.
 struct Taking<'a> {
     text: &'a str,
     path: Vec<String>,
@@ -296,12 +296,12 @@ impl Taking<'_> {
     }
 }
 
-/// Whether a value is the placeholder.
+/// Returns true if a value is the placeholder.
 fn is_withheld(node: &Node) -> bool {
     matches!(&node.kind, Kind::Text(text) if text == WITHHELD)
 }
 
-/// A copy of a key path, as long as the bytes for paths last.
+/// Returns a copy of a key path; `None` once the bytes for paths are used up.
 fn spell(path: &[String], left: &mut usize) -> Option<Vec<String>> {
     let bytes: usize = path.iter().map(|name| name.len() + 1).sum();
     *left = left.checked_sub(bytes)?;

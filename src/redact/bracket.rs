@@ -1,22 +1,22 @@
-//! Members between brackets: taking some out and adding some, so that the commas still fit.
+//! Members between brackets: removes some and adds others, so that the commas still fit.
 
 use std::ops::Range;
 
 use super::edit::Edits;
 
-/// What stands between two brackets, cut at its commas.
+/// Text between two brackets, split at its commas.
 pub(super) struct Bracket<'a> {
     text: &'a str,
     /// The pieces with a value in them.
     pieces: Vec<Range<usize>>,
-    /// Where the text between the brackets begins.
+    /// Offset at which the text between the brackets begins.
     open: usize,
     commas: &'a [usize],
     trailing: bool,
 }
 
 impl<'a> Bracket<'a> {
-    /// `span` includes the brackets.
+    /// Splits the text of `span`, which includes the brackets.
     pub(super) fn new(
         text: &'a str,
         span: &Range<usize>,
@@ -43,8 +43,7 @@ impl<'a> Bracket<'a> {
         }
     }
 
-    /// Takes out the values at `gone` and adds `new` at the end. Nothing can be
-    /// added after a trailing comma.
+    /// Removes the values at `gone` and adds `new` at the end. Nothing can be added after a trailing comma.
     pub(super) fn change(&self, gone: &[Range<usize>], new: &[String], edits: &mut Edits) {
         let mut stays = vec![true; self.pieces.len()];
         for place in gone {
@@ -100,7 +99,7 @@ impl<'a> Bracket<'a> {
         }
     }
 
-    /// Takes out all values.
+    /// Replaces all values with `new`.
     fn change_all(&self, first: &Range<usize>, last: &Range<usize>, new: &[String], edits: &mut Edits) {
         if new.is_empty() {
             let end = if self.trailing { last.end + 1 } else { last.end };
@@ -119,7 +118,7 @@ impl<'a> Bracket<'a> {
         self.text.get(piece.clone()).unwrap_or_default()
     }
 
-    /// The blanks a piece begins with.
+    /// Returns the blanks at the start of a piece.
     fn lead(&self, piece: &Range<usize>) -> &str {
         self.piece(piece).get(..self.before(piece)).unwrap_or_default()
     }

@@ -9,12 +9,12 @@ pub(super) struct Edits {
 }
 
 impl Edits {
-    /// Puts a text in the place of a range. Texts put at one place stay in the order they came in.
+    /// Replaces a range with a text. Texts at one place stay in the order in which they were added.
     pub(super) fn put(&mut self, range: Range<usize>, text: String) {
         self.list.push((range, text));
     }
 
-    /// The text with all changes made; `None` if they overlap.
+    /// Returns the text with all changes made; `None` if they overlap.
     pub(super) fn make(mut self, text: &str) -> Option<String> {
         self.list.sort_by_key(|(range, _)| (range.start, range.end));
         let mut made = String::with_capacity(text.len());
@@ -29,14 +29,14 @@ impl Edits {
     }
 }
 
-/// Where the line of a place begins.
+/// Returns the offset at which the line of a place begins.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     text.get(..at)
         .and_then(|before| before.rfind('\n'))
         .map_or(0, |newline| newline + 1)
 }
 
-/// Where the line after a place begins, or the end of the text.
+/// Returns the offset at which the next line begins, or the end of the text.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     text.get(at..)
         .and_then(|after| after.find('\n'))

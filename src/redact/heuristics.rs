@@ -112,8 +112,8 @@ fn like_secret(text: &str) -> bool {
         || is_flagged(text)
 }
 
-/// Whether a variable's value is a switch, a number, a path or an address without anything secret in it. These are what programs are
-/// steered by, so they must come back when somebody bent them.
+/// Returns true if a variable's value is a switch, a number, a path or an address without a secret in it. Such values control
+/// programs, so a restore must reset them if they were tampered with.
 pub(super) fn is_plain(text: &str) -> bool {
     const SWITCHES: [&str; 8] = ["", "true", "false", "yes", "no", "on", "off", "auto"];
     const LONGEST_NUMBER: usize = 5;
@@ -137,7 +137,7 @@ pub(super) fn is_plain(text: &str) -> bool {
         && !text.split('/').any(is_jumble)
 }
 
-/// A part of a path that nobody would name so.
+/// Returns true if a part of a path looks random.
 fn is_jumble(part: &str) -> bool {
     const SHORT: usize = 12;
     let has = |fits: fn(&u8) -> bool| part.as_bytes().iter().any(fits);
@@ -147,7 +147,7 @@ fn is_jumble(part: &str) -> bool {
         && has(u8::is_ascii_lowercase)
 }
 
-/// Whether a list element is the value of the flag before it.
+/// Returns true if a list element is the secret value of the flag before it.
 pub(super) fn follows(flag: &str, text: &str) -> bool {
     let Some(name) = flag_name(flag) else { return false };
     if name.len() + 2 < flag.len() || text.starts_with("--") {
@@ -162,7 +162,7 @@ fn is_token(word: &str) -> bool {
         || is_mixed(word)
 }
 
-/// A long word of letters of both cases and digits.
+/// Returns true for a long word of letters of both cases and digits.
 fn is_mixed(word: &str) -> bool {
     word.len() >= 24
         && word
@@ -182,7 +182,7 @@ fn is_uuid(word: &str) -> bool {
         })
 }
 
-/// Whether an address, from after its `://`, has credentials before the host.
+/// Returns true if an address, from after its `://`, has credentials before the host.
 fn has_password(rest: &str) -> bool {
     let end = rest
         .find(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c))
@@ -194,7 +194,7 @@ fn has_password(rest: &str) -> bool {
     is_secret_user(user, Strictness::Stored)
 }
 
-/// Whether a secret is given by name within the string, as in a command line.
+/// Returns true if the string passes a secret by name, as a command line does.
 fn is_flagged(text: &str) -> bool {
     let mut words = text
         .split(|c: char| c.is_whitespace() || "\"'`".contains(c))
@@ -213,7 +213,7 @@ fn is_flagged(text: &str) -> bool {
     false
 }
 
-/// The name of a flag, without its dashes and without what follows the name.
+/// Returns the name of a flag, without its dashes and without what follows the name.
 fn flag_name(word: &str) -> Option<&str> {
     let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     let end = body
@@ -246,13 +246,13 @@ fn is_header_flag(name: &str) -> bool {
     name == "H" || name == "header"
 }
 
-/// Whether a header carries a credential.
+/// Returns true if a header carries a credential.
 fn is_header(text: &str) -> bool {
     text.split_once([':', '='])
         .is_some_and(|(name, value)| is_credential(name.trim()) && !value.trim().is_empty())
 }
 
-/// Whether a word is something like `API_KEY=x` or an address with `?token=x`.
+/// Returns true if a word is something like `API_KEY=x` or an address with `?token=x`.
 fn is_assigned(word: &str) -> bool {
     word.split(['&', '?', ';', ',', '(', ')']).any(|piece| {
         let Some((name, value)) = piece.split_once('=') else {
@@ -267,7 +267,7 @@ fn is_assigned(word: &str) -> bool {
     })
 }
 
-/// Whether an authorization header stands in the string.
+/// Returns true if an authorization header with a value stands in the string.
 fn is_authorization(word: &str, next: Option<&str>) -> bool {
     match word.to_ascii_lowercase().split_once("authorization:") {
         Some((_, value)) => !value.is_empty() || next.is_some(),
@@ -275,7 +275,7 @@ fn is_authorization(word: &str, next: Option<&str>) -> bool {
     }
 }
 
-/// A number of tokens is no token.
+/// Returns true if the value is a number of tokens, which is no credential.
 pub(super) fn is_count(name: &str, value: &str) -> bool {
     name.to_ascii_lowercase().contains("tokens") && value.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -1,10 +1,10 @@
-//! JSON: `serde_json` says what is valid, the scanner here says where it is written.
+//! JSON: `serde_json` validates it, and the scanner here finds the positions.
 
 use std::ops::Range;
 
 use super::tree::{Kind, Layout, MAX_DEPTH, MAX_NODES, Member, Node};
 
-/// The tree of a JSON text; the root must be an object or a list.
+/// Returns the tree of a JSON text; the root must be an object or a list.
 pub(super) fn read(text: &str) -> Option<Node> {
     serde_json::from_str::<serde_json::Value>(text).ok()?;
     let mut scan = Scan {
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Option<Node> {
 struct Scan<'a> {
     text: &'a str,
     at: usize,
-    /// How many more values are read.
+    /// Number of values that may still be read.
     left: usize,
 }
 
@@ -102,7 +102,7 @@ impl Scan<'_> {
         ))
     }
 
-    /// Reads everything up to the closing bracket and gives the places of the commas.
+    /// Reads everything up to the closing bracket and returns the positions of the commas.
     fn all(&mut self, close: u8, mut one: impl FnMut(&mut Self) -> Option<()>) -> Option<Vec<usize>> {
         let mut commas = Vec::new();
         self.at += 1;
@@ -151,7 +151,7 @@ impl Scan<'_> {
     }
 }
 
-/// How name and value are set apart in an object: as in its last member.
+/// Returns the text between name and value of the object's last member; `: ` if it has none.
 pub(super) fn separator<'a>(text: &'a str, object: &Node) -> &'a str {
     match &object.kind {
         Kind::Map(members, _) => members

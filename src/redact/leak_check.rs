@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// Shorter texts are found everywhere by chance.
+/// Minimum length of a secret to search for, in bytes; shorter texts occur everywhere by chance.
 const SHORTEST: usize = 6;
 
-/// How many bytes are compared at most; a file that needs more was made to.
+/// Maximum number of bytes compared; a file that needs more is made to.
 const MAX_COMPARED: usize = 1 << 28;
 
-/// Whether one of the secrets is still in the text, or could be.
+/// Returns true if one of the secrets is still in the text, or could be.
 pub(super) fn stays<'a>(text: &[u8], secrets: impl Iterator<Item = &'a [u8]>) -> bool {
     let mut by_start: HashMap<&[u8], HashSet<&[u8]>> = HashMap::new();
     for secret in secrets {
@@ -44,7 +44,7 @@ pub(super) fn stays<'a>(text: &[u8], secrets: impl Iterator<Item = &'a [u8]>) ->
     false
 }
 
-/// A value without the quotes around it.
+/// Returns a value without the quotes around it.
 fn unquoted(raw: &[u8]) -> &[u8] {
     let raw = raw.trim_ascii();
     for quote in [b"\"\"\"".as_slice(), b"'''", b"\"", b"'"] {

@@ -1,4 +1,4 @@
-//! Puts a public text together with the secrets of a live file.
+//! Merges a public text with the secrets of a live file.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use super::rules::{self, Child, KeyContext, Verdict};
 use super::tree::{Kind, Layout, Member, Node};
 use super::{Format, Found, MAX_PATH_BYTES, MergedSettings, Secret, is_withheld, json, read, spell, yaml};
 
-/// Fills what is withheld in `public` from what was found in the live file.
+/// Fills the placeholders in `public` with the secrets found in the live file, and adds new credentials.
 pub(super) fn mend(
     format: Format,
     public: &[u8],
@@ -43,7 +43,7 @@ pub(super) fn mend(
         .map(|(found, _)| found.secret.key.clone())
         .collect();
     let whole = edits.make(text)?.into_bytes();
-    // Whatever came together must be a file again.
+    // The merged text must be a valid file again.
     read(format, &whole)?;
     Some(MergedSettings {
         whole,
@@ -56,7 +56,7 @@ pub(super) fn mend(
 #[derive(Default)]
 struct Branch<'a> {
     twigs: HashMap<&'a str, Branch<'a>>,
-    /// The secret at this place, by its index.
+    /// Index of the secret at this place.
     leaf: Option<usize>,
 }
 
@@ -75,7 +75,7 @@ struct Mending<'a> {
     text: &'a str,
     found: &'a [Found],
     is_same: &'a dyn Fn(&Secret) -> bool,
-    /// Which of the live secrets are in the text again.
+    /// True for each live secret that is in the text again.
     used: Vec<bool>,
     missing: BTreeSet<Vec<String>>,
     path: Vec<String>,
@@ -84,7 +84,7 @@ struct Mending<'a> {
 }
 
 impl<'a> Mending<'a> {
-    /// Gives the places of values that the container around has to take out.
+    /// Merges the values of a container; returns the places of those that the container around must remove.
     fn walk(
         &mut self,
         node: &Node,
@@ -114,7 +114,7 @@ impl<'a> Mending<'a> {
         }
     }
 
-    /// Puts the live value in its place, unless it may be what an attacker left there.
+    /// Puts the live value in its place, unless an attacker may have left it there. Returns true if it did.
     fn fill(&mut self, child: &Child<'_>, live: Option<usize>) -> bool {
         let Some((index, found)) = live.and_then(|index| Some((index, self.found.get(index)?))) else {
             return false;
@@ -137,7 +137,7 @@ impl<'a> Mending<'a> {
         true
     }
 
-    /// The range a live value takes.
+    /// Returns the range that a live value takes.
     fn place(&self, child: &Child<'_>, raw: &str) -> Option<Range<usize>> {
         let span = child.node.span.clone();
         if self.format != Format::Yaml || !raw.contains('\n') {
@@ -148,7 +148,7 @@ impl<'a> Mending<'a> {
         yaml::fits(raw, indent).then_some(key.end + 1..span.end)
     }
 
-    /// Live credentials that the public text does not know, in the order of the live file.
+    /// Returns the live credentials missing from the public text, in the order of the live file.
     fn new_members(&self, node: &Node, live: &Branch<'a>) -> Vec<usize> {
         let Kind::Map(members, _) = &node.kind else {
             return Vec::new();
@@ -170,7 +170,7 @@ impl<'a> Mending<'a> {
         new
     }
 
-    /// Takes values out of a container and adds new ones; gives what it has to leave to the one around it.
+    /// Removes values from a container and adds new ones; returns those that the container around must remove.
     fn arrange(
         &mut self,
         node: &Node,
@@ -212,7 +212,7 @@ impl<'a> Mending<'a> {
         }
     }
 
-    /// New members of an object or an inline table as they are to be written.
+    /// Returns new members of an object or an inline table as they are to be written.
     fn spelled(&self, node: &Node, new: &[usize]) -> (Vec<String>, Vec<usize>) {
         let separator = match self.format {
             Format::Json => json::separator(self.text, node),
@@ -226,7 +226,7 @@ impl<'a> Mending<'a> {
             .unzip()
     }
 
-    /// A live secret's name and value as they are written.
+    /// Returns a live secret's name and value as they are written.
     fn written(&self, index: usize) -> Option<(&'a str, &'a str)> {
         let found = self.found.get(index)?;
         Some((found.name.as_deref()?, str::from_utf8(&found.secret.raw).ok()?))

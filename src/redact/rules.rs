@@ -1,4 +1,4 @@
-//! Which values are not stored.
+//! Rules for the values that are not stored.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -29,8 +29,8 @@ pub(super) const CREDENTIAL: [&str; 18] = [
     "userid",
 ];
 
-/// What an agent keeps its own login under. Only these are kept when they are another value now, or were not there: whoever can choose a
-/// name that merely sounds like a credential could keep anything.
+/// Names of an agent's own login. Only their values are kept if they changed or are new: an attacker who can choose a name that
+/// merely sounds like a credential could keep anything.
 const LOGIN: [&str; 19] = [
     "account",
     "oauthaccount",
@@ -53,10 +53,10 @@ const LOGIN: [&str; 19] = [
     "password",
 ];
 
-/// How the names of others end that hold a login, variables among them.
+/// Endings of other names that hold a login, including variables.
 const LOGIN_ENDS: [&str; 6] = ["_token", "-token", "_key", "-key", "_secret", "_password"];
 
-/// How names end that sound like a credential and say where one lies, or how it is got.
+/// Endings of names that sound like a credential but name its location, or the way to get it.
 const NO_CREDENTIAL: [&str; 13] = [
     "helper",
     "command",
@@ -99,16 +99,16 @@ const NAMED_BY_USER: [&str; 12] = [
     "hooks",
 ];
 
-/// What is to be done with a value.
+/// Treatment of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is stored, or its members are looked at one by one.
+    /// Stored, or examined member by member.
     Public,
-    /// It is withheld.
+    /// Withheld.
     Secret {
-        /// It is kept when a file is restored, even if it changed.
+        /// True if a restore keeps it, even if it changed.
         credential: bool,
-        /// It is withheld only because it is a variable: it may be a word that stands elsewhere, too.
+        /// True if it is withheld only because it is a variable: it may be a word that occurs elsewhere, too.
         ordinary: bool,
     },
 }
@@ -120,33 +120,33 @@ fn secret(credential: bool) -> Verdict {
     }
 }
 
-/// What is known of a container from the names above it.
+/// Facts about a container from the names above it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct KeyContext {
-    /// It is an environment table.
+    /// True if it is an environment table.
     environment: bool,
-    /// It is somewhere within an environment table.
+    /// True if it is somewhere within an environment table.
     within_environment: bool,
-    /// The names in it are picked by the user.
+    /// True if the user picks the names in it.
     named_by_user: bool,
-    /// It is a part of a credential that is not written in one piece.
+    /// `Some` within a credential that is not written in one piece; true if a restore keeps it.
     credential: Option<bool>,
 }
 
 /// A value within a container.
 pub(super) struct Child<'a> {
     pub(super) name: Cow<'a, str>,
-    /// Where its name is written; elements of lists have none.
+    /// Range of its name; `None` for an element of a list.
     pub(super) key: Option<&'a Range<usize>>,
     pub(super) node: &'a Node,
     /// The element before it, which may be a flag.
     before: Option<&'a Node>,
-    /// What holds for the container it is in.
+    /// Context of the container that it is in.
     outer: KeyContext,
 }
 
 impl Child<'_> {
-    /// What is to be done with it.
+    /// Returns the treatment of the value.
     pub(super) fn verdict(&self) -> Verdict {
         match self.key {
             Some(_) => judge_member(&self.name, self.node, self.outer),
@@ -154,13 +154,13 @@ impl Child<'_> {
         }
     }
 
-    /// What holds for the values within it.
+    /// Returns the context of the values within it.
     pub(super) fn around(&self) -> KeyContext {
         below(self.key.map(|_| self.name.as_ref()), self.node, self.outer)
     }
 }
 
-/// All values of a container.
+/// Returns all values of a container.
 pub(super) fn children(node: &Node, around: KeyContext) -> Box<dyn Iterator<Item = Child<'_>> + '_> {
     match &node.kind {
         Kind::List(elements, _) => {
@@ -189,7 +189,7 @@ pub(super) fn children(node: &Node, around: KeyContext) -> Box<dyn Iterator<Item
     }
 }
 
-/// Whether a name is that of a credential.
+/// Returns true if a name is that of a credential.
 pub(super) fn is_credential(name: &str) -> bool {
     if name.len() < 3 {
         return false;
@@ -207,7 +207,7 @@ pub(super) fn is_credential(name: &str) -> bool {
         || CREDENTIAL.iter().any(|word| name.contains(word))
 }
 
-/// Whether a text that cannot be read by key holds nothing like a secret, and no name of one.
+/// Returns true if a text that cannot be read by key holds nothing like a secret or the name of one.
 pub(super) fn names_none(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_name = |word: &str| is_environment(word) || word.ends_with("key");
@@ -232,7 +232,7 @@ fn is_named_by_user(name: &str) -> bool {
     NAMED_BY_USER.contains(&last)
 }
 
-/// Whether a credential with this name is an agent's own login.
+/// Returns true if a credential with this name is an agent's own login.
 fn is_login(name: &str, node: &Node, around: KeyContext) -> bool {
     let name = name.to_lowercase();
     let is_named = LOGIN_ENDS.iter().any(|end| name.ends_with(end));
@@ -247,7 +247,7 @@ fn is_login(name: &str, node: &Node, around: KeyContext) -> bool {
     (is_named || is_own) && is_value
 }
 
-/// Whether the name alone makes a member a credential.
+/// Returns true if the name alone makes a member a credential.
 fn by_name(name: &str, node: &Node, around: KeyContext) -> bool {
     let is_count = |text: &str| heuristics::is_count(name, text);
     if node.is_void()
@@ -259,7 +259,7 @@ fn by_name(name: &str, node: &Node, around: KeyContext) -> bool {
     is_credential(name) || (around.environment && !runs(name) && name.to_lowercase().contains("key"))
 }
 
-/// Variables that hold a command, so that none of them counts as a key.
+/// Returns true for a variable that holds a command, which does not count as a key.
 fn runs(name: &str) -> bool {
     let name = name.to_lowercase();
     name.ends_with("helper") || name.ends_with("command")
@@ -296,7 +296,7 @@ fn judge_element(node: &Node, before: Option<&Node>, around: KeyContext) -> Verd
     judge_value(node, around)
 }
 
-/// Judges a value by all but its name.
+/// Judges a value by everything but its name.
 fn judge_value(node: &Node, around: KeyContext) -> Verdict {
     if let Some(credential) = around.credential {
         return if node.in_one {

@@ -1,4 +1,4 @@
-//! Settings taken apart and put together: what every format has in common.
+//! Settings split and merged: the properties that all formats share.
 
 mod claude;
 mod codex;

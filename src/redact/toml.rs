@@ -1,4 +1,4 @@
-//! TOML: `toml_edit` says what is valid and where it is written.
+//! TOML: `toml_edit` validates it and finds the positions.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::edit::line_end;
 use super::heuristics::{self, Strictness};
 use super::tree::{Layout, MAX_DEPTH, MAX_NODES, Member, Node};
 
-/// The tree of a TOML text.
+/// Returns the tree of a TOML text.
 pub(super) fn read(text: &str) -> Option<Node> {
     let document = Document::parse(text).ok()?;
     let mut reading = Reading {
@@ -22,9 +22,9 @@ pub(super) fn read(text: &str) -> Option<Node> {
 
 struct Reading<'a> {
     text: &'a str,
-    /// How many more values are read.
+    /// Number of values that may still be read.
     left: usize,
-    /// Where the single values are written.
+    /// Ranges of the single values.
     values: Vec<Range<usize>>,
 }
 
@@ -149,7 +149,7 @@ impl Reading<'_> {
         Some(Layout::Commas { at, trailing })
     }
 
-    /// The first comma from a place on that is not in a comment.
+    /// Returns the first comma from a place on that is not in a comment.
     fn comma(&self, start: usize, end: usize) -> Option<usize> {
         let mut in_comment = false;
         for (at, byte) in self.text.as_bytes().get(start..end)?.iter().enumerate() {
@@ -163,7 +163,7 @@ impl Reading<'_> {
         None
     }
 
-    /// Comments are stored as they are, so none may look like it holds a secret.
+    /// Returns true if no comment looks like it holds a secret: comments are stored as they are.
     fn comments_are_harmless(&mut self) -> bool {
         self.values.sort_by_key(|span| span.start);
         let mut at = 0;
@@ -177,7 +177,7 @@ impl Reading<'_> {
     }
 }
 
-/// Where the values of an inline table are written, those under dotted keys too.
+/// Collects the ranges of the values of an inline table, including those under dotted keys.
 fn written(node: &Node, spans: &mut Vec<Range<usize>>) {
     if let super::tree::Kind::Map(members, Layout::Dotted) = &node.kind {
         for member in members {
@@ -188,13 +188,13 @@ fn written(node: &Node, spans: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether no comment in a text without values looks like it holds a secret.
+/// Returns true if no comment in a text without values looks like it holds a secret.
 fn gap_is_harmless(gap: &str) -> bool {
     gap.split('\n')
         .all(|line| comment(line).is_none_or(|comment| !heuristics::is_secret(comment, Strictness::Stored)))
 }
 
-/// The comment of a line of names and brackets.
+/// Returns the comment of a line of names and brackets.
 fn comment(line: &str) -> Option<&str> {
     let mut quote = None;
     let mut escaped = false;

@@ -1,12 +1,12 @@
-//! A settings file as a tree of values that know where they are written.
+//! A settings file as a tree of values with their positions.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// How deep values may be nested.
+/// Maximum nesting depth of values.
 pub(super) const MAX_DEPTH: usize = 100;
 
-/// How many values a file may have.
+/// Maximum number of values in a file.
 pub(super) const MAX_NODES: usize = 400_000;
 
 /// Members that make a subtree something that is run.
@@ -19,17 +19,17 @@ const RUN: [&str; 6] = [
     "statusline",
 ];
 
-/// A value and where it is written.
+/// A value and its position.
 pub(super) struct Node {
     pub(super) span: Range<usize>,
     pub(super) kind: Kind,
-    /// The value is written in one piece; tables of TOML are spread over the file and are not.
+    /// True if the value is written in one piece; tables of TOML are spread over the file and are not.
     pub(super) in_one: bool,
-    /// Something in here is run as a program.
+    /// True if something in it is run as a program.
     pub(super) runs: bool,
 }
 
-/// What a value is.
+/// Kind and content of a value.
 pub(super) enum Kind {
     /// A number, a boolean, nothing, or a date.
     Plain,
@@ -41,7 +41,7 @@ pub(super) enum Kind {
     Map(Vec<Member>, Layout),
 }
 
-/// How the members of a container are set apart.
+/// Layout of the members of a container.
 pub(super) enum Layout {
     /// Within brackets, with commas at these places; a trailing comma follows the last value.
     Commas { at: Vec<usize>, trailing: bool },
@@ -54,7 +54,7 @@ pub(super) enum Layout {
 /// A named value.
 pub(super) struct Member {
     pub(super) name: String,
-    /// Where the name is written.
+    /// Range of the name.
     pub(super) key: Range<usize>,
     pub(super) node: Node,
 }
@@ -88,7 +88,7 @@ impl Node {
         }
     }
 
-    /// An object; `None` if a name is there twice.
+    /// Creates an object; `None` if a name occurs twice.
     pub(super) fn map(span: Range<usize>, members: Vec<Member>, layout: Layout) -> Option<Self> {
         let mut names = HashSet::new();
         if !members.iter().all(|member| names.insert(member.name.as_str())) {
@@ -105,7 +105,7 @@ impl Node {
         })
     }
 
-    /// The same value, but not to be withheld as a whole.
+    /// Returns the same value, but not to be withheld as a whole.
     pub(super) fn spread(mut self) -> Self {
         self.in_one = false;
         self
@@ -115,7 +115,7 @@ impl Node {
         matches!(self.kind, Kind::List(..) | Kind::Map(..))
     }
 
-    /// Nothing that could be secret by its name.
+    /// Returns true if the value holds nothing that could be secret by its name.
     pub(super) fn is_void(&self) -> bool {
         match &self.kind {
             Kind::Plain => true,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::heuristics::{self, Strictness};
 use super::tree::{Layout, MAX_DEPTH, MAX_NODES, Member, Node};
 
-/// The tree of a YAML text.
+/// Returns the tree of a YAML text.
 pub(super) fn read(text: &str) -> Option<Node> {
     let foreign = |c: char| (c.is_control() && c != '\n') || "\u{2028}\u{2029}\u{feff}".contains(c);
     if text.contains(foreign) {
@@ -30,13 +30,13 @@ pub(super) fn read(text: &str) -> Option<Node> {
 #[derive(Clone, Copy)]
 struct Line {
     indent: usize,
-    /// Where the first character that is no space stands.
+    /// Offset of the first character that is no space.
     start: usize,
-    /// Where the line end is.
+    /// Offset of the line end.
     end: usize,
 }
 
-/// All lines but blank ones and comments.
+/// Returns all lines but blank ones and comments.
 fn lines(text: &str) -> Option<Vec<Line>> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -66,7 +66,7 @@ struct Reading<'a> {
     text: &'a str,
     lines: Vec<Line>,
     at: usize,
-    /// How many more values are read.
+    /// Number of values that may still be read.
     left: usize,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Reading<'a> {
         self.text.get(line.start..line.end)
     }
 
-    /// A mapping or a sequence; `from` is where its span begins.
+    /// Reads a mapping or a sequence; `from` is the start of its span.
     fn block(&mut self, from: usize, depth: usize) -> Option<Node> {
         self.left = self.left.checked_sub(1)?;
         if depth > MAX_DEPTH {
@@ -134,7 +134,7 @@ impl<'a> Reading<'a> {
         Node::map(from..end, members, Layout::Lines { body: None })
     }
 
-    /// The only value on the rest of a line.
+    /// Reads the only value on the rest of a line.
     fn scalar(&mut self, start: usize, rest: &str) -> Option<Node> {
         self.left = self.left.checked_sub(1)?;
         let written = rest.trim_matches(' ');
@@ -144,7 +144,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Where a name ends: at the first colon before a space or the line end.
+/// Returns the end of a name: the first colon before a space or the line end.
 fn colon(content: &str) -> Option<usize> {
     content
         .find(": ")
@@ -185,7 +185,7 @@ fn scalar(span: Range<usize>, written: &str) -> Option<Node> {
     })
 }
 
-/// Whether an unquoted value is no string.
+/// Returns true if an unquoted value is no string.
 fn is_plain(written: &str) -> bool {
     let lower = written.to_ascii_lowercase();
     if ["null", "~", "true", "false", "yes", "no", "on", "off"].contains(&lower.as_str()) {
@@ -195,7 +195,7 @@ fn is_plain(written: &str) -> bool {
     written.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && lower.parse::<f64>().is_ok()
 }
 
-/// Whether a block would stay below a name with this indentation.
+/// Returns true if a block would stay below a name with this indentation.
 pub(super) fn fits(block: &str, indent: usize) -> bool {
     block.split('\n').skip(1).all(|line| {
         let content = line.trim_start_matches(' ');

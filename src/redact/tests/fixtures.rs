@@ -48,7 +48,7 @@ pub(super) const CLAUDE: &str = r#"{
 }
 "#;
 
-/// What no public part of the file above may hold.
+/// Texts that no public part of the file above may hold.
 pub(super) const CLAUDE_SECRETS: [&str; 8] = [
     "3f1c9a7be0d2",
     "someone@example.org",

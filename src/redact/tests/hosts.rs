@@ -1,4 +1,4 @@
-//! The file of gh, and what of YAML is read.
+//! The file of gh, and the supported part of YAML.
 
 use super::fixtures::HOSTS;
 use super::*;

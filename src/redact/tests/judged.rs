@@ -1,4 +1,4 @@
-//! What is a secret, by its name, its place and its looks.
+//! Detection of a secret by its name, its place and its looks.
 
 use super::heuristics::{Strictness, follows, is_secret, is_secret_user};
 use super::rules::is_credential;

@@ -1,10 +1,10 @@
-//! Members that go and come: what is around them stays valid.
+//! Removed and added members: the text around them stays valid.
 
 use super::*;
 
 const JSON: Format = Format::Json;
 
-/// The old text without what is withheld.
+/// Returns the old text without the withheld values.
 fn emptied(text: &str) -> String {
     let (whole, ..) = restored(JSON, text, None);
     assert!(

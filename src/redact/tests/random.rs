@@ -87,7 +87,7 @@ fn is_hole(value: &Value) -> bool {
     value == WITHHELD
 }
 
-/// What a join has to give: the public value with its holes filled or gone and with the secrets that came in.
+/// Returns the value expected from a join: the public value with its holes filled or removed, and with new secrets.
 fn expected(public: &Value, path: &mut Vec<String>, found: &[Found], joined: &MergedSettings) -> Value {
     let live = |path: &[String]| {
         found
@@ -132,7 +132,7 @@ fn expected(public: &Value, path: &mut Vec<String>, found: &[Found], joined: &Me
     }
 }
 
-/// The value without its holes.
+/// Returns the value without its holes.
 fn without_holes(value: &Value) -> Value {
     match value {
         Value::Object(members) => members
