@@ -36,7 +36,7 @@ impl Feature {
         Self::Tui,
     ];
 
-    /// The name in Cargo.toml.
+    /// Returns the name in Cargo.toml.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

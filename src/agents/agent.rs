@@ -34,7 +34,7 @@ impl Agent {
         Self::Copilot,
     ];
 
-    /// The word that stands for it on the command line.
+    /// Returns the word that stands for it on the command line.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl Scope {
     /// Both.
     pub const ALL: [Self; 2] = [Self::User, Self::Project];
 
-    /// The word that stands for it on the command line.
+    /// Returns the word that stands for it on the command line.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

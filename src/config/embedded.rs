@@ -5,7 +5,7 @@ use toml::de::{DeTable, DeValue};
 use super::ConfigError;
 use super::document::{Document, quoted, type_of};
 
-/// The table `[workspaces]` of `config.toml`.
+/// Returns the table `[workspaces]` of `config.toml`.
 pub(super) fn embedded<'a>(
     document: &Document,
     root: &'a DeTable<'a>,
@@ -13,7 +13,7 @@ pub(super) fn embedded<'a>(
     as_table(document, root, "workspaces", "workspaces")
 }
 
-/// The table `[workspaces.<name>]` of `config.toml`.
+/// Returns the table `[workspaces.<name>]` of `config.toml`.
 pub(super) fn embedded_workspace<'a>(
     document: &Document,
     root: &'a DeTable<'a>,

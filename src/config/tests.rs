@@ -61,7 +61,7 @@ impl Home {
         self.load()?.for_workspace(name, &Flags::default())
     }
 
-    /// The text of the error for workspace `name`, with the configuration directory written as `CONF`.
+    /// Returns the text of the error for workspace `name`, with the configuration directory written as `CONF`.
     pub(super) fn error(&self, name: &str) -> String {
         self.short(&self.resolve(name).expect_err("it must be refused"))
     }

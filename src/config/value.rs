@@ -19,7 +19,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The value with this word.
+            /// Returns the value with this word; `None` for an unknown word.
             #[must_use]
             pub fn parse(word: &str) -> Option<Self> {
                 match word {
@@ -28,7 +28,7 @@ macro_rules! words {
                 }
             }
 
-            /// The word used in files, on the command line and in JSON.
+            /// Returns the word used in files, on the command line and in JSON.
             #[must_use]
             pub fn word(self) -> &'static str {
                 match self {
@@ -194,7 +194,7 @@ pub struct Sourced<T> {
 }
 
 impl<T> Sourced<T> {
-    /// A built-in value.
+    /// Creates a built-in value.
     #[must_use]
     pub fn built_in(value: T) -> Self {
         Self {

@@ -41,7 +41,7 @@ fn keys(format: Format, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The unchanged live file comes back byte for byte.
+/// Checks that the unchanged live file comes back byte for byte.
 fn assert_exact(format: Format, text: &str) {
     assert_eq!(
         restored(format, text, Some(text)),

@@ -46,7 +46,7 @@ fn the_shell_that_an_agent_runs_its_lines_in_is_looked_through() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A line that removes a file never counts as reading, whatever surrounds the removal.
+    /// Checks that a line with a removal never counts as reading, whatever surrounds the removal.
     #[test]
     fn a_removal_is_seen_wherever_it_stands(
         before in "(ls|cat a|echo \"x\"|true|cd /tmp|grep x y)?",
@@ -60,7 +60,7 @@ proptest! {
         prop_assert_eq!(of_command(&line), Effect::Changes, "{}", line);
     }
 
-    /// Any text is classified without a panic.
+    /// Checks that any text is classified without a panic.
     #[test]
     fn any_text_has_an_answer(text in "[ -~\n]{0,60}") {
         let _ = of_command(&text);

@@ -16,10 +16,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program at an absolute path, and that path as a word of a POSIX shell.
+    /// Creates the program from its absolute path, and from that path as a word of a POSIX shell.
     ///
     /// # Errors
-    /// When no settings file can hold the path, or not every shell reads it back.
+    /// If no settings file can hold the path, or not every shell reads it back.
     pub fn new(path: &std::path::Path, word: &str) -> Result<Self, Fault> {
         let plain = |text: &&str| !text.chars().any(char::is_control);
         match path.to_str().filter(plain) {

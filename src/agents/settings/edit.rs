@@ -80,7 +80,7 @@ impl Json {
     }
 }
 
-/// A string as JSON.
+/// Returns a string as JSON.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -155,7 +155,7 @@ pub(super) fn remove(text: &str, container: &Node, index: usize) -> String {
     });
     let gap = text.get(from..part.span.start).unwrap_or_default();
     let kept = gap.trim_end_matches([' ', '\t', '\r', '\n']);
-    // The first one in a container that was empty has no blank before it that would be ours.
+    // An element added to an empty container has no blank before it to remove.
     let takes_blank = before.is_some() || part.comma.is_some();
     let end = part.span.end;
     let behind = match part.comma {
@@ -229,7 +229,7 @@ fn line_before(text: &str, at: usize) -> &str {
     before.rsplit('\n').next().unwrap_or_default()
 }
 
-/// The indentation of the line in which a byte stands.
+/// Returns the indentation of the line in which a byte stands.
 fn indent_at(text: &str, at: usize) -> &str {
     let before = line_before(text, at);
     let bare = before.trim_start_matches([' ', '\t']);

@@ -80,7 +80,7 @@ impl Read {
             path: path.clone(),
             source,
         };
-        // What lies in a project may have been put there to make us write elsewhere.
+        // A link in a project may have been put there to redirect the write.
         if scope == Scope::Project && !file.starts_with(settle(&place.base)) {
             return Err(SettingsError::Link { path, to: Some(file) });
         }
@@ -176,13 +176,13 @@ impl Edit {
         }
     }
 
-    /// The file in which the agent looks.
+    /// Returns the file in which the agent looks.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.place.path()
     }
 
-    /// The file that is written: where links of the operator lead.
+    /// Returns the file that is written: the target of the operator's links.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file

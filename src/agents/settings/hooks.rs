@@ -177,7 +177,7 @@ fn ours<'a>(text: &str, agent: Agent, root: &'a Node) -> Result<Vec<Ours<'a>>, F
     Ok(found)
 }
 
-/// The object of all hooks, when there is one.
+/// Returns the object of all hooks; `None` if there is none.
 fn hooks_of<'a>(text: &str, root: &'a Node) -> Result<Option<(usize, &'a Node)>, Fault> {
     if !matches!(root.kind, Kind::Object(_)) {
         return Err(shape(text, root, "the file", "an object"));
@@ -256,7 +256,7 @@ pub(super) fn uninstall(agent: Agent, text: &str) -> Result<After, Fault> {
         let problem = "there are more hooks of ours than anybody installs; take them out by hand";
         return Err(Fault::whole(problem));
     }
-    // Nothing but what an installation writes into a new file: we made it.
+    // A file with only the content of a new installation was made by jackin.
     let word = first.command.text().and_then(|command| {
         let before = command.strip_suffix(&format!(" hook run {agent} {}", first.event))?;
         Some(before.strip_suffix(" recovery").unwrap_or(before).to_owned())

@@ -16,7 +16,7 @@ pub struct SettingsLocation {
 }
 
 impl SettingsLocation {
-    /// The file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.base.join(&self.below)
@@ -39,7 +39,7 @@ pub fn place(
             Agent::Gemini => ".gemini/settings.json",
             Agent::Opencode => ".opencode/plugins/jackin-recovery.js",
             Agent::Cursor => ".cursor/hooks.json",
-            // It reads every file there, so that ours can be our own.
+            // Copilot reads every file there, so jackin's hooks can have a file of their own.
             Agent::Copilot => ".github/hooks/jackin-recovery.json",
         };
         return Ok(SettingsLocation {

@@ -25,7 +25,7 @@ fn ours() -> Program {
     program("/usr/bin/jackin")
 }
 
-/// The text after an installation, which must change something.
+/// Returns the text after an installation, which must change something.
 #[track_caller]
 fn installed(agent: Agent, text: Option<&str>) -> String {
     match install(agent, text, &ours()) {
@@ -34,7 +34,7 @@ fn installed(agent: Agent, text: Option<&str>) -> String {
     }
 }
 
-/// Installs, looks, installs again, uninstalls, and insists that nothing is left.
+/// Installs, installs again, uninstalls, and checks that nothing is left.
 #[track_caller]
 fn there_and_back(agent: Agent, text: &str) -> String {
     let with = installed(agent, Some(text));

@@ -21,8 +21,8 @@ const ABOVE: &str = "# What jackin recovery does for sessions of this workspace;
      # `jackin recovery explain` shows what it amounts to.\n";
 const MODES: &str = "  # off | metadata | project";
 
-/// Returns the text that gives the table at the path `tables` (empty: the file itself) a table `recovery`. `None`: the text is no
-/// TOML, there is no such table, or an addition is not enough.
+/// Returns the addition to `text` that creates a table `recovery` in the table at the path `tables` (empty: the file itself).
+/// `None`: the text is no TOML, there is no such table, or an addition is not enough.
 pub(super) fn plan(text: &str, tables: &[&str], wanted: &Wanted) -> Option<Insertion> {
     // The tree's editor drops both; they are put back by adding to the text as it is.
     let plain = text.strip_prefix(BOM).unwrap_or(text).replace("\r\n", "\n");

@@ -8,7 +8,7 @@ use super::{Home, MOUNT, flags};
 use crate::config::{Flags, Mode, OnFailure, Resolved, Sensitive, Sourced, ValueSource};
 use crate::model::ByteString;
 
-/// One home with any of the three files speaking, and the flags: bits 1, 2, 4, 8 from the lowest layer up.
+/// Creates a home with settings in any of the three files, and the flags: bits 1, 2, 4, 8 from the lowest layer up.
 fn layered(speaking: u32, say: impl Fn(u32) -> String) -> (Home, Vec<u32>) {
     let bits: Vec<u32> = [1, 2, 4].into_iter().filter(|bit| speaking & bit != 0).collect();
     let body = |bit: u32, table: &str| {

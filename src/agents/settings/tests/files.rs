@@ -208,7 +208,7 @@ fn the_command_of_another_place_is_replaced_where_it_stands() {
         uninstall(Agent::Claude, Some(&moved)),
         Ok(After::Text((*before).to_owned()))
     );
-    // What its owner changed in our entry is theirs.
+    // The owner's changes to jackin's entry are kept.
     let changed = with
         .replace("\"timeout\": 60", "\"timeout\": 5")
         .replace("mcp__.*", "mcp__x");

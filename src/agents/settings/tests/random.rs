@@ -21,7 +21,7 @@ fn gap() -> impl Strategy<Value = String> {
     prop::collection::vec(one, 0..3).prop_map(|all| all.concat())
 }
 
-/// A container with its parts, and perhaps a comma behind the last one.
+/// Generates a container with its parts, and perhaps a trailing comma.
 fn container(
     open: char,
     close: char,
