@@ -1,5 +1,5 @@
-//! Host directories of jackin's isolated mounts. Each container has its own worktree or clone, recorded in `<jackin
-//! home>/data/<container>/.jackin/isolation.json`.
+//! Host directories of jackin's isolated mounts. Each container has its own worktree or clone, recorded in
+//! `<jackin home>/data/<container>/.jackin/isolation.json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
