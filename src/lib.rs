@@ -1,7 +1,8 @@
 //! `jackin recovery`: makes any agent session undoable.
 //!
-//! Data flows one way, and a lower layer never imports a higher one:
-//! `snapshot` (nouns), `parted`, `features` < `config` < `contract`, `mount` < `git` < `store` < `capture` < `transfer`, `replica` < `diff` < `restore` < `session` < `retention` < `agents` < `checkup` < `cli`.
+//! Data flows one way, and a lower layer never imports a higher one: `model`, `clock`, `observer`, `environment`, `redact`, `features` <
+//! `platform`, `process` < `config` < `contract`, `mount` < `git` < `store` < `capture` < `transfer`, `replica` < `diff` < `restore` <
+//! `session` < `retention` < `agents` < `doctor` < `terminal` < `cli`. `tests/architecture` holds this.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
 #![cfg_attr(

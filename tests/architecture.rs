@@ -8,6 +8,8 @@
     reason = "a panic here is a test that fails"
 )]
 
+#[path = "architecture/comments.rs"]
+mod comments;
 #[path = "architecture/source.rs"]
 mod source;
 #[path = "architecture/walls.rs"]
@@ -16,6 +18,7 @@ mod walls;
 use std::fs;
 use std::path::Path;
 
+use comments::{is_clause, summaries};
 use source::Source;
 use walls::{check, check_manifest};
 
@@ -349,6 +352,46 @@ fn unexplained_dependencies_are_found() {
             found.len() == 1 && found[0].contains(expected),
             "{text}\n{found:?}"
         );
+    }
+}
+
+#[test]
+fn doc_comments_say_what_a_thing_is_or_does() {
+    let (mut all, mut clauses) = (0, Vec::new());
+    for (path, text) in files("src") {
+        for (line, summary) in summaries(&text) {
+            all += 1;
+            if is_clause(summary) {
+                clauses.push(format!("{path}:{line}: {summary}"));
+            }
+        }
+    }
+    assert!(all > 5000, "only {all} doc comments were found");
+    assert!(
+        clauses.len() * 20 <= all,
+        "{} of {all} doc comments begin with a clause, more than 5 %:\n{}",
+        clauses.len(),
+        clauses.join("\n")
+    );
+}
+
+#[test]
+fn clauses_are_told_from_summaries() {
+    let text = "//! What a file is for.\n//! Whether it is.\n\n/// Reads it.\n/// What else.\nfn a() {}\n    /// Why\n//// How\n///Who, then.\n";
+    let found = summaries(text);
+    assert_eq!(
+        found,
+        [
+            (1, "What a file is for."),
+            (4, "Reads it."),
+            (7, "Why"),
+            (9, "Who, then.")
+        ]
+    );
+    let clauses: Vec<bool> = found.iter().map(|(_, summary)| is_clause(summary)).collect();
+    assert_eq!(clauses, [true, false, true, true]);
+    for summary in ["", "Whereabouts of it.", "`What` is a type.", "Asks.", "Item."] {
+        assert!(!is_clause(summary), "{summary}");
     }
 }
 

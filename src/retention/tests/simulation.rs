@@ -11,7 +11,8 @@ use crate::config::{Retention, Room};
 use crate::model::{Ending, InstanceId, Operation, SnapshotId, SnapshotKind, Time};
 use crate::observer::Silent;
 use crate::platform::simulated::{
-    Disk, Fault, Letters, Losses, Moment, Node, Shared, World, errors, outcomes, within, world,
+    Disk, Fault, Letters, Losses, Moment, Node, Shared, World, errors, outcomes, stride, wants_all, within,
+    world,
 };
 use crate::retention::{Acting, Care, PrunePlan, Rules, carry_out, plan};
 use crate::store::{Store, StoreError};
@@ -20,10 +21,6 @@ const ROOT: &str = "/disk/project";
 const STORE: &str = "/data/recovery";
 /// Files of the project before the first session.
 const FILES: usize = 5;
-
-fn wants_all() -> bool {
-    std::env::var("JACKIN_SIMULATION").is_ok_and(|wanted| wanted == "all")
-}
 
 fn now() -> Time {
     crate::platform::fine_clock()
@@ -255,7 +252,7 @@ fn crashed(losses: Losses, every: usize, nested: usize) {
 
 #[test]
 fn a_prune_that_is_killed_at_any_call_and_again_loses_nothing() {
-    let (every, nested) = if wants_all() { (1, 1) } else { (3, 13) };
+    let (every, nested) = if wants_all() { (1, 1) } else { (3 * stride(2), 13) };
     crashed(Losses::Kill, every, nested);
 }
 
@@ -289,7 +286,7 @@ fn struck(scene: &Scene, fault: Fault) -> Option<Result<(), StoreError>> {
 #[test]
 fn a_prune_that_meets_an_error_loses_nothing() {
     let scene = Scene::new();
-    let every = if wants_all() { 1 } else { 23 };
+    let every = if wants_all() { 1 } else { 23 * stride(3) as u64 };
     let (mut runs, mut refused) = (0_u64, 0_u64);
     for (number, error, stays) in errors() {
         let mut at = 1 + number % every;

@@ -224,7 +224,7 @@ fn a_process_that_is_killed_at_any_call_leaves_the_old_tree_or_the_new_one() {
         losses: Losses::Kill,
         nested: if wants_all() { 1 } else { 120 },
         again: Losses::Kill,
-        every: 1,
+        every: stride(3),
     };
     let mut sessions = cases::rich();
     sessions.push(Box::new(|| cases::busy().crowded()));
@@ -332,7 +332,7 @@ fn a_power_loss_at_any_call_leaves_the_old_tree_or_the_new_one() {
         },
         nested: 0,
         again: Losses::Kill,
-        every: stride(24),
+        every: stride(48),
     };
     all("power, rich", cases::rich(), depth);
 }
