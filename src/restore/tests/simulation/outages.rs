@@ -170,7 +170,7 @@ fn all(name: &str, every: u64, faults: &(dyn Fn(u64) -> Vec<Fault> + Sync)) {
         let mut trial = trial(&session);
         let kinds = faults(1).len();
         for kind in 0..kinds {
-            trial.run(if wants_all() { 1 } else { every * stride(5) as u64 }, |at| {
+            trial.run(if wants_all() { 1 } else { every * stride(4) as u64 }, |at| {
                 faults(at)[kind]
             });
         }
