@@ -8,6 +8,8 @@
     reason = "a panic here is a test that fails"
 )]
 
+#[path = "architecture/circles.rs"]
+mod circles;
 #[path = "architecture/comments.rs"]
 mod comments;
 #[path = "architecture/source.rs"]
@@ -18,9 +20,10 @@ mod walls;
 use std::fs;
 use std::path::Path;
 
+use circles::Imports;
 use comments::{is_clause, summaries};
 use source::Source;
-use walls::{check, check_manifest};
+use walls::{check, check_manifest, is_test};
 
 /// Every Rust file below a directory of the repository, as path and text.
 fn files(directory: &str) -> Vec<(String, String)> {
@@ -353,6 +356,67 @@ fn unexplained_dependencies_are_found() {
             "{text}\n{found:?}"
         );
     }
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let files = files("src");
+    let product = files.iter().filter(|(path, _)| !is_test(path));
+    let circles = Imports::of(product.map(|(path, text)| (path.as_str(), text.as_str()))).circles();
+    let shown: Vec<String> = circles.iter().map(|circle| circle.join("\n  ")).collect();
+    assert!(
+        circles.is_empty(),
+        "{} circles:\n  {}",
+        circles.len(),
+        shown.join("\n\n  ")
+    );
+}
+
+/// Circles of files that are given as path and text.
+fn circles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+    Imports::of(files.iter().copied()).circles()
+}
+
+#[test]
+fn circles_are_found_and_named() {
+    let lib = ("src/lib.rs", "mod a;\nmod b;\n");
+    let there = (
+        "src/a.rs",
+        "mod inner;\npub(crate) use inner::Thing;\nuse crate::b::Other;\n",
+    );
+    let back = ("src/b.rs", "use super::{\n    a::{Thing as T},\n};\n");
+    let inner = ("src/a/inner.rs", "use super::Parent;\nuse crate::b;\n");
+    // The thing is defined in the child, which imports the other file.
+    let found = circles_of(&[lib, there, back, inner]);
+    assert_eq!(
+        found,
+        [[
+            "src/a/inner.rs:2 imports src/b.rs (crate::b)",
+            "src/b.rs:2 imports src/a/inner.rs (super::a::Thing)",
+        ]]
+    );
+    // A path in the code counts as much as an import, a longer way as much as a short one.
+    let long = [
+        lib,
+        ("src/a.rs", "fn f() { crate::b::g() }\n"),
+        ("src/b.rs", "use crate::c::h;\n"),
+        ("src/c.rs", "use crate::a::*;\n"),
+    ];
+    assert_eq!(circles_of(&long)[0].len(), 3);
+}
+
+#[test]
+fn a_module_and_its_parts_are_no_circle() {
+    let files = [
+        ("src/lib.rs", "mod a;\npub use a::Thing;\n"),
+        (
+            "src/a.rs",
+            "mod one;\nmod two;\nuse one::f;\npub use two::Thing;\nuse std::fs;\n",
+        ),
+        ("src/a/one.rs", "use super::{Own, Thing};\nuse serde::a;\n"),
+        ("src/a/two.rs", "use crate::a::Own;\nuse crate::Anything;\n"),
+    ];
+    assert_eq!(circles_of(&files), Vec::<Vec<String>>::new());
 }
 
 #[test]

@@ -46,6 +46,7 @@ pub fn caller(environment: &Environment) -> Caller {
     // An ancestor that ends meanwhile breaks the chain that is being climbed; the next attempt finds the one that is left.
     for _ in 0..3 {
         caller.ancestors.clear();
+        caller.inherited.clear();
         caller.complete = caller.climb().is_ok();
         if caller.complete {
             break;

@@ -68,10 +68,16 @@ pub(super) fn values(pid: u32, variable: &str) -> Result<Vec<Vec<u8>>, ProbeErro
         .collect())
 }
 
-/// Returns the file system and inode of a path, without following links; `None` if it cannot be looked up.
-pub(super) fn place(path: &Path) -> Option<(u64, u64)> {
-    let facts = fs::symlink_metadata(path).ok()?;
-    Some((facts.dev(), facts.ino()))
+/// Returns the file system and inode of a path, without following links; `None` if it does not exist.
+pub(super) fn place(path: &Path) -> Result<Option<(u64, u64)>, ProbeError> {
+    match fs::symlink_metadata(path) {
+        Ok(facts) => Ok(Some((facts.dev(), facts.ino()))),
+        Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => Ok(None),
+        Err(source) => Err(ProbeError::Read {
+            path: path.to_owned(),
+            source,
+        }),
+    }
 }
 
 /// Returns true if a process has a file open, whatever its path is to that process.

@@ -12,14 +12,14 @@ use crate::platform;
 /// # Errors
 /// When it cannot be told; treat that as held.
 pub fn holder(lock: &Path, directories: &[PathBuf]) -> Result<Option<(u32, String)>, ProbeError> {
-    let Some(file) = system::place(lock) else {
+    let Some(file) = system::place(lock)? else {
         return Ok(None);
     };
     let owner = platform::stat_path(lock).ok().flatten().map(|stat| stat.uid);
     let directories: Vec<_> = directories
         .iter()
-        .filter_map(|path| system::place(path))
-        .collect();
+        .filter_map(|path| system::place(path).transpose())
+        .collect::<Result<_, _>>()?;
     let own = std::process::id();
     for seen in system::all()?
         .into_iter()

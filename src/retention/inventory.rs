@@ -146,7 +146,7 @@ impl Inventory {
     }
 
     /// Makes all times monotonic, so that a clock that was set back makes nothing old.
-    fn never_back(&mut self) {
+    pub(super) fn never_back(&mut self) {
         let mut latest = Time::default();
         for session in self.sessions.iter_mut().rev() {
             latest = latest.max(session.ended_at);

@@ -1,5 +1,6 @@
 //! Selection of snapshots by each rule. Works on numbers and times alone; the store is not accessed.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
 use super::inventory::{Candidate, Held, Inventory};
@@ -167,18 +168,15 @@ impl<'f> Choice<'f> {
             seen.extend(&batch);
             batches.push(batch);
         }
-        let mut rest: Vec<&Candidate> = Vec::new();
         let mut numbers: Vec<usize> = (0..self.field.shots.len()).filter(free).collect();
         numbers.retain(|number| !seen.contains(number));
         numbers.retain(|number| {
             let kind = self.shot(*number).map(|shot| shot.row.kind);
             matches!(kind, Some(SnapshotKind::Checkpoint | SnapshotKind::Emergency))
         });
-        rest.clear();
-        numbers.sort_by_key(|number| {
-            self.shot(*number)
-                .map(|shot| (shot.row.taken_at, shot.row.id.clone()))
-        });
+        // Not the time that the record states: the clock may have been set back in between.
+        // Of equal times the later one in the list, which is newest first, is the older one.
+        numbers.sort_by_key(|number| (self.shot(*number).map(|shot| shot.taken_at), Reverse(*number)));
         batches.extend(numbers.into_iter().map(|number| vec![number]));
         batches.retain(|batch| !batch.is_empty());
         batches

@@ -185,6 +185,19 @@ fn a_ring_counts_over_sessions_and_leaves_pinned_ones_out() {
 }
 
 #[test]
+fn for_want_of_room_the_older_one_goes_first_though_the_clock_was_set_back() {
+    let mut plot = Plot::new()
+        .session(1, &[Closing, Checkpoint, Checkpoint, Baseline])
+        .hold(0, Held::Newest)
+        .hold(3, Held::Newest);
+    let late = Time { sec: DAY, nsec: 0 };
+    (plot.0.shots[2].row.taken_at, plot.0.shots[2].taken_at) = (late, late);
+    plot.0.never_back();
+    let batches = Choice::new(&plot.0, Scope::All).by_age();
+    assert_eq!(batches, [vec![2], vec![1]]);
+}
+
+#[test]
 fn for_want_of_room_old_sessions_go_before_checkpoints_and_what_frames_the_newest_never() {
     let plot = Plot::new()
         .session(1, &[Closing, Checkpoint, Checkpoint, Baseline])

@@ -17,8 +17,10 @@ pub(crate) struct Named {
     pub(crate) parts: Vec<String>,
     /// It comes from a `use` declaration.
     pub(crate) imported: bool,
-    /// Under another name.
-    pub(crate) renamed: bool,
+    /// The declaration is public, be it for a part of the crate only.
+    pub(crate) public: bool,
+    /// Its other name.
+    pub(crate) alias: Option<String>,
 }
 
 impl Source {
@@ -52,7 +54,10 @@ impl Source {
         let mut at = 0;
         while at < words.len() {
             if words[at].1 == "use" {
+                let begun = found.len();
+                let public = is_public(&words, at);
                 at = tree(&words, at + 1, &[], &mut found);
+                found[begun..].iter_mut().for_each(|named| named.public = public);
             } else if is_name(&words[at].1) {
                 let (parts, end) = path(&words, at);
                 if parts.len() > 1 {
@@ -60,7 +65,8 @@ impl Source {
                         line: words[at].0,
                         parts,
                         imported: false,
-                        renamed: false,
+                        public: false,
+                        alias: None,
                     });
                 }
                 at = end;
@@ -214,6 +220,17 @@ fn path(words: &[(usize, String)], mut at: usize) -> (Vec<String>, usize) {
     (parts, at)
 }
 
+/// Returns true if `pub`, or `pub` with a place in parentheses, stands before the word.
+fn is_public(words: &[(usize, String)], at: usize) -> bool {
+    let before = words[..at].iter().rev().map(|(_, word)| word.as_str());
+    let mut before = before.take(8);
+    match before.next() {
+        Some("pub") => true,
+        Some(")") => before.skip_while(|word| *word != "(").nth(1) == Some("pub"),
+        _ => false,
+    }
+}
+
 /// One tree of a `use` declaration; gives where it ends.
 fn tree(words: &[(usize, String)], mut at: usize, prefix: &[String], found: &mut Vec<Named>) -> usize {
     let word = |at: usize| words.get(at).map_or(";", |(_, word)| word.as_str());
@@ -242,7 +259,8 @@ fn tree(words: &[(usize, String)], mut at: usize, prefix: &[String], found: &mut
         }
         _ => {}
     }
-    let renamed = word(at) == "as";
+    let alias = (word(at) == "as").then(|| word(at + 1).to_owned());
+    let end = if alias.is_some() { at + 2 } else { at };
     if full.len() > 1 && full.last().is_some_and(|last| last == "self") {
         full.pop();
     }
@@ -251,8 +269,9 @@ fn tree(words: &[(usize, String)], mut at: usize, prefix: &[String], found: &mut
             line,
             parts: full,
             imported: true,
-            renamed,
+            public: false,
+            alias,
         });
     }
-    if renamed { at + 2 } else { at }
+    end
 }

@@ -156,7 +156,7 @@ const EMPTY_NAMES: &[&str] = &[
 const LONGEST_FILE: usize = 800;
 
 /// Whether a file holds tests: they may look behind the walls, not above their layer.
-fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 
@@ -270,7 +270,8 @@ fn outside_things(path: &str, source: &Source, paths: &[Named]) -> Vec<String> {
             .filter(|wall| !wall.within.iter().any(|module| is_within(path, module)))
         {
             for name in wall.names.iter().map(|name| name.split("::").collect::<Vec<_>>()) {
-                if names(&named.parts, &name) || ((is_glob || named.renamed) && leads_to(&named.parts, &name))
+                if names(&named.parts, &name)
+                    || ((is_glob || named.alias.is_some()) && leads_to(&named.parts, &name))
                 {
                     found.push(format!("{path}:{line}: `{whole}`: {}", wall.instead));
                 }

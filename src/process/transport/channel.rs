@@ -17,7 +17,7 @@ use crate::platform::uptime;
 use crate::process::child_registry;
 
 /// Bytes that are kept of a carrier's error output.
-const KEPT: u64 = 4 << 10;
+const KEPT: usize = 4 << 10;
 /// Time that a carrier may take to end after it closed its output.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Interval at which the time limits and the stop flag are checked.
@@ -131,8 +131,8 @@ impl Write for Patient<ChildStdin> {
     }
 }
 
-/// Error output of a carrier so far.
-pub(super) type Complaint = Arc<Mutex<String>>;
+/// Last part of the error output of a carrier.
+pub(super) type Complaint = Arc<Mutex<Vec<u8>>>;
 
 pub(super) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
     let complaint = Complaint::default();
@@ -143,9 +143,10 @@ pub(super) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
             let mut room = [0; 512];
             while let Ok(count @ 1..) = from.read(&mut room) {
                 let mut kept = lock(&kept);
-                if (kept.len() as u64) < KEPT {
-                    kept.push_str(&String::from_utf8_lossy(room.get(..count).unwrap_or_default()));
-                }
+                kept.extend_from_slice(room.get(..count).unwrap_or_default());
+                // The reason stands at the end, behind any warnings.
+                let surplus = kept.len().saturating_sub(KEPT);
+                kept.drain(..surplus);
             }
         });
     }
@@ -190,7 +191,7 @@ pub(super) fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<Strin
     let status = until_ended(&mut lock(child), PATIENCE)?;
     // Its last words may still be on their way.
     thread::sleep(NAP);
-    let said = lock(complaint);
+    let said = String::from_utf8_lossy(&lock(complaint)).into_owned();
     let last = said
         .lines()
         .rev()
@@ -203,10 +204,10 @@ pub(super) fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<Strin
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::process::{Command, Stdio};
     use std::sync::Mutex;
 
-    use super::{ended, until_ended};
+    use super::{ended, listen, until_ended};
     use crate::process::child_registry;
 
     #[test]
@@ -221,5 +222,17 @@ mod tests {
         let pid = child.id();
         assert!(ended(&Mutex::new(child), &super::Complaint::default()).is_some());
         assert!(!child_registry::all().has(pid));
+    }
+
+    #[test]
+    fn the_reason_is_the_last_line_behind_any_number_of_warnings() {
+        let script = "i=0; while [ $i -lt 400 ]; do echo \"warning $i of many\"; i=$((i + 1)); done >&2; echo 'it is closed' >&2";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stderr(Stdio::piped());
+        let mut child = child_registry::start(&mut command).unwrap();
+        let complaint = listen(child.stderr.take());
+        let child = Mutex::new(child);
+        assert_eq!(ended(&child, &complaint).as_deref(), Some("it is closed"));
+        assert!(super::lock(&complaint).len() <= super::KEPT);
     }
 }
