@@ -72,7 +72,9 @@ pub(super) fn values(pid: u32, variable: &str) -> Result<Vec<Vec<u8>>, ProbeErro
 pub(super) fn place(path: &Path) -> Result<Option<(u64, u64)>, ProbeError> {
     match fs::symlink_metadata(path) {
         Ok(facts) => Ok(Some((facts.dev(), facts.ino()))),
-        Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => Ok(None),
+        Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => {
+            Ok(None)
+        }
         Err(source) => Err(ProbeError::Read {
             path: path.to_owned(),
             source,
