@@ -1,4 +1,5 @@
-//! The README is true: its first command runs here, word for word, and the tour shows what the program says.
+//! The README is true: its first command runs here, word for word. The tour in the guide shows what the program says, and every link leads
+//! to something.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,9 +14,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The blocks of the README that are marked with `kind`, in order.
-fn blocks(kind: &str) -> Vec<String> {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+/// Returns the blocks of a page that are marked with `kind`, in order.
+fn blocks(page: &str, kind: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
     let parts = text.split(&format!("```{kind}\n")).skip(1).collect::<Vec<_>>();
     let parts = parts.into_iter();
     parts
@@ -59,7 +60,7 @@ fn the_first_command_builds_wrecks_and_restores() {
         std::env::var_os(name).unwrap_or_else(|| Path::new(&real_home).join(below).into_os_string())
     };
     let run = Command::new("bash")
-        .args(["-euo", "pipefail", "-c", &blocks("sh")[0]])
+        .args(["-euo", "pipefail", "-c", &blocks("README.md", "sh")[0]])
         .current_dir(&clone)
         .env_remove("CARGO_TARGET_DIR")
         // Dependencies that the tests have built with the same features are not built again.
@@ -90,7 +91,7 @@ fn the_first_command_builds_wrecks_and_restores() {
 
 #[test]
 fn the_second_command_is_the_one_that_checks_run() {
-    let command = blocks("sh")[1].trim().to_owned();
+    let command = blocks("README.md", "sh")[1].trim().to_owned();
     assert_eq!(command, "cargo test --locked");
     let script = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).unwrap();
     assert!(script.contains(&command), ".ci/run does not run `{command}`");
@@ -118,7 +119,7 @@ fn tour(home: &Path) {
     symlink(env!("CARGO_BIN_EXE_jackin"), home.join("bin/jackin")).unwrap();
 }
 
-/// Text with the ids of the README's kind made equal.
+/// Text with the ids of the page's kind made equal.
 fn plain(text: &str, home: &Path) -> String {
     let text = text.replace(home.to_str().unwrap(), "/home/ann");
     let mut parts = text.split("rc-");
@@ -137,7 +138,7 @@ fn the_tour_shows_what_the_program_says() {
     let home = home.path();
     tour(home);
     let mut commands = 0;
-    for block in blocks("console") {
+    for block in blocks("docs/guide/first-session.md", "console") {
         for step in block.split("$ ").skip(1) {
             let (command, shown) = step.split_once('\n').unwrap();
             if command.starts_with("cd ") {
@@ -157,7 +158,7 @@ fn the_tour_shows_what_the_program_says() {
                 .current_dir(home.join("src/shop"))
                 .env_clear()
                 .env("HOME", home)
-                // Lines break where they do with the README's shorter paths.
+                // Lines break where they do with the page's shorter paths.
                 .env(
                     "COLUMNS",
                     (80 + home.as_os_str().len() - "/home/ann".len()).to_string(),
@@ -192,4 +193,70 @@ fn the_tour_shows_what_the_program_says() {
     }
     assert_eq!(commands, 3);
     assert_eq!(fs::read(home.join("src/shop/.env")).unwrap(), b"KEY=1\n");
+}
+
+/// Returns every page: the README, the other pages at the top, and all below `docs`.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    let mut open = vec![root.join("docs")];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => open.push(path),
+                false => found.push(path),
+            }
+        }
+    }
+    found.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root.join(name)));
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    found
+}
+
+/// Returns the anchor that a heading has on a page.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn every_link_of_a_page_leads_to_something() {
+    let (mut count, mut broken) = (0, Vec::new());
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for link in text
+            .split("](")
+            .skip(1)
+            .map(|rest| rest.split(')').next().unwrap())
+        {
+            if link.starts_with("https://") {
+                continue;
+            }
+            count += 1;
+            let (file, part) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() {
+                page.clone()
+            } else {
+                page.parent().unwrap().join(file)
+            };
+            let has_part = || {
+                let text = fs::read_to_string(&target).unwrap_or_default();
+                let mut headings = text.lines().filter_map(|line| line.strip_prefix('#'));
+                headings.any(|heading| anchor(heading.trim_start_matches('#')) == part)
+            };
+            if !target.exists() || (!part.is_empty() && !has_part()) {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(count > 40, "only {count} links were found");
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn the_readme_is_short() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    assert!(text.lines().count() <= 130, "{} lines", text.lines().count());
 }
