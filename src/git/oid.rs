@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use sha1_checked::{Digest as _, Sha1};
 
-use super::object::ObjectKind;
+use super::object_kind::ObjectKind;
 
 /// The name of a git object (SHA-1; repositories with SHA-256 are not read).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,8 @@
 //! Packs and their indexes: where an object is, and its content. Only the first table of an index stays in memory.
 
 use super::delta;
-use super::object::{Object, ObjectKind};
+use super::object::Object;
+use super::object_kind::ObjectKind;
 use super::reading::{Cursor, exact, inflater, rest_of, size};
 use super::{Files, GitError, Oid};
 use crate::model::RelPath;

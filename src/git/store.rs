@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 
 use super::error::shown;
-use super::object::{Commit, Object, ObjectKind, TreeEntry, parse_tag, parse_tree};
+use super::object::{Commit, Object, TreeEntry, parse_tag, parse_tree};
+use super::object_kind::ObjectKind;
 use super::pack::Pack;
 use super::reading::{
     Cursor, SMALL, below, below_foreign, broken_stream, inflater, look, rest_of, size, whole,

@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use super::error::shown;
-use super::object::{Commit, ObjectKind};
+use super::object::Commit;
+use super::object_kind::ObjectKind;
 use super::refs::Refs;
 use super::repository::Repository;
 use super::tips::Tip;
