@@ -10,6 +10,7 @@ mod heuristics;
 mod json;
 mod leak_check;
 mod merge;
+mod names;
 mod rules;
 mod toml;
 mod tree;

@@ -1,6 +1,6 @@
 //! Strings that look like they hold a secret, whatever they are called.
 
-use super::rules::{CREDENTIAL, is_credential};
+use super::names::{CREDENTIAL, is_credential};
 
 /// The purpose of a decision about a string, which sets its thresholds.
 ///

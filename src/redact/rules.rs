@@ -5,29 +5,8 @@ use std::ops::Range;
 
 use super::heuristics::{self, Strictness};
 use super::is_withheld;
+use super::names::{CREDENTIAL, is_credential};
 use super::tree::{Kind, Node};
-
-/// Words in the name of a credential.
-pub(super) const CREDENTIAL: [&str; 18] = [
-    "passphrase",
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "apikey",
-    "api_key",
-    "api-key",
-    "credential",
-    "cookie",
-    "bearer",
-    "authorization",
-    "privatekey",
-    "private_key",
-    "oauth",
-    "account",
-    "email",
-    "userid",
-];
 
 /// Names of an agent's own login. Only their values are kept if they changed or are new: an attacker who can choose a name that
 /// merely sounds like a credential could keep anything.
@@ -55,23 +34,6 @@ const LOGIN: [&str; 19] = [
 
 /// Endings of other names that hold a login, including variables.
 const LOGIN_ENDS: [&str; 6] = ["_token", "-token", "_key", "-key", "_secret", "_password"];
-
-/// Endings of names that sound like a credential but name its location, or the way to get it.
-const NO_CREDENTIAL: [&str; 13] = [
-    "helper",
-    "command",
-    "credentialexport",
-    "_file",
-    "_path",
-    "_store",
-    "_env_var",
-    "env_key",
-    "_content",
-    "url",
-    "uri",
-    "endpoint",
-    "_executables",
-];
 
 /// Tables of environment variables and headers.
 const ENVIRONMENT: [&str; 6] = [
@@ -187,24 +149,6 @@ pub(super) fn children(node: &Node, around: KeyContext) -> Box<dyn Iterator<Item
         })),
         Kind::Plain | Kind::Text(_) => Box::new(std::iter::empty()),
     }
-}
-
-/// Returns true if a name is that of a credential.
-pub(super) fn is_credential(name: &str) -> bool {
-    if name.len() < 3 {
-        return false;
-    }
-    let is_camel = name.ends_with("Key");
-    let name = name.to_lowercase();
-    // What is run to get a credential is a command. Were it kept like a credential, a changed one would stay.
-    if NO_CREDENTIAL.iter().any(|end| name.ends_with(end)) {
-        return false;
-    }
-    name == "key"
-        || name.ends_with("_key")
-        || name.ends_with("-key")
-        || is_camel
-        || CREDENTIAL.iter().any(|word| name.contains(word))
 }
 
 /// Returns true if a text that cannot be read by key holds nothing like a secret or the name of one.

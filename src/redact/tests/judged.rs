@@ -1,7 +1,7 @@
 //! Detection of a secret by its name, its place and its looks.
 
 use super::heuristics::{Strictness, follows, is_secret, is_secret_user};
-use super::rules::is_credential;
+use super::names::is_credential;
 use super::*;
 
 #[test]
