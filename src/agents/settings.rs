@@ -3,6 +3,7 @@
 
 mod command;
 mod edit;
+mod error;
 mod file;
 mod hooks;
 mod json;
@@ -12,7 +13,8 @@ mod plugin;
 use super::Agent;
 
 pub use command::Program;
-pub use file::{Edit, SettingsError, Standing, standing};
+pub use error::SettingsError;
+pub use file::{Edit, Standing, standing};
 pub use location::place;
 
 /// Fault in a text, or in a value to be written into one.

@@ -1,67 +1,16 @@
 //! The settings file itself: read, changed, and written only if it is still as shown.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::location::{SettingsLocation, place};
-use super::{After, Fault, Found, Program, install, look, uninstall};
+use super::{After, Fault, Found, Program, SettingsError, install, look, uninstall};
 use crate::agents::{Agent, Scope};
-use crate::config::{settle, shown};
+use crate::config::settle;
 use crate::environment::Environment;
-use crate::platform::{self, ReplaceError};
+use crate::platform;
 
 /// Maximum size of a settings file, in bytes.
 const LARGEST: u64 = 4 << 20;
-
-/// Reason that a settings file was not changed.
-#[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
-    /// The agent reads hooks of a project only.
-    #[error("{agent} has no hooks for all projects")]
-    NoUserScope {
-        /// The agent.
-        agent: Agent,
-    },
-    /// Unknown home directory.
-    #[error("your home directory is not known, so neither are your agents' settings")]
-    NoHome,
-    /// Invalid content of the file.
-    #[error("{}{}: {}", shown(path), fault.line.map(|line| format!(", line {line}")).unwrap_or_default(), fault.problem)]
-    Fault {
-        /// The file.
-        path: PathBuf,
-        /// Fault in its content.
-        fault: Fault,
-    },
-    /// Link that leads out of the project, or nowhere.
-    #[error("{} is reached through a link that leads {}", shown(path), match to {
-        Some(to) => format!("out of the project, to {}", shown(to)),
-        None => "nowhere".to_owned(),
-    })]
-    Link {
-        /// The file.
-        path: PathBuf,
-        /// Target of the link; `None` if the link is dangling.
-        to: Option<PathBuf>,
-    },
-    /// Path of the program, unfit for a settings file.
-    #[error("{problem}")]
-    Program {
-        /// Description of the problem.
-        problem: String,
-    },
-    /// File that cannot be read.
-    #[error("{} cannot be read: {source}", shown(path))]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Error from the system or from jackin.
-        source: io::Error,
-    },
-    /// File that cannot be written.
-    #[error(transparent)]
-    Replace(#[from] ReplaceError),
-}
 
 /// A settings file as it was read.
 struct Read {

@@ -1,0 +1,59 @@
+//! Errors of an agent's settings file.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::Fault;
+use crate::agents::Agent;
+use crate::config::shown;
+use crate::platform::ReplaceError;
+
+/// Reason that a settings file was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The agent reads hooks of a project only.
+    #[error("{agent} has no hooks for all projects")]
+    NoUserScope {
+        /// The agent.
+        agent: Agent,
+    },
+    /// Unknown home directory.
+    #[error("your home directory is not known, so neither are your agents' settings")]
+    NoHome,
+    /// Invalid content of the file.
+    #[error("{}{}: {}", shown(path), fault.line.map(|line| format!(", line {line}")).unwrap_or_default(), fault.problem)]
+    Fault {
+        /// The file.
+        path: PathBuf,
+        /// Fault in its content.
+        fault: Fault,
+    },
+    /// Link that leads out of the project, or nowhere.
+    #[error("{} is reached through a link that leads {}", shown(path), match to {
+        Some(to) => format!("out of the project, to {}", shown(to)),
+        None => "nowhere".to_owned(),
+    })]
+    Link {
+        /// The file.
+        path: PathBuf,
+        /// Target of the link; `None` if the link is dangling.
+        to: Option<PathBuf>,
+    },
+    /// Path of the program, unfit for a settings file.
+    #[error("{problem}")]
+    Program {
+        /// Description of the problem.
+        problem: String,
+    },
+    /// File that cannot be read.
+    #[error("{} cannot be read: {source}", shown(path))]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Error from the system or from jackin.
+        source: io::Error,
+    },
+    /// File that cannot be written.
+    #[error(transparent)]
+    Replace(#[from] ReplaceError),
+}
