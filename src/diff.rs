@@ -1,6 +1,7 @@
 //! Diff: two states of a mount become a list of changes. Restore plans from the same list, so what is shown is what
 //! is done.
 
+mod change;
 mod commits;
 mod compare;
 mod git_format;
@@ -12,8 +13,9 @@ mod settings;
 mod withheld;
 mod words;
 
+pub use change::{Change, ChangeKind};
 pub use commits::{CommitLine, Commits};
-pub use compare::{Change, ChangeKind, Comparison, NotCovered, Side, compare, count, count_changes};
+pub use compare::{Comparison, NotCovered, Side, compare, count, count_changes};
 pub use git_format::{binary_patch, git_mode, is_refused_by_git, quoted_name};
 pub use patch::{
     Body, Content, Contents, Line, MAX_TEXT, Patch, PatchOptions, contents, holds_passwords, is_binary,

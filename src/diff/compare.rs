@@ -5,9 +5,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
+use super::change::{Change, ChangeKind};
 use super::rename::pair_renames;
 use crate::capture::Skipped;
 use crate::model::{Directory, Entry, EntryKind, Listing, Manifest, Name, PathCounts, RelPath};
@@ -19,41 +17,6 @@ pub struct Side<'a> {
     pub manifest: Option<&'a Manifest>,
     /// Excluded paths, sorted; a stored manifest has none.
     pub skipped: &'a [Skipped],
-}
-
-/// How a path differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ChangeKind {
-    /// Only there in the later state.
-    Added,
-    /// Content or link target differ.
-    Modified,
-    /// Only there in the earlier state.
-    Deleted,
-    /// Another type of object.
-    Type,
-    /// Only the permission bits differ.
-    Mode,
-    /// Owner, attributes, flags or hard links differ (and maybe the permission bits).
-    Metadata,
-    /// The same content under another path; `from_path` is the earlier one.
-    Renamed,
-}
-
-/// One path that differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// Below the mount root; the root itself when only its metadata, or all of it, differs.
-    pub path: RelPath,
-    /// Kind of the difference.
-    pub kind: ChangeKind,
-    /// The earlier state.
-    pub from: Option<Entry>,
-    /// The later state.
-    pub to: Option<Entry>,
-    /// Earlier path of a [`ChangeKind::Renamed`].
-    pub from_path: Option<RelPath>,
 }
 
 /// A path that one side does not know.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Change, ChangeKind};
+use super::change::{Change, ChangeKind};
 use crate::model::{Content, Entry, RelPath};
 
 /// Replaces each pair of a deleted and an added regular file of the same content by one renamed path.
