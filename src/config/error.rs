@@ -4,9 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::ValueSource;
-use crate::model::ByteString;
-
 /// Returns a path for a message: unchanged if it is harmless, otherwise quoted with escapes, so that nothing is lost and no
 /// control character gets through.
 #[must_use]
@@ -30,18 +27,6 @@ pub enum Origin {
     },
     /// A flag, with its dashes.
     Flag(&'static str),
-}
-
-impl From<&Origin> for ValueSource {
-    fn from(origin: &Origin) -> Self {
-        match origin {
-            Origin::File { path, line } => Self::File {
-                path: ByteString::from(path.as_path()),
-                line: *line,
-            },
-            Origin::Flag(name) => Self::Flag { name },
-        }
-    }
 }
 
 /// Place of a wrong key or value.

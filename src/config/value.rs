@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use super::shown;
+use super::error::{Origin, shown};
 use crate::model::ByteString;
 
 macro_rules! words {
@@ -168,6 +168,18 @@ pub enum ValueSource {
         /// With its dashes, e.g. `--snapshot`; the target itself is `TARGET`.
         name: &'static str,
     },
+}
+
+impl From<&Origin> for ValueSource {
+    fn from(origin: &Origin) -> Self {
+        match origin {
+            Origin::File { path, line } => Self::File {
+                path: ByteString::from(path.as_path()),
+                line: *line,
+            },
+            Origin::Flag(name) => Self::Flag { name },
+        }
+    }
 }
 
 impl fmt::Display for ValueSource {
