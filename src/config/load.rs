@@ -14,8 +14,8 @@ use super::document::{Document, quoted};
 use super::embedded::{embedded, embedded_workspace};
 use super::merge::Layer;
 use super::{
-    ConfigError, Flags, Isolation, JackinTerms, MountConfig, Resolved, Subject, ValueSource, integrations,
-    mounts, settle,
+    ConfigError, Flags, Isolation, JackinTerms, MountConfig, Replication, Resolved, Retention, Room, Subject,
+    ValueSource, integrations, mounts, settle,
 };
 use crate::environment::Environment;
 use crate::model::ByteString;
@@ -31,7 +31,7 @@ pub struct Config {
     home: Option<PathBuf>,
     current: PathBuf,
     global: Option<Document>,
-    pub(super) defaults: Layer,
+    defaults: Layer,
 }
 
 impl Config {
@@ -180,7 +180,7 @@ impl Config {
     }
 
     /// Returns the merged layers of a workspace.
-    pub(super) fn layers(&self, name: &str, flags: &Flags) -> Result<Layer, ConfigError> {
+    fn layers(&self, name: &str, flags: &Flags) -> Result<Layer, ConfigError> {
         check_name(name)?;
         self.layers_with(name, self.workspace_file(name)?.as_ref(), flags)
     }
@@ -298,6 +298,43 @@ impl Config {
             return Err(self.unknown(name)?);
         }
         Ok(self.mounts(name, file.as_ref())?.unwrap_or_default())
+    }
+
+    /// Returns the retention policy of a workspace, or of all that belongs to none. A workspace that is no longer defined has the
+    /// defaults.
+    ///
+    /// # Errors
+    /// When one of its files has a fault.
+    pub fn retention(&self, workspace: Option<&str>) -> Result<Retention, ConfigError> {
+        let layer = match workspace {
+            Some(name) => match self.layers(name, &Flags::default()) {
+                Ok(layer) => layer,
+                Err(ConfigError::UnknownWorkspace { .. } | ConfigError::BadName { .. }) => {
+                    self.defaults.clone()
+                }
+                Err(error) => return Err(error),
+            },
+            None => self.defaults.clone(),
+        };
+        Ok(layer.retention.resolve())
+    }
+
+    /// Returns the size limits of the store.
+    #[must_use]
+    pub fn room(&self) -> Room {
+        self.defaults.retention.room()
+    }
+
+    /// Returns the settings of the copy of the store; `None` if the store is not copied.
+    #[must_use]
+    pub fn replication(&self) -> Option<Replication> {
+        let defaults = &self.defaults;
+        let (_, place) = defaults.store.replicate.clone()?;
+        Some(Replication {
+            place,
+            recipients: defaults.recipients.clone(),
+            prune: defaults.store.prune_replica.as_ref().is_some_and(|(_, on)| *on),
+        })
     }
 
     fn workspace_path(&self, name: &str) -> Option<PathBuf> {

@@ -1,7 +1,7 @@
 //! The settings of `[recovery.store]`, in `config.toml` alone: the bucket that the store is copied to, and who can read it there.
 
+use super::Sourced;
 use super::error::{ConfigError, Place};
-use super::{Config, Sourced};
 use crate::model::Digest;
 
 /// Maximum length of a prefix, in bytes: an object's name has at most 1024, some of them jackin's.
@@ -166,19 +166,5 @@ fn without_secret(text: &str) -> String {
     match text.rsplit_once('@') {
         Some((_, rest)) => format!("…@{rest}"),
         None => text.to_owned(),
-    }
-}
-
-impl Config {
-    /// Returns the settings of the copy of the store; `None` if the store is not copied.
-    #[must_use]
-    pub fn replication(&self) -> Option<Replication> {
-        let defaults = &self.defaults;
-        let (_, place) = defaults.store.replicate.clone()?;
-        Some(Replication {
-            place,
-            recipients: defaults.recipients.clone(),
-            prune: defaults.store.prune_replica.as_ref().is_some_and(|(_, on)| *on),
-        })
     }
 }

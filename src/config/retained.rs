@@ -2,7 +2,7 @@
 
 use super::error::{ConfigError, Place};
 use super::parse::Setting;
-use super::{Config, Flags, Retention, Room, Sourced};
+use super::{Retention, Room, Sourced};
 
 /// The settings of one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,32 +77,5 @@ impl RetentionLayer {
             max_bytes: given(&self.max_bytes).unwrap_or(usual.max_bytes),
             min_free: given(&self.min_free).unwrap_or(usual.min_free),
         }
-    }
-}
-
-impl Config {
-    /// Returns the retention policy of a workspace, or of all that belongs to none. A workspace that is no longer defined has the
-    /// defaults.
-    ///
-    /// # Errors
-    /// When one of its files has a fault.
-    pub fn retention(&self, workspace: Option<&str>) -> Result<Retention, ConfigError> {
-        let layer = match workspace {
-            Some(name) => match self.layers(name, &Flags::default()) {
-                Ok(layer) => layer,
-                Err(ConfigError::UnknownWorkspace { .. } | ConfigError::BadName { .. }) => {
-                    self.defaults.clone()
-                }
-                Err(error) => return Err(error),
-            },
-            None => self.defaults.clone(),
-        };
-        Ok(layer.retention.resolve())
-    }
-
-    /// Returns the size limits of the store.
-    #[must_use]
-    pub fn room(&self) -> Room {
-        self.defaults.retention.room()
     }
 }
