@@ -18,7 +18,7 @@ mod target;
 
 pub use error::ContractError;
 pub use exclude::{Matcher, PatternError, PrivateFiles, Verdict};
-pub use integration::{Detected, detect as automatic_excludes};
+pub use integration::{Detected, TrackedByGit, detect as automatic_excludes};
 pub use model::{
     AgentTerms, BroadReason, Contract, KeptExclude, MountState, MountTerms, NativeTerms, NotCovered,
     RestoreTerms, RetentionTerms, SnapshotTerms, StackWarning, StatePath, StateSource, StateTerms,
@@ -26,7 +26,7 @@ pub use model::{
 };
 pub use native::{FROZEN_SUFFIX, FrozenPlace, NativePlan, NativeSource, NotFrozen, frozen_name, plan_native};
 pub use other_owners::{COUNT, Foreign, Identity, MAX_VISITED, answer as count_answer, count_foreign};
-pub use resolve::{Options, TrackedByGit, mark_new, resolve};
+pub use resolve::{Options, mark_new, resolve};
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;
 

@@ -3,14 +3,15 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use super::integration::{self, TrackedByGit};
 use super::model::{KeptExclude, StackWarning};
-use super::resolve::TrackedByGit;
+use super::mount_probe::kind_of;
 use super::sensitive_paths::Places;
-use super::{ContractError, Matcher, PatternError, Verdict, integration};
+use super::{ContractError, Matcher, PatternError, Verdict};
 use crate::config::{GitClean, Resolved, Sensitive, ValueSource};
 use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};
+use crate::platform::NodeKind;
 use crate::platform::remote::machine_of;
-use crate::platform::{self, NodeKind};
 
 /// Longest label in bytes (docs/format.md), and the part of it that leaves room for a number.
 const LABEL_BYTES: usize = 64;
@@ -193,11 +194,6 @@ fn exists(root: &Path, path: &RelPath) -> Result<bool, ContractError> {
         }
     }
     Ok(kind_of(&path.on_host(root)).is_some())
-}
-
-/// Returns the kind of the node at a host path; links are not followed.
-pub(super) fn kind_of(path: &Path) -> Option<NodeKind> {
-    Some(platform::stat_path(path).ok()??.kind)
 }
 
 /// Returns true for a directory and for a missing path, because `paths` is meant for directories.

@@ -4,13 +4,16 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::coverage::kind_of;
 use super::model::{KeptExclude, StackWarning};
+use super::mount_probe::kind_of;
 use super::{Matcher, PatternError, Verdict};
 use crate::config::{BUILT_IN_INTEGRATIONS, Integration};
 use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
 use crate::platform::NodeKind;
 use crate::platform::remote::above;
+
+/// Function that returns the paths that git tracks below a directory, if it is a repository's work tree; `None` if unknown.
+pub type TrackedByGit = fn(&Path) -> Option<Vec<RelPath>>;
 
 /// Automatic excludes of a mount, and the warnings about them.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Probe of a configured mount on this host, and the reasons that one is never captured on its own.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::ContractError;
 use super::model::{MountState, NotCovered};
@@ -157,4 +157,9 @@ pub(super) fn why_not(mount: &Seen<'_>) -> String {
         _ => "is neither a directory nor a file".to_owned(),
     };
     format!("{} {why}", shown(&mount.root))
+}
+
+/// Returns the kind of the node at a host path; links are not followed.
+pub(super) fn kind_of(path: &Path) -> Option<NodeKind> {
+    Some(platform::stat_path(path).ok()??.kind)
 }

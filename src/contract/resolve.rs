@@ -4,6 +4,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use super::integration::TrackedByGit;
 use super::model::{
     Contract, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, SnapshotTerms, StateTerms,
     Unavailable,
@@ -15,9 +16,6 @@ use crate::config::{Isolation, Mode, MountConfig, Native, Resolved, Sensitive, i
 use crate::environment::Environment;
 use crate::model::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
 use crate::platform::remote::{copied_near, helper_near, lacks_near};
-
-/// Function that returns the paths that git tracks below a directory, if it is a repository's work tree; `None` if unknown.
-pub type TrackedByGit = fn(&Path) -> Option<Vec<RelPath>>;
 
 /// Options of the command line that go beyond the configuration, and the query to git.
 #[derive(Clone, Copy, Debug, Default)]
