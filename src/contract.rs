@@ -2,6 +2,7 @@
 //! system and changes nothing; `explain` prints it, `launch` and `begin` act by it.
 
 mod agent_paths;
+mod agent_state;
 mod coverage;
 mod error;
 mod exclude;

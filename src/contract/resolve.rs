@@ -11,7 +11,7 @@ use super::model::{
 };
 use super::mount_probe::{Kind, Seen, look, not_covered, uncaptured, why_not};
 use super::sensitive_paths::{Places, below};
-use super::{ContractError, Verdict, agent_paths, coverage, native, overlap};
+use super::{ContractError, Verdict, agent_state, coverage, native, overlap};
 use crate::config::{Isolation, Mode, MountConfig, Native, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
 use crate::model::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
@@ -86,7 +86,7 @@ pub fn resolve(
     let mut state = (mode == Mode::ProjectAndState).then(|| {
         // The name of a home says nothing of what is taken from it.
         let label = |_: &Path| coverage::label(Path::new("/state"), &mut labels);
-        let mut terms = agent_paths::terms(environment, resolved, &places, label);
+        let mut terms = agent_state::terms(environment, resolved, &places, label);
         let covered = mounts.iter().filter_map(|mount| mount.coverage.as_ref());
         terms.leave_out(covered.map(|coverage| coverage.root.to_path()));
         terms
