@@ -13,6 +13,7 @@ mod export;
 mod fork;
 mod fs_snapshot;
 mod id;
+mod identity;
 mod inode_flags;
 mod journal;
 mod manifest;
@@ -20,8 +21,11 @@ mod path;
 mod pruned;
 mod receipt;
 mod record;
+mod recorded;
 mod repository;
 mod rules;
+mod snapshot_kind;
+mod stage_place;
 mod time;
 
 pub use aside::{AsideAct, AsideChange, AsideStep};
@@ -36,10 +40,11 @@ pub use export::ExportNote;
 pub use fork::{ForkMount, ForkReference};
 pub use fs_snapshot::{FrozenMount, FsSnapshotIntent, NativePlace, NativeRef};
 pub use id::{ArchiveId, ForkId, IdError, InstanceId, RestoreId, SnapshotId, StoreId, label_from};
+pub use identity::{Identity, Stamp};
 pub use inode_flags::InodeFlags;
 pub use journal::{
-    BoundObject, Decision, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove,
-    JournalParent, JournalParts, JournalStep, KnownObject, KnownState, MoveKind, Recorded, StagePlace, Stamp,
+    BoundObject, Decision, Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove,
+    JournalParent, JournalParts, JournalStep, KnownObject, KnownState, MoveKind,
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use path::{Name, PathError, RelPath};
@@ -49,13 +54,16 @@ pub use receipt::{
     RestoreKind, StepRef, WatchedMount, count_paths,
 };
 pub use record::{
-    ArchiveRef, FileSystemId, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact, SnapshotKind,
-    SnapshotRecord, WithheldFact,
+    ArchiveRef, FileSystemId, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact, SnapshotRecord,
+    WithheldFact,
 };
+pub use recorded::Recorded;
 pub use repository::{
     Differs, DirtyPath, GitCoverage, RemoteFacts, RepositoryClass, RepositoryFacts, RepositoryState,
     UnpushedBranch,
 };
+pub use snapshot_kind::SnapshotKind;
+pub use stage_place::StagePlace;
 pub use time::Time;
 
 #[cfg(test)]

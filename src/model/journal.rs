@@ -1,14 +1,11 @@
 //! Files that a restore writes before it acts: the intent, the journal of its moves, the decision. After a crash, recovery
 //! completes the restore or rolls it back from them. `docs/format.md` has their form.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Serialize};
 
-use super::codec::Reader;
 use super::{
-    AsideStep, ByteString, Coverage, Digest, Entry, InodeFlags, InstanceId, PathAct, RelPath, RestoreId,
-    RestoreKind, SnapshotId, StepRef, Time,
+    AsideStep, ByteString, Coverage, Digest, Identity, InodeFlags, InstanceId, PathAct, Recorded, RelPath,
+    RestoreId, RestoreKind, SnapshotId, StagePlace, Stamp, StepRef, Time,
 };
 
 /// A confirmed restore. The intent is on disk before anything else of the restore.
@@ -117,25 +114,6 @@ pub enum IntentScope {
     Below(Vec<RelPath>),
     /// Exactly the listed paths.
     Exactly(Vec<RelPath>),
-}
-
-/// A staging directory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StagePlace {
-    /// The directory that it lies in, on the host.
-    pub directory: ByteString,
-    /// Its name there, with random letters.
-    pub name: String,
-    /// True if it lies in the mount root itself.
-    pub inside: bool,
-}
-
-impl StagePlace {
-    /// Its host path.
-    #[must_use]
-    pub fn path(&self) -> std::path::PathBuf {
-        self.directory.to_path().join(&self.name)
-    }
 }
 
 /// Every move of a restore, on disk after everything new is staged durably, and before the first one.
@@ -255,21 +233,6 @@ pub struct JournalParent {
     pub mtime: Stamp,
 }
 
-/// What tells an object from every other one: its inode, and when it was made, where the file system keeps that. Never a
-/// device number, which changes with every mount.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Identity {
-    /// Inode number.
-    pub ino: u64,
-    /// When it was made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub born: Option<Stamp>,
-    /// Its size, for file systems that do not keep when it was made.
-    pub size: u64,
-    /// Its modification time, for the same.
-    pub mtime: Stamp,
-}
-
 /// An object that may be removed from the staging directory, in the state that is known of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownObject(pub u64, pub KnownState);
@@ -288,22 +251,6 @@ pub enum KnownState {
     Other(Stamp),
 }
 
-/// A time as two numbers: seconds and nanoseconds. Identities have to come back exactly, also those beyond the year 9999.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Stamp(pub i64, pub u32);
-
-impl From<Time> for Stamp {
-    fn from(time: Time) -> Self {
-        Self(time.sec, time.nsec)
-    }
-}
-
-impl From<Stamp> for Time {
-    fn from(Stamp(sec, nsec): Stamp) -> Self {
-        Self { sec, nsec }
-    }
-}
-
 /// Outcome of a restore. Once it is on disk, it is final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -314,27 +261,4 @@ pub enum Decision {
     Abort,
     /// Everything stays as it is, whatever that is, and nothing is cleared up.
     Left,
-}
-
-/// An entry in JSON: its bytes as in a manifest, in base64.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded(pub Box<Entry>);
-
-impl Serialize for Recorded {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::new();
-        self.0.encode(&mut bytes, 0);
-        serializer.serialize_str(&STANDARD.encode(bytes))
-    }
-}
-
-impl<'de> Deserialize<'de> for Recorded {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let bytes = STANDARD
-            .decode(String::deserialize(deserializer)?)
-            .map_err(D::Error::custom)?;
-        let mut reader = Reader::new(&bytes);
-        let entry = Entry::decode(&mut reader, 0).map_err(D::Error::custom)?;
-        Ok(Self(Box::new(entry)))
-    }
 }

@@ -7,36 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ArchiveId, Content, Coverage, Digest, DigestMethod, InstanceId, NativeRef, Recorded, RelPath,
-    RepositoryFacts, SnapshotId, Time,
+    RepositoryFacts, SnapshotId, SnapshotKind, Time,
 };
-
-/// What moment a snapshot shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "SnapshotKind")]
-pub enum SnapshotKind {
-    /// Before the session.
-    Baseline,
-    /// Asked for within the session.
-    Checkpoint,
-    /// After the session.
-    Closing,
-    /// Just before a restore.
-    Emergency,
-}
-
-impl SnapshotKind {
-    /// The word used on the command line and in JSON.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Baseline => "baseline",
-            Self::Checkpoint => "checkpoint",
-            Self::Closing => "closing",
-            Self::Emergency => "emergency",
-        }
-    }
-}
 
 /// A path that the snapshot lacks, with the reason in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
