@@ -5,6 +5,7 @@
 //! what cannot be read is an error or stands in [`Repository::doubts`].
 
 mod config;
+mod config_files;
 mod config_text;
 mod delta;
 mod error;
@@ -13,6 +14,7 @@ mod files;
 mod index;
 mod named;
 mod object;
+mod object_directory;
 mod object_kind;
 mod oid;
 mod pack;
@@ -38,12 +40,17 @@ pub use object_kind::ObjectKind;
 pub use oid::{Oid, blob_id};
 pub use places::{Repositories, is_lock, work_files, work_tree};
 pub use reading::{below, whole};
-pub use refs::{Head, Refs};
+pub use refs::Head;
 pub use remotes::{Remote, Submodule, without_credentials};
 pub use repository::{GitDir, Repository};
 pub use state::Operation;
 pub use tips::Tip;
 pub use unpushed::{Unpushed, unpushed};
+
+use std::collections::BTreeMap;
+
+/// Objects by the names of their refs.
+pub type Refs = BTreeMap<Vec<u8>, Oid>;
 
 #[cfg(test)]
 pub(crate) mod tests;

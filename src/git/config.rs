@@ -1,15 +1,6 @@
-//! Configuration of a repository, read as git reads it. Included files are listed, but never read.
+//! Values of a configuration, as git understands them.
 
 use std::sync::Arc;
-
-use super::error::shown;
-use super::reading::{below, whole};
-use super::repository::Repository;
-use super::{GitError, config_text};
-use crate::model::RelPath;
-
-/// Maximum bytes of a configuration file; a larger one is hostile.
-const MOST_CONFIG: u64 = 4 << 20;
 
 /// One line of a configuration: `section.subsection.key = value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,14 +54,6 @@ impl ConfigEntry {
 }
 
 impl Config {
-    /// Reads the text of a configuration file.
-    ///
-    /// # Errors
-    /// Returns the number of the first invalid line, and the entries before it. Git refuses the whole file.
-    pub fn parse(text: &[u8]) -> Result<Self, (Self, usize)> {
-        config_text::parse(text)
-    }
-
     /// Returns the lines of a section, with any subsection.
     pub fn section(&self, section: &str) -> impl Iterator<Item = &ConfigEntry> {
         let entries = self.entries.iter();
@@ -101,49 +84,12 @@ impl Config {
         entries.filter(|entry| matches!(&*entry.section, b"include" | b"includeif") && entry.key == b"path")
     }
 
-    fn says(&self, section: &str, key: &str) -> bool {
+    /// Returns true if the last line of a key without a subsection switches it on.
+    pub(super) fn says(&self, section: &str, key: &str) -> bool {
         let lines = self.section(section);
         let last = lines
             .filter(|entry| entry.subsection.is_none() && entry.key == key.as_bytes())
             .last();
         last.is_some_and(|entry| entry.truth() == Some(true))
-    }
-}
-
-impl Repository<'_> {
-    /// Returns the configuration, with that of the work tree if it has its own. Invalid lines are a doubt.
-    #[must_use]
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    pub(super) fn read_config(&self) -> Config {
-        let Some(common) = self.shared_git_dir() else {
-            return Config::default();
-        };
-        let mut config = self.config_at(&below(common, "config"));
-        if config.says("extensions", "worktreeconfig")
-            && let Some(own) = self.git_dir()
-        {
-            let more = self.config_at(&below(own, "config.worktree"));
-            config.entries.extend(more.entries);
-        }
-        for include in config.includes() {
-            let path = shown(include.value.as_deref().unwrap_or_default());
-            self.doubts
-                .add(format!("the configuration includes {path}, which is not read"));
-        }
-        config
-    }
-
-    /// Reads a file in the syntax of configurations; empty if it does not exist.
-    pub(super) fn config_at(&self, path: &RelPath) -> Config {
-        let text = whole(self.files, path, MOST_CONFIG);
-        let text = self.doubts.settle(text).unwrap_or_default();
-        Config::parse(&text).unwrap_or_else(|(before, line)| {
-            let why = format!("line {line} makes no sense, and what follows is not read");
-            self.doubts.add(GitError::damaged(path, why));
-            before
-        })
     }
 }

@@ -4,14 +4,19 @@ use std::sync::Arc;
 
 use super::config::{Config, ConfigEntry};
 
-/// Parses the text. The error is the configuration before the first invalid line, and the number of that line.
-pub(super) fn parse(text: &[u8]) -> Result<Config, (Config, usize)> {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let mut parser = Parser { text, at: 0, line: 1 };
-    let mut config = Config::default();
-    match parser.run(&mut config.entries) {
-        Some(()) => Ok(config),
-        None => Err((config, parser.line)),
+impl Config {
+    /// Reads the text of a configuration file.
+    ///
+    /// # Errors
+    /// Returns the number of the first invalid line, and the entries before it. Git refuses the whole file.
+    pub fn parse(text: &[u8]) -> Result<Self, (Self, usize)> {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let mut parser = Parser { text, at: 0, line: 1 };
+        let mut config = Self::default();
+        match parser.run(&mut config.entries) {
+            Some(()) => Ok(config),
+            None => Err((config, parser.line)),
+        }
     }
 }
 

@@ -1,17 +1,13 @@
 //! Refs: HEAD, branches, tags and remote branches with their objects, from single files and from `packed-refs`.
 
-use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use super::error::shown;
 use super::reading::{SMALL, Stream, below, below_foreign, look, size, whole};
 use super::repository::{Repository, line};
 use super::walk::MOST_VISITED;
-use super::{Found, GitError, Oid};
+use super::{Found, GitError, Oid, Refs};
 use crate::model::RelPath;
-
-/// Objects by the names of their refs.
-pub type Refs = BTreeMap<Vec<u8>, Oid>;
 
 /// Position of HEAD.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,9 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use super::config::Config;
 use super::error::{Doubts, shown};
+use super::object_directory::Store;
 use super::reading::{SMALL, below, look, whole};
-use super::refs::Refs;
-use super::store::Store;
-use super::{Files, Found, GitError};
+use super::{Files, Found, GitError, Refs};
 use crate::model::{Name, RelPath};
 
 /// Relation of a work tree to its git directory.

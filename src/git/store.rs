@@ -6,6 +6,7 @@ use std::io::Read as _;
 
 use super::error::shown;
 use super::object::{Commit, Object, TreeEntry, parse_tag, parse_tree};
+use super::object_directory::Store;
 use super::object_kind::ObjectKind;
 use super::pack::Pack;
 use super::reading::{
@@ -29,14 +30,6 @@ const MOST_PACKS: usize = 4096;
 const LOOKUP: u64 = 512;
 /// Name of the empty tree, which git knows without storing it.
 const EMPTY_TREE: &[u8] = b"4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-
-/// One directory of objects.
-pub(super) struct Store {
-    dir: RelPath,
-    packs: Vec<Pack>,
-    /// Index of the pack that had the last object; it usually has the next one too.
-    last: Cell<usize>,
-}
 
 impl Repository<'_> {
     /// Returns an object of at most 128 MiB; `None` if it is missing. Its content matches its name.

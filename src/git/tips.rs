@@ -1,9 +1,8 @@
 //! Refs other than branches: tags, notes, a detached HEAD, other work trees, ORIG_HEAD and similar.
 
 use super::reading::{below, whole};
-use super::refs::Refs;
 use super::repository::Repository;
-use super::{GitError, Oid};
+use super::{GitError, Oid, Refs};
 use crate::model::RelPath;
 
 /// Maximum bytes of one such file: `FETCH_HEAD` has a line for each fetched branch.

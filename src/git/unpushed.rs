@@ -5,10 +5,9 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use super::error::shown;
 use super::object::Commit;
 use super::object_kind::ObjectKind;
-use super::refs::Refs;
 use super::repository::Repository;
 use super::tips::Tip;
-use super::{GitError, Oid};
+use super::{GitError, Oid, Refs};
 
 /// Commits of a branch or other ref that no remote branch has.
 #[derive(Clone, Debug, PartialEq, Eq)]
