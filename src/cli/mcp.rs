@@ -3,6 +3,7 @@
 
 mod act;
 mod bound;
+mod call;
 mod results;
 mod server;
 mod text;

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::tools::{Right, Tool};
-use super::{act, text};
+use super::tools::Right;
 use crate::cli::args::CalledAs;
 use crate::cli::commands::agent::{begin_for, keeper, opted_in, terms};
 use crate::cli::commands::diff::no_store;
@@ -24,9 +22,6 @@ use crate::session::{
 use crate::store::{InstanceRow, Store};
 use crate::terminal::recorded::{facts, terminal};
 use crate::terminal::{Verbosity, sanitize};
-
-/// So much of an error is enough: it may quote what it was given.
-const LONGEST_ERROR: usize = 2_000;
 
 /// Lines of what is said are broken nowhere.
 const WIDEST: usize = 10_000;
@@ -59,7 +54,7 @@ pub(in crate::cli) struct Bound {
     called_as: CalledAs,
     /// The session that was named when the server was started.
     named: Option<InstanceId>,
-    read_only: bool,
+    pub(super) read_only: bool,
 }
 
 /// The session that a call is about.
@@ -67,7 +62,7 @@ pub(super) struct Found {
     pub(super) store: Store,
     pub(super) row: InstanceRow,
     /// The caller runs in it. Any other can only be read.
-    is_own: bool,
+    pub(super) is_own: bool,
 }
 
 impl Bound {
@@ -106,7 +101,7 @@ impl Bound {
     }
 
     /// Returns true if the session allows `right`; false if that cannot be determined.
-    fn allows(&self, context: &Context<'_>, found: Option<&Found>, right: Right) -> bool {
+    pub(super) fn allows(&self, context: &Context<'_>, found: Option<&Found>, right: Right) -> bool {
         let is_open = !self.read_only && found.is_none_or(|found| found.is_own);
         match right {
             Right::Read => true,
@@ -122,66 +117,12 @@ impl Bound {
         }
     }
 
-    /// Calls a tool; `stop` asks it to give up.
-    ///
-    /// # Errors
-    /// What went wrong, in words.
-    pub(super) fn call(&self, tool: Tool, given: JsonObject, stop: Arc<AtomicBool>) -> Result<Reply, String> {
-        let (done, said) = self.within(stop, |context| {
-            let found = self.find(context)?;
-            if !self.allows(context, found.as_ref(), tool.needs()) {
-                return Err(self.refused(tool, found.as_ref()));
-            }
-            act::perform(self, context, tool, given, found)
-        });
-        let said = said.trim_end();
-        match done {
-            Ok(mut reply) => {
-                reply.text = text::bounded(&reply.text);
-                if !said.is_empty() {
-                    reply.beside.push(text::bounded(said));
-                }
-                Ok(reply)
-            }
-            Err(error) => {
-                let whole = format!("{}\n\n{said}", in_words(&error));
-                Err(text::bounded(whole.trim_end()))
-            }
-        }
-    }
-
-    fn refused(&self, tool: Tool, found: Option<&Found>) -> CliError {
-        let name = tool.name();
-        let refused = |why: String| {
-            CliError::new(
-                ErrorKind::RefusedInside,
-                format!("{name} is not allowed here: {why}"),
-            )
-        };
-        match found {
-            _ if self.read_only => refused("the server was started to read only".to_owned()),
-            Some(Found { store, row, is_own }) if !is_own => match is_active(store, row) {
-                true => refused(format!(
-                    "this agent does not run in {}, so it can only read",
-                    row.id
-                )),
-                false => refused(format!("{} is not active, so it can only be read", row.id)),
-            },
-            _ => {
-                let file = match found.and_then(|found| found.row.workspace.as_deref()) {
-                    Some(workspace) => format!("for the workspace {workspace}"),
-                    None => "in config.toml, for this session belongs to no workspace".to_owned(),
-                };
-                refused(format!(
-                    "the operator has to allow it with restore = \"checkpoints\" in a table [recovery.agent], {file}; nothing is lost, and \
-                     the operator can restore it"
-                ))
-            }
-        }
-    }
-
     /// Works with a context of its own: what is said comes back beside the result, and it stops when `stop` says so.
-    fn within<T>(&self, stop: Arc<AtomicBool>, work: impl FnOnce(&Context<'_>) -> T) -> (T, String) {
+    pub(super) fn within<T>(
+        &self,
+        stop: Arc<AtomicBool>,
+        work: impl FnOnce(&Context<'_>) -> T,
+    ) -> (T, String) {
         let (terminal, _, said) = terminal(facts(WIDEST), Verbosity::Quiet);
         let context = Context::of_a_call(&self.environment, &terminal, self.called_as, stop);
         let done = work(&context);
@@ -270,19 +211,6 @@ fn refuse_foreign(context: &Context<'_>, store: &Store) -> Result<(), CliError> 
         context.command(&format!("mcp {id}"))
     );
     Err(CliError::new(ErrorKind::RefusedInside, message))
-}
-
-/// An error for a model: what, and why. Hints are for operators: they name commands to type, and processes to stop.
-fn in_words(error: &CliError) -> String {
-    let short = |words: &str| text::cut(sanitize::text(words), LONGEST_ERROR, "…");
-    let mut lines = vec![short(&error.message)];
-    lines.extend(
-        error
-            .causes
-            .iter()
-            .map(|cause| format!("because: {}", short(cause))),
-    );
-    lines.join("\n")
 }
 
 /// There is no session to act on.

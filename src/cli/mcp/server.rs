@@ -15,6 +15,7 @@ use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
 use tokio::sync::Mutex as Turn;
 
 use super::bound::Bound;
+use super::call::call;
 use super::tools::{Right, Tool};
 
 /// Interval between checks for a request to stop.
@@ -161,7 +162,7 @@ impl ServerHandler for Server {
         let given = request.arguments.unwrap_or_default();
         let cancelled = context.ct.clone();
         let called = self
-            .in_turn(move |bound, stop| bound.call(tool, given, stop), async move {
+            .in_turn(move |bound, stop| call(bound, tool, given, stop), async move {
                 cancelled.cancelled().await
             })
             .await?;

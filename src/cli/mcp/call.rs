@@ -1,0 +1,92 @@
+//! A call of a tool: allowed, carried out, and told in words.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rmcp::model::JsonObject;
+
+use super::bound::{Bound, Found, Reply};
+use super::tools::Tool;
+use super::{act, text};
+use crate::cli::error::{CliError, ErrorKind};
+use crate::session::is_active;
+use crate::terminal::sanitize;
+
+/// So much of an error is enough: it may quote what it was given.
+const LONGEST_ERROR: usize = 2_000;
+
+/// Calls a tool; `stop` asks it to give up.
+///
+/// # Errors
+/// What went wrong, in words.
+pub(super) fn call(
+    bound: &Bound,
+    tool: Tool,
+    given: JsonObject,
+    stop: Arc<AtomicBool>,
+) -> Result<Reply, String> {
+    let (done, said) = bound.within(stop, |context| {
+        let found = bound.find(context)?;
+        if !bound.allows(context, found.as_ref(), tool.needs()) {
+            return Err(refused(bound, tool, found.as_ref()));
+        }
+        act::perform(bound, context, tool, given, found)
+    });
+    let said = said.trim_end();
+    match done {
+        Ok(mut reply) => {
+            reply.text = text::bounded(&reply.text);
+            if !said.is_empty() {
+                reply.beside.push(text::bounded(said));
+            }
+            Ok(reply)
+        }
+        Err(error) => {
+            let whole = format!("{}\n\n{said}", in_words(&error));
+            Err(text::bounded(whole.trim_end()))
+        }
+    }
+}
+
+fn refused(bound: &Bound, tool: Tool, found: Option<&Found>) -> CliError {
+    let name = tool.name();
+    let refused = |why: String| {
+        CliError::new(
+            ErrorKind::RefusedInside,
+            format!("{name} is not allowed here: {why}"),
+        )
+    };
+    match found {
+        _ if bound.read_only => refused("the server was started to read only".to_owned()),
+        Some(Found { store, row, is_own }) if !is_own => match is_active(store, row) {
+            true => refused(format!(
+                "this agent does not run in {}, so it can only read",
+                row.id
+            )),
+            false => refused(format!("{} is not active, so it can only be read", row.id)),
+        },
+        _ => {
+            let file = match found.and_then(|found| found.row.workspace.as_deref()) {
+                Some(workspace) => format!("for the workspace {workspace}"),
+                None => "in config.toml, for this session belongs to no workspace".to_owned(),
+            };
+            refused(format!(
+                "the operator has to allow it with restore = \"checkpoints\" in a table [recovery.agent], {file}; nothing is lost, and \
+                 the operator can restore it"
+            ))
+        }
+    }
+}
+
+/// An error for a model: what, and why. Hints are for operators: they name commands to type, and processes to stop.
+fn in_words(error: &CliError) -> String {
+    let short = |words: &str| text::cut(sanitize::text(words), LONGEST_ERROR, "…");
+    let mut lines = vec![short(&error.message)];
+    lines.extend(
+        error
+            .causes
+            .iter()
+            .map(|cause| format!("because: {}", short(cause))),
+    );
+    lines.join("\n")
+}
