@@ -1,6 +1,7 @@
 //! The command line: from arguments to a verb, and from its outcome to an exit code. The only layer that sees `terminal`.
 
 pub mod args;
+mod called_as;
 mod commands;
 mod complete;
 pub mod confirm;
@@ -27,7 +28,8 @@ mod view;
 
 use std::ffi::OsString;
 
-pub use args::{CalledAs, Invocation, ParseOutcome, parse};
+pub use args::{Invocation, ParseOutcome, parse};
+pub use called_as::CalledAs;
 
 use crate::environment::Environment;
 use crate::process::outlive_file_limit;

@@ -24,6 +24,7 @@ use clap::{
     ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint,
 };
 
+pub use super::called_as::CalledAs;
 pub use care::{DoctorArgs, InitArgs};
 pub use export::ExportArgs;
 pub use fork::ForkArgs;
@@ -34,7 +35,7 @@ pub use import::ImportArgs;
 pub use inspect::{DiffArgs, DiffForm, ListArgs, ShowArgs};
 pub use mcp::McpArgs;
 pub use meta::{CheckpointsArgs, CompleteArgs, CompletionsArgs, ManArgs};
-pub use parse::{CalledAs, Invocation, ParseOutcome, is_called_by_agent, parse, wanted_color, wants_json};
+pub use parse::{Invocation, ParseOutcome, is_called_by_agent, parse, wanted_color, wants_json};
 pub use replicate::{ReplicateArgs, ReplicatingArgs};
 pub use restore::{AbortArgs, CheckpointArgs, RestoreArgs, ResumeArgs, UndoArgs, WaitingArgs};
 pub use session::{BeginArgs, EndArgs, ExecArgs, ExplainArgs, LaunchArgs, Scope};

@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use clap::ValueEnum as _;
 
-use super::args::{AgentThere, CalledAs};
+use super::args::AgentThere;
+use super::called_as::CalledAs;
 use super::commands::{settle_frozen_and_say, warn_of_frozen, warn_of_pending};
 use super::error::{CliError, ErrorKind};
 use super::fail_point::FailPoint;

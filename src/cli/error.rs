@@ -5,7 +5,7 @@ use std::error::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::args::CalledAs;
+use super::called_as::CalledAs;
 use super::document::Head;
 use super::exit_code::ExitCode;
 use crate::features::{Feature, NotBuilt};
