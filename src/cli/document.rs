@@ -3,6 +3,7 @@
 mod care;
 mod files;
 mod forks;
+mod head;
 mod hooks;
 mod instances;
 mod replica;
@@ -30,6 +31,7 @@ pub(in crate::cli) use files::{
     SettingDocument,
 };
 pub(in crate::cli) use forks::{ForkDocument, ForkOutcome, ForkedDocument, is_there};
+pub(in crate::cli) use head::Head;
 pub(in crate::cli) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
 };
@@ -52,20 +54,6 @@ pub(in crate::cli) use store::{
 pub(in crate::cli) use transfer::{
     DroppedDocument, ExportDocument, ImportDocument, ImportOutcome, OriginDocument,
 };
-
-/// How every document begins.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct Head {
-    /// The version of the document. Fields are only ever added within one.
-    #[schemars(extend("const" = 1))]
-    schema: u32,
-}
-
-impl Default for Head {
-    fn default() -> Self {
-        Self { schema: 1 }
-    }
-}
 
 /// A path below a mount: text, and the exact bytes beside it when they are no text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -1,0 +1,18 @@
+//! The head of every document.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How every document begins.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct Head {
+    /// The version of the document. Fields are only ever added within one.
+    #[schemars(extend("const" = 1))]
+    schema: u32,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self { schema: 1 }
+    }
+}
