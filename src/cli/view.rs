@@ -16,6 +16,7 @@ pub(super) mod prune;
 pub(super) mod receipt;
 pub(super) mod repository;
 pub(super) mod settings;
+pub(super) mod steps;
 
 #[cfg(test)]
 mod tests;

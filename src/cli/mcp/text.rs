@@ -52,7 +52,7 @@ pub(super) fn listed(found: &Listed) -> String {
     }
     let lines = found.snapshots.iter().map(|snapshot| {
         let name = snapshot.name.as_deref().unwrap_or("-");
-        let changed = snapshot.changed.map(view::instances::step_words);
+        let changed = snapshot.changed.map(view::steps::step_words);
         let changed = changed.map_or_else(String::new, |words| format!("\tchanged {words}"));
         let said = snapshot.description.as_deref().unwrap_or_default();
         let line = format!(

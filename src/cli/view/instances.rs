@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{aside, changes, forks, receipt, repository};
+use super::steps::step_words;
+use super::{aside, changes, forks, repository, steps};
 use crate::cli::commands::show::SessionReport;
 use crate::cli::document::{ChangedMeanwhileDocument, JackinDocument};
 use crate::cli::failure::distinct;
 use crate::model::{
-    AgentRef, ContainerRef, Digest, InstanceId, PathCounts, RestoreKind, SnapshotId, SnapshotKind,
-    SnapshotRecord, Time, WatchedMount,
+    AgentRef, ContainerRef, Digest, InstanceId, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, Time,
+    WatchedMount,
 };
 use crate::session::{Reason, State};
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow, Tally};
@@ -135,25 +136,6 @@ pub(in crate::cli) struct Imported {
     pub(in crate::cli) digest: Digest,
     /// Snapshot and session that the file was exported from.
     pub(in crate::cli) origin: (SnapshotId, InstanceId),
-}
-
-/// Describes the number of paths that a step changed.
-pub(in crate::cli) fn step_words(counts: PathCounts) -> String {
-    let parts = [
-        ('+', counts.added),
-        ('~', counts.changed),
-        ('-', counts.deleted),
-        ('R', counts.renamed),
-    ];
-    let told = parts.iter().filter(|(_, count)| *count > 0);
-    let told: Vec<String> = told
-        .map(|(sign, count)| format!("{sign}{}", size::count(*count)))
-        .collect();
-    if told.is_empty() {
-        "nothing".to_owned()
-    } else {
-        told.join(" ")
-    }
 }
 
 /// One instance in full; `meant` is the fork that was named instead of it.
@@ -405,7 +387,7 @@ fn lacking(baseline: Option<&SnapshotRecord>, lines: &mut Vec<String>) {
 /// Describes a restore of a session; `all` are the session's restores.
 pub(in crate::cli) fn act_words(row: &RestoreRow, all: &[RestoreRow]) -> String {
     let mut words = match (row.kind, row.undoes, &row.only_changes_of) {
-        (RestoreKind::Restore, _, Some(step)) => format!("restore, only the step {}", receipt::step(step)),
+        (RestoreKind::Restore, _, Some(step)) => format!("restore, only the step {}", steps::step(step)),
         (RestoreKind::Restore, ..) => "restore".to_owned(),
         (RestoreKind::Undo, Some(undone), _) => format!("undo of {undone}"),
         (RestoreKind::Undo, None, _) => "undo".to_owned(),

@@ -3,10 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::aside;
-use super::instances::step_words;
+use super::steps::{self, step_words};
 use crate::model::{
-    Ending, Operation, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, StepRef, Time,
-    count_paths,
+    Ending, Operation, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, Time, count_paths,
 };
 use crate::platform;
 use crate::store::SnapshotRow;
@@ -89,14 +88,6 @@ impl Telling {
             true => id.to_string(),
             false => format!("{id} {}", own.join(", ")),
         }
-    }
-}
-
-/// A step of a session: its name and the id, as far as it has both.
-pub(in crate::cli) fn step(step: &StepRef) -> String {
-    match step.called() == step.snapshot.as_str() {
-        true => step.snapshot.to_string(),
-        false => format!("{} ({})", sanitize::name(step.called().as_bytes()), step.snapshot),
     }
 }
 
@@ -203,7 +194,7 @@ impl Telling {
                 let to = self.snapshot(target);
                 let word = match (kind, undoes, only_changes_of) {
                     (RestoreKind::Restore, _, Some(step)) => {
-                        format!("took back only the step {}", self::step(step))
+                        format!("took back only the step {}", steps::step(step))
                     }
                     (RestoreKind::Restore, ..) => format!("restored to {to}"),
                     (RestoreKind::Undo, Some(number), _) => format!("undid {number}, back to {to}"),

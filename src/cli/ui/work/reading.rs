@@ -9,8 +9,9 @@ use crate::cli::commands::show::SessionReport;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::view;
-use crate::cli::view::instances::{kind_words, notes, role, status, step_words};
+use crate::cli::view::instances::{kind_words, notes, role, status};
 use crate::cli::view::receipt::Telling;
+use crate::cli::view::steps::step_words;
 use crate::diff::{Change, ChangeKind};
 use crate::model::{self, ArchiveId, RestoreKind, SnapshotId, SnapshotKind};
 use crate::session::{LivenessProbe, State, find_called, state_by};
@@ -145,7 +146,7 @@ fn of_restore(known: &SessionReport, restore: &RestoreRow) -> Moment {
     );
     let mut note = vec![match (restore.kind, restore.undoes, &restore.only_changes_of) {
         (RestoreKind::Undo, Some(undone), _) => format!("took back receipt {undone}"),
-        (RestoreKind::Restore, _, Some(step)) => format!("only the step {}", view::receipt::step(step)),
+        (RestoreKind::Restore, _, Some(step)) => format!("only the step {}", view::steps::step(step)),
         _ => format!("to {target}"),
     }];
     note.push(size::counted(restore.paths(), "path", "paths"));
