@@ -19,6 +19,7 @@ mod html;
 mod html;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod report;
 mod schema;
 mod streams;
 mod sudo;

@@ -28,6 +28,7 @@ mod log;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod named_file;
+pub(super) mod named_session;
 mod paths;
 pub(super) mod pending;
 mod pin;
@@ -38,9 +39,8 @@ mod repositories;
 pub(super) mod restore;
 mod resume_abort;
 pub(super) mod retain;
-pub(super) mod show;
+mod show;
 mod steadfast;
-pub(super) mod steps;
 mod suggested_command;
 #[cfg(feature = "tui")]
 mod ui;
@@ -48,7 +48,6 @@ pub(super) mod undo;
 mod verify;
 mod write_snapshot;
 
-pub(super) use diff::{Compared, Since};
 pub(super) use frozen::{settle_frozen_and_say, warn_of_frozen};
 #[cfg(test)]
 #[cfg(feature = "html")]

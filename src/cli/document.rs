@@ -18,7 +18,7 @@ use base64::Engine as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::commands::Since;
+use super::report::Since;
 use crate::diff::{Change, ChangeKind, NotCovered};
 use crate::model::{Coverage, RelPath};
 use crate::restore::{Action, After, AsideWhy, Others, Why};

@@ -12,8 +12,8 @@ use sha2::{Digest as _, Sha256};
 
 pub(in crate::cli) use changes::Shown;
 
-use super::commands::show::SessionReport;
 use super::error::CliError;
+use super::report::SessionReport;
 use crate::model::Time;
 use crate::store::Store;
 use crate::terminal::size;

@@ -1,8 +1,8 @@
 //! Stands in for pages in a build without them.
 
 use super::commands::diff::Differences;
-use super::commands::show::SessionReport;
 use super::error::CliError;
+use super::report::SessionReport;
 use crate::features::Feature;
 use crate::model::Time;
 use crate::store::Store;

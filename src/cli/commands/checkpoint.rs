@@ -1,7 +1,7 @@
 //! `checkpoint`: a named snapshot inside a running session.
 
 use super::begin::tell_notes;
-use super::diff::{no_store, own_or};
+use super::named_session::{no_store, own_or};
 use super::replicate::behind;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;

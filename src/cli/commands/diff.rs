@@ -9,20 +9,19 @@ use crate::cli::args::{Check, DiffArgs, DiffForm, Until};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::report::{Compared, SessionReport};
 use crate::cli::{html, view};
-use crate::config::Mode;
 use crate::diff::PatchOptions;
 use crate::model::{RelPath, SnapshotKind};
-use crate::process::INSTANCE_VARIABLE;
-use crate::session::{close_orphaned_sessions, find_called, find_instance, find_snapshot, is_active};
+use crate::session::{find_snapshot, is_active};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
-pub(in crate::cli) use differences::{Compared, Differences, Question, Since, differences, document};
+pub(in crate::cli) use differences::{Differences, Question, differences, document};
 
 use super::identity_arg::identities;
 use super::named_file::{Kind, Output};
-use super::show::SessionReport;
+use super::named_session::{nothing, open, own_or};
 use super::suggested_command::Words;
 
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
@@ -180,92 +179,6 @@ fn aside(context: &Context<'_>, args: &DiffArgs, text: &str) {
         _ if args.nul => context.terminal.note(text),
         DiffForm::NameStatus | DiffForm::Stat => context.terminal.out(text),
     }
-}
-
-/// Opens the store and closes the instance when it is found dead.
-/// Returns the named session, or the one this process runs in.
-pub(super) fn own_or(context: &Context<'_>, named: Option<&str>) -> Result<String, CliError> {
-    let own = || context.environment.get(INSTANCE_VARIABLE);
-    let wanted = named.map(str::to_owned);
-    let wanted = wanted.or_else(|| own().map(|id| id.to_string_lossy().into_owned()));
-    wanted.ok_or_else(|| {
-        CliError::new(
-            ErrorKind::Usage,
-            "which session is meant? Inside a session it is known; here name it",
-        )
-        .command("the sessions", "list")
-    })
-}
-
-pub(super) fn open(context: &Context<'_>, instance: &str) -> Result<(Store, InstanceRow), CliError> {
-    let reading = context.store_for_reading()?.ok_or_else(|| no_store(instance))?;
-    let row = find_called(&reading, context.environment, instance)?;
-    settled(context, reading, row)
-}
-
-/// The instance as it is once it was closed, when it is found dead.
-pub(super) fn settled(
-    context: &Context<'_>,
-    reading: Store,
-    row: InstanceRow,
-) -> Result<(Store, InstanceRow), CliError> {
-    if row.ended_at.is_some() || crate::session::state(&reading, &row) != crate::session::State::Lost {
-        return Ok((reading, row));
-    }
-    drop(reading);
-    let store = context.store_for_writing()?;
-    settle_and_say(context, &store, &row)?;
-    let row = find_instance(&store, row.id.as_str())?;
-    Ok((store, row))
-}
-
-/// There is no store at all.
-pub(in crate::cli) fn no_store(instance: &str) -> CliError {
-    crate::session::SessionError::Unknown {
-        wanted: instance.to_owned(),
-        nearest: Vec::new(),
-        some_recorded: false,
-    }
-    .into()
-}
-
-/// Takes the late closing snapshot of a dead instance, and says so.
-pub(super) fn settle_and_say(
-    context: &Context<'_>,
-    store: &Store,
-    row: &InstanceRow,
-) -> Result<(), CliError> {
-    if let Some(closed) = close_orphaned_sessions(store, context.world(), row)? {
-        context.terminal.warn(&format!(
-            "nobody saw {} end; a late closing snapshot was taken now, and what changed in between cannot be told apart",
-            row.id
-        ));
-        if let Some(error) = closed.error {
-            context
-                .terminal
-                .warn(&format!("the late closing snapshot failed: {error}"));
-        }
-    }
-    Ok(())
-}
-
-/// A mode without files explains itself better than a missing snapshot.
-pub(super) fn nothing(row: &InstanceRow, error: crate::session::SessionError) -> CliError {
-    if row.is_imported() || Mode::parse(&row.mode).is_some_and(Mode::captures) {
-        return error.into();
-    }
-    CliError::new(
-        ErrorKind::NothingToRestore,
-        format!(
-            "nothing to restore from: {} has no files, its mode was {}",
-            row.id, row.mode
-        ),
-    )
-    .command(
-        "have the files recorded next time",
-        "launch --snapshot project DIR -- COMMAND",
-    )
-    .command("sessions that have snapshots", "list")
 }
 
 /// Prints one mount. Gives how many paths a patch lacks.

@@ -2,7 +2,7 @@
 
 use super::begin::tell_notes;
 use super::changes;
-use super::diff::no_store;
+use super::named_session::no_store;
 use super::replicate::at_the_end;
 use super::repositories::warn_of_unsteady;
 use super::retain::by_the_rules;

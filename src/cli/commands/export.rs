@@ -1,7 +1,7 @@
 //! `export`: a snapshot as one file that needs no store.
 
-use super::diff::{no_store, nothing};
 use super::named_file::NamedFile;
+use super::named_session::{no_store, nothing};
 use crate::cli::args::ExportArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{ExportDocument, Head, HostPathDocument};

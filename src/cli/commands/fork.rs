@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 pub(in crate::cli) use reference::called;
 use reference::mounts;
 
-use super::diff::{no_store, nothing};
 use super::identity_arg::identities;
+use super::named_session::{no_store, nothing};
 use super::suggested_command::Words;
 use super::write_snapshot::{Done, Job, check, parts, refuse_address, write};
 use crate::cli::args::ForkArgs;

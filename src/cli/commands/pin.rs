@@ -1,6 +1,6 @@
 //! `pin` and `unpin`: what the rules of retention leave alone.
 
-use super::diff::{no_store, nothing};
+use super::named_session::{no_store, nothing};
 use crate::cli::args::PinArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, PinDocument};

@@ -14,8 +14,8 @@ pub(in crate::cli) use flow::{Caller, act, carry, flags, gaps};
 pub(super) use flow::{RestoreOptions, carry_out, say};
 pub(super) use set_aside::again as set_aside_again;
 
-use super::diff::{no_store, nothing, settle_and_say};
 use super::identity_arg::identities;
+use super::named_session::{no_store, nothing, refuse_imported, settle_and_say};
 use super::paths;
 use super::pending::{make_way_and_say, refuse_torn};
 use super::suggested_command::Words;
@@ -270,20 +270,6 @@ fn plan_opened(
         asked,
         locks: Locks::passing(locks, roots),
     })
-}
-
-/// Fails for an imported session, whose paths belong to another machine.
-pub(super) fn refuse_imported(row: &InstanceRow) -> Result<(), CliError> {
-    if !row.is_imported() {
-        return Ok(());
-    }
-    let message = format!("{} was imported: its paths are those of another machine", row.id);
-    Err(CliError::new(ErrorKind::NothingToRestore, message)
-        .command(
-            "its files in a directory of their own",
-            format!("fork {}", row.id),
-        )
-        .command("some of them", format!("restore {} PATH --to DIR", row.id)))
 }
 
 /// The snapshot to go back to; of a single step, which is taken back, also the one that it led to.

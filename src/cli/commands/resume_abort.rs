@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::diff::no_store;
 use super::identity_arg::identities;
+use super::named_session::no_store;
 use super::pending::{tell_left, what_was_cleared};
 use super::restore::{Caller, Locks, Planned, RestoreOptions, carry_out, document, say, set_aside_again};
 use super::suggested_command::Words;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::diff::no_store;
 use super::identity_arg::identities;
+use super::named_session::no_store;
 use super::pending::{make_way_and_say, refuse_torn};
 use super::restore::{Caller, Locks, Planned, RestoreOptions, carry_out};
 use super::suggested_command::Words;

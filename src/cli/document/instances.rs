@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::RepositoryStateDocument;
 use super::{ForkedDocument, Head, HostPathDocument, PathDocument, ReasonDocument};
-use crate::cli::view::instances::Imported;
+use crate::cli::report::Imported;
 use crate::config::Unread;
 use crate::model::{
     AgentRef, AsideChange, CallRef, ContainerRef, Coverage, PathCounts, RestoreKind, SnapshotKind,

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use maud::{Markup, html};
 
-use crate::cli::commands::diff::{Compared, Differences};
+use crate::cli::commands::diff::Differences;
+use crate::cli::report::Compared;
 use crate::cli::view;
 use crate::cli::view::patch::Sources;
 use crate::diff::{Body, Change, Line, PatchOptions, word_marks};

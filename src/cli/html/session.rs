@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::cli::commands::show::SessionReport;
 use crate::cli::error::CliError;
+use crate::cli::report::SessionReport;
 use crate::cli::view;
 use crate::cli::view::instances::{agent_words, ending, kind_words, notes, status};
 use crate::cli::view::receipt::Telling;

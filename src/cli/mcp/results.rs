@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::commands::steps::Steps;
 use crate::cli::document::{
     ChangeDocument, DiffDocument, Head, ReasonDocument, RestoreDocument, RestoreOutcome,
 };
+use crate::cli::report::Steps;
 use crate::model::{CallRef, PathCounts, Time};
 use crate::store::SnapshotRow;
 

@@ -1,6 +1,6 @@
 //! Changes, one line each.
 
-use crate::cli::commands::Since;
+use crate::cli::report::Since;
 use crate::diff::{Change, ChangeKind, WithheldChange, count};
 use crate::model::{Coverage, Entry, RelPath};
 use crate::terminal::{Role, sanitize, size, style};

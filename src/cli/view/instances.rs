@@ -1,16 +1,13 @@
 //! `list` and `show`: instances and their snapshots.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::steps::step_words;
 use super::{aside, changes, forks, repository, steps};
-use crate::cli::commands::show::SessionReport;
 use crate::cli::document::{ChangedMeanwhileDocument, JackinDocument};
 use crate::cli::failure::distinct;
-use crate::model::{
-    AgentRef, ContainerRef, Digest, InstanceId, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, Time,
-    WatchedMount,
-};
+use crate::cli::report::{Imported, SessionReport};
+use crate::model::{AgentRef, RestoreKind, SnapshotKind, SnapshotRecord, Time};
 use crate::session::{Reason, State};
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow, Tally};
 use crate::terminal::table::{Cell, Column, Fit, Table};
@@ -113,29 +110,6 @@ pub(in crate::cli) fn role(state: &State) -> Role {
         State::Ended => Role::Dim,
         State::Lost | State::Failed => Role::Warning,
     }
-}
-
-/// Facts of a session's first receipt that its catalog row lacks.
-#[derive(Default)]
-pub(in crate::cli) struct Begun {
-    /// Policy of jackin for a dirty work tree at the end, in jackin's own word.
-    pub(in crate::cli) cleanup_policy: Option<String>,
-    /// jackin's container that it began for.
-    pub(in crate::cli) container: Option<ContainerRef>,
-    /// Mounts of which no file is kept.
-    pub(in crate::cli) watched: Vec<WatchedMount>,
-    /// The agent whose hook began it.
-    pub(in crate::cli) agent: Option<AgentRef>,
-}
-
-/// The file that a session came from.
-pub(in crate::cli) struct Imported {
-    /// The file.
-    pub(in crate::cli) file: PathBuf,
-    /// BLAKE3 of its bytes.
-    pub(in crate::cli) digest: Digest,
-    /// Snapshot and session that the file was exported from.
-    pub(in crate::cli) origin: (SnapshotId, InstanceId),
 }
 
 /// One instance in full; `meant` is the fork that was named instead of it.

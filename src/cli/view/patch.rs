@@ -1,7 +1,7 @@
 //! Changed lines for people, cleaned for a terminal (`restore --dry-run --patch`, MCP), `diff --stat`, and where contents come from.
 
 use super::changes;
-use crate::cli::commands::Compared;
+use crate::cli::report::Compared;
 use crate::contract::PrivateFiles;
 use crate::diff::{self, Body, Change, Content, Contents, Line, MAX_TEXT, NotCovered, Patch, PatchOptions};
 use crate::model::{Coverage, Entry, EntryKind, RelPath};

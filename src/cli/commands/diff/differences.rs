@@ -3,67 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
-use super::nothing;
 use super::sides::{Later, live, stored};
 use crate::capture::{CaptureError, Earlier, PrivateOverlay, ScannedTree, Show, check_mount};
 use crate::cli::args::Until;
+use crate::cli::commands::named_session::{nothing, refuse_imported};
 use crate::cli::commands::paths;
 use crate::cli::commands::repositories::{repositories, settings};
-use crate::cli::commands::restore::refuse_imported;
 use crate::cli::context::Context;
 use crate::cli::document::{
     ChangeDocument, DiffDocument, Head, ReasonDocument, RepositoryDocument, SettingDocument,
 };
 use crate::cli::error::CliError;
+use crate::cli::report::{Compared, Since};
 use crate::cli::view;
-use crate::diff::{
-    Change, Comparison, NotCovered, RepositoryChange, Setting, Side, WithheldChange, compare,
-    compare_withheld, pair_renames, withheld_settings,
-};
+use crate::diff::{NotCovered, Side, compare, compare_withheld, pair_renames, withheld_settings};
 use crate::model::{Coverage, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::restore::Scope;
 use crate::session::find_snapshot;
 use crate::store::{Blobs, InstanceRow, Store};
-
-/// One mount, compared.
-pub(in crate::cli) struct Compared {
-    pub(in crate::cli) coverage: Coverage,
-    pub(in crate::cli) comparison: Comparison,
-    /// Changes of the git repositories in the mount.
-    pub(in crate::cli) repositories: Vec<RepositoryChange>,
-    /// Changes of the agents' settings.
-    pub(in crate::cli) settings: Vec<Setting>,
-    /// Changed credentials that no snapshot holds.
-    pub(in crate::cli) withheld: Vec<WithheldChange>,
-    /// Paths that differ from the later snapshot by now; empty unless requested.
-    since: BTreeMap<RelPath, Since>,
-}
-
-/// State of a path after the later snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Since {
-    /// State of neither snapshot.
-    Edited,
-    /// State of the earlier snapshot: restored, or reverted by hand.
-    Reverted,
-}
-
-impl Compared {
-    /// Returns the state of a change after the later snapshot; a rename is edited if either path is.
-    pub(in crate::cli) fn since(&self, change: &Change) -> Option<Since> {
-        let paths = [Some(&change.path), change.from_path.as_ref()];
-        let found = || {
-            paths
-                .into_iter()
-                .flatten()
-                .filter_map(|path| self.since.get(path).copied())
-        };
-        match found().any(|since| since == Since::Edited) {
-            true => Some(Since::Edited),
-            false => found().next(),
-        }
-    }
-}
 
 /// Parameters of a comparison.
 pub(in crate::cli) struct Question<'a> {
