@@ -15,7 +15,6 @@ mod exec;
 mod explain;
 mod export;
 pub(super) mod fork;
-mod frozen;
 mod generated;
 mod hook;
 mod identity_arg;
@@ -30,7 +29,6 @@ mod mcp;
 mod named_file;
 pub(super) mod named_session;
 mod paths;
-pub(super) mod pending;
 mod pin;
 mod prune;
 mod rebuild;
@@ -48,11 +46,9 @@ pub(super) mod undo;
 mod verify;
 mod write_snapshot;
 
-pub(super) use frozen::{settle_frozen_and_say, warn_of_frozen};
 #[cfg(test)]
 #[cfg(feature = "html")]
 pub(super) use named_file::PAGE_MARK;
-pub(super) use pending::warn_of_pending;
 
 use super::args::{Invocation, Verb};
 use super::context::{Context, SystemEntropy};

@@ -1,4 +1,9 @@
-//! Context of every command: environment, terminal, signals, clock, randomness and opened stores.
+//! Context of every command: environment, terminal, signals, clock, randomness and stores.
+
+pub(super) mod frozen;
+pub(super) mod pending;
+pub(super) mod settings;
+mod stores;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,7 +14,6 @@ use clap::ValueEnum as _;
 
 use super::args::AgentThere;
 use super::called_as::CalledAs;
-use super::commands::{settle_frozen_and_say, warn_of_frozen, warn_of_pending};
 use super::error::{CliError, ErrorKind};
 use super::fail_point::FailPoint;
 use super::sudo;
@@ -21,9 +25,9 @@ use crate::platform;
 use crate::platform::remote::{Address, is_elsewhere};
 use crate::process::{AGENT_VARIABLE, Interrupts};
 use crate::session::Services;
-use crate::store::{Layout, Store};
+use crate::store::Layout;
 use crate::terminal::progress::Progress;
-use crate::terminal::{Terminal, sanitize, shell, width};
+use crate::terminal::{Terminal, shell, width};
 
 /// The system's clock.
 pub(super) struct SystemClock;
@@ -160,86 +164,6 @@ impl<'a> Context<'a> {
     /// Returns the paths in the store, and its owner.
     pub(super) fn layout(&self) -> Result<Layout, CliError> {
         Ok(Layout::new(self.store_directory()?).kept_by(self.environment.operator))
-    }
-
-    /// Opens the store for writing; makes it when there is none.
-    pub(super) fn store_for_writing(&self) -> Result<Store, CliError> {
-        let layout = self.layout()?;
-        self.warn_of_foreign_home();
-        let store = Store::open_write(&layout)?;
-        self.tell_store(layout.root(), "opened for writing");
-        self.warn_about(&store);
-        settle_frozen_and_say(self, &store);
-        Ok(store)
-    }
-
-    /// After `sudo` or `su` HOME may still be another user's, and what is made there would lock its owner out.
-    fn warn_of_foreign_home(&self) {
-        use std::os::unix::fs::MetadataExt as _;
-        let home = self.environment.jackin_home().filter(|home| !home.exists());
-        let Some(home) = home.filter(|_| self.environment.operator.is_none()) else {
-            return;
-        };
-        let own = platform::own_ids().0;
-        let above = home.parent().and_then(|above| above.metadata().ok());
-        if let Some(owner) = above
-            .map(|above| above.uid())
-            .filter(|owner| own == 0 && *owner != own)
-        {
-            self.terminal.warn(&format!(
-                "{} is made in a directory of user {owner}, who will not be able to use it; name a jackin home of your own in \
-                 JACKIN_HOME_DIR",
-                sanitize::path(&home)
-            ));
-        }
-    }
-
-    /// Returns true if the store exists.
-    pub(super) fn has_store(&self) -> Result<bool, CliError> {
-        Ok(Store::is_there(self.layout()?)?)
-    }
-
-    /// Opens the store for a command that only plans with `--dry-run`; `None` when there is none, and none is made.
-    pub(super) fn store_for(&self, dry_run: bool) -> Result<Option<Store>, CliError> {
-        match (self.has_store()?, dry_run) {
-            (false, _) => Ok(None),
-            (true, true) => self.store_for_reading(),
-            (true, false) => self.store_for_writing().map(Some),
-        }
-    }
-
-    /// Opens the store for reading; `None` when there is none.
-    pub(super) fn store_for_reading(&self) -> Result<Option<Store>, CliError> {
-        let layout = self.layout()?;
-        let store = Store::open_read(&layout)?;
-        let how = if store.is_some() {
-            "opened for reading"
-        } else {
-            "not there"
-        };
-        self.tell_store(layout.root(), how);
-        if let Some(store) = &store {
-            self.warn_about(store);
-            if self.tells_pending {
-                warn_of_pending(self, store);
-                warn_of_frozen(self, store);
-            }
-        }
-        Ok(store)
-    }
-
-    fn tell_store(&self, directory: &Path, how: &str) {
-        let shown = sanitize::path(directory);
-        let whose = self.environment.operator.map_or_else(String::new, |operator| {
-            format!("; root acts as user {} in it (sudo)", operator.uid)
-        });
-        self.terminal.detail(&format!("store {shown}: {how}{whose}"));
-    }
-
-    fn warn_about(&self, store: &Store) {
-        for warning in store.warnings() {
-            self.terminal.warn(&warning.to_string());
-        }
     }
 
     /// Says on stderr what can be typed next: the verb with its arguments, quoted for a shell.

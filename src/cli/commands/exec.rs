@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 
-use super::agent::terms;
 use super::checkpoint::living;
 use super::launch::{checked, start, status};
 use super::replicate::behind;
@@ -10,6 +9,7 @@ use super::retain::by_the_rules;
 use crate::agents::{Effect, of_arguments};
 use crate::cli::args::ExecArgs;
 use crate::cli::context::Context;
+use crate::cli::context::settings::terms;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::config::OnFailure;

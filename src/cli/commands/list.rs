@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::frozen::natives_of;
-use super::pending::waiting_instances;
 use crate::cli::args::ListArgs;
 use crate::cli::context::Context;
+use crate::cli::context::frozen::natives_of;
+use crate::cli::context::pending::waiting_instances;
 use crate::cli::document::{ForkedDocument, InstanceDocument, JackinDocument, ListDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};

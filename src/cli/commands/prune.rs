@@ -1,10 +1,10 @@
 //! `prune`: plan, show, ask, give up.
 
-use super::frozen::{is_lack_of_room, settled, tell};
 use super::retain::{tell_faults, tell_natives, with_rules};
 use crate::cli::args::PruneArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
+use crate::cli::context::frozen::{is_lack_of_room, settled, tell};
 use crate::cli::document::{
     Head, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument, ShortageDocument,
 };

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use super::identity_arg::identities;
 use super::named_session::no_store;
-use super::pending::{tell_left, what_was_cleared};
 use super::restore::{Caller, Locks, Planned, RestoreOptions, carry_out, document, say, set_aside_again};
 use super::suggested_command::Words;
 use crate::cli::args::{AbortArgs, ResumeArgs, WaitingArgs};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
+use crate::cli::context::pending::{tell_left, what_was_cleared};
 use crate::cli::document::{RestoreDocument, RestoreOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};

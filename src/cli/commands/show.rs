@@ -1,12 +1,12 @@
 //! `show`: one instance in full.
 
 use super::fork::called;
-use super::frozen::natives_of;
 use super::named_file::{Kind, Output};
 use super::named_session::{no_store, settled};
-use super::pending::waiting_instances;
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
+use crate::cli::context::frozen::natives_of;
+use crate::cli::context::pending::waiting_instances;
 use crate::cli::document::{
     ForkedDocument, Head, ImportedDocument, InstanceDocument, ReasonDocument, RepositoryStateDocument,
     RestoredDocument, ShowDocument, WatchedDocument,

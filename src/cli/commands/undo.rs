@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::identity_arg::identities;
 use super::named_session::no_store;
-use super::pending::{make_way_and_say, refuse_torn};
 use super::restore::{Caller, Locks, Planned, RestoreOptions, carry_out};
 use super::suggested_command::Words;
 use crate::cli::args::UndoArgs;
 use crate::cli::context::Context;
+use crate::cli::context::pending::{make_way_and_say, refuse_torn};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::model::RelPath;

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::super::begin::warn_about;
 use super::super::checkpoint_timer::Quiet;
-use super::super::frozen::{is_lack_of_room, way_to_store};
 use super::super::steadfast::Steadfast;
 use crate::capture::{CaptureError, Captured, Frozen};
 use crate::cli::commands::replicate;
+use crate::cli::context::frozen::{is_lack_of_room, way_to_store};
 use crate::cli::context::{Context, SystemClock, SystemEntropy};
 use crate::cli::error::CliError;
 use crate::cli::fail_point::FailPoint;

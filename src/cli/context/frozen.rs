@@ -1,8 +1,8 @@
 //! Recovery of file-system snapshots left by a capture that died, and the messages about it.
 
-use super::agent::terms;
+use super::Context;
+use super::settings::terms;
 use crate::capture::{CaptureError, Limits};
-use crate::cli::context::Context;
 use crate::cli::document::NativeDocument;
 use crate::cli::error::CliError;
 use crate::model::{FsSnapshotIntent, InstanceId};
@@ -24,7 +24,7 @@ pub(in crate::cli) fn settle_frozen_and_say(context: &Context<'_>, store: &Store
 }
 
 /// Takes up what was left, and stores what fits; `again`: also what was just asked for in vain.
-pub(super) fn settled(context: &Context<'_>, store: &Store, again: bool) -> Vec<DeferredBaseline> {
+pub(in crate::cli) fn settled(context: &Context<'_>, store: &Store, again: bool) -> Vec<DeferredBaseline> {
     let limits = |instance: &InstanceId| {
         let row = store.catalog().instance(instance).ok()??;
         let limits = terms(context, &row).ok()??.limits;
@@ -39,7 +39,7 @@ pub(super) fn settled(context: &Context<'_>, store: &Store, again: bool) -> Vec<
     })
 }
 
-pub(super) fn tell(context: &Context<'_>, done: DeferredBaseline) {
+pub(in crate::cli) fn tell(context: &Context<'_>, done: DeferredBaseline) {
     let terminal = context.terminal;
     let whose = done
         .instance
@@ -81,12 +81,12 @@ pub(super) fn tell(context: &Context<'_>, done: DeferredBaseline) {
 }
 
 /// Returns true if a baseline is too large to be stored, the only reason to delete it.
-pub(super) fn is_lack_of_room(error: &CaptureError) -> bool {
+pub(in crate::cli) fn is_lack_of_room(error: &CaptureError) -> bool {
     matches!(error, CaptureError::Limit { .. } | CaptureError::Room { .. })
 }
 
 /// Returns the hint on how to store a baseline that failed. Its excludes are agreed and can no longer change.
-pub(super) fn way_to_store(error: &CaptureError) -> &'static str {
+pub(in crate::cli) fn way_to_store(error: &CaptureError) -> &'static str {
     match error {
         CaptureError::Limit { entries: true, .. } => {
             "raise max_entries in [recovery.limits], and the next command that writes to the store stores it"
@@ -121,7 +121,7 @@ fn waits<'s>(store: &Store, state: &'s NativeState) -> Option<&'s FsSnapshotInte
 }
 
 /// Returns the file-system snapshots that belong to a session.
-pub(super) fn natives_of(store: &Store, instance: &InstanceId) -> Vec<NativeDocument> {
+pub(in crate::cli) fn natives_of(store: &Store, instance: &InstanceId) -> Vec<NativeDocument> {
     let states = store.natives().unwrap_or_default().into_iter();
     let papers = states.filter_map(|state| Some((state.id, state.paper.ok()?)));
     let own = papers.filter(|(_, paper)| paper.instance == *instance);

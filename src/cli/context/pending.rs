@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::context::Context;
+use super::Context;
 use crate::cli::error::CliError;
 use crate::model::{Decision, InstanceId};
 use crate::restore::{Cleared, RestoreError, pending};
@@ -11,14 +11,14 @@ use crate::store::{InstanceRow, PendingRestore, RestoreStage, Store, StoreError}
 use crate::terminal::{sanitize, size};
 
 /// Warns about files that remain in staging directories.
-pub(super) fn tell_left(context: &Context<'_>, left: &[String]) {
+pub(in crate::cli) fn tell_left(context: &Context<'_>, left: &[String]) {
     for left in left {
         context.terminal.warn(&sanitize::text(left));
     }
 }
 
 /// Describes how an interrupted restore was cleaned up.
-pub(super) fn what_was_cleared(done: &Cleared) -> String {
+pub(in crate::cli) fn what_was_cleared(done: &Cleared) -> String {
     let id = &done.intent.instance;
     match done.decision {
         Some(Decision::Commit) => {
@@ -35,7 +35,7 @@ pub(super) fn what_was_cleared(done: &Cleared) -> String {
 }
 
 /// Makes way for a command that changes what `row` covers, and says what that meant.
-pub(super) fn make_way_and_say(
+pub(in crate::cli) fn make_way_and_say(
     context: &Context<'_>,
     store: &Store,
     row: &InstanceRow,
@@ -48,7 +48,7 @@ pub(super) fn make_way_and_say(
 }
 
 /// For a plan that changes nothing: refuses when a restore waits.
-pub(super) fn refuse_torn(store: &Store, row: &InstanceRow) -> Result<(), CliError> {
+pub(in crate::cli) fn refuse_torn(store: &Store, row: &InstanceRow) -> Result<(), CliError> {
     let found = pending(store, &row.mounts)?;
     match found
         .into_iter()
@@ -60,7 +60,7 @@ pub(super) fn refuse_torn(store: &Store, row: &InstanceRow) -> Result<(), CliErr
 }
 
 /// The restores that wait for `resume` or `abort`.
-pub(super) fn waiting(store: &Store) -> Result<Vec<PendingRestore>, StoreError> {
+fn waiting(store: &Store) -> Result<Vec<PendingRestore>, StoreError> {
     let mut found = store.pending_restores()?;
     found.retain(|found| found.stage == RestoreStage::Moving && !found.alive);
     Ok(found)

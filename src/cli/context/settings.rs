@@ -1,0 +1,34 @@
+//! Current settings of the current directory and of a session.
+
+use super::Context;
+use crate::cli::error::CliError;
+use crate::config::{Config, Flags, Resolved};
+use crate::contract::{ContractError, Target};
+use crate::environment::Environment;
+use crate::store::InstanceRow;
+
+/// Returns the settings of the current directory; `None` if it is in no mount of a captured workspace.
+pub(in crate::cli) fn opted_in(environment: &Environment) -> Result<Option<Resolved>, CliError> {
+    let config = Config::load(environment)?;
+    match Target::Here.settings(&config, environment, &Flags::default()) {
+        Ok(resolved) => Ok(Some(resolved).filter(|resolved| resolved.mode.value.captures())),
+        Err(ContractError::NoTarget { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the current settings of a session; `None` if it has neither a workspace nor a mount.
+pub(in crate::cli) fn terms(context: &Context<'_>, row: &InstanceRow) -> Result<Option<Resolved>, CliError> {
+    let config = Config::load(context.environment)?;
+    // The mode is the session's own: it was asked for with a flag where the configuration has none.
+    let flags = Flags {
+        snapshot: Some(row.mode.clone()),
+        ..Flags::default()
+    };
+    let resolved = match (&row.workspace, row.mounts.first()) {
+        (Some(workspace), _) => config.for_workspace(workspace, &flags)?,
+        (None, Some(mount)) => config.for_directory(&mount.root.to_path(), &flags)?,
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(resolved))
+}
