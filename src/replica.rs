@@ -23,8 +23,9 @@ pub use bucket::{Bucket, BucketError, BucketErrorKind, Listed, Put, Stop, Tag};
 pub use chain::{Chain, Told};
 pub use name::Name;
 pub use pull::{Index, Remote, by_instance, stores};
-pub use push::{Copied, Copying, Waiting, waiting};
+pub use push::{Waiting, waiting};
 pub use s3::S3;
+pub use upload::{Copied, Copying};
 
 use crate::model::StoreId;
 use crate::store::StoreError;

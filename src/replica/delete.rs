@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::ReplicaError;
 use super::name::Name;
-use super::push::Copying;
+use super::upload::Copying;
 use crate::model::{ArchiveId, Operation, SnapshotId};
 
 impl Copying<'_> {

@@ -8,7 +8,7 @@ use super::bucket::{Bucket, BucketError, BucketErrorKind};
 use super::chain::Chain;
 use super::envelope::{self, Fault};
 use super::name::Name;
-use super::{ReplicaError, push};
+use super::{ReplicaError, upload};
 use crate::model::{ArchiveId, ArchiveRef, Digest, SnapshotId, SnapshotRecord, StoreId};
 use crate::observer::Observer;
 use crate::store::archive::Identities;
@@ -17,7 +17,7 @@ use crate::store::{ReplicaIdentity, parse_moved, parse_record, read_links};
 /// No object of ours is longer (bytes): a record of the largest size, and what age adds.
 const LARGEST: u64 = 80 << 20;
 /// A part of an archive; later versions may make larger ones (bytes).
-const LARGEST_PART: u64 = 16 * push::PART as u64;
+const LARGEST_PART: u64 = 16 * upload::PART as u64;
 /// Upper bound of what age adds to a file, in bytes.
 const AGE: u64 = 1 << 20;
 

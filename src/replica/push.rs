@@ -3,41 +3,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::bucket::{Bucket, Put, Tag};
+use super::bucket::{Put, Tag};
 use super::name::Name;
-use super::upload::{RemoteState, Sent, sorted};
+use super::upload::{Copying, RECEIPTS, RemoteState, sorted};
 use super::{ReplicaError, envelope};
 use crate::model::{ArchiveRef, Digest, SnapshotId, Time};
-use crate::observer::Observer;
-use crate::store::archive::Recipients;
-use crate::store::{ReplicaIdentity, Store, StoreError};
+use crate::store::{Store, StoreError};
 
-/// An archive goes in parts of so many bytes: what a kill or a slow line loses is never more.
-pub(super) const PART: usize = 4 << 20;
-/// Receipts go in pieces of about so many bytes.
-pub(super) const RECEIPTS: usize = 4 << 20;
 /// Reason why a snapshot whose contents are in no archive cannot be copied.
 const KEPT: &str =
     "its contents lie in snapshots of file systems, which are not copied; export writes it into a file";
 /// Note that the service has been seen to honor conditional puts.
 pub(super) const CONDITIONS: &str = "conditions";
-
-/// Summary of what was copied.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Copied {
-    /// Number of objects that now exist there and were not noted before.
-    pub objects: u64,
-    /// Number of encrypted bytes sent.
-    pub bytes: u64,
-    /// Snapshots that exist there with everything that they need.
-    pub snapshots: Vec<SnapshotId>,
-    /// Receipts.
-    pub receipts: u64,
-    /// Number of objects removed because their snapshots were pruned here.
-    pub removed: u64,
-    /// Snapshots that cannot be copied because their content here is damaged or not in archives, with the reason.
-    pub hurt: Vec<(SnapshotId, String)>,
-}
 
 /// Number of snapshots and receipts that have not been copied yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,64 +48,7 @@ pub fn waiting(store: &Store, place: &Digest) -> Result<Waiting, StoreError> {
     })
 }
 
-/// Copy of one store to one place. The caller must hold [`Store::lock_replica`].
-pub struct Copying<'a> {
-    pub(super) store: &'a Store,
-    pub(super) bucket: &'a dyn Bucket,
-    pub(super) identity: ReplicaIdentity,
-    pub(super) recipients: &'a Recipients,
-    recipient_names: &'a [String],
-    pub(super) place: Digest,
-    pub(super) notes: HashSet<String>,
-    /// Objects that were sent and may have arrived, by name.
-    pub(super) sent: HashMap<String, Vec<Sent>>,
-    /// Names that [`Self::look`] found there, noted or not; empty before it.
-    pub(super) seen: HashSet<String>,
-    pub(super) observer: &'a dyn Observer,
-    pub(super) part: usize,
-    /// True if snapshots that are already noted are checked again.
-    pub(super) is_thorough: bool,
-    /// Work done so far, also if an error ended it.
-    pub copied: Copied,
-}
-
-impl<'a> Copying<'a> {
-    /// Copies as `identity` what `recipients` may read; `recipient_names` are the same as texts. `place` is the digest of the address.
-    ///
-    /// # Errors
-    /// [`ReplicaError::Store`].
-    pub fn new(
-        store: &'a Store,
-        bucket: &'a dyn Bucket,
-        identity: ReplicaIdentity,
-        (recipients, recipient_names): (&'a Recipients, &'a [String]),
-        place: Digest,
-        observer: &'a dyn Observer,
-    ) -> Result<Self, ReplicaError> {
-        let (notes, sent) = sorted(store.replica_notes(&place)?);
-        Ok(Self {
-            store,
-            bucket,
-            identity,
-            recipients,
-            recipient_names,
-            place,
-            notes,
-            sent,
-            seen: HashSet::new(),
-            observer,
-            part: PART,
-            is_thorough: false,
-            copied: Copied::default(),
-        })
-    }
-
-    /// The same with smaller parts.
-    #[cfg(test)]
-    pub(super) fn in_parts_of(self, part: usize) -> Self {
-        Self { part, ..self }
-    }
-
+impl Copying<'_> {
     /// Copies everything that waits, until nothing new came meanwhile.
     ///
     /// # Errors
