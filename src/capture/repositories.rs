@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(super) use self::clean_worktrees::{Settled, settle};
-use self::git_status::WorktreeStatus;
 use self::state::state;
 use crate::contract::{Matcher, Verdict};
 use crate::git::{Files as _, Found, Live, Repositories, Repository, work_tree};
@@ -31,6 +30,28 @@ const MOST_LISTED: usize = 1000;
 pub(super) struct Before<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) facts: &'a [RepositoryFacts],
+}
+
+/// A repository and its work tree.
+struct WorktreeStatus<'a> {
+    root: &'a Root,
+    manifest: &'a Manifest,
+    /// Excluded paths.
+    skipped: &'a BTreeSet<&'a RelPath>,
+    /// Git directory of the repository.
+    own: &'a RelPath,
+    /// The work trees of all repositories of the mount.
+    works: &'a BTreeSet<RelPath>,
+    repository: &'a Repository<'a>,
+}
+
+impl WorktreeStatus<'_> {
+    /// Returns true if a path belongs to this work tree, and to no repository inside it.
+    fn is_ours(&self, work: &RelPath, path: &RelPath) -> bool {
+        let inner = |above: &RelPath| above != work && above.is_within(work) && self.works.contains(above);
+        let foreign = inner(path) || path.ancestors().any(|above| inner(&above));
+        path.is_within(work) && !path.is_within(self.own) && !foreign
+    }
 }
 
 /// Examines every repository of a mount. `skipped` are the excluded paths; `kept` is true if the rest is captured.

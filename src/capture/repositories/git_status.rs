@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::staged::{converts, staged};
-use super::{Before, MOST_LISTED};
+use super::{Before, MOST_LISTED, WorktreeStatus};
 use crate::git::{
     COMMIT, EXECUTABLE, LINK, Live, Named, ObjectKind, Oid, Repository, Unreadable, below, blob_id,
 };
@@ -13,19 +13,6 @@ use crate::model::{
 };
 use crate::mount::Root;
 use crate::platform::parallel;
-
-/// A repository and its work tree.
-pub(super) struct WorktreeStatus<'a> {
-    pub(super) root: &'a Root,
-    pub(super) manifest: &'a Manifest,
-    /// Excluded paths.
-    pub(super) skipped: &'a BTreeSet<&'a RelPath>,
-    /// Git directory of the repository.
-    pub(super) own: &'a RelPath,
-    /// The work trees of all repositories of the mount.
-    pub(super) works: &'a BTreeSet<RelPath>,
-    pub(super) repository: &'a Repository<'a>,
-}
 
 impl WorktreeStatus<'_> {
     /// Fills in the differing and staged paths. Returns the reason why git could hide a difference, if any.
@@ -118,13 +105,6 @@ impl WorktreeStatus<'_> {
         let then: BTreeSet<RelPath> = then.filter(|other| other.is_within(work)).collect();
         let now = self.works.iter().filter(|other| other.is_within(work));
         now.eq(then.iter())
-    }
-
-    /// Returns true if a path belongs to this work tree, and to no repository inside it.
-    pub(super) fn is_ours(&self, work: &RelPath, path: &RelPath) -> bool {
-        let inner = |above: &RelPath| above != work && above.is_within(work) && self.works.contains(above);
-        let foreign = inner(path) || path.ancestors().any(|above| inner(&above));
-        path.is_within(work) && !path.is_within(self.own) && !foreign
     }
 
     /// Returns every path that exists or that HEAD names.

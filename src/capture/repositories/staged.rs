@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::git_status::WorktreeStatus;
+use super::WorktreeStatus;
 use crate::git::{Named, Oid, below, relative, within};
 use crate::model::{Directory, Name, RelPath, RepositoryFacts};
 
