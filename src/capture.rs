@@ -25,7 +25,7 @@ pub use contents::HashOnly;
 pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};
 pub use fs_snapshot::{Frozen, SnapshotAttempt, freeze};
 pub use limit::Big;
-pub use live_scan::{Earlier, LiveScan, ScannedTree, look, observe, read_back};
+pub use live_scan::{LiveScan, ScannedTree, look, observe, read_back};
 pub use mounted::{check_mount, check_mounted};
 pub(crate) use mounted::{missing as missing_mount, record as mount_record};
 pub(crate) use parent::Latest;
@@ -34,7 +34,7 @@ pub use private::{Loss, Note, PrivateFile, PrivateOverlay, Show};
 pub use remote_compare::{UNCHANGED, answer};
 pub use repositories::{repository_summary, tracked_by_git};
 pub use source::{ContentSource, LayoutHasher};
-pub use walk::Skipped;
+pub use walk::{Earlier, Skipped};
 
 use crate::mount::MountError;
 use crate::store::StoreError;

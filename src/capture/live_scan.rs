@@ -5,26 +5,13 @@ use std::collections::BTreeSet;
 use super::contents::{HashOnly, complete};
 use super::pipeline::matcher;
 use super::repositories::survey;
-use super::walk::{Reference, Skipped, Walk};
+use super::walk::{Earlier, Reference, Skipped, Walk};
 use super::{CaptureError, Limits};
-use crate::model::{Content, Coverage, Hasher, Manifest, RepositoryFacts, SnapshotRecord, Time, add_sizes};
+use crate::model::{Content, Coverage, Hasher, Manifest, RepositoryFacts, SnapshotRecord, add_sizes};
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::store::Store;
 use crate::store::archive::Piece;
-
-/// An earlier state of the same mount. What stat data prove unchanged since is taken from it.
-#[derive(Clone, Copy, Debug)]
-pub struct Earlier<'a> {
-    /// Manifest of that state.
-    pub manifest: &'a Manifest,
-    /// Time when that capture or live scan began.
-    pub started_at: Time,
-    /// True if it had the same coverage, so that the names in its directories still count.
-    pub same_rules: bool,
-    /// True if its files were written back before they were read, so that their times show every later change.
-    pub written_back: bool,
-}
 
 /// Request for a live scan.
 pub struct LiveScan<'a> {

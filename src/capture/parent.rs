@@ -1,9 +1,8 @@
 //! Parent snapshots: the latest snapshot of each mount, and the content that is stored already.
 
-use super::Earlier;
 use super::private::Before as PrivateBefore;
 use super::repositories::Before;
-use super::walk::Reference;
+use super::walk::{Earlier, Reference};
 use crate::model::{ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotRecord, Time};
 use crate::store::{Blobs, Store};
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::facts::{entry, insert_gap, same_moment};
 use super::remote_compare::unchanged;
-use super::{CaptureError, Earlier, Limits};
+use super::{CaptureError, Limits};
 use crate::contract::Matcher;
 use crate::model::{Directory, Entry, EntryKind, Gap, GapReason, Manifest, Name, RelPath, Time, add_sizes};
 use crate::mount::Root;
@@ -21,6 +21,19 @@ use crate::platform::{self, TICK_NANOS};
 use crate::store::Blobs;
 use limits::Tally;
 use scan::Job;
+
+/// An earlier state of the same mount. What stat data prove unchanged since is taken from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Earlier<'a> {
+    /// Manifest of that state.
+    pub manifest: &'a Manifest,
+    /// Time when that capture or live scan began.
+    pub started_at: Time,
+    /// True if it had the same coverage, so that the names in its directories still count.
+    pub same_rules: bool,
+    /// True if its files were written back before they were read, so that their times show every later change.
+    pub written_back: bool,
+}
 
 /// Earlier state of the same mount. Its digests are reused where stat data prove that nothing changed.
 #[derive(Clone, Copy)]

@@ -8,11 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Capture, matcher};
+use crate::capture::CaptureError;
 use crate::capture::contents::{complete, group_links};
 use crate::capture::facts::{insert_gap, same_moment};
 use crate::capture::pack::Packer;
-use crate::capture::walk::{Reference, Skipped, Walk};
-use crate::capture::{CaptureError, Earlier};
+use crate::capture::walk::{Earlier, Reference, Skipped, Walk};
 use crate::git::{Repositories, below, is_lock};
 use crate::model::{Coverage, Directory, Manifest, RelPath, Time};
 use crate::mount::Root;
