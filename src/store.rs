@@ -21,6 +21,7 @@ mod fs_snapshot_trees;
 mod fs_snapshots;
 mod git_blobs;
 mod git_files;
+mod held_lock;
 mod import_staging;
 mod inspect;
 mod journal_paths;
@@ -58,14 +59,15 @@ pub use fs_snapshots::{
     FsSnapshotRegistry, NativeFact, NativeState, dataset_snapshot, letters_of, volume_snapshot,
 };
 pub use git_files::StoredTree;
+pub use held_lock::{HeldLock, Holder, LockName};
 pub use import_staging::{IncomingArchive, Standing};
 pub use inspect::{CatalogFacts, DraftFact, Inconsistency, Survey, UnexpectedFile};
 pub use key::DigestKey;
 pub use layout::Layout;
-pub use lock::{HeldLock, Holder, LockGuard, LockName};
+pub use lock::{LockGuard, Patience};
 pub use log::{Anchor, read_links};
 pub use log_repair::{Mended, mend_chain};
-pub use prune::{Patience, Sole, Swept};
+pub use prune::{Sole, Swept};
 pub use reconcile::LostRecord;
 pub use record::{check_record, parse_record};
 pub use repack::{RepackGroup, RepackPlan, Repacked};
@@ -80,6 +82,9 @@ use crate::platform;
 
 /// The lock under which the chain grows and the catalog is caught up.
 const RECEIPTS: &str = "receipts";
+/// The lock that guards the making and sweeping of drafts, so that one between its `mkdir` and its lock is
+/// not swept.
+const DRAFTS: &str = "drafts";
 
 /// An open store.
 #[derive(Debug)]

@@ -8,13 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::catalog::Catalog;
 use super::lock::{self, LockGuard};
-use super::{Layout, StoreError, directory, durable, record};
+use super::{DRAFTS, Layout, StoreError, directory, durable, record};
 use crate::model::{ArchiveId, Digest, SnapshotId, SnapshotRecord};
 use crate::platform::{self, File};
-
-/// The lock that guards the making and sweeping of drafts, so that one between its `mkdir` and its lock is
-/// not swept.
-pub(super) const DRAFTS: &str = "drafts";
 
 /// A snapshot in the making: `tmp/<id>/`, locked. Dropped without [`Draft::publish`] it takes everything
 /// along that was written for it.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::archive::ArchiveError;
-use super::lock::Holder;
+use super::held_lock::Holder;
 use crate::model::{ArchiveId, DecodeError, Digest, InstanceId, SnapshotId};
 
 /// Something that another process holds.

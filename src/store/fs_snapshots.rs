@@ -4,16 +4,16 @@
 mod backoff;
 mod handle;
 mod list;
+mod names;
 mod validate;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::draft::DRAFTS;
 use super::journal_paths::Paper;
 use super::lock::{self, LockGuard};
 use super::restore_journal::codec;
-use super::{Layout, LockedObject, Store, StoreError, directory, durable};
+use super::{DRAFTS, Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::model::{FsSnapshotIntent, NativePlace, SnapshotId};
 use crate::observer::Observer;
 use crate::platform::{self, NativeKind};
@@ -21,8 +21,8 @@ use crate::process::Freezer;
 
 pub use list::NativeFact;
 pub(super) use list::{facts, sweep};
-pub(super) use validate::is_called_ours;
-pub use validate::{dataset_snapshot, letters_of, volume_snapshot};
+pub(super) use names::is_called_ours;
+pub use names::{dataset_snapshot, letters_of, volume_snapshot};
 
 const PAPER: &str = "paper";
 const MADE: &str = "made";

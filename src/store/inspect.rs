@@ -7,7 +7,8 @@ mod places;
 use std::path::PathBuf;
 
 use super::catalog::{self, Health};
-use super::lock::{self, Holder};
+use super::held_lock::Holder;
+use super::lock;
 use super::{HeldLock, Layout, LostRecord, NativeFact, StoreError, catalog_sync, fs_snapshots};
 use crate::model::{ArchiveId, SnapshotId};
 

@@ -12,10 +12,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use held::{HeldLock, Holder, LockName};
 pub(super) use held::{held, is_held};
 
-use super::{Layout, LockedObject, Patience, StoreError, durable, layout};
+use super::{Layout, LockedObject, StoreError, durable, layout};
 use crate::environment::Operator;
 use crate::model::{Digest, InstanceId};
 use crate::platform::remote::{Address, upwards};
@@ -47,6 +46,15 @@ struct Held {
     /// The file goes with the lock.
     passing: bool,
     keeper: Option<Operator>,
+}
+
+/// Time to wait for a store that other processes use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// Half a minute: the operator waits for the answer.
+    Long,
+    /// A moment: there will be another occasion.
+    Short,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,22 +6,13 @@ use std::io;
 use std::path::Path;
 
 use super::catalog::Catalog;
-use super::lock::LockGuard;
+use super::lock::{LockGuard, Patience};
 use super::{
     FsSnapshotRegistry, Layout, Store, StoreError, archive_redirects, directory, durable, lock, record,
 };
 use crate::model::{ArchiveId, ArchiveRef, Operation, PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
 use crate::platform;
-
-/// Time to wait for a store that other processes use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
-    /// Half a minute: the operator waits for the answer.
-    Long,
-    /// A moment: there will be another occasion.
-    Short,
-}
 
 /// A store whose archives no other process reads, so that they may be removed.
 #[derive(Debug)]

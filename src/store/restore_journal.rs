@@ -7,9 +7,9 @@ pub(super) mod codec;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::draft::DRAFTS;
-use super::lock::{self, Holder, LockGuard};
-use super::{Layout, LockedObject, Store, StoreError, directory, durable};
+use super::held_lock::Holder;
+use super::lock::{self, LockGuard};
+use super::{DRAFTS, Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::model::{Decision, Intent, Journal, JournalParts, RestoreId};
 use crate::platform;
 

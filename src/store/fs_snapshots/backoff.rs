@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::draft::DRAFTS;
+use super::super::DRAFTS;
 use super::super::journal_paths::Paper;
 use super::super::lock;
 use super::super::restore_journal::codec;

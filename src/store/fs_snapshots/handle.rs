@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::validate::spot_of;
+use super::names::spot_of;
 use crate::model::NativePlace;
 use crate::observer::Observer;
 use crate::platform::remote::Spot;

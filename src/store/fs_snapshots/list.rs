@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::handle::is_there;
 use super::{LOCK, PAPER, clear, ids, read};
 use crate::model::{NativePlace, SnapshotId};
-use crate::store::draft::DRAFTS;
+use crate::store::DRAFTS;
 use crate::store::{Layout, StoreError, durable, lock};
 
 /// State of the file-system snapshots of one capture, for an inspection.
