@@ -5,6 +5,7 @@
 
 pub mod archive;
 
+mod archive_blobs;
 mod archive_redirects;
 mod blobs;
 mod catalog;
@@ -12,6 +13,8 @@ mod catalog_sync;
 mod chain;
 mod contents;
 mod decoded;
+mod decrypted_content;
+mod direct_blobs;
 mod directory;
 mod draft;
 mod durable;
@@ -45,13 +48,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use archive_blobs::{BlobPlace, BlobReader};
 pub use archive_redirects::parse_moved;
-pub use blobs::{BlobPlace, BlobReader, Blobs};
+pub use blobs::Blobs;
 pub use catalog::{
     CATALOG_FORMAT, CaptureRow, Catalog, ForkRow, IMPORTED, InstanceBrief, InstanceRow, RestoreRow,
     SQLITE_FLOOR, SnapshotRow, Tally, sqlite_version,
 };
 pub use chain::Told;
+pub use decrypted_content::DecryptedContent;
 pub use draft::Draft;
 pub use error::{LockedObject, StoreError};
 pub use forks::fork_draft;
@@ -73,7 +78,6 @@ pub use record::{check_record, parse_record};
 pub use repack::{RepackGroup, RepackPlan, Repacked};
 pub use replica::{ReplicaIdentity, ReplicaOutcome};
 pub use restore_journal::{DamagedJournal, PendingRestore, RestoreJournal, Stage as RestoreStage};
-pub use sealed::DecryptedContent;
 pub use upload_source::StoredArchive;
 pub use verify::{Finding, Verified};
 

@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
 
+use super::StoreError;
 use super::archive::Piece;
-use super::{Blobs, StoreError};
+use super::archive_blobs::ArchiveBlobs;
 use crate::model::{Digest, Manifest, RelPath, SnapshotRecord};
 use crate::mount::{MountError, Root};
 use crate::platform::{self, File};
@@ -31,7 +32,7 @@ struct KeptTree {
 impl KeptTrees {
     /// Collects the file-system snapshots of a snapshot. Skips one whose manifest is unreadable: no content can be requested from
     /// it.
-    pub(super) fn of(record: &SnapshotRecord, blobs: &Blobs) -> Self {
+    pub(super) fn of(record: &SnapshotRecord, blobs: &ArchiveBlobs) -> Self {
         let kept = record.mounts.iter().filter_map(|mount| {
             let native = mount.native.as_ref()?;
             Some(KeptTree {

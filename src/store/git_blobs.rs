@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
 
-use super::git_files::Kept;
-use super::{Blobs, StoredTree};
+use super::direct_blobs::DirectBlobs;
+use super::git_files::{Kept, StoredTree};
 use crate::git::{Live, Named, ObjectKind, Oid, Repository, work_files, work_tree};
 use crate::model::{
     Content, Digest, GitCoverage, Hasher, Manifest, MountRecord, RelPath, RepositoryFacts, SnapshotRecord,
@@ -40,16 +40,16 @@ struct WorkTree {
 
 impl Commits {
     /// Collects the work trees of a snapshot. Skips one whose manifest is unreadable: no content can be requested from it.
-    pub(super) fn of(record: &SnapshotRecord, blobs: &Blobs) -> Self {
+    pub(super) fn of(record: &SnapshotRecord, blobs: &DirectBlobs) -> Self {
         Self::told(record, blobs, true)
     }
 
     /// Does the same for a snapshot from elsewhere: only its own objects are read, never a repository of this machine.
-    pub(super) fn within(record: &SnapshotRecord, blobs: &Blobs) -> Self {
+    pub(super) fn within(record: &SnapshotRecord, blobs: &DirectBlobs) -> Self {
         Self::told(record, blobs, false)
     }
 
-    fn told(record: &SnapshotRecord, blobs: &Blobs, is_ours: bool) -> Self {
+    fn told(record: &SnapshotRecord, blobs: &DirectBlobs, is_ours: bool) -> Self {
         let trees = |mount: &MountRecord| {
             let facts = mount.git.iter().flatten().filter(|facts| facts.by_commit);
             let root = mount.coverage.root.to_path();
@@ -62,7 +62,7 @@ impl Commits {
                     is_covered: state.covered == GitCoverage::Full,
                     is_ours,
                     remote: state.remotes.first().map(|remote| remote.url.clone()),
-                    manifest: blobs.manifest(mount.manifest.as_ref()?).ok()?,
+                    manifest: blobs.archives.manifest(mount.manifest.as_ref()?).ok()?,
                     objects: OnceLock::new(),
                     kept: Kept::default(),
                 })
@@ -73,7 +73,7 @@ impl Commits {
     }
 
     /// Returns true if an object has the content.
-    pub(super) fn have(&self, digest: &Digest, blobs: &Blobs) -> bool {
+    pub(super) fn have(&self, digest: &Digest, blobs: &DirectBlobs) -> bool {
         self.0.iter().any(|tree| tree.objects(blobs).contains_key(digest))
     }
 
@@ -85,7 +85,7 @@ impl Commits {
 
     /// Reads the content and compares it with its digest; or returns the reason of the failure. `None` if no work tree should have
     /// it.
-    pub(super) fn read(&self, digest: &Digest, blobs: &Blobs) -> Option<Result<Vec<u8>, String>> {
+    pub(super) fn read(&self, digest: &Digest, blobs: &DirectBlobs) -> Option<Result<Vec<u8>, String>> {
         let found = self
             .0
             .iter()
@@ -105,7 +105,7 @@ impl Commits {
 
 impl WorkTree {
     /// Asks the repository as it is now, and then, when the snapshot has its objects, as it was.
-    fn ask<T>(&self, blobs: &Blobs, ask: impl Fn(&Repository<'_>) -> Option<T>) -> Option<T> {
+    fn ask<T>(&self, blobs: &DirectBlobs, ask: impl Fn(&Repository<'_>) -> Option<T>) -> Option<T> {
         let work = work_tree(&self.own);
         let live = || {
             let root = Root::open(&self.host).ok()?;
@@ -113,7 +113,7 @@ impl WorkTree {
             ask(&Repository::open(&live, &work).ok()??)
         };
         let stored = || {
-            let stored = StoredTree::new(&self.manifest, blobs, &self.host).keeping(self.kept.clone());
+            let stored = StoredTree::of(&self.manifest, blobs, &self.host).keeping(self.kept.clone());
             ask(&Repository::open(&stored, &work).ok()??)
         };
         let now = if self.is_ours { live() } else { None };
@@ -121,7 +121,7 @@ impl WorkTree {
     }
 
     /// Returns the objects that the commit has at the paths of the work tree.
-    fn objects(&self, blobs: &Blobs) -> &Objects {
+    fn objects(&self, blobs: &DirectBlobs) -> &Objects {
         self.objects.get_or_init(|| {
             let found = self.ask(blobs, |repository| {
                 let commit = repository.commit(&Oid::parse(self.commit.as_bytes())?);

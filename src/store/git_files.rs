@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Blobs;
 use super::archive::Piece;
+use super::direct_blobs::DirectBlobs;
 use crate::git::{Files, Found};
 use crate::model::{Digest, EntryKind, Manifest, Name, RelPath};
 
@@ -18,7 +18,7 @@ const KEPT: usize = 64;
 /// One mount of a snapshot.
 pub struct StoredTree<'a> {
     manifest: &'a Manifest,
-    blobs: &'a Blobs,
+    blobs: &'a DirectBlobs,
     host: &'a Path,
     kept: Kept,
 }
@@ -50,10 +50,8 @@ impl Kept {
 }
 
 impl<'a> StoredTree<'a> {
-    /// Creates the tree that `manifest` describes, with content from `blobs`; its root is at `host`. A work tree that was recorded
-    /// by its commit has no file that configures git.
-    #[must_use]
-    pub fn new(manifest: &'a Manifest, blobs: &'a Blobs, host: &'a Path) -> Self {
+    /// Creates the tree that `manifest` describes, with content from `blobs`; its root is at `host`.
+    pub(super) fn of(manifest: &'a Manifest, blobs: &'a DirectBlobs, host: &'a Path) -> Self {
         Self {
             manifest,
             blobs,

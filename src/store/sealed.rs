@@ -1,38 +1,13 @@
 //! Opens encrypted bundles, if the operator provided the key.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use super::archive::{Identities, OpenError, open_sealed};
 use super::{Blobs, Store, StoreError};
-use crate::model::{Digest, RelPath, SealedRef};
+use crate::model::{RelPath, SealedRef};
 
 /// Largest size of an opened bundle, in bytes.
 const LARGEST: u64 = 320 << 20;
-
-/// Content that lies in memory and in no archive, by its digest.
-#[derive(Clone, Default)]
-pub struct DecryptedContent(HashMap<Digest, Arc<[u8]>>);
-
-impl DecryptedContent {
-    /// Adds content.
-    pub fn lend(&mut self, digest: Digest, bytes: Vec<u8>) {
-        self.0.entry(digest).or_insert_with(|| bytes.into());
-    }
-
-    /// Adds all content of another one.
-    pub fn extend(&mut self, other: &Self) {
-        let all = other.0.iter();
-        self.0
-            .extend(all.map(|(digest, bytes)| (*digest, Arc::clone(bytes))));
-    }
-
-    /// The content with this digest.
-    #[must_use]
-    pub fn get(&self, digest: &Digest) -> Option<&[u8]> {
-        self.0.get(digest).map(|bytes| &**bytes)
-    }
-}
 
 impl Store {
     /// Takes the operator's private keys, for as long as the store is open.
