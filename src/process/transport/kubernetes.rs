@@ -3,6 +3,7 @@
 
 mod contexts;
 mod create_pvc;
+mod helper_pod;
 mod orphans;
 mod pvc;
 mod quantity;
@@ -47,6 +48,10 @@ const FOR_CLAIM: [(&str, &str); 7] = [
     ("create", "pods/exec"),
     ("get", "pods/exec"),
 ];
+/// Label that names the owner of a helper.
+const OWNER: &str = "app.kubernetes.io/managed-by";
+const OURS: &str = "jackin-recovery";
+
 /// The operator's `kubectl`, and where in a cluster it is asked.
 pub(super) struct Kubectl<'a> {
     program: &'a Path,
@@ -131,6 +136,10 @@ impl Silence {
             }
         }
     }
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+    value.pointer(pointer).and_then(Value::as_str)
 }
 
 fn asked<'a>(program: &'a Path, path: &'a OsStr) -> CommandRequest<'a> {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::super::cluster::NewClaim;
-use super::pvc::text;
 use super::quantity::larger;
+use super::text;
 use super::{Kubectl, volume_snapshot};
 use crate::platform::remote::Spot;
 use crate::process::freeze::Freezer;

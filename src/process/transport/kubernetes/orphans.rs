@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::super::cluster::LeftBehind;
 use super::Kubectl;
-use super::pvc::{OURS, OWNER, text};
 use super::volume_snapshot::SNAPSHOTS;
+use super::{OURS, OWNER, text};
 use crate::environment::Environment;
 use crate::model::Time;
 use crate::platform::remote::Spot;

@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::helper_pod::helper;
 use super::volume_snapshot::{is_refusal, show};
-use super::{ASKED, FOR_CLAIM, Kubectl, Silence, exec, place};
+use super::{ASKED, FOR_CLAIM, Kubectl, OURS, Silence, exec, place, text};
 use crate::clock::Entropy;
 use crate::environment::Environment;
-use crate::platform::remote::{Helper, Spot, VOLUME_PLACE};
+use crate::platform::remote::{Helper, VOLUME_PLACE};
 use crate::process::transport::cleanup::Lifeline;
 use crate::process::transport::{HELPER, HELPER_VARIABLE, Reach, chosen, unguessable, words};
 
@@ -26,11 +27,6 @@ const NAP: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(3);
 /// Time limit for a volume that is made from a snapshot: some services copy all of it, and its pod has no node until then.
 const SHOWN: Duration = Duration::from_secs(20 * 60);
-/// Lifetime of a helper that was not removed (seconds).
-const LIFE: u64 = 6 * 60 * 60;
-/// Label that names the owner of a helper.
-pub(super) const OWNER: &str = "app.kubernetes.io/managed-by";
-pub(super) const OURS: &str = "jackin-recovery";
 /// Reasons of a waiting container that do not pass with time.
 const HOPELESS: [&str; 6] = [
     "ErrImagePull",
@@ -189,50 +185,6 @@ fn node_of(kubectl: &Kubectl<'_>) -> io::Result<(Option<String>, bool)> {
     Ok((text(user, "/spec/nodeName").map(str::to_owned), is_made))
 }
 
-/// The object of a helper pod (core/v1). It is root in a container that has nothing but the volume: owners are put back by root alone.
-/// `claim`: which one it has, and whether it may only read there.
-pub(super) fn helper(
-    spot: &Spot,
-    name: &str,
-    (claim, read_only): (&str, bool),
-    image: &str,
-    node: Option<&str>,
-) -> Value {
-    let mut pod = json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": { "name": name, "namespace": spot.namespace, "labels": { OWNER: OURS } },
-        "spec": {
-            "restartPolicy": "Never",
-            "activeDeadlineSeconds": LIFE,
-            "terminationGracePeriodSeconds": 0,
-            "automountServiceAccountToken": false,
-            "enableServiceLinks": false,
-            "containers": [{
-                "name": OURS,
-                "image": image,
-                "imagePullPolicy": "IfNotPresent",
-                "command": ["sleep", LIFE.to_string()],
-                "securityContext": {
-                    "runAsUser": 0,
-                    "runAsGroup": 0,
-                    "allowPrivilegeEscalation": false,
-                    "capabilities": {
-                        "drop": ["ALL"],
-                        "add": ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "MKNOD", "SETFCAP"],
-                    },
-                },
-                "volumeMounts": [{ "name": "claim", "mountPath": VOLUME_PLACE, "readOnly": read_only }],
-            }],
-            "volumes": [{ "name": "claim", "persistentVolumeClaim": { "claimName": claim } }],
-        },
-    });
-    if let (Some(node), Some(spec)) = (node, pod.get_mut("spec").and_then(Value::as_object_mut)) {
-        spec.insert("nodeName".to_owned(), node.into());
-    }
-    pod
-}
-
 /// Waits until a helper runs.
 fn started(
     kubectl: &Kubectl<'_>,
@@ -305,8 +257,4 @@ fn started(
             nap = LONGEST;
         }
     }
-}
-
-pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
-    value.pointer(pointer).and_then(Value::as_str)
 }

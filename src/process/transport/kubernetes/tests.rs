@@ -11,7 +11,7 @@ use serde_json::json;
 use super::Silence;
 use super::contexts::{Contexts, meant};
 use super::create_pvc::new_claim;
-use super::pvc::helper;
+use super::helper_pod::helper;
 use super::volume_snapshot::{is_refusal, shown, snapshot};
 use crate::platform::remote::{Address, Spot};
 

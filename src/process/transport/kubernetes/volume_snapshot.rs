@@ -12,8 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::super::cluster::{Cut, VolumePlan};
-use super::pvc::text;
-use super::{ASKED, Kubectl, Silence};
+use super::{ASKED, Kubectl, Silence, text};
 use crate::platform::remote::Spot;
 use crate::process::freeze::Freezer;
 

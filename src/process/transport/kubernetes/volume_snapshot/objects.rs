@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::pvc::{OURS, OWNER, text};
 use super::super::quantity::larger;
+use super::super::{OURS, OWNER, text};
 use super::VERSION;
 use crate::platform::remote::Spot;
 

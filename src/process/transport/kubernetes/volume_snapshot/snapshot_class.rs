@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::pvc::{helper, text};
+use super::super::helper_pod::helper;
+use super::super::text;
 use super::super::{Kubectl, asked, place};
 use super::objects::{shown, snapshot};
 use super::{VERSION, is_refusal};

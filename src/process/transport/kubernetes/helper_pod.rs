@@ -1,0 +1,53 @@
+//! The pod of our own that has the volume of a claim.
+
+use serde_json::{Value, json};
+
+use super::{OURS, OWNER};
+use crate::platform::remote::{Spot, VOLUME_PLACE};
+
+/// Lifetime of a helper that was not removed (seconds).
+const LIFE: u64 = 6 * 60 * 60;
+
+/// The object of a helper pod (core/v1). It is root in a container that has nothing but the volume: owners are put back by root alone.
+/// `claim`: which one it has, and whether it may only read there.
+pub(super) fn helper(
+    spot: &Spot,
+    name: &str,
+    (claim, read_only): (&str, bool),
+    image: &str,
+    node: Option<&str>,
+) -> Value {
+    let mut pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": { "name": name, "namespace": spot.namespace, "labels": { OWNER: OURS } },
+        "spec": {
+            "restartPolicy": "Never",
+            "activeDeadlineSeconds": LIFE,
+            "terminationGracePeriodSeconds": 0,
+            "automountServiceAccountToken": false,
+            "enableServiceLinks": false,
+            "containers": [{
+                "name": OURS,
+                "image": image,
+                "imagePullPolicy": "IfNotPresent",
+                "command": ["sleep", LIFE.to_string()],
+                "securityContext": {
+                    "runAsUser": 0,
+                    "runAsGroup": 0,
+                    "allowPrivilegeEscalation": false,
+                    "capabilities": {
+                        "drop": ["ALL"],
+                        "add": ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "MKNOD", "SETFCAP"],
+                    },
+                },
+                "volumeMounts": [{ "name": "claim", "mountPath": VOLUME_PLACE, "readOnly": read_only }],
+            }],
+            "volumes": [{ "name": "claim", "persistentVolumeClaim": { "claimName": claim } }],
+        },
+    });
+    if let (Some(node), Some(spec)) = (node, pod.get_mut("spec").and_then(Value::as_object_mut)) {
+        spec.insert("nodeName".to_owned(), node.into());
+    }
+    pod
+}
