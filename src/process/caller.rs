@@ -1,7 +1,8 @@
 //! Sessions that the calling process was started in, by its own environment and its ancestors'.
 
-use super::identity::{ProbeError, Seen, current_boot};
+use super::identity::current_boot;
 use super::probe::INSTANCE_VARIABLE;
+use super::process_table::{ProbeError, Seen};
 use super::system;
 use crate::environment::Environment;
 use crate::model::ProcessRef;

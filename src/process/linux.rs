@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid, set_child_subreaper, test_kill_process};
 
-use super::identity::{ProbeError, Seen};
+use super::process_table::{ProbeError, Seen};
 
 /// The kernel gives arguments and environment together at most 6 MiB (`bprm_stack_limits` in fs/exec.c), so more is
 /// never an environment that a process was started with.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::identity::ProbeError;
+use super::process_table::ProbeError;
 use super::system;
 use crate::platform;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use super::identity::{ProbeError, Seen};
+use super::process_table::{ProbeError, Seen};
 
 pub(super) fn boot() -> String {
     String::new()

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::identity::{Life, ProbeError, Seen, current_boot, life, may_be_same_boot};
+use super::identity::{Life, current_boot, life, may_be_same_boot};
+use super::process_table::{ProbeError, Seen};
 use super::system;
 use crate::model::{InstanceId, ProcessRef};
 
