@@ -1,6 +1,7 @@
 //! The one door to stdout and stderr. Text goes out line by line, cleaned of everything that could steer a terminal; a
 //! closed pipe is remembered, never a panic. Nothing here knows what the text is about.
 
+mod color_code;
 mod json;
 mod log;
 mod output_stream;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::style;
+use super::color_code::split_code;
 
 /// A name or a path as people read it. Plain ones stay as they are; any other stands in double quotes, with escapes, so
 /// that different bytes never give the same text. Within the quotes `\"`, `\\`, `\n`, `\r` and `\t` mean what they mean in
@@ -99,7 +99,7 @@ pub fn is_combining(c: char) -> bool {
     !c.is_ascii() && c.escape_debug().nth(1).is_some() && is_printable(c)
 }
 
-/// The last check of all that leaves: what is visible, newlines (with their carriage returns), tabs, and, when `color`, the colours of [`style`].
+/// The last check of all that leaves: what is visible, newlines (with their carriage returns), tabs, and, when `color`, the colours of [`style`](super::style).
 pub(crate) fn door(text: &str, color: bool) -> String {
     let mut passed = String::with_capacity(text.len());
     let mut rest = text;
@@ -111,7 +111,7 @@ pub(crate) fn door(text: &str, color: bool) -> String {
         passed.push_str(run);
         rest = after;
         let Some(c) = rest.chars().next() else { break };
-        if let Some((code, after)) = style::split_code(rest) {
+        if let Some((code, after)) = split_code(rest) {
             if color {
                 passed.push_str(code);
             }

@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 
+use super::color_code::split_code;
 use super::width;
 
 /// Role of a piece of text, which decides its style.
@@ -60,20 +61,6 @@ pub fn labelled(role: Role, label: &str, text: &str, columns: usize) -> String {
     let indent = width::of(label) + 2;
     let body = width::wrap(text, columns.saturating_sub(indent)).join(&format!("\n{:indent$}", ""));
     format!("{} {body}", paint(role, &format!("{label}:")))
-}
-
-/// Splits off one of the color codes that [`paint`] and clap's help use at the start of `text`: returns the code and the rest.
-/// Other codes (hidden text, moving the cursor, backgrounds) return `None`, and the stream makes them visible.
-pub(super) fn split_code(text: &str) -> Option<(&str, &str)> {
-    let body = text.strip_prefix("\x1b[")?;
-    let end = body.find(|c: char| !(c.is_ascii_digit() || c == ';'))?;
-    let (numbers, after) = body.split_at(end);
-    let after = after.strip_prefix('m')?;
-    let known = |number: &str| matches!(number.parse(), Ok(0_u8..=4 | 30..=37 | 39 | 90..=97));
-    if !numbers.split(';').all(known) {
-        return None;
-    }
-    Some((text.get(..text.len() - after.len())?, after))
 }
 
 /// A painted line in its parts: how each looks, and what it says.

@@ -1,6 +1,7 @@
 //! Width of text in columns of a terminal, and fitting text into it. Text is cleaned already; it may hold jackin's color codes.
 
-use super::{sanitize, style};
+use super::color_code::split_code;
+use super::sanitize;
 
 /// Stands for what was cut out.
 const ELLIPSIS: char = '…';
@@ -11,7 +12,7 @@ pub fn of(text: &str) -> usize {
     let mut columns = 0;
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        if let Some((_, after)) = style::split_code(rest) {
+        if let Some((_, after)) = split_code(rest) {
             rest = after;
             continue;
         }
