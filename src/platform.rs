@@ -5,11 +5,13 @@ mod accounts;
 mod attributes;
 mod batch;
 mod change;
+mod clock;
 mod file;
 mod file_system;
 mod handle;
 mod inode_flags;
 mod kernel;
+mod mount_table;
 mod native;
 mod open;
 pub mod parallel;
@@ -29,22 +31,24 @@ pub use attributes::{
     set_handle_attribute,
 };
 pub use batch::{
-    LoadedFile, Looked, Object, TICK_NANOS, Wanted, load_below, load_file, look_below, look_into, object,
-    objects, settle, stat_children,
+    LoadedFile, Looked, Object, Wanted, load_below, load_file, look_below, look_into, object, objects,
+    settle, stat_children,
 };
 pub use change::{
     append_own, chmod_handle, chmod_node, chown, chown_handle, create_file, exchange, hard_link, make_device,
     make_dir, make_fifo, make_symlink, remove_dir, remove_file, rename_new, set_mtime, set_mtime_handle,
     sync_directory, sync_file_system,
 };
+pub use clock::{TICK_NANOS, file_clock, fine_clock, uptime};
 pub use file::{File, try_lock, unlock};
 pub use file_system::{
-    FileSystem, FileSystemFacts, clock_of, data_segments, file_clock, file_system, file_system_facts,
-    fine_clock, free_bytes, may_write, uptime, write_back,
+    FileSystem, FileSystemFacts, data_segments, file_system, file_system_facts, free_bytes, may_write,
+    write_back,
 };
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;
-pub use native::{BTRFS_TOP, NativeKind, has_mount_option, mounts_below, native_kind};
+pub use mount_table::{has_mount_option, mounts_below};
+pub use native::{BTRFS_TOP, NativeKind, native_kind};
 pub use open::{
     is_bound, is_io_failure, is_sync_unsupported, is_through_link, names, open_beneath, open_child_dir,
     open_child_file, open_child_file_blindly, open_root, read_link,
@@ -60,6 +64,8 @@ pub use replace::{
 };
 pub use run_as::{ActingAs, act_as};
 pub use stat::{NodeKind, Stat, stat_child, stat_handle};
+
+use crate::model::Time;
 
 /// Returns the number of threads for one piece of work: one per core, at most eight. More would only wait for the thread that
 /// puts the results in order.
@@ -156,6 +162,18 @@ pub fn actor_of(handle: impl AsHandle) -> Actor {
         HandleRef::There(far) => far.actor(),
     };
     Actor { uid, gid }
+}
+
+/// [`file_clock`], or with `fine` [`fine_clock`], of the machine that `handle` belongs to.
+///
+/// # Errors
+/// When that machine does not answer.
+pub fn clock_of(handle: impl AsHandle, fine: bool) -> std::io::Result<Time> {
+    match handle.as_handle() {
+        HandleRef::Here(_) if fine => Ok(fine_clock()),
+        HandleRef::Here(_) => Ok(file_clock()),
+        HandleRef::There(far) => Ok(far.clock(fine)?),
+    }
 }
 
 /// Returns the number of threads that read files of a directory at once. For another machine it is at least four, so that the

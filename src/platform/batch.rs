@@ -7,15 +7,11 @@ use std::time::Duration;
 
 use super::remote::Wanted as Asked;
 use super::{
-    AsHandle, File, Handle, HandleRef, NodeKind, Stat, clock_of, data_segments, handle_attributes,
-    list_attributes, names, open_beneath, open_child_file_blindly, read_link, stat_child, stat_handle,
+    AsHandle, File, Handle, HandleRef, NodeKind, Stat, TICK_NANOS, clock_of, data_segments,
+    handle_attributes, list_attributes, names, open_beneath, open_child_file_blindly, read_link, stat_child,
+    stat_handle,
 };
 use crate::model::{Time, Xattr};
-
-/// Coarsest step of a file system's times, in nanoseconds. Two changes within it can carry the same time (kernels before 6.13
-/// stamp with the timer tick, at most 10 ms).
-/// 6.13 stamp with the timer tick, at most 10 ms).
-pub const TICK_NANOS: i128 = 20_000_000;
 
 /// A directory that was listed once.
 #[derive(Debug)]

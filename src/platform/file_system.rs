@@ -6,7 +6,6 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
 use super::{AsHandle, File, HandleRef, kernel};
-use crate::model::Time;
 
 /// Known properties of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,51 +172,6 @@ pub fn data_segments(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
         at = end;
     }
     Ok(segments)
-}
-
-/// The clock that the kernel stamps files with at least: a change from now on gets no earlier time. (Kernels from 6.13
-/// stamp finer, and then up to a tick later than this.)
-#[must_use]
-pub fn file_clock() -> Time {
-    #[cfg(target_os = "linux")]
-    let id = rustix::time::ClockId::RealtimeCoarse;
-    #[cfg(not(target_os = "linux"))]
-    let id = rustix::time::ClockId::Realtime;
-    read(id)
-}
-
-/// [`file_clock`], or with `fine` [`fine_clock`], of the machine that `handle` belongs to.
-///
-/// # Errors
-/// When that machine does not answer.
-pub fn clock_of(handle: impl AsHandle, fine: bool) -> io::Result<Time> {
-    match handle.as_handle() {
-        HandleRef::Here(_) if fine => Ok(fine_clock()),
-        HandleRef::Here(_) => Ok(file_clock()),
-        HandleRef::There(far) => Ok(far.clock(fine)?),
-    }
-}
-
-/// The finest clock: nothing that was changed before this instant has a later time.
-#[must_use]
-pub fn fine_clock() -> Time {
-    read(rustix::time::ClockId::Realtime)
-}
-
-/// Returns the monotonic time since boot, for timeouts.
-#[must_use]
-pub fn uptime() -> std::time::Duration {
-    let now = read(rustix::time::ClockId::Monotonic);
-    let seconds = u64::try_from(now.sec).unwrap_or_default();
-    std::time::Duration::new(seconds, now.nsec)
-}
-
-fn read(id: rustix::time::ClockId) -> Time {
-    let now = kernel::clock(id);
-    Time {
-        sec: now.tv_sec,
-        nsec: u32::try_from(now.tv_nsec).unwrap_or(0),
-    }
 }
 
 /// Returns true if this process may create and remove names in a directory. It is false for an append-only one, where names can

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid};
+use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid};
 use rustix::io::Errno;
 
 use super::remote::{self, Call};
@@ -63,11 +63,13 @@ macro_rules! both {
 }
 
 mod attributes;
+mod clock;
 mod content;
 
 pub(super) use attributes::{Bearer, get_xattr, list_xattr, remove_xattr, set_xattr};
 #[cfg(target_os = "linux")]
 pub(super) use attributes::{inode_flags, set_inode_flags};
+pub(super) use clock::clock;
 pub(super) use content::{fdatasync, ftruncate, pread, pwrite, read, seek, share_blocks, write, write_back};
 
 /// A path or a name, as the kernel takes it.
@@ -369,9 +371,4 @@ pub(super) fn may_change(path: &Path) -> Result<()> {
         .done(Call::MayChange { path }));
     simulated!(access(path));
     rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK)
-}
-
-pub(super) fn clock(id: rustix::time::ClockId) -> Timespec {
-    simulated!(clock());
-    rustix::time::clock_gettime(id)
 }

@@ -1,7 +1,7 @@
 //! Mounts of paths, from the table that Linux keeps for each process (proc_pid_mountinfo(5)). A move between two mounts would be
 //! a copy, and a bind mount looks like any directory otherwise.
 
-use crate::platform::native::unescaped;
+use crate::platform::mount_table::unescaped;
 use crate::platform::remote::protocol::Facts;
 
 /// The table, longest paths first.

@@ -1,0 +1,99 @@
+//! The table of mounts that Linux keeps for this process (proc_pid_mountinfo(5)).
+
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+/// Returns true if the file system of a directory is mounted with `option`, as this process sees it. The option is one of the
+/// file system's own, not of the mount.
+#[must_use]
+pub fn has_mount_option(directory: &Path, option: &str) -> bool {
+    std::fs::read("/proc/self/mountinfo").is_ok_and(|table| option_of(&table, directory, option))
+}
+
+fn option_of(table: &[u8], directory: &Path, option: &str) -> bool {
+    let fields = |line: &[u8]| -> Option<(PathBuf, Vec<u8>)> {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let point = PathBuf::from(std::ffi::OsString::from_vec(unescaped(fields.nth(4)?)));
+        // Behind the dash: kind, source, options.
+        let options = fields.skip_while(|field| field != b"-").nth(3)?;
+        Some((point, options.to_vec()))
+    };
+    let lines = table.split(|byte| *byte == b'\n').filter_map(fields);
+    let above = lines.filter(|(point, _)| directory.starts_with(point));
+    // The last one of a place lies on top.
+    let nearest = above.max_by_key(|(point, _)| point.components().count());
+    nearest.is_some_and(|(_, options)| {
+        options
+            .split(|byte| *byte == b',')
+            .any(|one| one == option.as_bytes())
+    })
+}
+
+/// Returns the mount points below a directory, as this process sees them (proc_pid_mountinfo(5)).
+///
+/// # Errors
+/// When the system does not tell.
+pub fn mounts_below(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let table = std::fs::read("/proc/self/mountinfo")?;
+    Ok(points_below(&table, root))
+}
+
+fn points_below(table: &[u8], root: &Path) -> Vec<PathBuf> {
+    let lines = table.split(|byte| *byte == b'\n');
+    let points = lines.filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
+    let points = points.map(|point| PathBuf::from(std::ffi::OsString::from_vec(unescaped(point))));
+    points
+        .filter(|point| point != root && point.starts_with(root))
+        .collect()
+}
+
+/// Blanks and backslashes are written as `\040` and the like.
+pub(super) fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    let mut rest = field;
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..3).filter(|_| *first == b'\\');
+        let code = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        match code {
+            Some(byte) => {
+                plain.push(byte);
+                rest = after.get(3..).unwrap_or_default();
+            }
+            None => {
+                plain.push(*first);
+                rest = after;
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::{option_of, points_below};
+
+    #[test]
+    fn the_options_of_the_mount_that_lies_on_top_count() {
+        let table = b"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 0:41 / /srv rw,nodev shared:3 - btrfs /dev/sdb rw,allowed\n\
+            31 30 0:41 /sub /srv/a\\040b rw - btrfs /dev/sdb rw,allowed\n32 29 0:43 / /over rw - btrfs /dev/sdc rw,allowed\n\
+            33 32 0:44 / /over rw - tmpfs none rw\nbroken\n";
+        let has = |directory: &str| option_of(table, Path::new(directory), "allowed");
+        assert!(has("/srv") && has("/srv/x") && has("/srv/a b/c"));
+        assert!(!has("/") && !has("/srvx") && !has("/over/x"));
+    }
+
+    #[test]
+    fn what_is_mounted_below_a_directory_is_found_and_nothing_beside_it() {
+        let table = b"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 0:41 / /srv rw - btrfs /dev/sdb rw\n\
+            31 30 0:42 / /srv/a\\040b/in rw - tmpfs none rw\n32 30 0:43 / /srv/a rw - tmpfs none rw\nbroken\n";
+        assert_eq!(
+            points_below(table, Path::new("/srv/a b")),
+            [PathBuf::from("/srv/a b/in")]
+        );
+        assert_eq!(points_below(table, Path::new("/srv")).len(), 2);
+        assert!(points_below(table, Path::new("/srv/a")).is_empty());
+    }
+}
