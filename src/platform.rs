@@ -6,6 +6,7 @@ mod attributes;
 mod batch;
 mod change;
 mod clock;
+mod examine;
 mod file;
 mod file_system;
 mod handle;
@@ -40,6 +41,7 @@ pub use change::{
     sync_directory, sync_file_system,
 };
 pub use clock::{TICK_NANOS, file_clock, fine_clock, uptime};
+pub use examine::{stat_child, stat_handle};
 pub use file::{File, try_lock, unlock};
 pub use file_system::{
     FileSystem, FileSystemFacts, data_segments, file_system, file_system_facts, free_bytes, may_write,
@@ -63,7 +65,7 @@ pub use replace::{
     replace_file, write_new_file,
 };
 pub use run_as::{ActingAs, act_as};
-pub use stat::{NodeKind, Stat, stat_child, stat_handle};
+pub use stat::{NodeKind, Stat};
 
 use crate::model::Time;
 
@@ -107,13 +109,16 @@ pub fn pause(duration: std::time::Duration) {
     std::thread::sleep(duration);
 }
 
+/// Result of a call to the kernel.
+type Result<T> = std::result::Result<T, rustix::io::Errno>;
+
 /// A name as the system gives it.
 fn os_name(bytes: &[u8]) -> &std::ffi::OsStr {
     std::os::unix::ffi::OsStrExt::from_bytes(bytes)
 }
 
 /// Repeats a call that a signal interrupts before it did anything.
-fn insist<T>(mut call: impl FnMut() -> kernel::Result<T>) -> kernel::Result<T> {
+fn insist<T>(mut call: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         match call() {
             Err(rustix::io::Errno::INTR) => {}

@@ -125,7 +125,8 @@ pub fn look_into(dir: impl AsHandle) -> io::Result<Looked> {
 /// Why it cannot be opened.
 pub fn look_below(root: impl AsHandle, path: &Path) -> io::Result<(Handle, Stat, io::Result<Looked>)> {
     if let HandleRef::There(far) = root.as_handle() {
-        return Ok(far.look_below(path.into())?);
+        let (dir, own, looked) = far.look_below(path.into())?;
+        return Ok((dir.into(), own, looked));
     }
     let dir = open_beneath(root, path)?;
     let own = stat_handle(&dir)?;

@@ -6,12 +6,9 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid};
-use rustix::io::Errno;
 
 use super::remote::{self, Call};
-use super::{AsHandle, Handle, HandleRef, Stat};
-
-pub(super) type Result<T> = std::result::Result<T, Errno>;
+use super::{AsHandle, Handle, HandleRef, Result};
 
 /// Lets the simulated file system answer, when this thread is in one.
 macro_rules! simulated {
@@ -65,24 +62,28 @@ macro_rules! both {
 mod attributes;
 mod clock;
 mod content;
+mod stat;
 
 pub(super) use attributes::{Bearer, get_xattr, list_xattr, remove_xattr, set_xattr};
 #[cfg(target_os = "linux")]
 pub(super) use attributes::{inode_flags, set_inode_flags};
 pub(super) use clock::clock;
 pub(super) use content::{fdatasync, ftruncate, pread, pwrite, read, seek, share_blocks, write, write_back};
+pub(super) use stat::stat;
 
 /// A path or a name, as the kernel takes it.
 pub(super) trait Named: rustix::path::Arg + AsRef<Path> + Copy {}
 impl<T: rustix::path::Arg + AsRef<Path> + Copy> Named for T {}
 
 pub(super) fn openat(dir: impl AsHandle, path: impl Named, flags: OFlags, mode: Mode) -> Result<Handle> {
-    let dir = at!(dir, path, |far, path| far.open(Call::Open {
-        dir: far.number(),
-        path,
-        flags: remote::opening(flags),
-        mode: remote::bits(mode)
-    }));
+    let dir = at!(dir, path, |far, path| far
+        .open(Call::Open {
+            dir: far.number(),
+            path,
+            flags: remote::opening(flags),
+            mode: remote::bits(mode)
+        })
+        .map(Handle::from));
     simulated!(open(dir, path.as_ref(), flags, mode).map(Handle::from));
     Ok(rustix::fs::openat(dir, path, flags, mode)?.into())
 }
@@ -91,21 +92,16 @@ pub(super) fn openat(dir: impl AsHandle, path: impl Named, flags: OFlags, mode: 
 #[cfg(target_os = "linux")]
 pub(super) fn open_beneath(dir: impl AsHandle, path: impl Named, flags: OFlags) -> Result<Handle> {
     use rustix::fs::{ResolveFlags, openat2};
-    let dir = at!(dir, path, |far, path| far.open(Call::OpenBeneath {
-        dir: far.number(),
-        path,
-        flags: remote::opening(flags)
-    }));
+    let dir = at!(dir, path, |far, path| far
+        .open(Call::OpenBeneath {
+            dir: far.number(),
+            path,
+            flags: remote::opening(flags)
+        })
+        .map(Handle::from));
     simulated!(open_beneath(dir, path.as_ref(), flags).map(Handle::from));
     let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     Ok(openat2(dir, path, flags, Mode::empty(), how)?.into())
-}
-
-pub(super) fn stat(dir: impl AsHandle, path: impl Named, flags: AtFlags) -> Result<Stat> {
-    let dir = at!(dir, path, |far, path| far
-        .stat(path, flags.contains(AtFlags::EMPTY_PATH)));
-    simulated!(stat(dir, path.as_ref(), flags));
-    super::stat::told(dir, path, flags)
 }
 
 /// One call a block of names, and nothing else: a library's stream opens the directory once more and asks what it is.
@@ -330,7 +326,7 @@ pub(super) fn magic(handle: impl AsHandle) -> Result<u64> {
 /// The file system's own number of `statvfs(2)`; only of this machine.
 #[cfg(target_os = "linux")]
 pub(super) fn file_system_number(handle: impl AsHandle) -> Result<u64> {
-    let handle = here!(handle, |_far| Err(Errno::NOSYS));
+    let handle = here!(handle, |_far| Err(rustix::io::Errno::NOSYS));
     // The simulation has one file system.
     simulated!(magic(handle));
     Ok(rustix::fs::fstatvfs(handle)?.f_fsid)

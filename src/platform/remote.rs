@@ -10,6 +10,7 @@ mod greeting;
 mod handle;
 mod limitation;
 mod message;
+mod pair;
 mod protocol;
 mod server;
 #[cfg(feature = "remote-shell")]
@@ -29,7 +30,7 @@ pub use handle::RemoteHandle;
 pub use limitation::{Limitation, MISSING};
 pub use server::{Knows, serve};
 
-pub(super) use handle::{Pair, pair};
+pub(super) use pair::{Pair, pair};
 use protocol::Locking;
 pub(super) use protocol::{Bytes, Call, Wanted, Whence};
 
@@ -39,7 +40,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::kernel::Result;
+use super::Result;
 use crate::model::Digest;
 
 /// Syntax of addresses, for messages.

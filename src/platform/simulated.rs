@@ -13,7 +13,7 @@ mod world;
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +23,6 @@ pub(crate) use outcomes::{Losses, outcomes};
 pub(crate) use tree::{Object, Tree};
 pub(crate) use world::{Moment, World};
 
-use super::kernel::Bearer;
 use crate::clock::Entropy;
 
 thread_local! {
@@ -99,21 +98,6 @@ impl Entropy for Letters {
 pub(super) enum Address {
     Open(RawFd),
     Child(RawFd, PathBuf),
-}
-
-/// Returns the address of a bearer in a world.
-pub(super) fn address(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Address {
-    match bearer {
-        Bearer::Open(handle) => Address::Open(handle.as_raw_fd()),
-        Bearer::Child(dir, name) => {
-            let name = if name.is_empty() {
-                PathBuf::from(".")
-            } else {
-                PathBuf::from(name)
-            };
-            Address::Child(dir.as_raw_fd(), name)
-        }
-    }
 }
 
 /// Factor on the strides of the longest simulations: 1 at night (`JACKIN_NIGHTLY`), `usual` otherwise.

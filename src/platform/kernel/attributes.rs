@@ -1,13 +1,19 @@
 //! The calls about extended attributes and inode flags.
 
 use std::ffi::OsStr;
+#[cfg(test)]
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::Path;
+#[cfg(test)]
+use std::path::PathBuf;
 
 use rustix::fs::IFlags;
 
-use super::{Result, own_name};
+use super::own_name;
 use crate::platform::remote::{self, Call};
-use crate::platform::{AsHandle, HandleRef};
+#[cfg(test)]
+use crate::platform::simulated::Address;
+use crate::platform::{AsHandle, HandleRef, Result};
 
 /// Object whose attributes a call accesses.
 pub(in crate::platform) enum Bearer<'a, D> {
@@ -35,6 +41,22 @@ macro_rules! bearer_here {
     };
 }
 
+/// Returns the address of a bearer in a world.
+#[cfg(test)]
+fn address(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Address {
+    match bearer {
+        Bearer::Open(handle) => Address::Open(handle.as_raw_fd()),
+        Bearer::Child(dir, name) => {
+            let name = if name.is_empty() {
+                PathBuf::from(".")
+            } else {
+                PathBuf::from(name)
+            };
+            Address::Child(dir.as_raw_fd(), name)
+        }
+    }
+}
+
 pub(in crate::platform) fn list_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, room: &mut [u8]) -> Result<usize> {
     let bearer = bearer_here!(bearer, |far, name| far.fill(
         Call::ListAttributes {
@@ -43,7 +65,7 @@ pub(in crate::platform) fn list_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, room:
         },
         room
     ));
-    simulated!(list_xattr(crate::platform::simulated::address(&bearer), room));
+    simulated!(list_xattr(address(&bearer), room));
     match bearer {
         Bearer::Open(handle) => rustix::fs::flistxattr(handle, room),
         Bearer::Child(dir, name) => rustix::fs::llistxattr(own_name(dir, Some(name)), room),
@@ -63,11 +85,7 @@ pub(in crate::platform) fn get_xattr<D: AsHandle>(
         },
         room
     ));
-    simulated!(get_xattr(
-        crate::platform::simulated::address(&bearer),
-        name,
-        room
-    ));
+    simulated!(get_xattr(address(&bearer), name, room));
     match bearer {
         Bearer::Open(handle) => rustix::fs::fgetxattr(handle, name, room),
         Bearer::Child(dir, child) => rustix::fs::lgetxattr(own_name(dir, Some(child)), name, room),
@@ -85,11 +103,7 @@ pub(in crate::platform) fn set_xattr<D: AsHandle>(
         attribute: name.into(),
         value: Some(value.into())
     }));
-    simulated!(set_xattr(
-        crate::platform::simulated::address(&bearer),
-        name,
-        Some(value)
-    ));
+    simulated!(set_xattr(address(&bearer), name, Some(value)));
     let flags = rustix::fs::XattrFlags::empty();
     match bearer {
         Bearer::Open(handle) => rustix::fs::fsetxattr(handle, name, value, flags),
@@ -104,11 +118,7 @@ pub(in crate::platform) fn remove_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, nam
         attribute: name.into(),
         value: None
     }));
-    simulated!(set_xattr(
-        crate::platform::simulated::address(&bearer),
-        name,
-        None
-    ));
+    simulated!(set_xattr(address(&bearer), name, None));
     match bearer {
         Bearer::Open(handle) => rustix::fs::fremovexattr(handle, name),
         Bearer::Child(dir, child) => rustix::fs::lremovexattr(own_name(dir, Some(child)), name),

@@ -2,9 +2,8 @@
 
 use rustix::fs::SeekFrom;
 
-use super::Result;
 use crate::platform::remote::{Call, Whence};
-use crate::platform::{AsHandle, HandleRef};
+use crate::platform::{AsHandle, HandleRef, Result};
 
 pub(in crate::platform) fn seek(handle: impl AsHandle, to: SeekFrom) -> Result<u64> {
     let handle = here!(handle, |far| far.count(Call::Seek {

@@ -16,8 +16,7 @@ use super::limitation::Limitation;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
 use super::shell::Shell;
 use super::{Address, machine_id};
-use crate::platform::kernel::Result;
-use crate::platform::uptime;
+use crate::platform::{Result, uptime};
 
 /// Program that listens at the other end.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,18 +3,15 @@
 mod batch;
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{IFlags, RenameFlags, SeekFrom, Timestamps};
+use rustix::fs::{IFlags, SeekFrom, Timestamps};
 use rustix::io::Errno;
 
 use super::connection::{Connection, errno};
-use super::protocol::{Answer, Bytes, Call, Each, Facts, Moving, NOWHERE, Whence};
-use super::route;
+use super::protocol::{Answer, Bytes, Call, Each, Facts, NOWHERE, Whence};
 use crate::model::{InodeFlags, Time};
-use crate::platform::kernel::Result;
-use crate::platform::{AsHandle, Handle, HandleRef, NodeKind, Stat};
+use crate::platform::{NodeKind, Result, Stat};
 
 /// Largest number of bytes that an agent reads in one call.
 const AT_ONCE: usize = 4 << 20;
@@ -45,6 +42,11 @@ impl RemoteHandle {
         self.number
     }
 
+    /// Returns the connection to the agent that holds it.
+    pub(super) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+
     /// Returns true if a shell answers: a shell always has limitations.
     pub(in crate::platform) fn is_by_shell(&self) -> bool {
         !self.connection.lacks().is_empty()
@@ -55,13 +57,13 @@ impl RemoteHandle {
         take(self.connection.call(call)?).ok_or(Errno::IO)
     }
 
-    pub(in crate::platform) fn open(&self, call: Call) -> Result<Handle> {
+    pub(in crate::platform) fn open(&self, call: Call) -> Result<Self> {
         let number = self.ask(call, |answer| match answer {
             Answer::Handle(number) => Some(number),
             _ => None,
         })?;
         let connection = Arc::clone(&self.connection);
-        Ok(Self { connection, number }.into())
+        Ok(Self { connection, number })
     }
 
     pub(in crate::platform) fn done(&self, call: Call) -> Result<()> {
@@ -259,75 +261,5 @@ impl From<SeekFrom> for Whence {
             SeekFrom::Data(at) => Self::Data(at),
             SeekFrom::Hole(at) => Self::Hole(at),
         }
-    }
-}
-
-/// Two places of one call.
-pub(in crate::platform) enum Pair<'h> {
-    Here(std::os::fd::BorrowedFd<'h>, std::os::fd::BorrowedFd<'h>),
-    There(FarPair),
-}
-
-/// Two places on one other machine.
-pub(in crate::platform) struct FarPair {
-    connection: Arc<Connection>,
-    from: (u64, Bytes),
-    to: (u64, Bytes),
-}
-
-/// Resolves the two paths of one call. It fails with `EXDEV` if they are on different machines.
-pub(in crate::platform) fn pair<'h>(
-    from: &'h impl AsHandle,
-    old: &Path,
-    to: &'h impl AsHandle,
-    new: &Path,
-) -> Result<Pair<'h>> {
-    let place = |handle: HandleRef<'h>, path: &Path| match handle {
-        HandleRef::There(far) => Ok(Err((Arc::clone(&far.connection), far.number, Bytes::from(path)))),
-        HandleRef::Here(here) => match route(here, path) {
-            None => Ok(Ok(here)),
-            Some(routed) => routed.map(|(far, path)| Err((Arc::clone(&far.connection), far.number, path))),
-        },
-    };
-    match (place(from.as_handle(), old)?, place(to.as_handle(), new)?) {
-        (Ok(from), Ok(to)) => Ok(Pair::Here(from, to)),
-        (Err((connection, dir, old)), Err((other, to, new))) if Arc::ptr_eq(&connection, &other) => {
-            Ok(Pair::There(FarPair {
-                connection,
-                from: (dir, old),
-                to: (to, new),
-            }))
-        }
-        _ => Err(Errno::XDEV),
-    }
-}
-
-impl FarPair {
-    fn done(self, call: impl FnOnce((u64, Bytes), (u64, Bytes)) -> Call) -> Result<()> {
-        match self.connection.call(call(self.from, self.to))? {
-            Answer::Done => Ok(()),
-            _ => Err(Errno::IO),
-        }
-    }
-
-    pub(in crate::platform) fn link(self) -> Result<()> {
-        self.done(|(from, old), (to, new)| Call::Link { from, old, to, new })
-    }
-
-    pub(in crate::platform) fn rename(self, flags: RenameFlags) -> Result<()> {
-        let how = if flags.contains(RenameFlags::EXCHANGE) {
-            Moving::Exchange
-        } else if flags.contains(RenameFlags::NOREPLACE) {
-            Moving::New
-        } else {
-            Moving::Over
-        };
-        self.done(|(from, old), (to, new)| Call::Rename {
-            from,
-            old,
-            to,
-            new,
-            how,
-        })
     }
 }

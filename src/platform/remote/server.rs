@@ -21,8 +21,8 @@ use super::flags_of;
 use super::greeting::greeting;
 use super::message::{receive, tell, written};
 use super::protocol::{Answer, Bytes, Call, Facts, Locking, Moving, NOWHERE, Request, Wanted, Whence};
-use crate::platform::kernel::{self, Bearer, Result};
-use crate::platform::{self, AsHandle, Handle, HandleRef};
+use crate::platform::kernel::{self, Bearer};
+use crate::platform::{self, AsHandle, Handle, HandleRef, Result};
 
 /// Answers what is asked above the calls of files; `None`: it was not understood.
 pub type Knows<'k> = &'k dyn Fn(&[u8]) -> Option<Vec<u8>>;

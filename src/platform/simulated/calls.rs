@@ -13,8 +13,7 @@ use super::disk::{Inode, Node, ROOT};
 use super::faults::How;
 use super::world::World;
 use crate::model::InodeFlags;
-use crate::platform::kernel::Result;
-use crate::platform::{NodeKind, Stat};
+use crate::platform::{NodeKind, Result, Stat};
 
 /// A directory and a name in it.
 type Spot<'a> = (BorrowedFd<'a>, &'a Path);

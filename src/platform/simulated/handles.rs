@@ -12,7 +12,7 @@ use super::disk::{Inode, Node};
 use super::faults::How;
 use super::world::{Held, World};
 use crate::model::{InodeFlags, Time};
-use crate::platform::kernel::Result;
+use crate::platform::Result;
 
 const FLAGS: [(InodeFlags, IFlags); 3] = [
     (InodeFlags::IMMUTABLE, IFlags::IMMUTABLE),

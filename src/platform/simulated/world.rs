@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::disk::{Disk, Inode, Node, ROOT};
 use super::faults::{Fault, How};
 use crate::model::{InodeFlags, Time};
-use crate::platform::kernel::Result;
+use crate::platform::Result;
 
 /// A change of names that is not on disk yet: entries of directories, which all come to disk in one step or none does.
 #[derive(Clone, Debug)]

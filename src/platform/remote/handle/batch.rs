@@ -6,9 +6,8 @@ use rustix::io::Errno;
 
 use super::{RemoteHandle, each, is_name, stat};
 use crate::model::Xattr;
-use crate::platform::kernel::Result;
 use crate::platform::remote::protocol::{Answer, Bytes, Call, Each, Facts, LoadedFile, Seen, Told, Wanted};
-use crate::platform::{self, Handle, Looked, Object, Stat};
+use crate::platform::{self, Looked, Object, Result, Stat};
 
 type Files = Vec<io::Result<platform::LoadedFile>>;
 
@@ -23,7 +22,7 @@ impl RemoteHandle {
     }
 
     /// The same of a directory below it, with a handle of that and its facts.
-    pub(in crate::platform) fn look_below(&self, path: Bytes) -> Result<(Handle, Stat, io::Result<Looked>)> {
+    pub(in crate::platform) fn look_below(&self, path: Bytes) -> Result<(Self, Stat, io::Result<Looked>)> {
         let dir = self.number;
         let (handle, own, seen) = self.ask(Call::LookBelow { dir, path }, |answer| match answer {
             Answer::LookedBelow { handle, own, looked } => Some((handle, own, looked)),
@@ -33,7 +32,7 @@ impl RemoteHandle {
             connection: std::sync::Arc::clone(&self.connection),
             number: handle,
         };
-        Ok((handle.into(), stat(&own)?, each(seen, looked)))
+        Ok((handle, stat(&own)?, each(seen, looked)))
     }
 
     /// Small files of directories below it.
