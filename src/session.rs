@@ -34,6 +34,8 @@ pub use mounts::recorded_mounts;
 pub use recovery::{is_torn, recover_interrupted_restores, roots};
 pub use select::{check_name, find_before, find_called, find_instance, find_snapshot};
 
+use std::path::Path;
+
 use crate::capture::CaptureError;
 use crate::clock::{Clock, Entropy};
 use crate::model::{InstanceId, PrunedSnapshot, SnapshotId, Time};
@@ -224,6 +226,11 @@ pub enum SessionError {
         /// Problem with the name.
         why: &'static str,
     },
+}
+
+/// Returns true if one path is the other or lies below it, so that a process at one may write at the other.
+fn touch(a: &Path, b: &Path) -> bool {
+    a.starts_with(b) || b.starts_with(a)
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::SessionError;
-use super::guard::touch;
+use super::{SessionError, touch};
 use crate::config::{
     Config, ConfigError, Isolation, JackinInstance, MountConfig, isolated, jackin_instances, settle,
 };

@@ -1,10 +1,8 @@
 //! Guards of commands: nothing is restored under an active session, and a session may not restore itself.
 
-use std::path::Path;
-
 use super::containers::refuse_containers;
 use super::liveness::{LivenessProbe, is_active, state_by};
-use super::{SessionError, State};
+use super::{SessionError, State, touch};
 use crate::environment::Environment;
 use crate::model::{Coverage, InstanceId};
 use crate::process::{self, Caller};
@@ -79,11 +77,6 @@ pub fn overlap(a: &Coverage, b: &Coverage) -> bool {
     };
     let (a, b) = (a.places_in(&in_a), b.places_in(&in_b));
     a.iter().any(|a| b.iter().any(|b| touch(a, b)))
-}
-
-/// Returns true if one path is the other or lies below it, so that a process at one may write at the other.
-pub(super) fn touch(a: &Path, b: &Path) -> bool {
-    a.starts_with(b) || b.starts_with(a)
 }
 
 /// Refuses a caller that runs inside a living session. `allowed` names a session that the caller may act on from within:
