@@ -34,6 +34,7 @@ mod repositories;
 mod rollback;
 mod scope;
 mod set_aside;
+mod snapshot_manifest;
 mod stage;
 mod staging_cleanup;
 mod temp_writable;

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::RestoreError;
-use super::history::manifest;
+use super::snapshot_manifest::manifest;
 use crate::capture::{PrivateOverlay, Show};
 use crate::diff::{Side, compare};
 use crate::model::{Coverage, InstanceId, RelPath, SnapshotKind};

@@ -7,6 +7,7 @@ use super::RestoreError;
 use super::attribution::ChangeHistory;
 use super::concurrent_changes::shared_paths;
 use super::scope::Scope;
+use super::snapshot_manifest::manifest;
 use crate::capture::{PrivateOverlay, Show};
 use crate::contract::Matcher;
 use crate::diff::{Side, compare};
@@ -144,19 +145,6 @@ pub fn of_step(
     let scope = scope.with_renames(&changed);
     let paths = changed.into_iter().map(|change| change.path);
     Ok((witness, paths.filter(|path| scope.holds(path)).collect()))
-}
-
-/// Returns a snapshot's manifest of the mount with this label, including private files.
-pub(super) fn manifest(
-    store: &Store,
-    record: &SnapshotRecord,
-    label: &str,
-    reveal: &mut PrivateOverlay,
-) -> Result<Option<Manifest>, RestoreError> {
-    match record.mounts.iter().find(|mount| mount.coverage.label == label) {
-        Some(mount) => Ok(reveal.stored_manifest(store, record, mount)?.0),
-        None => Ok(None),
-    }
 }
 
 /// States that restores left.

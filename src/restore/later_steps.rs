@@ -2,9 +2,9 @@
 
 use super::RestoreError;
 use super::attribution::differs;
-use super::history::manifest;
 use super::plan::{After, KeptPath, Why};
 use super::proposal::ProposedMount;
+use super::snapshot_manifest::manifest;
 use crate::capture::{PrivateOverlay, Show};
 use crate::model::{InstanceId, RelPath, SnapshotKind, StepRef};
 use crate::store::{SnapshotRow, Store};
