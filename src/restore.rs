@@ -26,6 +26,7 @@ mod move_state;
 mod output_dir;
 mod overlayfs;
 mod plan;
+mod planner;
 mod proposal;
 mod recovery;
 mod reflink;
@@ -48,17 +49,17 @@ use std::path::PathBuf;
 pub use attribution::{ChangeHistory, Verdict};
 pub use execute::{Failed, MountReport, Outcome, Report, RestoreContext, execute};
 pub use export_tree::{Written, take_away, write_to, write_verified};
-pub use hard_links::Others;
 pub use history::{of_instance, of_restore, of_step};
 pub use output_dir::{OutputDir, is_empty};
-pub use plan::{Action, After, KeptPath, Plan, Step, Why, plan};
+pub use plan::{Action, After, AsideWhy, KeptPath, Others, Plan, Step, Why};
+pub use planner::plan;
 pub use proposal::{MountRequest, Proposal, ProposedMount, Purpose, propose};
 pub use recovery::{
     Cleared, TakenBack, abort, clear_up, damaged_journals, leave, pending, proposal, resume, settle,
 };
 pub use repositories::{Locked, refuse_locked};
 pub use scope::{Allow, Scope};
-pub use set_aside::{AsideError, AsideWhy, bring_back, set_aside};
+pub use set_aside::{AsideError, bring_back, set_aside};
 pub use stage::Location;
 
 use crate::capture::CaptureError;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::plan::{Action, Step};
+use super::plan::{Action, Others, Step};
 use crate::diff::Change;
 use crate::model::{Manifest, RelPath};
 
@@ -28,16 +28,6 @@ pub(super) fn hopeless(
         .filter(|(_, first)| changed.contains(*first) && !steps.contains_key(*first))
         .map(|(path, first)| (path.clone(), first.clone()))
         .collect()
-}
-
-/// The other names of a file that a step changes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Others {
-    /// Names inside the snapshot that stay with the file that is there, while the path of the step gets another one.
-    pub parted_from: Vec<RelPath>,
-    /// Number of names in no snapshot: excluded, or outside the mount. Replacing the file unlinks it from them; metadata set in place
-    /// changes for them as well.
-    pub outside: u32,
 }
 
 /// Every name of each file that has several.

@@ -1,16 +1,13 @@
-//! The plan: what a restore will do to one mount, as data. It is made from the same comparison that `diff` shows.
+//! The plan: what a restore will do to one mount, as data.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::attribution::{ChangeHistory, Verdict};
-use super::hard_links::{Others, hopeless, join_again, name_others, part_from_others};
-use super::scope::{Allow, Scope};
-use crate::diff::{Change, ChangeKind, NotCovered, Side, compare};
-use crate::git::Repositories;
-use crate::model::{Entry, EntryKind, Listing, Manifest, RelPath, StepRef};
+use crate::diff::{Change, NotCovered};
+use crate::model::{RelPath, StepRef};
 
 /// What is done to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -37,6 +34,16 @@ pub struct Step {
     pub overrode: bool,
     /// The other names of the file that is there, as far as the step concerns them.
     pub others: Others,
+}
+
+/// The other names of a file that a step changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// Names inside the snapshot that stay with the file that is there, while the path of the step gets another one.
+    pub parted_from: Vec<RelPath>,
+    /// Number of names in no snapshot: excluded, or outside the mount. Replacing the file unlinks it from them; metadata set in place
+    /// changes for them as well.
+    pub outside: u32,
 }
 
 /// Point after which a later edit was made.
@@ -74,9 +81,28 @@ pub enum Why {
     /// Its bytes are right; it was another name of a path that stays what it is now.
     Linked(RelPath),
     /// A directory that was set aside or put back has changed since.
-    Aside(super::set_aside::AsideWhy),
+    Aside(AsideWhy),
     /// Another session's restore left it so, and this session never touched it: there is nothing to take back.
     Settled,
+}
+
+/// Reason why an undo does not put back what was set aside, or does not set aside again what was put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AsideWhy {
+    /// Something is at its path again. It lies here.
+    Taken(PathBuf),
+    /// The directory is no longer at this path.
+    Gone(PathBuf),
+    /// The directory that it was in is gone. It lies here.
+    NoParent(PathBuf),
+    /// The directory was put back and no longer exists.
+    Missing,
+    /// Something else is there than what was put back.
+    Other,
+    /// A mount begins in it.
+    Holds(PathBuf),
+    /// This path cannot be examined, with the reason in words.
+    Unseen(PathBuf, String),
 }
 
 /// A path that differs and stays as it is.
@@ -101,296 +127,4 @@ pub struct Plan {
     pub not_covered: Vec<NotCovered>,
     /// Git's own data, left out as a whole, with the number of paths in it that differ.
     pub left_out: BTreeMap<RelPath, u64>,
-}
-
-/// Makes the plan that brings `now` back to `target`.
-#[must_use]
-pub fn plan(
-    target: Option<&Manifest>,
-    now: &Side<'_>,
-    witness: &ChangeHistory,
-    scope: &Scope,
-    allow: Allow,
-) -> Plan {
-    let target = Side {
-        manifest: target,
-        skipped: &[],
-    };
-    let comparison = compare(&target, now);
-    let left_out = match allow.files_only {
-        true => Repositories::of_target(target.manifest, now.manifest),
-        false => Repositories::default(),
-    };
-    let holds = |path: &RelPath| scope.holds(path) && left_out.holding(path).is_none();
-    let mut planner = Planner {
-        steps: BTreeMap::new(),
-        out: Vec::new(),
-        stay: BTreeMap::new(),
-        links: now.manifest.map(link_counts).unwrap_or_default(),
-    };
-    let mut needed = BTreeSet::new();
-    for change in &comparison.changes {
-        if holds(&change.path) && change.from.is_some() {
-            for above in above(&change.path) {
-                if !needed.insert(above) {
-                    break;
-                }
-            }
-        }
-    }
-    for skipped in now.skipped {
-        planner.stays(&skipped.path);
-    }
-    let listed = now
-        .manifest
-        .into_iter()
-        .flat_map(|manifest| &manifest.directories);
-    for doubtful in listed.filter(|dir| dir.listing != Listing::Proven) {
-        // What it holds is not known, so it may not be moved as a whole.
-        planner.stays(&doubtful.path);
-        planner
-            .stay
-            .entry(doubtful.path.clone())
-            .or_insert_with(|| doubtful.path.clone());
-    }
-    for unknown in &comparison.not_covered {
-        planner.stays(&unknown.path);
-    }
-    let changed: BTreeSet<RelPath> = comparison
-        .changes
-        .iter()
-        .map(|change| change.path.clone())
-        .collect();
-    let mut left = BTreeMap::new();
-    for change in comparison.changes {
-        // A directory on the way to a path that comes back must come back as well.
-        let on_the_way = needed.contains(&change.path)
-            && matches!(change.kind, ChangeKind::Deleted | ChangeKind::Type)
-            && change.from.as_ref().is_some_and(Entry::is_dir);
-        if holds(&change.path) || on_the_way {
-            planner.judge(change, witness, allow);
-            continue;
-        }
-        if let Some(own) = left_out
-            .holding(&change.path)
-            .filter(|_| scope.holds(&change.path))
-        {
-            *left.entry(own.clone()).or_default() += 1;
-        }
-        if change.to.is_some() {
-            planner.stays(&change.path);
-        }
-    }
-    planner.directories_that_stay();
-    planner.children_of_blocked();
-    for (path, first) in hopeless(&changed, &planner.steps) {
-        if let Some(step) = planner.steps.remove(&path) {
-            planner.keep(step.change, Why::Linked(first));
-        }
-    }
-    if let Some(now) = now.manifest {
-        part_from_others(now, &mut planner.steps);
-        if let Some(target) = target.manifest {
-            join_again(target, now, &mut planner.steps);
-        }
-        name_others(now, &mut planner.steps);
-    }
-    let mut plan = Plan {
-        steps: planner.steps.into_values().collect(),
-        left_out: left,
-        ..Plan::default()
-    };
-    for kept in planner.out {
-        let conflict = !matches!(
-            kept.why,
-            Why::Socket | Why::Excluded | Why::Holds(_) | Why::Settled | Why::Linked(_)
-        );
-        if conflict {
-            plan.conflicts.push(kept)
-        } else {
-            plan.kept.push(kept)
-        }
-    }
-    plan.conflicts.sort_by(|a, b| a.change.path.cmp(&b.change.path));
-    plan.kept.sort_by(|a, b| a.change.path.cmp(&b.change.path));
-    plan.not_covered = comparison
-        .not_covered
-        .into_iter()
-        .filter(|gap| scope.concerns(&gap.path))
-        .collect();
-    plan
-}
-
-/// The directories above a path, the nearest first.
-fn above(path: &RelPath) -> impl Iterator<Item = RelPath> {
-    let parent = |path: &RelPath| path.split().map(|(parent, _)| parent);
-    std::iter::successors(parent(path), parent)
-}
-
-/// Counts the names that each file with several links has inside the mount, by inode.
-fn link_counts(manifest: &Manifest) -> HashMap<u64, u32> {
-    let mut counts = HashMap::new();
-    for entry in manifest
-        .directories
-        .iter()
-        .flat_map(|dir| &dir.entries)
-        .filter(|entry| entry.nlink > 1)
-    {
-        *counts.entry(entry.ino).or_default() += 1;
-    }
-    counts
-}
-
-struct Planner {
-    steps: BTreeMap<RelPath, Step>,
-    out: Vec<KeptPath>,
-    /// Directories that hold something which stays, with the first such path.
-    stay: BTreeMap<RelPath, RelPath>,
-    links: HashMap<u64, u32>,
-}
-
-impl Planner {
-    /// Something exists at `path` now and will not be removed: no directory above it can be.
-    fn stays(&mut self, path: &RelPath) {
-        for above in above(path) {
-            // What lies above a directory that stays is known to stay: deep trees cost no more than wide ones.
-            if self.stay.contains_key(&above) {
-                break;
-            }
-            self.stay.insert(above, path.clone());
-        }
-    }
-
-    fn keep(&mut self, change: Change, why: Why) {
-        if change.to.is_some() {
-            self.stays(&change.path);
-        }
-        self.out.push(KeptPath { change, why });
-    }
-
-    fn judge(&mut self, change: Change, witness: &ChangeHistory, allow: Allow) {
-        let Some(action) = self.action(&change) else {
-            return self.keep(change, Why::Socket);
-        };
-        if action == Action::Delete && change.path.is_root() {
-            // A mount root is never removed: whoever holds it open would keep a directory that nobody sees.
-            return;
-        }
-        let unproven = change.to.as_ref().filter(|_| action == Action::Delete);
-        if unproven.is_some_and(|now| witness.may_have_been_excluded(&change.path, now)) {
-            return self.keep(change, Why::Excluded);
-        }
-        let verdict = witness.judge(&change.path, change.from.as_ref(), change.to.as_ref());
-        let overrode = verdict != Verdict::Ours;
-        let may = if action == Action::Delete {
-            allow.delete_later
-        } else {
-            allow.overwrite_later
-        };
-        let why = match verdict {
-            Verdict::Ours => None,
-            Verdict::Settled => Some(Why::Settled),
-            _ if may => None,
-            Verdict::Unvouched => Some(Why::Unvouched(witness.missing.clone())),
-            Verdict::Shared(others) => Some(Why::Shared(others)),
-            Verdict::Later => {
-                let after = match witness.of_step {
-                    true => After::Step,
-                    false => After::Session,
-                };
-                Some(match action {
-                    Action::Create => Why::LaterDeletion(after),
-                    Action::Delete => Why::LaterFile(after),
-                    Action::Replace | Action::Metadata => Why::LaterEdit(after),
-                })
-            }
-        };
-        match why {
-            Some(why) => self.keep(change, why),
-            None => {
-                self.steps.insert(
-                    change.path.clone(),
-                    Step {
-                        action,
-                        change,
-                        overrode,
-                        others: Others::default(),
-                    },
-                );
-            }
-        }
-    }
-
-    /// Returns the action for a change; `None` if it is impossible.
-    fn action(&self, change: &Change) -> Option<Action> {
-        let Some(from) = &change.from else {
-            return Some(Action::Delete);
-        };
-        if from.kind == EntryKind::Socket && change.to.as_ref().is_none_or(|to| to.kind != EntryKind::Socket)
-        {
-            return None;
-        }
-        let Some(to) = &change.to else {
-            return Some(Action::Create);
-        };
-        let in_place = matches!(change.kind, ChangeKind::Mode | ChangeKind::Metadata) && from.link == to.link;
-        // A name outside the snapshot can be found by no undo, so a file that was parted from it stays parted. It is the inode whose
-        // metadata changed, and the snapshot recorded them of that inode: they are set there. Another inode may be somebody's own
-        // file that the session gave this name, and is never changed.
-        let outside = to.nlink > 1 && self.links.get(&to.ino).is_none_or(|inside| *inside < to.nlink);
-        let foreign = outside && from.ino != to.ino;
-        let symlink = matches!(from.kind, EntryKind::Symlink(_)) && from.xattrs != to.xattrs;
-        Some(if in_place && !foreign && !symlink {
-            Action::Metadata
-        } else {
-            Action::Replace
-        })
-    }
-
-    /// A directory is removed, or replaced by something else, only with everything in it.
-    fn directories_that_stay(&mut self) {
-        let blocked: Vec<(RelPath, RelPath)> = self
-            .steps
-            .iter()
-            .filter(|(_, step)| {
-                let now_dir = step.change.to.as_ref().is_some_and(Entry::is_dir);
-                let then_dir = step.change.from.as_ref().is_some_and(Entry::is_dir);
-                now_dir && !then_dir
-            })
-            .filter_map(|(path, _)| Some((path.clone(), self.stay.get(path)?.clone())))
-            .collect();
-        for (path, held) in blocked {
-            if let Some(step) = self.steps.remove(&path) {
-                self.keep(step.change, Why::Holds(held));
-            }
-        }
-    }
-
-    /// Keeps the paths below each directory that stays missing or of another type, as nothing can be made there.
-    fn children_of_blocked(&mut self) {
-        let kept = self.out.iter().map(|kept| &kept.change);
-        let blocked: BTreeSet<RelPath> = kept
-            .filter(|change| blocks(change))
-            .map(|change| change.path.clone())
-            .collect();
-        let mut below: Vec<(RelPath, RelPath)> = Vec::new();
-        for above in &blocked {
-            let held = self.steps.range(above..).map(|(path, _)| path);
-            let held = held
-                .take_while(|path| path.is_within(above))
-                .filter(|path| *path != above);
-            below.extend(held.map(|path| (path.clone(), above.clone())));
-        }
-        for (path, above) in below {
-            if let Some(step) = self.steps.remove(&path) {
-                self.keep(step.change, Why::Parent(above));
-            }
-        }
-    }
-}
-
-/// Returns true if a path that stays was a directory and is none now, so that nothing can be made below it.
-fn blocks(change: &Change) -> bool {
-    let is_dir = |state: &Option<Entry>| state.as_ref().is_some_and(Entry::is_dir);
-    is_dir(&change.from) && !is_dir(&change.to)
 }

@@ -3,7 +3,8 @@
 use super::RestoreError;
 use super::attribution::ChangeHistory;
 use super::later_steps::name_later_steps;
-use super::plan::{Plan, plan};
+use super::plan::Plan;
+use super::planner::plan;
 use super::scope::{Allow, Scope};
 use super::stage::Location;
 use crate::capture::{

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::holding_dir::find;
 use super::identity::is_same;
-use super::plan::{KeptPath, Why};
+use super::plan::{AsideWhy, KeptPath, Why};
 use super::proposal::{Proposal, ProposedMount};
 use super::scope::Allow;
 use super::stage::{Location, Stage};
@@ -57,25 +57,6 @@ pub enum AsideError {
         /// Underlying I/O error.
         source: io::Error,
     },
-}
-
-/// Reason why an undo does not put back what was set aside, or does not set aside again what was put back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AsideWhy {
-    /// Something is at its path again. It lies here.
-    Taken(PathBuf),
-    /// The directory is no longer at this path.
-    Gone(PathBuf),
-    /// The directory that it was in is gone. It lies here.
-    NoParent(PathBuf),
-    /// The directory was put back and no longer exists.
-    Missing,
-    /// Something else is there than what was put back.
-    Other,
-    /// A mount begins in it.
-    Holds(PathBuf),
-    /// This path cannot be examined, with the reason in words.
-    Unseen(PathBuf, String),
 }
 
 /// Adds an excluded directory of the mount with this number to what is set aside.
