@@ -28,6 +28,7 @@ mod overlayfs;
 mod plan;
 mod planner;
 mod proposal;
+mod propose;
 mod recovery;
 mod reflink;
 mod reopen;
@@ -53,7 +54,8 @@ pub use history::{of_instance, of_restore, of_step};
 pub use output_dir::{OutputDir, is_empty};
 pub use plan::{Action, After, AsideWhy, KeptPath, Others, Plan, Step, Why};
 pub use planner::plan;
-pub use proposal::{MountRequest, Proposal, ProposedMount, Purpose, propose};
+pub use proposal::{MountRequest, Proposal, ProposedMount, Purpose};
+pub use propose::propose;
 pub use recovery::{
     Cleared, TakenBack, abort, clear_up, damaged_journals, leave, pending, proposal, resume, settle,
 };
