@@ -18,6 +18,7 @@ mod history;
 mod holding_dir;
 mod identity;
 mod intent;
+mod io_error;
 mod journal;
 mod later_steps;
 mod metadata;
@@ -32,6 +33,7 @@ mod propose;
 mod recovery;
 mod reflink;
 mod reopen;
+mod report;
 mod repositories;
 mod rollback;
 mod scope;
@@ -48,7 +50,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub use attribution::{ChangeHistory, Verdict};
-pub use execute::{Failed, MountReport, Outcome, Report, RestoreContext, execute};
+pub use execute::execute;
 pub use export_tree::{Written, take_away, write_to, write_verified};
 pub use history::{of_instance, of_restore, of_step};
 pub use output_dir::{OutputDir, is_empty};
@@ -59,14 +61,33 @@ pub use propose::propose;
 pub use recovery::{
     Cleared, TakenBack, abort, clear_up, damaged_journals, leave, pending, proposal, resume, settle,
 };
+pub use report::{Failed, MountReport, Outcome, Report};
 pub use repositories::{Locked, refuse_locked};
 pub use scope::{Allow, Scope};
 pub use set_aside::{AsideError, bring_back, set_aside};
 pub use stage::Location;
 
 use crate::capture::CaptureError;
-use crate::model::{Digest, RelPath};
+use crate::clock::Entropy;
+use crate::model::{Digest, RelPath, Time};
+use crate::observer::Observer;
 use crate::store::StoreError;
+
+/// Observer, user, time and options of a restore.
+pub struct RestoreContext<'a> {
+    /// Told and asked.
+    pub observer: &'a dyn Observer,
+    /// For names and ids.
+    pub entropy: &'a dyn Entropy,
+    /// Wall clock now.
+    pub now: Time,
+    /// Numeric user.
+    pub uid: u32,
+    /// The session itself asks, from within.
+    pub inside: bool,
+    /// Put recorded modification times back instead of new ones.
+    pub exact_mtimes: bool,
+}
 
 /// Error of a restore. Unless its text says otherwise, nothing below the mounts has changed.
 #[derive(Debug, thiserror::Error)]
@@ -300,6 +321,17 @@ impl RestoreError {
             Self::Left { cause, .. } => cause.is_pending(),
             _ => false,
         }
+    }
+}
+
+/// Combines the error that stopped a restore with the error of the cleanup after it.
+fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> RestoreError {
+    match settled {
+        Ok(()) => cause,
+        Err(left) => RestoreError::Left {
+            cause: Box::new(cause),
+            left: Box::new(left),
+        },
     }
 }
 

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::io;
 
 use super::RestoreError;
-use super::build::concerns_all;
 use super::file_identity::{Exchange, aside_name, exchange, finish_steps, fits};
 use super::holding_dir::{HoldingDir, is_aside};
+use super::io_error::concerns_all;
 use super::metadata::{is_meant, may_change, set_metadata};
 use super::move_state::{Order, Other, Progress, Slot, place, progress, seat};
 use super::stage::Stage;

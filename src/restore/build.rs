@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::io;
 
 use super::RestoreError;
+use super::io_error::is_out_of_space;
 use super::metadata::Object;
 use super::reflink::Twins;
 use crate::model::{Content, Entry, EntryKind, Hasher, RelPath, Time};
@@ -221,19 +222,10 @@ fn discard(dir: &Dir, name: &OsStr, file: &File) {
     }
 }
 
-/// Returns true if an error concerns the whole file system, so that later operations would fail as well.
-pub(super) fn concerns_all(error: &io::Error) -> bool {
-    let gone = matches!(
-        error.kind(),
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::StaleNetworkFileHandle
-    );
-    gone || is_out_of_space(error) || platform::is_io_failure(error)
-}
-
-/// No blocks, no inodes, no quota left: nothing that follows would work either.
-pub(super) fn is_out_of_space(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-    )
+/// Returns the error for an object that cannot be made.
+pub(super) fn failed(path: &RelPath, source: io::Error) -> RestoreError {
+    RestoreError::Build {
+        path: path.clone(),
+        source,
+    }
 }

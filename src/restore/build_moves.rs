@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 
 use super::RestoreError;
-use super::build::Builder;
+use super::build::{Builder, failed};
 use super::hidden;
 use super::plan::{Action, Step};
 use super::stage::{Stage, new_name, old_name};
-use super::tree_writer::{Origin, TreeWriter, failed};
+use super::tree_writer::{Origin, TreeWriter};
 use crate::model::{Entry, Manifest, RelPath};
 use crate::mount::{Dir, Root};
 use crate::platform;

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::RestoreError;
-use super::execute::{MountReport, Outcome, Report, RestoreContext};
 use super::flags;
 use super::holding_dir::End;
 use super::mount_task::{MountTask, report, settle_times};
 use super::plan::Step;
 use super::proposal::Proposal;
+use super::report::{MountReport, Outcome, Report};
+use super::{RestoreContext, RestoreError};
 use crate::diff::{Change, renames};
 use crate::model::{AsideChange, Decision, Operation, PathChange, RelPath, SnapshotId};
 use crate::mount::MountError;

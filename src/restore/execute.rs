@@ -1,111 +1,20 @@
 //! Carries a proposal out: emergency snapshot, the plan made again from it, staging, moves, verification, receipt.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-
-use super::RestoreError;
 use super::commit::Commit;
 use super::intent::intent;
 use super::mount_task::{discard, stage_all};
 use super::plan::{Action, Plan, Step};
 use super::planner::plan;
 use super::proposal::{Proposal, ProposedMount};
+use super::report::{MountReport, Outcome, Report};
 use super::repositories::refuse_locked;
+use super::{RestoreContext, RestoreError};
 use crate::capture::{CaptureError, Captured, Request, read_back, take};
-use crate::clock::Entropy;
 use crate::contract::PrivateFiles;
 use crate::diff::Side;
-use crate::model::{
-    AsideStep, Content, Entry, JournalParts, MountRecord, RelPath, SnapshotId, SnapshotKind, SnapshotRecord,
-    Time,
-};
-use crate::observer::Observer;
+use crate::model::{Content, Entry, JournalParts, MountRecord, RelPath, SnapshotKind, SnapshotRecord};
 use crate::platform;
 use crate::store::{Blobs, RestoreJournal, Store};
-
-/// Observer, user, time and options of a restore.
-pub struct RestoreContext<'a> {
-    /// Told and asked.
-    pub observer: &'a dyn Observer,
-    /// For names and ids.
-    pub entropy: &'a dyn Entropy,
-    /// Wall clock now.
-    pub now: Time,
-    /// Numeric user.
-    pub uid: u32,
-    /// The session itself asks, from within.
-    pub inside: bool,
-    /// Put recorded modification times back instead of new ones.
-    pub exact_mtimes: bool,
-}
-
-/// Outcome of a restore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Everything that was planned was done, and nothing stood against it.
-    Done,
-    /// There was no difference that the restore may change, and nothing stood against it.
-    Nothing,
-    /// A conflict was kept, a path could not be changed, or a staging directory stays.
-    Partial,
-}
-
-/// A path that could not be made what it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failed {
-    /// Below the mount root.
-    pub path: RelPath,
-    /// Reason, in words.
-    pub reason: String,
-}
-
-/// Result for one mount.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MountReport {
-    /// Paths that could not be changed, or not exactly.
-    pub failed: Vec<Failed>,
-    /// Steps of failed paths that do not have their old state either.
-    pub inexact: Vec<Step>,
-    /// Excluded directories that went aside or came back.
-    pub aside: Vec<AsideStep>,
-}
-
-impl MountReport {
-    /// Returns the steps that were done: all steps of the plan except the failed ones.
-    #[must_use]
-    pub fn applied<'a>(&self, plan: &'a Plan) -> Cow<'a, [Step]> {
-        if self.failed.is_empty() {
-            return Cow::Borrowed(&plan.steps);
-        }
-        let failed: BTreeSet<&RelPath> = self.failed.iter().map(|failed| &failed.path).collect();
-        let done = plan
-            .steps
-            .iter()
-            .filter(|step| !failed.contains(&step.change.path));
-        done.cloned().collect()
-    }
-}
-
-/// Result of a restore.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// In one word.
-    pub outcome: Outcome,
-    /// The snapshot of what was there before, when anything was changed.
-    pub emergency: Option<SnapshotId>,
-    /// Number of the receipt, when anything was changed.
-    pub receipt: Option<u64>,
-    /// The mounts, in the proposal's order.
-    pub mounts: Vec<MountReport>,
-    /// A staging directory that could not be removed, with the reason.
-    pub left: Vec<String>,
-    /// True if a later command may still clean up some of that. The journal is kept for it.
-    pub unsettled: bool,
-    /// Mount roots whose file system cannot exchange names: each path that was replaced was missing for a moment.
-    pub in_steps: Vec<std::path::PathBuf>,
-    /// Number of restored files that share their blocks with another file.
-    pub shared: u64,
-}
 
 /// Carries `proposal` out.
 ///

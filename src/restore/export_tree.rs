@@ -7,12 +7,11 @@ use std::io;
 use std::path::Path;
 
 use super::build::{Builder, Times};
-use super::mount_task::left;
 use super::reflink::Twins;
 use super::scope::Scope;
 use super::tree_writer::{Origin, TreeWriter};
 use super::verify::read_back;
-use super::{RestoreError, output_dir};
+use super::{RestoreError, left, output_dir};
 use crate::model::{Entry, EntryKind, Manifest, RelPath, add_sizes};
 use crate::mount::{Dir, Root};
 use crate::observer::{Observer, Phase};

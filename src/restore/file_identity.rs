@@ -3,11 +3,16 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use super::temp_writable::is_opened;
 use crate::model::{Entry, EntryKind};
 use crate::mount::Dir;
 use crate::observer::Observer;
 use crate::platform::{self, NodeKind, Stat};
+
+/// The rights that a directory gets for what moves in it.
+pub(super) const FOR_ENTRIES: u32 = 0o700;
+
+/// And for its own move, by which its entry `..` changes.
+pub(super) const FOR_ITSELF: u32 = 0o200;
 
 /// Method by which two objects changed places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,4 +112,9 @@ pub(super) fn is_same_object(was: &Entry, is: &Stat) -> bool {
         _ => false,
     };
     kind && was.ino == is.ino
+}
+
+/// Returns true if `mode` is `was` with the rights that a restore adds to move a directory or something in it.
+pub(super) fn is_opened(mode: u32, was: u32) -> bool {
+    mode == was | FOR_ENTRIES || mode == was | FOR_ITSELF
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::RestoreError;
 use super::build_moves::{Move, Moves};
 use super::file_identity::fits;
-use super::mount_task::sync_last;
+use super::metadata::sync_last;
 use super::plan::{Action, Step};
 use super::stage::Stage;
 use crate::capture::{is_gone, words};

@@ -6,13 +6,11 @@ use std::io;
 
 use super::RestoreError;
 use super::identity::{identity, is_same};
-use super::mount_task::MountTask;
-use super::move_state::{Progress, Slot};
+use super::move_state::Slot;
 use super::proposal::ProposedMount;
 use crate::capture::is_gone;
 use crate::model::{AsideAct, AsideStep, Identity, JournalMove, MoveKind, StagePlace};
 use crate::mount::{Dir, Root};
-use crate::observer::Observer;
 use crate::platform;
 
 /// One such directory, opened.
@@ -206,32 +204,4 @@ pub(super) fn of_mount(mount: &ProposedMount, root: Option<&Root>) -> Result<Vec
         }
     }
     Ok(berths)
-}
-
-impl MountTask<'_> {
-    /// Removes the directories that nothing lies aside in. Gives those that hold what they should not.
-    pub(super) fn settle_berths(&self, end: End) -> Vec<RestoreError> {
-        let settled = self.berths.iter().map(|berth| berth.settle(end));
-        settled.filter_map(Result::err).collect()
-    }
-
-    /// Returns the steps that were done, and records each other step as a problem.
-    pub(super) fn aside_done(&mut self, steps: &[AsideStep], observer: &dyn Observer) -> Vec<AsideStep> {
-        let mut done = Vec::new();
-        let mut undone = Vec::new();
-        let carry = self.carry(observer);
-        for step in steps {
-            match carry.progress(&as_move(step)) {
-                Ok(Progress::After) => done.push(step.clone()),
-                _ => undone.push(&step.path),
-            }
-        }
-        for path in undone {
-            if !self.problems.iter().any(|(named, _)| named == path) {
-                let why = "it is not where it should be".to_owned();
-                self.problems.push((path.clone(), why));
-            }
-        }
-        done
-    }
 }

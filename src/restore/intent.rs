@@ -1,5 +1,6 @@
 //! The confirmed proposal as an intent, and back: what a restore may touch has to be known after a crash as well.
 
+use super::RestoreContext;
 use super::flags;
 use super::proposal::{Proposal, ProposedMount, Purpose};
 use super::scope::{Allow, Scope};
@@ -7,8 +8,6 @@ use super::stage::{Location, Stage};
 use crate::clock::{Entropy, random};
 use crate::model::{Intent, IntentMount, IntentScope, RestoreId, RestoreKind};
 use crate::mount::Dir;
-
-use super::execute::RestoreContext;
 
 impl From<&Scope> for IntentScope {
     fn from(scope: &Scope) -> Self {

@@ -3,13 +3,13 @@
 use std::ffi::OsStr;
 use std::io;
 
-use super::build::is_out_of_space;
-use super::file_identity::is_same_object;
+use super::RestoreError;
+use super::file_identity::{is_opened, is_same_object};
 use super::identity::is_same;
-use super::temp_writable::is_opened;
+use super::io_error::is_out_of_space;
 use crate::capture::is_gone;
-use crate::model::{Entry, EntryKind, Identity, Time, Xattr};
-use crate::mount::Dir;
+use crate::model::{Entry, EntryKind, Identity, RelPath, Time, Xattr};
+use crate::mount::{Dir, Root};
 use crate::platform::{self, Actor, AsHandle as _, Handle, HandleRef, NodeKind, Stat};
 
 /// Reference to an object, by name or by handle.
@@ -259,4 +259,16 @@ fn attribute_note(attribute: &Xattr, what: &str, error: &io::Error) -> String {
         attribute.name.escape_ascii(),
         crate::capture::words(error)
     )
+}
+
+/// Makes what was set last on the file system of `root` durable: nobody comes back to it once the papers are gone.
+///
+/// # Errors
+/// [`RestoreError::Lasting`].
+pub(super) fn sync_last(root: &Root) -> Result<(), RestoreError> {
+    let synced = root.dir(&RelPath::root()).and_then(platform::sync_file_system);
+    synced.map_err(|source| RestoreError::Lasting {
+        path: root.path().to_path_buf(),
+        source,
+    })
 }

@@ -2,24 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::RestoreError;
 use super::apply::MoveExecutor;
-use super::build::{Builder, Times, concerns_all};
+use super::build::{Builder, Times};
 use super::build_moves::{Move, prepare};
-use super::execute::{Failed, MountReport, RestoreContext};
 use super::flags;
-use super::holding_dir::{self, End, HoldingDir};
+use super::holding_dir::{self, End, HoldingDir, as_move};
+use super::io_error::concerns_all;
 use super::journal::Draft;
+use super::metadata::sync_last;
+use super::move_state::Progress;
 use super::overlayfs::unfold;
 use super::plan::{Action, Step};
 use super::proposal::{Proposal, ProposedMount};
 use super::reflink::Twins;
+use super::report::{Failed, MountReport};
 use super::stage::Stage;
 use super::staging_cleanup::OwnedInodes;
 use super::verify::verify;
+use super::{RestoreContext, RestoreError, left};
 use crate::capture::{Captured, is_gone};
 use crate::model::{
-    BoundObject, Intent, JournalMount, Manifest, MoveKind, RelPath, StagePlace, Stamp, Time, add_sizes,
+    AsideStep, BoundObject, Intent, JournalMount, Manifest, MoveKind, RelPath, StagePlace, Stamp, Time,
+    add_sizes,
 };
 use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
@@ -100,22 +104,36 @@ impl MountTask<'_> {
         self.root.as_ref().map_or(Ok(()), sync_last)
     }
 
+    /// Removes the directories that nothing lies aside in. Gives those that hold what they should not.
+    pub(super) fn settle_berths(&self, end: End) -> Vec<RestoreError> {
+        let settled = self.berths.iter().map(|berth| berth.settle(end));
+        settled.filter_map(Result::err).collect()
+    }
+
+    /// Returns the steps that were done, and records each other step as a problem.
+    pub(super) fn aside_done(&mut self, steps: &[AsideStep], observer: &dyn Observer) -> Vec<AsideStep> {
+        let mut done = Vec::new();
+        let mut undone = Vec::new();
+        let carry = self.carry(observer);
+        for step in steps {
+            match carry.progress(&as_move(step)) {
+                Ok(Progress::After) => done.push(step.clone()),
+                _ => undone.push(&step.path),
+            }
+        }
+        for path in undone {
+            if !self.problems.iter().any(|(named, _)| named == path) {
+                let why = "it is not where it should be".to_owned();
+                self.problems.push((path.clone(), why));
+            }
+        }
+        done
+    }
+
     /// Removes the staging directory, and what the journal knows in it.
     pub(super) fn settle(&self) -> Result<(), RestoreError> {
         self.stage.settle(&self.known)
     }
-}
-
-/// Makes what was set last on the file system of `root` durable: nobody comes back to it once the papers are gone.
-///
-/// # Errors
-/// [`RestoreError::Lasting`].
-pub(super) fn sync_last(root: &Root) -> Result<(), RestoreError> {
-    let synced = root.dir(&RelPath::root()).and_then(platform::sync_file_system);
-    synced.map_err(|source| RestoreError::Lasting {
-        path: root.path().to_path_buf(),
-        source,
-    })
 }
 
 /// Stages all mounts that have anything to do. When one fails, nothing is left of any but what is named.
@@ -289,17 +307,6 @@ pub(super) fn discard(jobs: &[MountTask<'_>], cause: RestoreError) -> RestoreErr
             .chain(job.bind_again());
         failed.fold(cause, |cause, error| left(cause, Err(error)))
     })
-}
-
-/// Combines the error that stopped a restore with the error of the cleanup after it.
-pub(super) fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> RestoreError {
-    match settled {
-        Ok(()) => cause,
-        Err(left) => RestoreError::Left {
-            cause: Box::new(cause),
-            left: Box::new(left),
-        },
-    }
 }
 
 /// Puts a time right that only our staging directory disturbed, and under `--mtimes exact` those of the directories whose

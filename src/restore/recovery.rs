@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::ChangeHistory;
-use super::RestoreError;
 use super::commit::Commit;
-use super::execute::{Report, RestoreContext};
 use super::flags;
 use super::hard_links::name_others;
 use super::holding_dir;
 use super::plan::{Others, Plan, Step};
 use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::reopen::{Missing, jobs};
+use super::report::Report;
 use super::scope::{Allow, Scope};
 use super::snapshot_manifest::manifest;
 use super::stage::{Location, Stage};
+use super::{ChangeHistory, RestoreContext, RestoreError};
 use crate::capture::{PrivateOverlay, ScannedTree};
 use crate::diff::{Side, compare};
 use crate::model::{

@@ -5,10 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::RestoreError;
 use super::identity::is_same;
-use super::mount_task::left;
 use super::staging_cleanup::OwnedInodes;
+use super::{RestoreError, left};
 use crate::clock::letters;
 use crate::contract::{ASIDE_SUFFIX, staging_prefix};
 use crate::model::{ByteString, Identity, Name, StagePlace, Stamp, Time};

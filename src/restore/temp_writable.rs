@@ -5,24 +5,13 @@ use std::ffi::OsStr;
 use std::io;
 
 use super::apply::MoveExecutor;
-use super::file_identity::aside_name;
+use super::file_identity::{FOR_ENTRIES, FOR_ITSELF, aside_name};
 use super::identity::is_same;
 use super::metadata::{is_between, set_directory_mode};
 use super::move_state::Slot;
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, JournalMove, JournalParent, MoveKind};
 use crate::platform::{self, Actor, NodeKind, Stat};
-
-/// The rights that a directory gets for what moves in it.
-const FOR_ENTRIES: u32 = 0o700;
-
-/// And for its own move, by which its entry `..` changes.
-const FOR_ITSELF: u32 = 0o200;
-
-/// Returns true if `mode` is `was` with the rights that a restore adds to move a directory or something in it.
-pub(super) fn is_opened(mode: u32, was: u32) -> bool {
-    mode == was | FOR_ENTRIES || mode == was | FOR_ITSELF
-}
 
 /// Returns true if a directory is unchanged, or was removed and recreated, even if a crash came before its metadata were set.
 pub(super) fn is_made_anew(was: &Entry, is: &Stat, Actor { uid, gid }: Actor) -> bool {

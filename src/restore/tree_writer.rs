@@ -1,18 +1,14 @@
-//! Writer of a tree, in steps: directories, their entries on several threads, further names of files, and finally the metadata of
-//! directories.
+//! Writer of a tree: its objects as planned, the making of its directories, and finally their metadata.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
-use std::sync::atomic::AtomicUsize;
 
 use super::RestoreError;
-use super::build::Builder;
+use super::build::{Builder, failed};
 use super::metadata::Object;
-use super::workers::{Worker, runs};
 use crate::model::{Entry, Name, RelPath};
 use crate::mount::Dir;
 use crate::platform::{self, AsHandle as _, parallel};
@@ -56,7 +52,7 @@ struct Folder<'a> {
 pub(super) struct TreeWriter<'a> {
     top: &'a Dir,
     folders: Vec<Folder<'a>>,
-    objects: Vec<Planned<'a>>,
+    pub(super) objects: Vec<Planned<'a>>,
 }
 
 impl<'a> TreeWriter<'a> {
@@ -189,90 +185,6 @@ impl<'a> TreeWriter<'a> {
         Ok(())
     }
 
-    /// Makes everything that is no directory; gives, for each object, whether it was made.
-    pub(super) fn fill(&self, builder: &mut Builder<'_>) -> Result<Vec<bool>, RestoreError> {
-        let runs = runs(&self.objects, builder.blobs);
-        // No object from this one on needs to be made any more.
-        let limit = AtomicUsize::new(usize::MAX);
-        let shared: &Builder<'_> = builder;
-        let done = parallel::map_with(
-            &runs,
-            || Worker::new(self),
-            |hand, run| hand.work(run, shared, &limit),
-        );
-        let mut made: Vec<bool> = self
-            .objects
-            .iter()
-            .map(|object| object.origin == Origin::There)
-            .collect();
-        let mut notes: Vec<(usize, Vec<String>)> = Vec::new();
-        let mut errors = Vec::new();
-        for done in done {
-            errors.extend(done.error);
-            for (number, built) in done.odd {
-                notes.push((number, built.notes));
-                set(&mut made, number, built.is_made);
-            }
-            for number in done.made {
-                set(&mut made, number, true);
-            }
-        }
-        if let Some((_, error)) = errors.into_iter().min_by_key(|(number, _)| *number) {
-            return Err(error);
-        }
-        self.name_again(shared, &mut made, &mut notes)?;
-        notes.sort_by_key(|(number, _)| *number);
-        for (number, notes) in notes {
-            let Some(object) = self.objects.get(number) else {
-                continue;
-            };
-            builder
-                .problems
-                .extend(notes.into_iter().map(|note| (object.path.clone(), note)));
-        }
-        Ok(made)
-    }
-
-    /// Gives what has several names the others. Where the first could not be made, the next one is tried.
-    fn name_again(
-        &self,
-        builder: &Builder<'_>,
-        made: &mut [bool],
-        notes: &mut Vec<(usize, Vec<String>)>,
-    ) -> Result<(), RestoreError> {
-        let mut hand = Worker::new(self);
-        let mut instead: HashMap<usize, usize> = HashMap::new();
-        for (number, object) in self.objects.iter().enumerate() {
-            let Origin::NameOf(first) = object.origin else {
-                continue;
-            };
-            let fail = |source| failed(object.path, source);
-            let is_made = made.get(first).copied().unwrap_or(false);
-            let first = if is_made {
-                Some(first)
-            } else {
-                instead.get(&first).copied()
-            };
-            if let Some(from) = first.and_then(|first| self.objects.get(first)) {
-                let from_dir = self.dir(from.folder).map_err(fail)?;
-                let dir = hand.dir(object.folder).map_err(fail)?;
-                platform::hard_link(&from_dir, &from.name, dir, &object.name).map_err(fail)?;
-            } else {
-                let built = hand.build(object, builder)?;
-                let is_made = built.is_made;
-                notes.push((number, built.notes));
-                if !is_made {
-                    continue;
-                }
-                if let Origin::NameOf(first) = object.origin {
-                    instead.insert(first, number);
-                }
-            }
-            set(made, number, true);
-        }
-        Ok(())
-    }
-
     /// Gives directories their metadata, the deepest first: nothing more is made in them, and where we may not enter
     /// afterwards nothing is left to do.
     pub(super) fn finish_folders(&self, builder: &mut Builder<'_>) -> Result<(), RestoreError> {
@@ -329,18 +241,5 @@ impl<'a> TreeWriter<'a> {
     pub(super) fn dir(&self, number: usize) -> io::Result<Dir> {
         let folder = self.folders.get(number).ok_or(io::ErrorKind::NotFound)?;
         self.top.dir_below(&folder.place)
-    }
-}
-
-pub(super) fn failed(path: &RelPath, source: io::Error) -> RestoreError {
-    RestoreError::Build {
-        path: path.clone(),
-        source,
-    }
-}
-
-fn set(made: &mut [bool], number: usize, is_made: bool) {
-    if let Some(place) = made.get_mut(number) {
-        *place = is_made;
     }
 }

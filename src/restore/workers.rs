@@ -1,13 +1,16 @@
-//! The crew that fills a site: all cores, each with a piece of work at a time, in the order in which content lies in the
-//! store, so that each frame is decompressed once.
+//! The crew that fills a tree: all cores, each with a piece of work at a time, in the order in which content lies in the
+//! store, so that each frame is decompressed once. Further names of files come last.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::RestoreError;
-use super::build::{Builder, Built, is_out_of_space};
-use super::tree_writer::{Origin, Planned, TreeWriter, failed};
+use super::build::{Builder, Built, failed};
+use super::io_error::is_out_of_space;
+use super::tree_writer::{Origin, Planned, TreeWriter};
 use crate::mount::Dir;
+use crate::platform::{self, parallel};
 use crate::store::{BlobPlace, BlobReader, Blobs};
 
 /// A file of so many bytes is begun before all smaller ones: one that is begun last is written while the other cores have
@@ -22,7 +25,7 @@ const OPEN: usize = 8;
 
 /// Splits the objects into pieces of work: large files first, then files that are adjacent in the store, then objects that need
 /// nothing from the store.
-pub(super) fn runs(objects: &[Planned<'_>], blobs: &Blobs) -> Vec<Vec<usize>> {
+fn runs(objects: &[Planned<'_>], blobs: &Blobs) -> Vec<Vec<usize>> {
     let (mut large, mut stored, mut rest) = (Vec::new(), Vec::new(), Vec::new());
     for (number, object) in objects.iter().enumerate() {
         if object.origin != Origin::Store {
@@ -48,17 +51,103 @@ pub(super) fn runs(objects: &[Planned<'_>], blobs: &Blobs) -> Vec<Vec<usize>> {
     large.chain(stored).chain(rest).collect()
 }
 
+impl TreeWriter<'_> {
+    /// Makes everything that is no directory; gives, for each object, whether it was made.
+    pub(super) fn fill(&self, builder: &mut Builder<'_>) -> Result<Vec<bool>, RestoreError> {
+        let runs = runs(&self.objects, builder.blobs);
+        // No object from this one on needs to be made any more.
+        let limit = AtomicUsize::new(usize::MAX);
+        let shared: &Builder<'_> = builder;
+        let done = parallel::map_with(
+            &runs,
+            || Worker::new(self),
+            |hand, run| hand.work(run, shared, &limit),
+        );
+        let mut made: Vec<bool> = self
+            .objects
+            .iter()
+            .map(|object| object.origin == Origin::There)
+            .collect();
+        let mut notes: Vec<(usize, Vec<String>)> = Vec::new();
+        let mut errors = Vec::new();
+        for done in done {
+            errors.extend(done.error);
+            for (number, built) in done.odd {
+                notes.push((number, built.notes));
+                set(&mut made, number, built.is_made);
+            }
+            for number in done.made {
+                set(&mut made, number, true);
+            }
+        }
+        if let Some((_, error)) = errors.into_iter().min_by_key(|(number, _)| *number) {
+            return Err(error);
+        }
+        self.name_again(shared, &mut made, &mut notes)?;
+        notes.sort_by_key(|(number, _)| *number);
+        for (number, notes) in notes {
+            let Some(object) = self.objects.get(number) else {
+                continue;
+            };
+            builder
+                .problems
+                .extend(notes.into_iter().map(|note| (object.path.clone(), note)));
+        }
+        Ok(made)
+    }
+
+    /// Gives what has several names the others. Where the first could not be made, the next one is tried.
+    fn name_again(
+        &self,
+        builder: &Builder<'_>,
+        made: &mut [bool],
+        notes: &mut Vec<(usize, Vec<String>)>,
+    ) -> Result<(), RestoreError> {
+        let mut hand = Worker::new(self);
+        let mut instead: HashMap<usize, usize> = HashMap::new();
+        for (number, object) in self.objects.iter().enumerate() {
+            let Origin::NameOf(first) = object.origin else {
+                continue;
+            };
+            let fail = |source| failed(object.path, source);
+            let is_made = made.get(first).copied().unwrap_or(false);
+            let first = if is_made {
+                Some(first)
+            } else {
+                instead.get(&first).copied()
+            };
+            if let Some(from) = first.and_then(|first| self.objects.get(first)) {
+                let from_dir = self.dir(from.folder).map_err(fail)?;
+                let dir = hand.dir(object.folder).map_err(fail)?;
+                platform::hard_link(&from_dir, &from.name, dir, &object.name).map_err(fail)?;
+            } else {
+                let built = hand.build(object, builder)?;
+                let is_made = built.is_made;
+                notes.push((number, built.notes));
+                if !is_made {
+                    continue;
+                }
+                if let Origin::NameOf(first) = object.origin {
+                    instead.insert(first, number);
+                }
+            }
+            set(made, number, true);
+        }
+        Ok(())
+    }
+}
+
 /// Result of a piece of work.
 #[derive(Default)]
-pub(super) struct Done {
-    pub(super) made: Vec<usize>,
+struct Done {
+    made: Vec<usize>,
     /// Objects that were not made, or not exactly.
-    pub(super) odd: Vec<(usize, Built)>,
-    pub(super) error: Option<(usize, RestoreError)>,
+    odd: Vec<(usize, Built)>,
+    error: Option<(usize, RestoreError)>,
 }
 
 /// One thread at work.
-pub(super) struct Worker<'s, 'a> {
+struct Worker<'s, 'a> {
     site: &'s TreeWriter<'a>,
     reader: BlobReader,
     /// The directories that were filled last, by number; the last one in front.
@@ -66,7 +155,7 @@ pub(super) struct Worker<'s, 'a> {
 }
 
 impl<'s, 'a> Worker<'s, 'a> {
-    pub(super) fn new(site: &'s TreeWriter<'a>) -> Self {
+    fn new(site: &'s TreeWriter<'a>) -> Self {
         Self {
             site,
             reader: BlobReader::default(),
@@ -76,7 +165,7 @@ impl<'s, 'a> Worker<'s, 'a> {
 
     /// Builds what a run names. After a failure, here or elsewhere, only what comes before it in the order of paths is
     /// built still, so that the first failure in that order is always the one that is told.
-    pub(super) fn work(&mut self, run: &[usize], builder: &Builder<'_>, limit: &AtomicUsize) -> Done {
+    fn work(&mut self, run: &[usize], builder: &Builder<'_>, limit: &AtomicUsize) -> Done {
         let mut done = Done::default();
         for number in run.iter().copied() {
             let Some(object) = self.site.planned(number) else {
@@ -99,11 +188,7 @@ impl<'s, 'a> Worker<'s, 'a> {
         done
     }
 
-    pub(super) fn build(
-        &mut self,
-        object: &Planned<'_>,
-        builder: &Builder<'_>,
-    ) -> Result<Built, RestoreError> {
+    fn build(&mut self, object: &Planned<'_>, builder: &Builder<'_>) -> Result<Built, RestoreError> {
         let mut reader = std::mem::take(&mut self.reader);
         let built = self
             .dir(object.folder)
@@ -113,7 +198,7 @@ impl<'s, 'a> Worker<'s, 'a> {
         built
     }
 
-    pub(super) fn dir(&mut self, number: usize) -> io::Result<&Dir> {
+    fn dir(&mut self, number: usize) -> io::Result<&Dir> {
         match self.open.iter().position(|(held, _)| *held == number) {
             Some(0) => {}
             Some(at) => self.open.swap(0, at),
@@ -135,5 +220,11 @@ fn is_final(error: &RestoreError) -> bool {
         RestoreError::Interrupted => true,
         RestoreError::Build { source, .. } => is_out_of_space(source),
         _ => false,
+    }
+}
+
+fn set(made: &mut [bool], number: usize, is_made: bool) {
+    if let Some(place) = made.get_mut(number) {
+        *place = is_made;
     }
 }
