@@ -6,50 +6,17 @@ use std::io;
 
 use super::RestoreError;
 use super::file_identity::{Exchange, aside_name, exchange, finish_steps, fits};
-use super::holding_dir::{HoldingDir, is_aside};
+use super::holding_dir::is_aside;
 use super::io_error::concerns_all;
 use super::metadata::{is_meant, may_change, set_metadata};
-use super::move_state::{Order, Other, Progress, Slot, place, progress, seat};
-use super::stage::Stage;
-use super::staging_cleanup::{OwnedInodes, is_as_before};
+use super::move_executor::{MoveExecutor, Stand};
+use super::move_state::{Order, Progress, place, progress};
+use super::slot::Slot;
+use super::staging_cleanup::is_as_before;
 use super::temp_writable::is_made_anew;
-use crate::capture::{is_gone, words};
-use crate::model::{Entry, JournalMount, JournalMove, Manifest, MoveKind, RelPath};
-use crate::mount::Root;
-use crate::observer::Observer;
+use crate::capture::words;
+use crate::model::{Entry, JournalMove, MoveKind};
 use crate::platform::{self, Stat};
-
-/// The moves of one mount under way.
-pub(super) struct MoveExecutor<'a> {
-    /// None when the root did not exist and comes back as a whole.
-    pub(super) root: Option<&'a Root>,
-    pub(super) stage: &'a Stage,
-    /// Holding directories of the excluded directories that are set aside.
-    pub(super) berths: &'a [HoldingDir],
-    pub(super) mount: &'a JournalMount,
-    /// The mount root on the host, for messages and for a root that is missing.
-    pub(super) host: std::path::PathBuf,
-    /// Manifest of the emergency snapshot.
-    pub(super) before: Option<&'a Manifest>,
-    pub(super) observer: &'a dyn Observer,
-    /// True if a process that died began the restore.
-    pub(super) again: bool,
-    /// Objects that the staging directory may hold.
-    pub(super) known: &'a OwnedInodes,
-    /// Paths that could not be changed, with the reason.
-    pub(super) failed: Vec<(RelPath, String)>,
-    /// Some path was missing for a moment, because the file system cannot exchange.
-    pub(super) in_steps: bool,
-}
-
-/// A move as it stands.
-struct Stand {
-    /// None when the directory that its path lies in is gone.
-    seat: Option<Slot>,
-    /// Object at its path; `None` if there is none.
-    live: Option<Stat>,
-    progress: Progress,
-}
 
 impl MoveExecutor<'_> {
     /// Makes every move that was not made yet. Everything is looked at before the first one.
@@ -97,14 +64,6 @@ impl MoveExecutor<'_> {
         Ok(())
     }
 
-    /// Makes durable what was moved.
-    pub(super) fn sync(&self) -> Result<(), RestoreError> {
-        platform::sync_file_system(self.stage.dir()).map_err(|source| RestoreError::Apply {
-            path: self.host.clone(),
-            source,
-        })
-    }
-
     /// Checks that the objects moved out match the emergency snapshot. A difference means that another process wrote to them.
     ///
     /// # Errors
@@ -141,38 +100,6 @@ impl MoveExecutor<'_> {
             }
         }
         Ok(())
-    }
-
-    fn drift(&self, path: &RelPath) -> RestoreError {
-        RestoreError::Drift {
-            path: path.on_host(&self.host),
-        }
-    }
-
-    pub(super) fn seat(&self, step: &JournalMove) -> io::Result<Slot> {
-        seat(step, self.root, &self.host)
-    }
-
-    pub(super) fn other(&self, step: &JournalMove) -> Other<'_> {
-        Other::of(step, self.stage, self.berths)
-    }
-
-    pub(super) fn progress(&self, step: &JournalMove) -> Result<Progress, RestoreError> {
-        Ok(self.stand(step)?.progress)
-    }
-
-    fn stand(&self, step: &JournalMove) -> Result<Stand, RestoreError> {
-        let look = || -> io::Result<Stand> {
-            let seat = match self.seat(step) {
-                // The directory it lies in may have been removed by a later move.
-                Err(error) if is_gone(&error) => None,
-                other => Some(other?),
-            };
-            let live = seat.as_ref().map_or(Ok(None), Slot::look)?;
-            let progress = progress(step, live, &self.other(step))?;
-            Ok(Stand { seat, live, progress })
-        };
-        look().map_err(|_| self.drift(&step.path))
     }
 
     /// Checks that the path still holds what the emergency snapshot recorded, and returns its slot.

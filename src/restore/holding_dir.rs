@@ -6,8 +6,8 @@ use std::io;
 
 use super::RestoreError;
 use super::identity::{identity, is_same};
-use super::move_state::Slot;
 use super::proposal::ProposedMount;
+use super::slot::Slot;
 use crate::capture::is_gone;
 use crate::model::{AsideAct, AsideStep, Identity, JournalMove, MoveKind, StagePlace};
 use crate::mount::{Dir, Root};

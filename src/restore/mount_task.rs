@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::apply::MoveExecutor;
 use super::build::{Builder, Times};
 use super::build_moves::{Move, prepare};
 use super::flags;
@@ -10,6 +9,7 @@ use super::holding_dir::{self, End, HoldingDir, as_move};
 use super::io_error::concerns_all;
 use super::journal::Draft;
 use super::metadata::sync_last;
+use super::move_executor::MoveExecutor;
 use super::move_state::Progress;
 use super::overlayfs::unfold;
 use super::plan::{Action, Step};

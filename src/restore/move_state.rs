@@ -4,15 +4,13 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
 use super::file_identity::aside_name;
 use super::holding_dir::{HoldingDir, is_aside};
 use super::identity::is_same;
 use super::stage::Stage;
 use crate::model::{ByteString, Identity, JournalMount, JournalMove, MoveKind, RelPath};
-use crate::mount::{Dir, Root};
-use crate::platform::remote::above;
+use crate::mount::Dir;
 use crate::platform::{NodeKind, Stat};
 
 /// Progress of a move.
@@ -36,19 +34,6 @@ pub(super) enum Progress {
     Bereft,
     /// The objects of the move are in neither place: another process took them away.
     Lost,
-}
-
-/// Address of a path: its parent directory, and its name there.
-pub(super) struct Slot {
-    pub(super) dir: Dir,
-    pub(super) name: OsString,
-}
-
-impl Slot {
-    /// Returns the metadata of the object there; `None` if there is none.
-    pub(super) fn look(&self) -> io::Result<Option<Stat>> {
-        self.dir.look(&self.name)
-    }
 }
 
 /// Other end of a move, from which or to which it takes an object.
@@ -100,28 +85,6 @@ impl<'a> Other<'a> {
 /// A place in the staging directory as a name.
 pub(super) fn place(place: &ByteString) -> &OsStr {
     OsStr::from_bytes(&place.0)
-}
-
-/// Returns the slot of a move's path.
-pub(super) fn seat(step: &JournalMove, root: Option<&Root>, host: &Path) -> io::Result<Slot> {
-    let gone = || io::Error::from(io::ErrorKind::NotFound);
-    match (step.path.split(), root) {
-        (Some((parent, name)), Some(root)) => Ok(Slot {
-            dir: root.dir(&parent)?,
-            name: name.as_os_str().to_owned(),
-        }),
-        // The root itself is addressed from within: it is never moved.
-        (None, Some(root)) => Ok(Slot {
-            dir: root.dir(&RelPath::root())?,
-            name: ".".into(),
-        }),
-        // It is made anew, as a whole.
-        (None, None) => Ok(Slot {
-            dir: Dir::open(above(host).ok_or_else(gone)?)?,
-            name: host.file_name().ok_or_else(gone)?.to_owned(),
-        }),
-        (Some(_), None) => Err(gone()),
-    }
 }
 
 /// Returns the progress of a move; `live` is the object at its path.

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::apply::{MoveExecutor, is_unmade};
+use super::apply::is_unmade;
 use super::file_identity::{aside_name, exchange};
 use super::metadata::{is_meant, may_change, set_metadata};
+use super::move_executor::MoveExecutor;
 use super::move_state::{Order, Progress, progress};
 use super::temp_writable::is_made_anew;
 use crate::capture::is_gone;

@@ -4,11 +4,11 @@
 use std::ffi::OsStr;
 use std::io;
 
-use super::apply::MoveExecutor;
 use super::file_identity::{FOR_ENTRIES, FOR_ITSELF, aside_name};
 use super::identity::is_same;
 use super::metadata::{is_between, set_directory_mode};
-use super::move_state::Slot;
+use super::move_executor::MoveExecutor;
+use super::slot::Slot;
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, JournalMove, JournalParent, MoveKind};
 use crate::platform::{self, Actor, NodeKind, Stat};
