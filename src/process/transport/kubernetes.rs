@@ -1,9 +1,9 @@
 //! Transport into a container of a pod, and to a claim through a helper pod: the operator's `kubectl`, with the operator's
 //! contexts and rights.
 
+mod claim_pod;
 mod contexts;
 mod create_pvc;
-mod helper_pod;
 mod orphans;
 mod pvc;
 mod quantity;

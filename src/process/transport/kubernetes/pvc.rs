@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::helper_pod::helper;
+use super::claim_pod::helper;
 use super::volume_snapshot::{is_refusal, show};
 use super::{ASKED, FOR_CLAIM, Kubectl, OURS, Silence, exec, place, text};
 use crate::clock::Entropy;

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Silence;
+use super::claim_pod::helper;
 use super::contexts::{Contexts, meant};
 use super::create_pvc::new_claim;
-use super::helper_pod::helper;
 use super::volume_snapshot::{is_refusal, shown, snapshot};
 use crate::platform::remote::{Address, Spot};
 

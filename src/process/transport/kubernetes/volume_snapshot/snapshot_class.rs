@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::helper_pod::helper;
+use super::super::claim_pod::helper;
 use super::super::text;
 use super::super::{Kubectl, asked, place};
 use super::objects::{shown, snapshot};
