@@ -8,7 +8,7 @@ use crate::asking::answered;
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
 use crate::support::git::{HeldLock, Repository};
-use crate::support::machine::tool;
+use crate::support::machine::{copy_program, tool};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -169,7 +169,7 @@ fn a_lock_of_a_linked_work_tree_elsewhere_counts() {
     fs::write(&lock, "").unwrap();
     // As git does while an editor runs: the lock is closed, and the process works in the other tree.
     let program = sandbox.scratch("git");
-    fs::copy(tool("sleep").unwrap(), &program).unwrap();
+    copy_program(&tool("sleep").unwrap(), &program);
     let mut git = Command::new(&program)
         .arg("600")
         .current_dir(&tree)

@@ -103,7 +103,7 @@ fn laid_out(command: Command, called_as: CalledAs) -> Command {
         .disable_help_flag(true)
         .disable_version_flag(true)
         .arg_required_else_help(true)
-        .subcommand_value_name("VERB")
+        .subcommand_value_name("COMMAND")
         .arg(help_flag())
         .arg(version_flag());
     VERBS.into_iter().fold(command, |command, verb| {

@@ -23,7 +23,7 @@ pub struct CompletionsArgs {
 /// Arguments of `man`.
 #[derive(Clone, Debug, Args)]
 pub struct ManArgs {
-    /// The verb, or `config` for the configuration; without it the overview
+    /// The command, or `config` for the configuration [default: the overview]
     #[arg(value_name = "PAGE", value_parser = pages(), hide_possible_values = true)]
     pub verb: Option<String>,
     /// Print one JSON document

@@ -181,10 +181,10 @@ fn misplaced(called_as: CalledAs, first: Option<&OsStr>) -> Option<CliError> {
         ),
         CalledAs::JackinRecovery if first == "recovery" => Some(
             usage(
-                "there is no verb `recovery`: called as jackin-recovery, the program takes the verb directly"
+                "there is no command `recovery`: called as jackin-recovery, the program takes the command directly"
                     .into(),
             )
-            .hint("write jackin-recovery VERB, or see jackin-recovery --help"),
+            .hint("write jackin-recovery COMMAND, or see jackin-recovery --help"),
         ),
         CalledAs::JackinRecovery => None,
     }
@@ -200,7 +200,7 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
             "no action was given: install, uninstall or status",
         )
         .hint(format!("see {prefix} {HOOK} --help")),
-        _ => CliError::new(ErrorKind::Usage, "no verb was given").hint(format!("see {prefix} --help")),
+        _ => CliError::new(ErrorKind::Usage, "no command was given").hint(format!("see {prefix} --help")),
     };
     let (error, help) = match (error.kind(), verb) {
         (ClapKind::DisplayHelp | ClapKind::DisplayVersion, _) => return ParseOutcome::Asked(rendered()),
@@ -209,7 +209,7 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
         (ClapKind::InvalidSubcommand, Some(HOOK)) => {
             (unknown(error, "action", &format!("{prefix} {HOOK}")), None)
         }
-        (ClapKind::InvalidSubcommand, _) => (unknown(error, "verb", prefix), None),
+        (ClapKind::InvalidSubcommand, _) => (unknown(error, "command", prefix), None),
         (_, None) => (
             from_paragraphs(&error.render().to_string(), None).hint(format!("see {prefix} --help")),
             None,

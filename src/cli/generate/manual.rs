@@ -27,7 +27,7 @@ pub fn man(verb: Option<&str>) -> io::Result<GeneratedFile> {
     }
     let mut whole = command_for(CalledAs::Jackin, 80);
     whole.build();
-    let missing = || io::Error::other(format!("there is no verb {}", verb.unwrap_or("recovery")));
+    let missing = || io::Error::other(format!("there is no command {}", verb.unwrap_or("recovery")));
     let recovery = whole.find_subcommand("recovery").ok_or_else(missing)?;
     let (page, name) = match verb {
         None => (recovery, "jackin-recovery".to_owned()),

@@ -27,16 +27,16 @@ fn the_name_decides_where_the_verb_stands() {
     }
     for (line, says) in [
         ("jackin list", "behind `recovery`"),
-        ("jackin-recovery list-all", "no verb `list-all`"),
+        ("jackin-recovery list-all", "no command `list-all`"),
         ("jackin console", "only `recovery`"),
         ("jackin-recovery recovery list", "directly"),
-        ("jackin recovery recovery", "no verb `recovery`"),
-        ("jackin --", "no verb"),
+        ("jackin recovery recovery", "no command `recovery`"),
+        ("jackin --", "no command"),
         ("jackin -q recovery list", "'-q'"),
-        ("jackin", "no verb"),
-        ("jackin recovery", "no verb"),
-        ("jackin recovery -q", "no verb"),
-        ("jackin-recovery", "no verb"),
+        ("jackin", "no command"),
+        ("jackin recovery", "no command"),
+        ("jackin recovery -q", "no command"),
+        ("jackin-recovery", "no command"),
     ] {
         let error = wrong(line);
         assert_eq!(error.kind, ErrorKind::Usage, "{line}");

@@ -41,7 +41,7 @@ fn help_goes_to_stdout_and_complaints_to_stderr() {
     assert!(code == 2 && out.is_empty());
     assert_eq!(
         err,
-        "error: there is no verb `lst`\nhint: did you mean jackin recovery list?\nhint: see jackin recovery --help\n"
+        "error: there is no command `lst`\nhint: did you mean jackin recovery list?\nhint: see jackin recovery --help\n"
     );
     let (code, _, err) = ran("jackin recovery restore --nonsense", never);
     assert!(

@@ -17,7 +17,7 @@ pub(crate) use images::busybox;
 
 use images::gnu;
 
-use super::machine::{binary, is_root, run_tool, tool};
+use super::machine::{binary, copy_program, is_root, run_tool, tool};
 
 /// How the files of a session are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +197,7 @@ fn install(own: &Path) -> PathBuf {
     fs::create_dir(&there).unwrap();
     let program = there.join("jackin-recovery");
     if fs::hard_link(binary(), &program).is_err() {
-        fs::copy(binary(), &program).unwrap();
+        copy_program(&binary(), &program);
     }
     there
 }

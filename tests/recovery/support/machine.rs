@@ -94,6 +94,12 @@ pub(crate) fn run_tool(command: &mut Command) -> Vec<u8> {
     output.stdout
 }
 
+/// Copies a program. Another process writes it: a handle of this one could live on in a child that another test starts at the same
+/// moment, and what is open for writing cannot be executed (ETXTBSY).
+pub(crate) fn copy_program(from: &Path, to: &Path) {
+    run_tool(Command::new("cp").arg("-p").args([from, to]));
+}
+
 /// A small file system in memory, mounted for the life of the value.
 pub(crate) struct SmallDisk {
     at: PathBuf,

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::carried::{Carried, Kind};
 use super::documents::{Changes, Restored, instances};
 use super::invocation::Invocation;
-use super::machine::{NOBODY, binary, is_root, skip, tool, workplace};
+use super::machine::{NOBODY, binary, copy_program, is_root, skip, tool, workplace};
 use super::run::Run;
 use super::tree::Tree;
 
@@ -127,7 +127,7 @@ impl Sandbox {
         sandbox.give(&sandbox.home());
         if !reaches(&sandbox.binary) {
             let copy = sandbox.scratch.path().join("jackin");
-            fs::copy(&sandbox.binary, &copy).unwrap();
+            copy_program(&sandbox.binary, &copy);
             sandbox.binary = copy;
         }
         reaches(&sandbox.binary).then_some(sandbox)
@@ -141,12 +141,11 @@ impl Sandbox {
         fs::create_dir_all(prefix.join("bin")).unwrap();
         fs::create_dir_all(&beside).unwrap();
         let program = prefix.join("bin/jackin");
-        fs::copy(&self.binary, &program).unwrap();
-        fs::copy(
+        copy_program(&self.binary, &program);
+        copy_program(
             build,
-            beside.join(format!("jackin-{}-linux", std::env::consts::ARCH)),
-        )
-        .unwrap();
+            &beside.join(format!("jackin-{}-linux", std::env::consts::ARCH)),
+        );
         // The umask may allow others to write there; the program then ignores the build.
         fs::set_permissions(&beside, fs::Permissions::from_mode(0o755)).unwrap();
         self.binary = program;
