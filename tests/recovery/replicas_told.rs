@@ -155,6 +155,7 @@ fn a_copy_that_was_tampered_with_is_told() {
     let Some(bucket) = Bucket::start() else { return };
     let sandbox = copied("");
     let (id, moments) = session(&sandbox, &bucket, "web");
+    signed(&sandbox, &bucket, &["replicate"]).ok();
     let other = Sandbox::new();
     let (wrong, right) = (key(&other, OTHER), own_key(&sandbox));
     let import = |identity: &str, more: &[&str]| {
