@@ -63,7 +63,7 @@ struct Capture<'a> {
 }
 
 impl<'a> Capture<'a> {
-    /// Captures the mounts. Returns `None` if the capture must start anew, relying on nothing older: the older archives turned
+    /// Captures the mounts. Returns `None` if the capture must start again, relying on nothing older: the older archives turned
     /// out to be useless, so that the new one would stand alone without a member for every entry; content is missing; or a clean
     /// work tree changed.
     fn run(self, id: SnapshotId, draft: Draft) -> Result<Option<Captured>, CaptureError> {

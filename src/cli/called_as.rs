@@ -22,7 +22,7 @@ impl CalledAs {
         }
     }
 
-    /// What stands before a verb in a command that is shown to be typed.
+    /// Returns the words before the command's name in a suggested command line.
     #[must_use]
     pub fn prefix(self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::model::{Entry, RelPath};
 
-/// How a path differs.
+/// Kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {

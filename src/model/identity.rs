@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Time;
 
-/// What tells an object from every other one: its inode, and when it was made, where the file system keeps that. Never a
-/// device number, which changes with every mount.
+/// Identity of an object: its inode, and its birth time if the file system keeps one. No device number, which changes with every
+/// mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
     /// Inode number.

@@ -67,7 +67,7 @@ pub struct IntentMount {
     /// Objects whose flags prevent changes. The flags are cleared before the moves, and set again by a rollback.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<BoundObject>,
-    /// Excluded directories that are set aside or put back.
+    /// Excluded directories that are set aside or brought back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aside: Vec<AsideStep>,
     /// Modification time of the mount root, when the staging directory lies in it.

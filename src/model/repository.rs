@@ -31,7 +31,7 @@ impl RepositoryClass {
     }
 }
 
-/// How a path differs from what HEAD names.
+/// Kind of a path's difference from HEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Differs {

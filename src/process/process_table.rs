@@ -9,7 +9,7 @@ use crate::model::ProcessRef;
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// There is no code for this system.
-    #[error("which processes are alive cannot be told on this system")]
+    #[error("running processes cannot be listed on this system")]
     Unsupported,
     /// The process table shows other numbers than our own, so that none of them can be trusted.
     #[error("{} shows the processes of another namespace", path.display())]

@@ -62,7 +62,7 @@ fn a_session_and_its_restore_are_counted_alike_everywhere() {
     let plan = sandbox.jackin(["restore", &id, "--dry-run"]).ok();
     plan.shows("9 paths: 2 to move back, 1 to create, 2 to replace, 3 to delete, 1 to set modes or");
     let done = sandbox.jackin(["restore", &id, "--yes"]).ok();
-    done.shows("9 paths put back");
+    done.shows("9 paths restored");
     sandbox.jackin(["log", &id]).ok().shows("9 paths");
     let shown = sandbox.jackin(["show", &id, "--json"]).ok().json();
     assert_eq!(shown["restores"][0]["changed"], 9, "{shown:#}");
@@ -71,7 +71,7 @@ fn a_session_and_its_restore_are_counted_alike_everywhere() {
         0o644
     );
     let undone = sandbox.jackin(["undo", &id, "--yes"]).ok();
-    undone.shows("9 paths put back");
+    undone.shows("9 paths restored");
     let shown = sandbox.jackin(["show", &id, "--json"]).ok().json();
     assert_eq!(shown["restores"][1]["changed"], 9, "{shown:#}");
 }

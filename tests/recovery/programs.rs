@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::git_busy::is_unsteady;
 use crate::support::build::Build;
-use crate::support::machine::{is_root, skip, tool};
+use crate::support::machine::{is_nightly, is_root, skip, tool};
 use crate::support::sandbox::Sandbox;
 
 /// How many snapshots are taken while a program writes.
@@ -436,8 +436,8 @@ fn git_gc_leaves_a_repository_that_git_finds_whole() {
     });
 }
 
+/// At night with thirty packages, otherwise with five.
 #[test]
-#[ignore = "long: .ci/nightly runs it"]
 fn npm_install_is_captured_with_its_lock_file() {
     let Some(npm) = tool("npm") else {
         return skip("npm install at work", "npm is not installed");
@@ -445,7 +445,8 @@ fn npm_install_is_captured_with_its_lock_file() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("app");
     let build = Build::at(&project);
-    for number in 0..30 {
+    let packages = if is_nightly() { 30 } else { 5 };
+    for number in 0..packages {
         let package = format!("packages/p{number}");
         build
             .file(
@@ -457,7 +458,7 @@ fn npm_install_is_captured_with_its_lock_file() {
                 format!("module.exports = {number}\n"),
             );
     }
-    let dependencies: Vec<String> = (0..30)
+    let dependencies: Vec<String> = (0..packages)
         .map(|n| format!("\"p{n}\":\"file:packages/p{n}\""))
         .collect();
     build.file(

@@ -82,7 +82,7 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     tmux.press(&["Escape"]).sees("4 marked");
     assert_same_tree(&bad, &Tree::read(&project));
     tmux.press(&["r"]).sees("Restore these files?");
-    tmux.press(&["y"]).sees("Done: 4 paths put back and verified.");
+    tmux.press(&["y"]).sees("Done: 4 paths restored and verified.");
     assert!(
         tmux.screen()
             .contains(&format!("take it back: jackin recovery undo {id}"))
@@ -95,7 +95,7 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     // What was not marked is as it was.
     assert!(project.join("run.sh").exists());
     tmux.press(&["u"]).sees("Undo restore ");
-    tmux.press(&["y"]).sees("Done: 4 paths put back");
+    tmux.press(&["y"]).sees("Done: 4 paths restored");
     assert_same_tree(&bad, &Tree::read(&project));
     tmux.press(&["Enter"]).sees("taken back by receipt");
     tmux.press(&["l"]).sees("undid");

@@ -28,7 +28,7 @@ impl Capture<'_> {
     }
 
     /// Returns the content of each mount that its commits hold; `None` for a mount that records files or did not change. Returns
-    /// `None` if the capture must start anew: a snapshot that relied on a commit is followed by one that does not.
+    /// `None` if the capture must start again: a snapshot that relied on a commit is followed by one that does not.
     pub(super) fn settled(&self, walks: &[Option<(Root, Walked)>]) -> Option<Vec<Option<Settled>>> {
         let mounts = (0..).zip(self.request.coverages).zip(walks);
         let mut all = Vec::new();

@@ -62,7 +62,7 @@ pub(super) fn settle_and_say(
 ) -> Result<(), CliError> {
     if let Some(closed) = close_orphaned_sessions(store, context.world(), row)? {
         context.terminal.warn(&format!(
-            "nobody saw {} end; a late closing snapshot was taken now, and what changed in between cannot be told apart",
+            "{} ended without a closing snapshot; a late one was taken now, and changes before and after the end cannot be distinguished",
             row.id
         ));
         if let Some(error) = closed.error {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How every document begins.
+/// First field of every document.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(in crate::cli) struct Head {
     /// The version of the document. Fields are only ever added within one.

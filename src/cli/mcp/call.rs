@@ -12,13 +12,13 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::session::is_active;
 use crate::terminal::sanitize;
 
-/// So much of an error is enough: it may quote what it was given.
+/// Longest error, in bytes: it may quote the arguments.
 const LONGEST_ERROR: usize = 2_000;
 
-/// Calls a tool; `stop` asks it to give up.
+/// Calls a tool until it returns or `stop` is set.
 ///
 /// # Errors
-/// What went wrong, in words.
+/// The message of the error.
 pub(super) fn call(
     bound: &Bound,
     tool: Tool,

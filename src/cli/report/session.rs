@@ -8,7 +8,7 @@ use crate::model::{Coverage, RepositoryFacts, SnapshotId, SnapshotKind, Snapshot
 use crate::session::{State, forked_from, state};
 use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow, Store};
 
-/// So many of the newest snapshots are looked at in full.
+/// Number of the newest snapshots that are read in full.
 const LOOKED_AT: usize = 20;
 
 /// All that is known of a session.

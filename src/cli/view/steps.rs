@@ -11,18 +11,21 @@ pub(in crate::cli) fn step(step: &StepRef) -> String {
     }
 }
 
-/// Describes the number of paths that a step changed.
-pub(in crate::cli) fn step_words(counts: PathCounts) -> String {
+/// Returns the counts above zero, each with its sign: `+` added, `~` changed, `-` deleted, `R` renamed.
+pub(in crate::cli) fn signed_counts(counts: PathCounts) -> impl Iterator<Item = String> {
     let parts = [
         ('+', counts.added),
         ('~', counts.changed),
         ('-', counts.deleted),
         ('R', counts.renamed),
     ];
-    let told = parts.iter().filter(|(_, count)| *count > 0);
-    let told: Vec<String> = told
-        .map(|(sign, count)| format!("{sign}{}", size::count(*count)))
-        .collect();
+    let parts = parts.into_iter().filter(|(_, count)| *count > 0);
+    parts.map(|(sign, count)| format!("{sign}{}", size::count(count)))
+}
+
+/// Describes the number of paths that a step changed.
+pub(in crate::cli) fn step_words(counts: PathCounts) -> String {
+    let told: Vec<String> = signed_counts(counts).collect();
     if told.is_empty() {
         "nothing".to_owned()
     } else {

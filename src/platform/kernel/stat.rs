@@ -66,7 +66,7 @@ mod imp {
         })
     }
 
-    /// Links and pipes inherit some from their directory on some file systems, and nobody can set them there.
+    /// Links and pipes inherit some from their directory on some file systems, and no program can set them there.
     fn inode_flags(kind: NodeKind, told: StatxAttributes) -> InodeFlags {
         let mut flags = InodeFlags::default();
         if matches!(kind, NodeKind::File | NodeKind::Directory) {

@@ -119,7 +119,7 @@ pub struct RestoreRow {
     pub conflicts: u64,
     /// Paths that could not be changed.
     pub failed: u64,
-    /// Excluded directories that were set aside or put back.
+    /// Excluded directories that were set aside or brought back.
     pub aside: Vec<AsideChange>,
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 
 use super::*;
-use crate::model::{Digest, Operation, Receipt, SnapshotKind, SnapshotRecord};
+use crate::model::{Digest, Operation, Receipt, SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::store::log::{Link, Place as LogPlace};
 use crate::store::tests::{Place, answers, at, begin, capture, end, instance, record, restore, snapshot};
 use crate::store::{Store, StoreError};
@@ -182,6 +182,19 @@ fn link(number: u64, act: Operation, seconds: i64, of: u8) -> Link {
     }
 }
 
+fn captured(snapshot: SnapshotId, kind: SnapshotKind) -> Operation {
+    Operation::Capture {
+        snapshot,
+        kind,
+        record: Digest([0; 32]),
+        name: None,
+        withheld: 0,
+        sealed_to: Vec::new(),
+        step: None,
+        call: None,
+    }
+}
+
 #[test]
 fn a_thousand_snapshots_answer_quickly() {
     let catalog = Catalog::in_memory(Path::new("c")).unwrap();
@@ -193,20 +206,11 @@ fn a_thousand_snapshots_answer_quickly() {
                 let low = u8::try_from(n % 32).unwrap();
                 let middle = u8::try_from(n / 32 % 32).unwrap();
                 let high = u8::try_from(n / 1024).unwrap();
-                record.id = crate::model::SnapshotId::new([0, 0, 0, 0, 0, 0, 0, 0, 0, high, middle, low]);
+                record.id = SnapshotId::new([0, 0, 0, 0, 0, 0, 0, 0, 0, high, middle, low]);
                 record.instance = instance(of);
                 tables.apply_record(&record)?;
                 // One in ten never got its receipt.
-                let act = Operation::Capture {
-                    snapshot: record.id,
-                    kind: record.kind,
-                    record: Digest([0; 32]),
-                    name: None,
-                    withheld: 0,
-                    sealed_to: Vec::new(),
-                    step: None,
-                    call: None,
-                };
+                let act = captured(record.id, record.kind);
                 let act = if n % 10 == 0 { end() } else { act };
                 tables.apply_receipt(&link(n + 1, act, 0, of))?;
             }
@@ -226,16 +230,7 @@ fn a_thousand_snapshots_answer_quickly() {
 #[test]
 fn the_step_before_is_found_behind_any_number_of_emergency_snapshots() {
     let catalog = Catalog::in_memory(Path::new("c")).unwrap();
-    let captured = |n: u8, kind| Operation::Capture {
-        snapshot: snapshot(n),
-        kind,
-        record: Digest([0; 32]),
-        name: None,
-        withheld: 0,
-        sealed_to: Vec::new(),
-        step: None,
-        call: None,
-    };
+    let captured = |n, kind| captured(snapshot(n), kind);
     catalog
         .write(|tables| {
             tables.apply_receipt(&link(1, captured(1, SnapshotKind::Checkpoint), 1, 1))?;

@@ -348,9 +348,9 @@ fn tell(
         let changed = size::counted(changed as u64, "path", "paths");
         let aside = view::aside::told(report);
         terminal.out(&match failed {
-            0 => format!("Done: {changed} put back and verified{aside}."),
+            0 => format!("Done: {changed} restored and verified{aside}."),
             some => format!(
-                "Done in part: {changed} put back and verified{aside}, {} could not be changed.",
+                "Done in part: {changed} restored and verified{aside}, {} could not be changed.",
                 size::count(some)
             ),
         });

@@ -12,6 +12,7 @@ use super::super::paint;
 use super::super::tree::{Marks, Row};
 use super::super::views::Compared;
 use super::{WIDE, row, said, seen};
+use crate::cli::view::steps::signed_counts;
 use crate::diff;
 use crate::model::PathCounts;
 use crate::terminal::{Role, size, width};
@@ -126,15 +127,7 @@ fn spans(compared: &Compared, at: usize, columns: usize) -> Vec<Span<'static>> {
 }
 
 fn counts(counts: PathCounts) -> String {
-    let parts = [
-        ('+', counts.added),
-        ('~', counts.changed),
-        ('-', counts.deleted),
-        ('R', counts.renamed),
-    ];
-    let told = parts.iter().filter(|(_, count)| *count > 0);
-    told.map(|(sign, count)| format!("  {sign}{}", size::count(*count)))
-        .collect()
+    signed_counts(counts).map(|count| format!("  {count}")).collect()
 }
 
 pub(super) fn patch(app: &mut App, frame: &mut Frame<'_>, area: Rect) {

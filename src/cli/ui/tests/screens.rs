@@ -51,7 +51,7 @@ fn every_view(played: &mut Played, mut see: impl FnMut(&mut Played, &str)) {
     played.keys("y");
     see(played, "restoring");
     played.tell(Answer::Done(
-        "Done: 2 paths put back and verified.\ntake it back: jackin recovery undo rc-p0wm3c8d-shop\n"
+        "Done: 2 paths restored and verified.\ntake it back: jackin recovery undo rc-p0wm3c8d-shop\n"
             .to_owned(),
     ));
     see(played, "done");

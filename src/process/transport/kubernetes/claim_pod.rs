@@ -8,7 +8,7 @@ use crate::platform::remote::{Spot, VOLUME_PLACE};
 /// Lifetime of a helper that was not removed (seconds).
 const LIFE: u64 = 6 * 60 * 60;
 
-/// The object of a helper pod (core/v1). It is root in a container that has nothing but the volume: owners are put back by root alone.
+/// The object of a helper pod (core/v1). It is root in a container that has nothing but the volume: only root can restore owners.
 /// `claim`: which one it has, and whether it may only read there.
 pub(super) fn helper(
     spot: &Spot,
