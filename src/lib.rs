@@ -1,6 +1,6 @@
 //! `jackin recovery`: makes any agent session undoable.
 //!
-//! Data flows one way, and a lower layer never imports a higher one: `model`, `clock`, `observer`, `environment`, `redact`, `features` <
+//! Data flows one way, and a lower layer never imports a higher one: `model`, `clock`, `observer`, `environment`, `features` <
 //! `platform`, `process` < `config` < `contract`, `mount` < `git` < `store` < `capture` < `transfer`, `replica` < `diff` < `restore` <
 //! `session` < `retention` < `agents` < `doctor` < `terminal` < `cli`. `tests/architecture` holds this.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
@@ -38,7 +38,6 @@ pub mod mount;
 pub mod observer;
 pub mod platform;
 pub mod process;
-pub mod redact;
 pub mod replica;
 pub mod restore;
 pub mod retention;

@@ -45,9 +45,37 @@ fn files(directory: &str) -> Vec<(String, String)> {
     found
 }
 
+/// Directories of the crates below `crates`, as `crates/NAME`.
+fn crates() -> Vec<String> {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
+    let entries = fs::read_dir(place).unwrap().map(|entry| entry.unwrap());
+    let directories = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<_> = directories
+        .map(|entry| format!("crates/{}", entry.file_name().to_str().unwrap()))
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_crate_introduces_itself() {
+    for name in crates() {
+        let readme = fs::read_to_string(
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join(&name)
+                .join("README.md"),
+        );
+        let lines = readme.map_or(0, |text| text.lines().count());
+        assert!(
+            (5..=20).contains(&lines),
+            "{name}/README.md has {lines} lines; about ten say what the crate is for"
+        );
+    }
+}
+
 #[test]
 fn the_source_keeps_its_walls() {
-    let places = ["src", "tests", "fuzz/src", "fuzz/targets"];
+    let places = ["src", "crates", "tests", "fuzz/src", "fuzz/targets"];
     let files: Vec<_> = places.into_iter().flat_map(files).collect();
     for expected in [
         "fuzz/src/manifest.rs",
@@ -67,8 +95,13 @@ fn the_source_keeps_its_walls() {
 
 #[test]
 fn every_dependency_is_explained() {
-    for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
-        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(manifest)).unwrap();
+    let of_crates = crates().into_iter().map(|name| format!("{name}/Cargo.toml"));
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml"]
+        .map(String::from)
+        .into_iter()
+        .chain(of_crates)
+    {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&manifest)).unwrap();
         let broken = check_manifest(&text);
         assert!(broken.is_empty(), "{manifest}\n{}\n", broken.join("\n"));
     }
@@ -360,14 +393,22 @@ fn unexplained_dependencies_are_found() {
 
 #[test]
 fn no_files_import_each_other_in_a_circle() {
-    let files = files("src");
-    let product = files.iter().filter(|(path, _)| !is_test(path));
-    let circles = Imports::of(product.map(|(path, text)| (path.as_str(), text.as_str()))).circles();
-    let shown: Vec<String> = circles.iter().map(|circle| circle.join("\n  ")).collect();
+    let mut shown = Vec::new();
+    for place in std::iter::once(String::new()).chain(crates().into_iter().map(|name| name + "/")) {
+        let files = files(&format!("{place}src"));
+        let product = files.iter().filter(|(path, _)| !is_test(path));
+        let within = product.map(|(path, text)| (path.strip_prefix(&place).unwrap(), text.as_str()));
+        let circles = Imports::of(within).circles();
+        shown.extend(
+            circles
+                .iter()
+                .map(|circle| format!("{place}{}", circle.join("\n  "))),
+        );
+    }
     assert!(
-        circles.is_empty(),
+        shown.is_empty(),
         "{} circles:\n  {}",
-        circles.len(),
+        shown.len(),
         shown.join("\n\n  ")
     );
 }
@@ -422,7 +463,7 @@ fn a_module_and_its_parts_are_no_circle() {
 #[test]
 fn doc_comments_say_what_a_thing_is_or_does() {
     let (mut all, mut clauses) = (0, Vec::new());
-    for (path, text) in files("src") {
+    for (path, text) in ["src", "crates"].into_iter().flat_map(files) {
         for (line, summary) in summaries(&text) {
             all += 1;
             if is_clause(summary) {

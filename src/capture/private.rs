@@ -20,8 +20,8 @@ use crate::model::{
 };
 use crate::mount::{Dir, Root};
 use crate::platform::{self, NodeKind, Stat};
-use crate::redact::{Secret, SplitSettings, part_settings};
 use crate::store::DigestKey;
+use settings_redaction::{Secret, SplitSettings, part_settings};
 
 /// Maximum bytes of a credential; of a larger file, only its presence is recorded.
 const LARGEST: u64 = 16 << 20;

@@ -8,7 +8,7 @@ use super::sensitive_paths::{Places, below};
 use crate::config::{Resolved, StateSecrets, literal_pattern, settle};
 use crate::environment::Environment;
 use crate::model::{Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason};
-use crate::redact::part_settings;
+use settings_redaction::part_settings;
 
 /// Way in which jackin hands over credentials if none is configured.
 const USUAL_AUTH: &str = "sync";

@@ -1,6 +1,6 @@
 //! Hides credentials in a line of text: the user and password of an address, and the value of `Authorization:`.
 
-use crate::redact::{Strictness, is_secret_user};
+use settings_redaction::{Strictness, is_secret_user};
 
 const HIDDEN: &[u8] = b"(hidden)";
 const AUTHORIZATION: &[u8] = b"authorization:";

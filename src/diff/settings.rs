@@ -12,7 +12,7 @@ use super::{Change, ChangeKind, HIDDEN, WithheldChange, WithheldKind};
 use crate::contract::PrivateFiles;
 use crate::git::{Files, whole};
 use crate::model::{Coverage, Entry, RelPath};
-use crate::redact::{WITHHELD, is_secret_key};
+use settings_redaction::{WITHHELD, is_secret_key};
 
 /// Maximum bytes of a settings file.
 const LARGEST: u64 = 4 << 20;

@@ -4,15 +4,7 @@ use crate::source::{Named, Source};
 
 /// The layers, lowest first; those of one row may see each other. A file sees its own row and the rows before it.
 const LAYERS: &[&[&str]] = &[
-    &[
-        "model",
-        "clock",
-        "observer",
-        "environment",
-        "redact",
-        "features",
-        "skipped",
-    ],
+    &["model", "clock", "observer", "environment", "features", "skipped"],
     &["platform", "process"],
     &["config"],
     &["contract", "mount"],
@@ -178,6 +170,8 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<String> {
     }));
     if path.starts_with("src/") {
         found.extend(layers(path, &paths));
+    }
+    if path.starts_with("src/") || (path.starts_with("crates/") && path.contains("/src/")) {
         if !is_test(path) {
             found.extend(outside_things(path, &source, &paths));
         }

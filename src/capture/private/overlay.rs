@@ -14,8 +14,8 @@ use crate::model::{
 };
 use crate::mount::Dir;
 use crate::platform::NodeKind;
-use crate::redact::{Format, Secret, join};
 use crate::store::{Blobs, DecryptedContent, DigestKey, Store, StoreError};
+use settings_redaction::{Format, Secret, join};
 
 /// Form in which settings files are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
