@@ -36,9 +36,9 @@ pub use repositories::{repository_summary, tracked_by_git};
 pub use source::{ContentSource, LayoutHasher};
 pub use walk::{Earlier, Skipped};
 
-use crate::mount::MountError;
 use crate::store::StoreError;
 use crate::store::archive::ArchiveError;
+use handle_fs::MountError;
 
 /// Upper limits for one capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

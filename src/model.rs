@@ -2,7 +2,6 @@
 //! encode it; they open no file and start nothing.
 
 mod aside;
-mod bytes;
 mod change_counts;
 mod chunk;
 mod codec;
@@ -14,10 +13,8 @@ mod fork;
 mod fs_snapshot;
 mod id;
 mod identity;
-mod inode_flags;
 mod journal;
 mod manifest;
-mod path;
 mod pruned;
 mod receipt;
 mod record;
@@ -26,36 +23,32 @@ mod repository;
 mod rules;
 mod snapshot_kind;
 mod stage_place;
-mod time;
 
 pub use aside::{AsideAct, AsideChange, AsideStep};
-pub use bytes::ByteString;
 pub use change_counts::{ChangeCounts, PathCounts};
 pub use chunk::{Chunk, ManifestList, Part, Run, runs};
 pub use codec::DecodeError;
 pub use coverage::{Coverage, ExcludeRule, ExcludeSource, NativeUse, WithheldPath, WithheldReason, ground};
 pub use digest::{Content, Digest, DigestMethod, Hasher};
-pub use entry::{Entry, EntryKind, Xattr};
+pub use entry::{Entry, EntryKind};
 pub use export::ExportNote;
 pub use fork::{ForkMount, ForkReference};
 pub use fs_snapshot::{FrozenMount, FsSnapshotIntent, NativePlace, NativeRef};
+pub use handle_fs::{ByteString, FileSystemId, InodeFlags, Name, PathError, RelPath, Time, Xattr};
 pub use id::{ArchiveId, ForkId, IdError, InstanceId, RestoreId, SnapshotId, StoreId, label_from};
 pub use identity::{Identity, Stamp};
-pub use inode_flags::InodeFlags;
 pub use journal::{
     BoundObject, Decision, Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove,
     JournalParent, JournalParts, JournalStep, KnownObject, KnownState, MoveKind,
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
-pub use path::{Name, PathError, RelPath};
 pub use pruned::{PruneReason, PrunedSnapshot};
 pub use receipt::{
     AgentRef, CallRef, ContainerRef, Ending, Operation, PathAct, PathChange, ProcessRef, Receipt,
     RestoreKind, StepRef, WatchedMount, count_paths,
 };
 pub use record::{
-    ArchiveRef, FileSystemId, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact, SnapshotRecord,
-    WithheldFact,
+    ArchiveRef, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact, SnapshotRecord, WithheldFact,
 };
 pub use recorded::Recorded;
 pub use repository::{
@@ -64,7 +57,6 @@ pub use repository::{
 };
 pub use snapshot_kind::SnapshotKind;
 pub use stage_place::StagePlace;
-pub use time::Time;
 
 #[cfg(test)]
 mod tests;

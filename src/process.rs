@@ -49,8 +49,6 @@ pub use pager::{Pager, pager_line};
 pub use probe::{INSTANCE_VARIABLE, Member, Probe, Why, carried, members};
 pub use process_table::ProbeError;
 pub use signals::{HeldBack, Interrupts, Patience, outlive_file_limit};
-#[cfg(test)]
-pub(crate) use transport::SHELL;
 pub use transport::{
     AGENT_VARIABLE, AgentSource, Cut, HELPER_VARIABLE, LeftBehind, NewClaim, Permission, VolumePlan, carry,
     give_up_waiting, hold, left_behind, permissions, remove_copy, settle_cluster,

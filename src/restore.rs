@@ -273,7 +273,7 @@ pub enum RestoreError {
     },
     /// The mount root cannot be opened.
     #[error(transparent)]
-    Mount(#[from] crate::mount::MountError),
+    Mount(#[from] handle_fs::MountError),
     /// The snapshot is incomplete and the operator asked for a complete one.
     #[error("snapshot {0} is not complete")]
     Incomplete(crate::model::SnapshotId),

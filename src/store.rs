@@ -82,7 +82,6 @@ pub use upload_source::StoredArchive;
 pub use verify::{Finding, Verified};
 
 use crate::model::{AgentRef, Digest, InstanceId, SnapshotId, SnapshotRecord};
-use crate::platform;
 
 /// The lock under which the chain grows and the catalog is caught up.
 const RECEIPTS: &str = "receipts";
@@ -109,7 +108,7 @@ impl Store {
     pub fn free_bytes(&self) -> Result<u64, StoreError> {
         let _kept = self.layout.enter()?;
         let root = self.layout.root();
-        let free = platform::free_bytes_at(root);
+        let free = handle_fs::free_bytes_at(root);
         free.map_err(StoreError::io("ask for free room in", root))
     }
 

@@ -122,7 +122,7 @@ fn each_broken_wall_is_found() {
             "`model` must not see `store`",
         ),
         (
-            "src/platform.rs",
+            "src/process.rs",
             "use crate::{model::Time, config::Config};",
             "must not see `config`",
         ),
@@ -132,12 +132,12 @@ fn each_broken_wall_is_found() {
             "must not see `contract`",
         ),
         (
-            "src/mount.rs",
+            "src/config.rs",
             "use super::capture::run;",
             "must not see `capture`",
         ),
         (
-            "src/mount/local.rs",
+            "src/config/read.rs",
             "use super::super::{\n    model,\n    store as kept,\n};",
             "must not see `store`",
         ),
@@ -185,22 +185,22 @@ fn each_broken_wall_is_found() {
             "archive bytes belong",
         ),
         (
-            "src/mount/git.rs",
+            "src/diff/git.rs",
             "use std::process::{self, Command};",
             "processes are started",
         ),
         (
-            "src/mount.rs",
+            "src/config.rs",
             "use std::process;\nfn f() { process::Command::new(\"git\"); }",
             ":3: `process::Command::new`",
         ),
         (
-            "src/mount.rs",
+            "src/config.rs",
             "use std::process::Command as Start;",
             "processes are started",
         ),
-        ("src/mount.rs", "use std::process as p;", "processes are started"),
-        ("src/mount.rs", "use std::process::*;", "processes are started"),
+        ("src/config.rs", "use std::process as p;", "processes are started"),
+        ("src/config.rs", "use std::process::*;", "processes are started"),
         (
             "src/cli/list.rs",
             "println!(\"{}\", 1);",
@@ -330,10 +330,10 @@ fn what_only_looks_broken_is_not() {
         ),
         (
             "src/contract.rs",
-            "use crate::mount::Mount; use super::config::Config; if print != 1 {}",
+            "use crate::process::Probe; use super::config::Config; if print != 1 {}",
         ),
         (
-            "src/mount.rs",
+            "src/store.rs",
             "use crate::contract::Matcher; use self::local::Local; use std::os::unix::fs::FileExt;",
         ),
         (
@@ -544,7 +544,8 @@ fn the_glossary_names_what_is_there() {
     assert!(rows.len() > 50, "only {} rows were read", rows.len());
     let mut wrong = Vec::new();
     for (name, place) in rows {
-        let source = fs::read_to_string(root.join("src").join(place)).unwrap_or_default();
+        let read = |top: &str| fs::read_to_string(root.join(top).join(place)).ok();
+        let source = read("src").or_else(|| read("crates")).unwrap_or_default();
         let code: Vec<&str> = source
             .split(|other: char| !(other.is_alphanumeric() || other == '_'))
             .filter(|word| !word.is_empty())
@@ -554,7 +555,7 @@ fn the_glossary_names_what_is_there() {
             keywords.contains(&pair[0]) && pair[1] == name
         });
         if !is_defined {
-            wrong.push(format!("{name} is not defined in src/{place}"));
+            wrong.push(format!("{name} is not defined in {place}"));
         }
     }
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
@@ -577,7 +578,7 @@ fn the_page_for_newcomers_is_short_and_names_files_that_are_there() {
         count += 1;
         let places = [
             root.join("src").join(file),
-            root.join("src/platform").join(file),
+            root.join("crates").join(file),
             root.join(file),
         ];
         if !places.iter().any(|place| place.exists()) {

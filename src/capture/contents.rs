@@ -12,9 +12,9 @@ use super::readahead::{Loaded, ReadAhead, Taken};
 use super::source::{ContentSource, method_of};
 use super::walk::{Reference, Walked};
 use crate::model::{Content, Directory, Entry, EntryKind, Gap, GapReason, Manifest, RelPath, Time};
-use crate::mount::{Dir, Root};
 use crate::observer::Observer;
-use crate::platform::{self, parallel};
+use handle_fs::parallel;
+use handle_fs::{Dir, Root};
 
 /// Takes what a scan finds, in manifest order. A capture stores it; a comparison only hashes.
 pub(super) trait Sink {
@@ -345,16 +345,16 @@ impl Reading<'_> {
     fn run(&self, entry: &mut Entry, sink: &mut dyn Sink) -> Result<bool, Failure> {
         for attempt in 1..=ATTEMPTS {
             let (file, before) = self.dir.file(entry.name.as_os_str()).map_err(Failure::Source)?;
-            platform::settle(&file, before.ctime.max(before.mtime)).map_err(Failure::Source)?;
+            handle_fs::settle(&file, before.ctime.max(before.mtime)).map_err(Failure::Source)?;
             // After its last change has settled: each store from here on, also through a mapping, has a later time.
-            let written_back = platform::write_back(&file);
+            let written_back = handle_fs::write_back(&file);
             let method = method_of(self.old, before.size);
             let mut source = ContentSource::new(file, &before, method).map_err(Failure::Source)?;
-            entry.xattrs = platform::handle_attributes(source.file()).map_err(Failure::Source)?;
+            entry.xattrs = handle_fs::handle_attributes(source.file()).map_err(Failure::Source)?;
             take_facts(entry, &before);
             let content = sink.file(self.path, entry, &mut source)?;
             entry.kind = EntryKind::File(content);
-            let after = platform::stat_handle(source.file()).map_err(Failure::Source)?;
+            let after = handle_fs::stat_handle(source.file()).map_err(Failure::Source)?;
             let mut still = after.same_moment(&before) && !source.was_short();
             if still && !written_back {
                 // Its times show no store through a mapping; its bytes do, when they are read once more.
@@ -382,7 +382,7 @@ impl Reading<'_> {
 }
 
 /// Takes over the facts of the file that is really read, which may not be the one that was listed.
-fn take_facts(entry: &mut Entry, stat: &platform::Stat) {
+fn take_facts(entry: &mut Entry, stat: &handle_fs::Stat) {
     let content = entry.content().copied();
     entry.mode = stat.mode;
     (entry.uid, entry.gid) = (stat.uid, stat.gid);

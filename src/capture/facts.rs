@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::model::{Directory, Entry, EntryKind, Gap, Name};
-use crate::platform::{self, NodeKind, Stat};
+use handle_fs::{NodeKind, Stat};
 
 /// Returns true if the facts recorded then equal the facts now.
 pub(crate) fn same_moment(old: &Entry, stat: &Stat) -> bool {
@@ -66,7 +66,7 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidInput
-    ) || platform::is_through_link(error)
+    ) || handle_fs::is_through_link(error)
 }
 
 /// Returns the system's message without its number.

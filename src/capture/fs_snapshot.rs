@@ -9,12 +9,12 @@ use crate::model::{
     ByteString, Coverage, FrozenMount, FsSnapshotIntent, NativePlace, NativeRef, NativeUse, RelPath,
     SnapshotId, SnapshotKind, SnapshotRecord,
 };
-use crate::mount::{Frozen as FrozenFacts, MountError, Root};
 use crate::observer::{Observer, Phase};
-use crate::platform::remote::{Address, hang_up_where, is_elsewhere};
-use crate::platform::{self, NativeKind};
 use crate::process::Freezer;
 use crate::store::{FsSnapshotRegistry, Store, StoreError, dataset_snapshot, letters_of, volume_snapshot};
+use handle_fs::NativeKind;
+use handle_fs::remote::{Address, hang_up_where, is_elsewhere};
+use handle_fs::{Frozen as FrozenFacts, MountError, Root};
 
 /// Result of an attempt to freeze mounts by file-system snapshots.
 #[derive(Default)]
@@ -206,7 +206,7 @@ pub fn freeze(
         // One that is gone is recorded as gone.
         let is_meant = || match is_elsewhere(&root) {
             true => is_worth(request, coverage) && Root::open(&root).is_ok(),
-            false => !matches!(platform::stat_path(&root), Ok(None)),
+            false => !matches!(handle_fs::stat_path(&root), Ok(None)),
         };
         if !is_meant() {
             continue;
@@ -268,7 +268,7 @@ fn flush(coverage: &Coverage) -> Result<(), String> {
     }
     let opened = Root::open(&root).map_err(|error| error.to_string())?;
     let top = opened.dir(&RelPath::root()).map_err(|error| error.to_string())?;
-    platform::sync_file_system(&top)
+    handle_fs::sync_file_system(&top)
         .map_err(|error| format!("what was written cannot be brought to its disk: {error}"))
 }
 
@@ -364,7 +364,7 @@ fn paper(
         workspace: request.workspace.map(str::to_owned),
         kind: request.kind,
         taken_at: request.now,
-        started_at: platform::file_clock(),
+        started_at: handle_fs::file_clock(),
         uid: request.uid,
         max_entries: request.limits.max_entries,
         max_bytes: request.limits.max_bytes,

@@ -3,8 +3,8 @@
 use std::io;
 
 use crate::model::{Listing, Name};
-use crate::mount::Dir;
-use crate::platform::{Looked, Stat};
+use handle_fs::Dir;
+use handle_fs::{Looked, Stat};
 
 /// A name with the facts of what it names.
 pub(super) type Child = (Name, io::Result<Stat>);

@@ -8,10 +8,10 @@ use super::repositories::survey;
 use super::walk::{Earlier, Reference, Skipped, Walk};
 use super::{CaptureError, Limits};
 use crate::model::{Content, Coverage, Hasher, Manifest, RepositoryFacts, SnapshotRecord, add_sizes};
-use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
 use crate::store::Store;
 use crate::store::archive::Piece;
+use handle_fs::{MountError, Root};
 
 /// Request for a live scan.
 pub struct LiveScan<'a> {

@@ -1,7 +1,7 @@
 //! The record of one mount.
 
 use crate::model::{Coverage, Digest, Manifest, MountRecord, RecordedGap, RelPath, SnapshotRecord, Time};
-use crate::mount::{MountError, Root};
+use handle_fs::{MountError, Root};
 
 /// Maximum number of paths of one kind that a record names.
 const NAMED: usize = 100;

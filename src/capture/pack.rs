@@ -12,9 +12,9 @@ use foldhash::fast::RandomState;
 
 use crate::model::{ArchiveId, ArchiveRef, Content, Digest, Entry, RelPath};
 use crate::observer::Observer;
-use crate::platform::File;
 use crate::store::archive::{BlobKind, LEVEL, Segment, Stored, Writer};
 use crate::store::{Blobs, Draft};
+use handle_fs::File;
 
 /// Digest of the bytes, and number of owner and mode. If both agree, tar can unpack the files as one.
 type Twin = (Digest, u16);

@@ -29,9 +29,9 @@ use crate::contract::Matcher;
 use crate::model::{
     ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, add_sizes,
 };
-use crate::mount::{MountError, Root};
 use crate::observer::Observer;
 use crate::store::{DigestKey, Draft, Store, Told};
+use handle_fs::{MountError, Root};
 
 /// A snapshot that was taken, with its manifests still in memory.
 pub struct Captured {

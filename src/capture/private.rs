@@ -18,9 +18,9 @@ use crate::model::{
     Content, Coverage, Digest, DigestMethod, Entry, EntryKind, Name, Recorded, RelPath, SecretFact,
     SettingsFact, WithheldFact, WithheldReason,
 };
-use crate::mount::{Dir, Root};
-use crate::platform::{self, NodeKind, Stat};
 use crate::store::DigestKey;
+use handle_fs::{Dir, Root};
+use handle_fs::{NodeKind, Stat};
 use settings_redaction::{Secret, SplitSettings, part_settings};
 
 /// Maximum bytes of a credential; of a larger file, only its presence is recorded.
@@ -376,11 +376,11 @@ fn fact(path: &RelPath, stat: &Stat, size: u64, digest: Option<Digest>) -> Withh
 fn read(dir: &Dir, name: &OsStr) -> io::Result<(Stat, Vec<u8>, Vec<crate::model::Xattr>)> {
     for _ in 0..ATTEMPTS {
         let (mut file, before) = dir.file(name)?;
-        platform::settle(&file, before.ctime.max(before.mtime))?;
-        let xattrs = platform::handle_attributes(&file)?;
+        handle_fs::settle(&file, before.ctime.max(before.mtime))?;
+        let xattrs = handle_fs::handle_attributes(&file)?;
         let mut whole = Vec::new();
         file.by_ref().take(LARGEST + 1).read_to_end(&mut whole)?;
-        let after = platform::stat_handle(&file)?;
+        let after = handle_fs::stat_handle(&file)?;
         if after.same_moment(&before) && whole.len() as u64 == after.size {
             return Ok((after, whole, xattrs));
         }

@@ -9,8 +9,8 @@ use std::thread::{self, Scope};
 use super::source::method_of;
 use super::walk::Reference;
 use crate::model::{Content, DigestMethod, Directory, Entry, Hasher, Name, RelPath, Time, Xattr};
-use crate::mount::Root;
-use crate::platform::{self, LoadedFile, NodeKind, Stat, Wanted};
+use handle_fs::Root;
+use handle_fs::{LoadedFile, NodeKind, Stat, Wanted};
 
 /// Files up to this size are read once, into memory; larger ones are streamed.
 pub(super) const IN_MEMORY: u64 = 4 << 20;
@@ -100,7 +100,7 @@ impl<'a> ReadAhead<'a> {
         }
         for _ in 0..self.root.readers() {
             // Without another thread everything is read in the ordinary way.
-            if platform::start(scope, "read", || self.read()).is_ok() {
+            if handle_fs::start(scope, "read", || self.read()).is_ok() {
                 taken.window += 3;
             }
         }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::links;
 use crate::model::{Digest, Directory, Entry, EntryKind, RelPath};
-use crate::mount::Root;
-use crate::platform::remote::{ask, place_there};
-use crate::platform::{NodeKind, Stat};
+use handle_fs::Root;
+use handle_fs::remote::{ask, place_there};
+use handle_fs::{NodeKind, Stat};
 
 /// First byte of such a question.
 pub const UNCHANGED: u8 = b'u';

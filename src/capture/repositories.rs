@@ -16,7 +16,7 @@ use crate::git::{Files as _, Found, Live, Repositories, Repository, work_tree};
 use crate::model::{
     Coverage, GitCoverage, Manifest, RelPath, RepositoryClass, RepositoryFacts, RepositoryState, add_sizes,
 };
-use crate::mount::Root;
+use handle_fs::Root;
 
 /// Maximum number of repositories of a mount that are examined.
 const MOST_REPOSITORIES: usize = 200;

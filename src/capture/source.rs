@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use crate::model::{Content, DigestMethod, Hasher};
-use crate::platform::{self, File, Stat};
+use handle_fs::{File, Stat};
 
 /// An opened regular file with the size and the holes that it had when it was opened.
 pub struct ContentSource {
@@ -27,7 +27,7 @@ impl ContentSource {
     pub fn new(file: File, stat: &Stat, method: Option<DigestMethod>) -> io::Result<Self> {
         let mut segments = None;
         if stat.allocated < stat.size {
-            let found = platform::data_segments(&file, stat.size)?;
+            let found = handle_fs::data_segments(&file, stat.size)?;
             if found != [(0, stat.size)] {
                 segments = Some(found);
             }

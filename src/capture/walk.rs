@@ -15,10 +15,10 @@ use super::remote_compare::unchanged;
 use super::{CaptureError, Limits};
 use crate::contract::Matcher;
 use crate::model::{Directory, Entry, EntryKind, Gap, GapReason, Manifest, Name, RelPath, Time, add_sizes};
-use crate::mount::Root;
 use crate::observer::Observer;
-use crate::platform::{self, TICK_NANOS};
 use crate::store::Blobs;
+use handle_fs::Root;
+use handle_fs::TICK_NANOS;
 use limits::Tally;
 use scan::Job;
 
@@ -67,7 +67,7 @@ impl Reference<'_> {
     /// Returns true if the facts prove that nothing changed since: they are equal, and so old that a later change would have
     /// another time. They prove a file's content only if it was written back before it was read, because dirty pages take stores
     /// through a mapping without a new time.
-    fn is_unchanged(&self, old: &Entry, stat: &platform::Stat) -> bool {
+    fn is_unchanged(&self, old: &Entry, stat: &handle_fs::Stat) -> bool {
         let quiet = self.earlier.started_at.plus_nanos(-TICK_NANOS);
         let shows_stores = self.earlier.written_back || old.content().is_none_or(|content| content.size == 0);
         shows_stores && !old.unstable && old.ctime < quiet && old.mtime < quiet && same_moment(old, stat)

@@ -57,10 +57,10 @@ use super::exit_code::Status;
 use crate::environment::Environment;
 #[cfg(not(all(feature = "mcp", feature = "tui")))]
 use crate::features::Feature;
-use crate::platform::remote::{Lost, MISSING, hang_up, lost, set_carrier, set_settler};
 use crate::process::{AGENT_VARIABLE, carry, freeze_with, settle_cluster};
 use crate::session::recorded_mounts;
 use crate::terminal::{Terminal, sanitize};
+use handle_fs::remote::{Lost, MISSING, hang_up, lost, set_carrier, set_settler};
 
 /// Carries a verb out.
 ///

@@ -21,13 +21,12 @@ use crate::clock::{Clock, Entropy};
 use crate::config::settle;
 use crate::environment::Environment;
 use crate::model::Time;
-use crate::platform;
-use crate::platform::remote::{Address, is_elsewhere};
 use crate::process::{AGENT_VARIABLE, Interrupts};
 use crate::session::Services;
 use crate::store::Layout;
 use crate::terminal::progress::Progress;
 use crate::terminal::{Terminal, shell, width};
+use handle_fs::remote::{Address, is_elsewhere};
 
 /// The system's clock.
 pub(super) struct SystemClock;
@@ -141,7 +140,7 @@ impl<'a> Context<'a> {
             observer: &self.progress,
             clock: &self.clock,
             entropy: &self.entropy,
-            uid: platform::own_ids().0,
+            uid: handle_fs::own_ids().0,
         }
     }
 
@@ -248,8 +247,8 @@ pub fn environment() -> Environment {
         current: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
         ..Environment::default()
     };
-    if platform::is_privileged() {
-        sudo::settle(environment, platform::home_of)
+    if handle_fs::is_privileged() {
+        sudo::settle(environment, handle_fs::home_of)
     } else {
         environment
     }

@@ -10,7 +10,7 @@ use super::document::{Document, quoted};
 use super::embedded::embedded_workspace;
 use super::error::Place;
 use super::{Config, ConfigError, Flags, MountConfig, Resolved, shown};
-use crate::platform::{ReplaceError, replace_file};
+use handle_fs::{ReplaceError, replace_file};
 use insert::Insertion;
 
 /// Content of the new table.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::platform::remote::{Address, settled};
+use handle_fs::remote::{Address, settled};
 
 /// Maximum number of links followed in one path, as in Linux (`MAXSYMLINKS` in its `namei.h`).
 const MAX_LINKS: usize = 40;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::model::ByteString;
-use crate::platform::{NodeKind, stat_path};
+use handle_fs::{NodeKind, stat_path};
 
 /// Maximum size of a file, in bytes; a larger one is not jackin's.
 const LARGEST: u64 = 4 << 20;

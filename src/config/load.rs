@@ -19,7 +19,7 @@ use super::{
 };
 use crate::environment::Environment;
 use crate::model::ByteString;
-use crate::platform::remote::is_elsewhere;
+use handle_fs::remote::is_elsewhere;
 
 /// Minimum similarity, from 0 to 1, of a name that is proposed for an unknown one.
 const LIKENESS: f64 = 0.4;

@@ -11,7 +11,7 @@ use super::error::ConfigError;
 use super::parse::choose;
 use super::{Isolation, ValueSource, host};
 use crate::model::ByteString;
-use crate::platform::remote::{ADDRESSES, has_path, is_elsewhere, scheme_of};
+use handle_fs::remote::{ADDRESSES, has_path, is_elsewhere, scheme_of};
 
 /// A mount as it is configured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

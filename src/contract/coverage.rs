@@ -10,8 +10,8 @@ use super::sensitive_paths::Places;
 use super::{ContractError, Matcher, PatternError, Verdict};
 use crate::config::{GitClean, Resolved, Sensitive, ValueSource};
 use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};
-use crate::platform::NodeKind;
-use crate::platform::remote::machine_of;
+use handle_fs::NodeKind;
+use handle_fs::remote::machine_of;
 
 /// Longest label in bytes (docs/format.md), and the part of it that leaves room for a number.
 const LABEL_BYTES: usize = 64;

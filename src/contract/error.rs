@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{BroadReason, PatternError};
 use crate::config::{ConfigError, Unread, ValueSource, shown};
-use crate::platform::remote::ADDRESSES;
+use handle_fs::remote::ADDRESSES;
 
 /// Reason that no contract can be made.
 #[derive(Debug, thiserror::Error)]

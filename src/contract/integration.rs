@@ -9,8 +9,8 @@ use super::mount_probe::kind_of;
 use super::{Matcher, PatternError, Verdict};
 use crate::config::{BUILT_IN_INTEGRATIONS, Integration};
 use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
-use crate::platform::NodeKind;
-use crate::platform::remote::above;
+use handle_fs::NodeKind;
+use handle_fs::remote::above;
 
 /// Function that returns the paths that git tracks below a directory, if it is a repository's work tree; `None` if unknown.
 pub type TrackedByGit = fn(&Path) -> Option<Vec<RelPath>>;

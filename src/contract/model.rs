@@ -10,7 +10,7 @@ use crate::config::{
     Subject, Unread, ValueSource,
 };
 use crate::model::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
-use crate::platform::remote::{Helper, Limitation};
+use handle_fs::remote::{Helper, Limitation};
 
 /// What operator and tool agree on before a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

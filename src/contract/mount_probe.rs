@@ -7,8 +7,8 @@ use super::ContractError;
 use super::model::{MountState, NotCovered};
 use crate::config::{Isolated, Isolation, MountConfig, Subject, shown};
 use crate::model::{ByteString, ground};
-use crate::platform::remote::machine_of;
-use crate::platform::{self, NodeKind};
+use handle_fs::NodeKind;
+use handle_fs::remote::machine_of;
 
 /// Configured mount as found on this host.
 pub(super) struct Seen<'a> {
@@ -46,7 +46,7 @@ pub(super) fn look<'a>(
 ) -> Result<Seen<'a>, ContractError> {
     let (path, container, isolated) = place(config, isolated);
     let configured = config.source.clone();
-    let root = match platform::canonical(&path) {
+    let root = match handle_fs::canonical(&path) {
         Ok(root) => root,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(ContractError::Missing { path, configured });
@@ -59,7 +59,7 @@ pub(super) fn look<'a>(
             });
         }
     };
-    let stat = match platform::stat_path(&root)
+    let stat = match handle_fs::stat_path(&root)
         .and_then(|stat| stat.ok_or_else(|| io::ErrorKind::NotFound.into()))
     {
         Ok(stat) => stat,
@@ -88,7 +88,7 @@ pub(super) fn look<'a>(
         container,
     };
     if captures && seen.is_capturable() {
-        platform::open_root(&seen.root).map_err(|source| ContractError::Unreadable {
+        handle_fs::open_root(&seen.root).map_err(|source| ContractError::Unreadable {
             path,
             configured,
             source,
@@ -161,5 +161,5 @@ pub(super) fn why_not(mount: &Seen<'_>) -> String {
 
 /// Returns the kind of the node at a host path; links are not followed.
 pub(super) fn kind_of(path: &Path) -> Option<NodeKind> {
-    Some(platform::stat_path(path).ok()??.kind)
+    Some(handle_fs::stat_path(path).ok()??.kind)
 }

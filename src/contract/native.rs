@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::{NativeTerms, staging_prefix};
 use crate::model::{ByteString, Coverage, NativeUse, RelPath};
-use crate::platform::remote::{Address, Spot, above};
-use crate::platform::{self, BTRFS_TOP, NativeKind, NodeKind, Stat};
 use crate::process::Freezer;
+use handle_fs::remote::{Address, Spot, above};
+use handle_fs::{BTRFS_TOP, NativeKind, NodeKind, Stat};
 
 /// Name pattern of snapshots of claims, and of ZFS snapshots after their `@`.
 pub(super) const VOLUME_SNAPSHOTS: &str = "jackin-recovery-…";
@@ -78,14 +78,14 @@ pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Res
     if let Some((Address::Claim(spot), inner)) = Address::split(root) {
         return claim(spot, &inner, mounts);
     }
-    let kind = platform::open_root(root).ok().and_then(platform::native_kind);
+    let kind = handle_fs::open_root(root).ok().and_then(handle_fs::native_kind);
     let not = |why: String| NotFrozen { kind, why };
     let Some(kind) = kind else {
         return Err(not("its file system makes none".to_owned()));
     };
     let freezer = Freezer::find(kind, mounts).ok_or_else(|| not(kind.missing()))?;
     // A snapshot lacks the contents of mounts below, and contains the files that they hide.
-    let mut below = platform::mounts_below(root);
+    let mut below = handle_fs::mounts_below(root);
     if let (NativeKind::Zfs, Ok(below)) = (kind, &mut below) {
         // ZFS shows its snapshots here after the first access.
         below.retain(|path| !path.starts_with(root.join(".zfs")));
@@ -220,7 +220,7 @@ pub(super) fn agree(
 
 /// Returns the subvolume that `root` lies in, and a place for its snapshot.
 fn subvolume(root: &Path, store: Option<&Path>) -> Result<(PathBuf, NativeSource), String> {
-    let facts = |path: &Path| platform::stat_path(path).ok().flatten();
+    let facts = |path: &Path| handle_fs::stat_path(path).ok().flatten();
     let own = facts(root).ok_or("it cannot be looked at")?;
     let is_top =
         |path: &&Path| facts(path).is_some_and(|stat| stat.ino == BTRFS_TOP && stat.place == own.place);
@@ -228,12 +228,12 @@ fn subvolume(root: &Path, store: Option<&Path>) -> Result<(PathBuf, NativeSource
     let top = root.ancestors().take_while(inside).find(is_top);
     let top = top.ok_or("it is a part of a subvolume that is mounted by itself")?;
     let owner = facts(top).map(|stat| stat.uid);
-    let own_uid = platform::own_ids().0;
+    let own_uid = handle_fs::own_ids().0;
     if own_uid != 0 && owner != Some(own_uid) {
         return Err(format!("the subvolume {} is another user's", top.display()));
     }
     // Without the right to remove a snapshot, jackin makes none.
-    if own_uid != 0 && !platform::has_mount_option(top, "user_subvol_rm_allowed") {
+    if own_uid != 0 && !handle_fs::has_mount_option(top, "user_subvol_rm_allowed") {
         return Err(
             "only root can remove a snapshot there; the mount option user_subvol_rm_allowed lets its owner"
                 .to_owned(),
@@ -242,7 +242,7 @@ fn subvolume(root: &Path, store: Option<&Path>) -> Result<(PathBuf, NativeSource
     let fits = |directory: &Path| {
         let same =
             |stat: Stat| stat.kind == NodeKind::Directory && own.place.1 != 0 && stat.place.1 == own.place.1;
-        facts(directory).is_some_and(same) && platform::may_write(directory)
+        facts(directory).is_some_and(same) && handle_fs::may_write(directory)
     };
     // Other users with write access there could replace the snapshot's directory.
     let is_ours = |directory: &Path| {

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Matcher, PatternError, Verdict};
 use crate::model::{ByteString, Coverage, Name, RelPath};
-use crate::mount::{MountError, Root};
-use crate::platform::remote::{actor_near, ask, is_elsewhere, place_there};
-use crate::platform::{self, NodeKind, Stat, parallel};
+use handle_fs::remote::{actor_near, ask, is_elsewhere, place_there};
+use handle_fs::{MountError, Root};
+use handle_fs::{NodeKind, Stat, parallel};
 
 /// Number of entries that can be counted within about a second.
 pub const MAX_VISITED: u64 = 200_000;
@@ -32,8 +32,8 @@ impl Identity {
     #[must_use]
     pub fn current() -> Self {
         Self {
-            uid: platform::own_ids().0,
-            groups: platform::own_groups(),
+            uid: handle_fs::own_ids().0,
+            groups: handle_fs::own_groups(),
         }
     }
 

@@ -15,7 +15,7 @@ use super::{ContractError, Verdict, agent_state, coverage, native, overlap};
 use crate::config::{Isolation, Mode, MountConfig, Native, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
 use crate::model::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
-use crate::platform::remote::{copied_near, helper_near, lacks_near};
+use handle_fs::remote::{copied_near, helper_near, lacks_near};
 
 /// Options of the command line that go beyond the configuration, and the query to git.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,7 +8,7 @@ use super::{BroadReason, agent_paths};
 use crate::config::settle;
 use crate::environment::Environment;
 use crate::model::{ByteString, RelPath, WithheldPath, WithheldReason};
-use crate::platform::remote::{Address, home_near};
+use handle_fs::remote::{Address, home_near};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 

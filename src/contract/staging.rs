@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::model::{Digest, StagePlace};
-use crate::platform::remote::above;
+use handle_fs::remote::above;
 
 /// Name prefix of directories in which a restore stages new content, beside the mount root or directly in it.
 pub const STAGING_PREFIX: &str = ".jackin-recovery-";

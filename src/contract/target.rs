@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::ContractError;
 use crate::config::{Config, ConfigError, Flags, JackinTerms, Resolved, jackin_instances};
 use crate::environment::Environment;
-use crate::platform::remote::{has_path, scheme_of};
+use handle_fs::remote::{has_path, scheme_of};
 
 /// Target, classified by its form alone; its existence is checked later.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use super::{Finding, Group, Severity, counted};
 use crate::config::{self, settle};
 use crate::environment::Environment;
-use crate::platform;
-use crate::platform::remote::{Address, Spot, is_elsewhere};
 use crate::process::{LeftBehind, Permission, left_behind, permissions};
 use crate::session::recorded_mounts;
 use crate::store::Survey;
+use handle_fs::remote::{Address, Spot, is_elsewhere};
 
 /// Age of a helper, in nanoseconds, beyond which it was left behind.
 const OLD: i128 = 7 * 3600 * 1_000_000_000;
@@ -62,7 +61,7 @@ pub(super) fn judge(
 
 /// Reports helpers that are older than any in use, and snapshots of claims that this store does not know.
 fn left(spot: &Spot, all: Vec<LeftBehind>, survey: Option<&Survey>, findings: &mut Vec<Finding>) {
-    let now = platform::fine_clock().nanos();
+    let now = handle_fs::fine_clock().nanos();
     let is_old = |one: &LeftBehind| one.made.is_some_and(|made| now - made.nanos() > OLD);
     let known = |one: &LeftBehind| {
         let papers = survey.iter().flat_map(|survey| &survey.natives);

@@ -7,7 +7,6 @@ use std::path::Path;
 use super::{Finding, Group, Severity, Space, shell, size};
 use crate::config::shown;
 use crate::environment::Environment;
-use crate::platform;
 use crate::store::{Inconsistency, Survey, UnexpectedFile};
 
 /// With less room than this even a small session may fail to be captured (bytes).
@@ -33,7 +32,7 @@ pub(super) fn judge(
     };
     let user = environment
         .operator
-        .map_or_else(|| platform::own_ids().0, |operator| operator.uid);
+        .map_or_else(|| handle_fs::own_ids().0, |operator| operator.uid);
     jackin_home(&home, user, findings);
     match survey {
         None => {
@@ -51,7 +50,7 @@ pub(super) fn judge(
     }
     let free = free(&root);
     let seen = survey.filter(|survey| !survey.is_closed());
-    if seen.is_some() && !platform::may_write(&root) {
+    if seen.is_some() && !handle_fs::may_write(&root) {
         let what = format!(
             "{} cannot be written to, so nothing can be recorded or restored",
             shown(&root)
@@ -141,7 +140,7 @@ fn places(survey: &Survey, user: u32, findings: &mut Vec<Finding>) {
 
 /// Returns the owner in words for the current user.
 fn whose(user: u32) -> String {
-    if user == platform::own_ids().0 {
+    if user == handle_fs::own_ids().0 {
         "yours".to_owned()
     } else {
         format!("user {user}'s")
@@ -196,7 +195,7 @@ fn odd(place: &UnexpectedFile, user: u32) -> Finding {
 /// Returns the free bytes at the directory of the store, or where it would be created.
 fn free(root: &Path) -> Option<u64> {
     let there = root.ancestors().find(|path| path.is_dir())?;
-    platform::free_bytes_at(there).ok()
+    handle_fs::free_bytes_at(there).ok()
 }
 
 fn room(root: &Path, free: Option<u64>, survey: Option<&Survey>, findings: &mut Vec<Finding>) {

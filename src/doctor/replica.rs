@@ -7,7 +7,6 @@ use std::time::Duration;
 use super::{Finding, Group, Severity, counted};
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::platform;
 use crate::replica::{Bucket as _, S3, waiting};
 use crate::store::archive::Recipients;
 use crate::store::{Layout, Store};
@@ -56,7 +55,7 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
     let given_up = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&given_up);
     std::thread::spawn(move || {
-        platform::pause(PATIENCE);
+        handle_fs::pause(PATIENCE);
         asked.store(true, Ordering::Relaxed);
     });
     let stop: crate::replica::Stop = Arc::new(move || given_up.load(Ordering::Relaxed));

@@ -10,12 +10,12 @@ use super::{Finding, Group, Severity, counted, shell};
 use crate::config::{self, settle, shown};
 use crate::contract::STAGING_PREFIX;
 use crate::model::{AsideChange, InstanceId, StagePlace};
-use crate::platform::remote::{above, is_elsewhere, upwards};
 use crate::restore::damaged_journals;
 use crate::session::{Reason, State, state};
 use crate::store::{
     HeldLock, Holder, InstanceRow, Layout, LockName, RestoreStage, Store, StoreError, Survey,
 };
+use handle_fs::remote::{above, is_elsewhere, upwards};
 
 pub(super) fn judge(root: Option<&Layout>, config: &config::Survey, findings: &mut Vec<Finding>) {
     let mut roots = Roots::default();

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::model::{Name, RelPath};
-use crate::mount::{Dir, Root};
-use crate::platform::{self, File, NodeKind};
+use handle_fs::{Dir, Root};
+use handle_fs::{File, NodeKind};
 
 /// Object at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl Files for Live<'_> {
         // A handle of its own: what lists shares the handle's place in the list.
         let dir = self.root.dir(dir)?;
         let (mut names, mut excess) = (Vec::<Name>::new(), false);
-        platform::names(&dir, |name| {
+        handle_fs::names(&dir, |name| {
             if names.len() < MOST_NAMES {
                 names.extend(Name::new(name));
             } else {

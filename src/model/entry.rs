@@ -1,16 +1,7 @@
 //! One file system object as a manifest records it: type, metadata, stat identity, content digest.
 
 use super::codec::{Reader, put_bytes, put_number, put_signed, put_time};
-use super::{Content, DecodeError, Digest, DigestMethod, InodeFlags, Name, RelPath, Time};
-
-/// An extended attribute, name and value as the kernel gives them. ACLs are the attributes `system.posix_acl_*`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Xattr {
-    /// Full name with its namespace, e.g. `user.comment`.
-    pub name: Box<[u8]>,
-    /// Raw value.
-    pub value: Box<[u8]>,
-}
+use super::{Content, DecodeError, Digest, DigestMethod, InodeFlags, Name, RelPath, Time, Xattr};
 
 /// The type of an object, with what only that type has.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ArchiveId, Content, Coverage, Digest, DigestMethod, InstanceId, NativeRef, Recorded, RelPath,
-    RepositoryFacts, SnapshotId, SnapshotKind, Time,
+    ArchiveId, Content, Coverage, Digest, DigestMethod, FileSystemId, InstanceId, NativeRef, Recorded,
+    RelPath, RepositoryFacts, SnapshotId, SnapshotKind, Time,
 };
 
 /// A path that the snapshot lacks, with the reason in words.
@@ -65,36 +65,6 @@ pub struct MountRecord {
     /// The snapshot of the file system that has the contents, which are in no archive then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeRef>,
-}
-
-/// Facts that a file system keeps when it is mounted again, on this machine or after a reboot. Device numbers are none of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileSystemId {
-    /// True if the root was a mount point; a btrfs subvolume need not be one.
-    pub own_mount: bool,
-    /// The number that `statfs(2)` gives this type of file system.
-    pub kind: u64,
-    /// The number that the file system derives from its UUID; none where it derives it from the device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<u64>,
-    /// Inode and time of birth of the root, where the file system has no such number and keeps these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub root: Option<(u64, Time)>,
-}
-
-impl FileSystemId {
-    /// Returns true if both are certainly different file systems.
-    #[must_use]
-    pub fn differs(&self, other: &Self) -> bool {
-        let differ = |ours: Option<u64>, theirs: Option<u64>| ours.zip(theirs).is_some_and(|(a, b)| a != b);
-        let roots = self.root.zip(other.root);
-        let told = |id: &Self| id.id.is_some() || id.root.is_some();
-        match self.kind == other.kind {
-            true => differ(self.id, other.id) || roots.is_some_and(|(a, b)| a != b),
-            // One of a type that says nothing may be the same one through another driver.
-            false => told(self) && told(other),
-        }
-    }
 }
 
 /// The private files of a mount in one bundle, encrypted to the operator's own keys: an age file with a zstd-compressed tar in it.

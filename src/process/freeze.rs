@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::command_output::CommandRequest;
 use super::search::{find, path_outside};
 use crate::environment::Environment;
-use crate::platform::NativeKind;
+use handle_fs::NativeKind;
 
 /// Time limit for a program, which may first write dirty data to the disk.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -225,7 +225,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::{Dataset, Freezer};
-    use crate::platform::NativeKind;
+    use handle_fs::NativeKind;
 
     /// A program that writes its words down and says `answer`.
     fn stand_in(directory: &Path, answer: &str, status: i32) -> Freezer {

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::process_table::ProbeError;
 use super::system;
-use crate::platform;
 
 /// The process that holds a lock file of git, with its number and what it calls itself (hostile text): one that has it open, or a
 /// git whose working directory is one of `directories` or lies below it. Git closes a lock while an editor runs, and keeps it.
@@ -15,7 +14,7 @@ pub fn holder(lock: &Path, directories: &[PathBuf]) -> Result<Option<(u32, Strin
     let Some(file) = system::place(lock)? else {
         return Ok(None);
     };
-    let owner = platform::stat_path(lock).ok().flatten().map(|stat| stat.uid);
+    let owner = handle_fs::stat_path(lock).ok().flatten().map(|stat| stat.uid);
     let directories: Vec<_> = directories
         .iter()
         .filter_map(|path| system::place(path).transpose())
@@ -37,7 +36,7 @@ pub fn holder(lock: &Path, directories: &[PathBuf]) -> Result<Option<(u32, Strin
     }
     // What processes of somebody else have open only they can see, and root.
     match owner {
-        Some(owner) if owner != platform::own_ids().0 && !platform::is_privileged() => {
+        Some(owner) if owner != handle_fs::own_ids().0 && !handle_fs::is_privileged() => {
             Err(ProbeError::Foreign { owner })
         }
         _ => Ok(None),

@@ -31,7 +31,7 @@ use super::search::{find, path_outside};
 use crate::clock::{Entropy, letters, random};
 use crate::environment::Environment;
 use crate::features::{Feature, NotBuilt};
-use crate::platform::remote::{Address, Channel, Helper, Listener, Patience, TIMEOUT_VARIABLE};
+use handle_fs::remote::{Address, Channel, Helper, Listener, Patience, SHELL_LOOP, TIMEOUT_VARIABLE};
 
 pub use cleanup::hold;
 pub use cluster::{Cut, LeftBehind, NewClaim, Permission, VolumePlan};
@@ -92,9 +92,6 @@ const NO_COPY: &str = "echo \"jackin cannot be copied there: $W\" >&2; exit 1";
 /// Ends a script for a build that cannot work through a shell.
 const NO_SHELL: &str = "echo \"jackin is not installed there, cannot be copied there ($W), and was built without the feature remote-shell\" \
     >&2; exit 1";
-/// A shell loop that runs each line that begins with the mark, which is the first line it reads.
-pub(crate) const SHELL: &str = "echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
-    IFS= read -r M; [ -n \"$M\" ] || exit 1; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; *) exit 1;; esac; done";
 
 /// Source of the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -156,9 +153,9 @@ pub fn carry(
     }
     let carrier = Carrier::new(environment, mounts, stop, entropy, address)?;
     let script = match source {
-        AgentSource::Auto => [INSTALLED, OFFER, if has_shell { SHELL } else { NO_SHELL }].concat(),
+        AgentSource::Auto => [INSTALLED, OFFER, if has_shell { SHELL_LOOP } else { NO_SHELL }].concat(),
         AgentSource::Copy => [OFFER, NO_COPY].concat(),
-        AgentSource::Shell => SHELL.to_owned(),
+        AgentSource::Shell => SHELL_LOOP.to_owned(),
     };
     carrier.start(&script, |machine| {
         let found = program::for_machine(machine, mounts, source);

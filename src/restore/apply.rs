@@ -16,7 +16,7 @@ use super::staging_cleanup::is_as_before;
 use super::temp_writable::is_made_anew;
 use crate::capture::words;
 use crate::model::{Entry, JournalMove, MoveKind};
-use crate::platform::{self, Stat};
+use handle_fs::Stat;
 
 impl MoveExecutor<'_> {
     /// Makes every move that was not made yet. Everything is looked at before the first one.
@@ -240,12 +240,12 @@ impl MoveExecutor<'_> {
         let dir = other.dir()?;
         match &step.deed {
             MoveKind::Install(_) | MoveKind::PutBack(_) => {
-                platform::rename_new(dir, &other.name, &seat.dir, &seat.name)
+                handle_fs::rename_new(dir, &other.name, &seat.dir, &seat.name)
             }
             MoveKind::StageOut(_) | MoveKind::SetAside(_) => {
-                platform::rename_new(&seat.dir, &seat.name, dir, &other.name)
+                handle_fs::rename_new(&seat.dir, &seat.name, dir, &other.name)
             }
-            MoveKind::RemoveDir(_) => platform::remove_dir(&seat.dir, &seat.name),
+            MoveKind::RemoveDir(_) => handle_fs::remove_dir(&seat.dir, &seat.name),
             MoveKind::Exchange(_) | MoveKind::SwapAside(_) => {
                 let how = exchange(dir, &other.name, &seat.dir, &seat.name, self.observer)?;
                 self.in_steps |= how == Exchange::InSteps;
@@ -269,9 +269,9 @@ impl MoveExecutor<'_> {
         let other = self.other(step);
         let (dir, name) = (other.dir()?, &other.name);
         match progress(step, seat.look()?, &other)? {
-            Progress::BackParted => platform::rename_new(dir, &aside_name(name), &seat.dir, &seat.name),
+            Progress::BackParted => handle_fs::rename_new(dir, &aside_name(name), &seat.dir, &seat.name),
             Progress::BackJoined => {
-                platform::rename_new(dir, &aside_name(name), dir, name)?;
+                handle_fs::rename_new(dir, &aside_name(name), dir, name)?;
                 self.act(step, &seat)
             }
             _ => finish_steps(dir, name, &seat.dir, &seat.name),

@@ -10,11 +10,11 @@ use super::io_error::is_out_of_space;
 use super::metadata::Object;
 use super::reflink::Twins;
 use crate::model::{Content, Entry, EntryKind, Hasher, RelPath, Time};
-use crate::mount::Dir;
 use crate::observer::Observer;
-use crate::platform::{self, AsHandle as _, File};
 use crate::store::archive::Piece;
 use crate::store::{BlobReader, Blobs};
+use handle_fs::Dir;
+use handle_fs::{AsHandle as _, File};
 
 /// Modification times that restored objects get.
 pub(super) enum Times {
@@ -84,7 +84,7 @@ impl Builder<'_> {
         };
         let made = match &entry.kind {
             EntryKind::File(content) => {
-                let file = platform::create_file(dir, name).map_err(fail)?;
+                let file = handle_fs::create_file(dir, name).map_err(fail)?;
                 let written = match self.twins.share(&file, (dir, name), content, self.blobs) {
                     Ok(true) => self.told(content),
                     Ok(false) => self.write(&file, path, content, reader),
@@ -97,18 +97,18 @@ impl Builder<'_> {
                 return built;
             }
             EntryKind::Directory => Err(io::ErrorKind::IsADirectory.into()),
-            EntryKind::Symlink(target) => platform::make_symlink(dir, name, target),
-            EntryKind::Fifo => platform::make_fifo(dir, name),
+            EntryKind::Symlink(target) => handle_fs::make_symlink(dir, name, target),
+            EntryKind::Fifo => handle_fs::make_fifo(dir, name),
             EntryKind::Socket => Err(io::Error::other(
                 "only the program that listens on a socket can make it",
             )),
-            EntryKind::CharDevice(major, minor) => platform::make_device(dir, name, false, *major, *minor),
-            EntryKind::BlockDevice(major, minor) => platform::make_device(dir, name, true, *major, *minor),
+            EntryKind::CharDevice(major, minor) => handle_fs::make_device(dir, name, false, *major, *minor),
+            EntryKind::BlockDevice(major, minor) => handle_fs::make_device(dir, name, true, *major, *minor),
         };
         match made {
             Ok(()) => self
                 .finish(Object::Named(dir, name), path, entry)
-                .inspect_err(|_| drop(platform::remove_file(dir, name))),
+                .inspect_err(|_| drop(handle_fs::remove_file(dir, name))),
             Err(error) if is_out_of_space(&error) => Err(fail(error)),
             Err(error) => Ok(Built {
                 is_made: false,
@@ -214,11 +214,11 @@ impl Builder<'_> {
 
 /// Removes a file that could not be finished, unless something else has its name by now.
 fn discard(dir: &Dir, name: &OsStr, file: &File) {
-    let (there, ours) = (dir.look(name), platform::stat_handle(file));
+    let (there, ours) = (dir.look(name), handle_fs::stat_handle(file));
     if let (Ok(Some(there)), Ok(ours)) = (there, ours)
         && there.ino == ours.ino
     {
-        let _ = platform::remove_file(dir, name);
+        let _ = handle_fs::remove_file(dir, name);
     }
 }
 

@@ -12,8 +12,7 @@ use super::plan::{Action, Step};
 use super::stage::{Stage, new_name, old_name};
 use super::tree_writer::{Origin, TreeWriter};
 use crate::model::{Entry, Manifest, RelPath};
-use crate::mount::{Dir, Root};
-use crate::platform;
+use handle_fs::{Dir, Root};
 
 /// One move of the apply step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -299,7 +298,7 @@ fn link_to_one(
             source,
         })?;
         // Nothing was checked by handle yet: the live file is looked at again when it is compared in the end.
-        if platform::hard_link(&from, member.as_os_str(), dir, name).is_ok() {
+        if handle_fs::hard_link(&from, member.as_os_str(), dir, name).is_ok() {
             return Ok(true);
         }
     }

@@ -13,10 +13,10 @@ use super::report::{MountReport, Outcome, Report};
 use super::{RestoreContext, RestoreError};
 use crate::diff::{Change, renames};
 use crate::model::{AsideChange, Decision, Operation, PathChange, RelPath, SnapshotId};
-use crate::mount::MountError;
 use crate::observer::Phase;
-use crate::platform::remote::lost_near;
 use crate::store::{RestoreJournal, Store};
+use handle_fs::MountError;
+use handle_fs::remote::lost_near;
 
 /// Context for the end of a restore.
 pub(super) struct Commit<'a> {

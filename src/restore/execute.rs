@@ -13,7 +13,6 @@ use crate::capture::{CaptureError, Captured, Request, read_back, take};
 use crate::contract::PrivateFiles;
 use crate::diff::Side;
 use crate::model::{Content, Entry, JournalParts, MountRecord, RelPath, SnapshotKind, SnapshotRecord};
-use crate::platform;
 use crate::store::{Blobs, RestoreJournal, Store};
 
 /// Carries `proposal` out.
@@ -118,8 +117,8 @@ fn check_space(mount: &ProposedMount, blobs: &Blobs) -> Result<(), RestoreError>
         .map(|content| blobs.stored_bytes(&content.digest).unwrap_or(content.size))
         .sum();
     let path = mount.location.directory();
-    let free = crate::mount::Dir::open(path)
-        .and_then(platform::free_bytes)
+    let free = handle_fs::Dir::open(path)
+        .and_then(handle_fs::free_bytes)
         .unwrap_or(u64::MAX);
     if need > free {
         Err(RestoreError::Space {

@@ -13,10 +13,10 @@ use super::tree_writer::{Origin, TreeWriter};
 use super::verify::read_back;
 use super::{RestoreError, left, output_dir};
 use crate::model::{Entry, EntryKind, Manifest, RelPath, add_sizes};
-use crate::mount::{Dir, Root};
 use crate::observer::{Observer, Phase};
-use crate::platform::{self, remote::above};
 use crate::store::Blobs;
+use handle_fs::remote::above;
+use handle_fs::{Dir, Root};
 
 /// Result of writing a tree into a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub fn take_away(directory: &Path, manifest: &Manifest, scope: &Scope) -> Result
         let name = directory.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let parent = Dir::open(above(directory).unwrap_or(directory))?;
         clear(&parent.dir(name)?, &wanted(manifest, scope))?;
-        platform::remove_dir(&parent, name)
+        handle_fs::remove_dir(&parent, name)
     };
     gone().map_err(|source| RestoreError::Settle {
         path: directory.to_path_buf(),
@@ -98,7 +98,7 @@ fn write(
                 .file_name()
                 .ok_or_else(|| fail(io::ErrorKind::InvalidInput.into()))?;
             let parent = Dir::open(above(directory).unwrap_or(directory)).map_err(fail)?;
-            platform::make_dir(&parent, name).map_err(fail)?;
+            handle_fs::make_dir(&parent, name).map_err(fail)?;
             (parent.dir(name).map_err(fail)?, Some((parent, name)))
         }
     };
@@ -132,7 +132,7 @@ fn write(
     let result = fill(&top, &wanted, &mut builder);
     observer.end();
     let check = |paths: Vec<RelPath>| {
-        platform::sync_file_system(&top).map_err(fail)?;
+        handle_fs::sync_file_system(&top).map_err(fail)?;
         let mut written = Written {
             paths,
             problems: std::mem::take(&mut builder.problems),
@@ -149,7 +149,7 @@ fn write(
         Err(cause) => {
             let emptied = clear(&top, &wanted);
             let gone = match (emptied, &made) {
-                (Ok(()), Some((parent, name))) => platform::remove_dir(parent, name),
+                (Ok(()), Some((parent, name))) => handle_fs::remove_dir(parent, name),
                 (other, _) => other,
             };
             Err(left(
@@ -214,7 +214,7 @@ fn open_up(top: &Dir, path: &RelPath) -> io::Result<()> {
     if mode & 0o700 == 0o700 {
         return Ok(());
     }
-    platform::chmod_handle(&dir.dir(name.as_os_str())?, 0o700)
+    handle_fs::chmod_handle(&dir.dir(name.as_os_str())?, 0o700)
 }
 
 fn remove(top: &Dir, path: &RelPath, entry: &Entry) -> io::Result<()> {
@@ -223,10 +223,10 @@ fn remove(top: &Dir, path: &RelPath, entry: &Entry) -> io::Result<()> {
     };
     let (dir, name) = (top.dir_below(&parent)?, name.as_os_str());
     if entry.is_dir() {
-        return platform::remove_dir(&dir, name);
+        return handle_fs::remove_dir(&dir, name);
     }
     match dir.look(name)? {
-        Some(stat) if entry.mtime == stat.mtime => platform::remove_file(&dir, name),
+        Some(stat) if entry.mtime == stat.mtime => handle_fs::remove_file(&dir, name),
         _ => Ok(()),
     }
 }

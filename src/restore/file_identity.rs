@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 
 use crate::model::{Entry, EntryKind};
-use crate::mount::Dir;
 use crate::observer::Observer;
-use crate::platform::{self, NodeKind, Stat};
+use handle_fs::Dir;
+use handle_fs::{NodeKind, Stat};
 
 /// The rights that a directory gets for what moves in it.
 pub(super) const FOR_ENTRIES: u32 = 0o700;
@@ -32,7 +32,7 @@ pub(super) fn exchange(
     name: &OsStr,
     observer: &dyn Observer,
 ) -> io::Result<Exchange> {
-    match platform::exchange(stage, place, dir, name).map(|()| Exchange::AtOnce) {
+    match handle_fs::exchange(stage, place, dir, name).map(|()| Exchange::AtOnce) {
         Err(error)
             if matches!(
                 error.kind(),
@@ -60,22 +60,22 @@ fn exchange_in_steps(
     observer: &dyn Observer,
 ) -> io::Result<()> {
     let aside = aside_name(place);
-    platform::rename_new(dir, name, stage, &aside)?;
+    handle_fs::rename_new(dir, name, stage, &aside)?;
     observer.reached("parted");
-    if let Err(error) = platform::rename_new(stage, place, dir, name) {
-        platform::rename_new(stage, &aside, dir, name)?;
+    if let Err(error) = handle_fs::rename_new(stage, place, dir, name) {
+        handle_fs::rename_new(stage, &aside, dir, name)?;
         return Err(error);
     }
     observer.reached("joined");
-    platform::rename_new(stage, &aside, stage, place)
+    handle_fs::rename_new(stage, &aside, stage, place)
 }
 
 /// Finishes an exchange in steps that stopped after the first or the second one.
 pub(super) fn finish_steps(stage: &Dir, place: &OsStr, dir: &Dir, name: &OsStr) -> io::Result<()> {
     if stage.look(place)?.is_some() {
-        platform::rename_new(stage, place, dir, name)?;
+        handle_fs::rename_new(stage, place, dir, name)?;
     }
-    platform::rename_new(stage, &aside_name(place), stage, place)
+    handle_fs::rename_new(stage, &aside_name(place), stage, place)
 }
 
 /// An object with the mode and the owner of another state.

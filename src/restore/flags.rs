@@ -13,8 +13,8 @@ use super::plan::{Action, Step};
 use super::stage::Stage;
 use crate::capture::{is_gone, words};
 use crate::model::{BoundObject, Entry, InodeFlags, Manifest, RelPath};
-use crate::mount::Root;
-use crate::platform::{self, AsHandle as _, HandleRef, NodeKind, Stat};
+use handle_fs::Root;
+use handle_fs::{AsHandle as _, HandleRef, NodeKind, Stat};
 
 /// Takes the flags that bind off what `steps` change. Moves that cannot be done because of a flag that stays are taken
 /// out of `moves` and given with the reason: nothing is moved aside that could not be removed there.
@@ -86,7 +86,7 @@ pub(super) fn put_back(root: &Root, bound: &[BoundObject]) -> Vec<RestoreError> 
     for was in bound {
         let done = on_object(root, &was.path, |handle, is| {
             if is.ino == was.ino && is.flags == was.flags.unbound() {
-                platform::set_inode_flags(handle, was.flags)
+                handle_fs::set_inode_flags(handle, was.flags)
             } else {
                 Ok(())
             }
@@ -130,7 +130,7 @@ pub(super) fn set(root: &Path, inherits: bool, steps: &[Step]) -> Vec<(RelPath, 
             let Some(wanted) = wanted(step, is).filter(|wanted| *wanted != is.flags) else {
                 return Ok(());
             };
-            platform::set_inode_flags(handle, wanted)
+            handle_fs::set_inode_flags(handle, wanted)
         });
         match done {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -178,7 +178,7 @@ fn take_off(root: &Root, path: &RelPath, was: &Entry) -> io::Result<()> {
     on_object(root, path, |handle, is| {
         let same = fits(was, is, was.is_dir() || was.nlink > 1);
         if same && is.flags == was.flags {
-            platform::set_inode_flags(handle, was.flags.unbound())
+            handle_fs::set_inode_flags(handle, was.flags.unbound())
         } else {
             // It has another name that was met before; or it changed, which whoever moves it notices.
             Ok(())

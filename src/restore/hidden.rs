@@ -7,8 +7,8 @@ use std::io;
 
 use crate::capture::ContentSource;
 use crate::model::{Entry, EntryKind, Name, RelPath};
-use crate::mount::{Dir, Root};
-use crate::platform::{self, NodeKind};
+use handle_fs::NodeKind;
+use handle_fs::{Dir, Root};
 
 /// Most entries that are inspected.
 const ENOUGH: usize = 2_000_000;
@@ -58,7 +58,7 @@ pub(super) fn link(
     };
     let linked = root
         .dir(&parent)
-        .and_then(|from| platform::hard_link(&from, old.as_os_str(), dir, name));
+        .and_then(|from| handle_fs::hard_link(&from, old.as_os_str(), dir, name));
     if linked.is_err() {
         return Ok(false);
     }
@@ -66,7 +66,7 @@ pub(super) fn link(
     if is_it(dir, name, entry).unwrap_or(false) {
         return Ok(true);
     }
-    platform::remove_file(dir, name)?;
+    handle_fs::remove_file(dir, name)?;
     Ok(false)
 }
 

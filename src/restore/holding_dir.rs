@@ -10,8 +10,7 @@ use super::proposal::ProposedMount;
 use super::slot::Slot;
 use crate::capture::is_gone;
 use crate::model::{AsideAct, AsideStep, Identity, JournalMove, MoveKind, StagePlace};
-use crate::mount::{Dir, Root};
-use crate::platform;
+use handle_fs::{Dir, Root};
 
 /// One such directory, opened.
 pub(super) struct HoldingDir {
@@ -41,14 +40,14 @@ impl HoldingDir {
         if step.act == AsideAct::Away {
             let make = || -> io::Result<()> {
                 let parent = Dir::open(&step.place.directory.to_path())?;
-                platform::make_dir(&parent, OsStr::new(&step.place.name))
+                handle_fs::make_dir(&parent, OsStr::new(&step.place.name))
             };
             make().map_err(fail)?;
         }
         let berth = Self::open(step)?;
         match &berth.dir {
             // It is what our mask made of it until here.
-            Some(dir) if step.act == AsideAct::Away => platform::chmod_handle(dir, 0o700).map_err(fail)?,
+            Some(dir) if step.act == AsideAct::Away => handle_fs::chmod_handle(dir, 0o700).map_err(fail)?,
             _ => {}
         }
         Ok(berth)
@@ -87,12 +86,12 @@ impl HoldingDir {
             if holds && !dir.names()?.is_empty() {
                 return Ok(());
             }
-            match platform::remove_dir(&self.parent, OsStr::new(&self.place.name)) {
+            match handle_fs::remove_dir(&self.parent, OsStr::new(&self.place.name)) {
                 // Cleared up before a crash.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 other => other,
             }?;
-            platform::sync_directory(&self.parent)
+            handle_fs::sync_directory(&self.parent)
         };
         settle().map_err(|source| RestoreError::Settle {
             path: self.place.path(),
@@ -133,7 +132,7 @@ pub(super) fn open_all(steps: &[AsideStep], all: bool) -> Result<Vec<HoldingDir>
 pub(super) fn forget(steps: &[AsideStep]) -> Vec<RestoreError> {
     let made = steps.iter().filter(|step| step.act == AsideAct::Away);
     // Where the directory above is gone, so is what was made in it.
-    let there = made.filter(|step| !matches!(platform::stat_path(&step.place.path()), Ok(None)));
+    let there = made.filter(|step| !matches!(handle_fs::stat_path(&step.place.path()), Ok(None)));
     let settled = there.map(|step| HoldingDir::open(step)?.settle(End::TakenBack));
     settled.filter_map(Result::err).collect()
 }
@@ -183,7 +182,7 @@ pub(super) fn still_fits(root: &Root, step: &AsideStep, berth: &HoldingDir) -> i
         Some(dir) => dir.look(&seat.name)?,
         None => None,
     };
-    let same = |then: &Option<Identity>, now: &Option<platform::Stat>, ours| match (then, now) {
+    let same = |then: &Option<Identity>, now: &Option<handle_fs::Stat>, ours| match (then, now) {
         (Some(then), Some(now)) => is_same(then, now, ours),
         (None, None) => true,
         _ => false,

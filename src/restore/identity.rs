@@ -1,7 +1,7 @@
 //! Telling one object from every other one, also after a crash and a reboot.
 
 use crate::model::{Identity, Stamp};
-use crate::platform::Stat;
+use handle_fs::Stat;
 
 /// The identity of what `stat` describes.
 pub(super) fn identity(stat: &Stat) -> Identity {

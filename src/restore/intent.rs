@@ -7,7 +7,7 @@ use super::scope::{Allow, Scope};
 use super::stage::{Location, Stage};
 use crate::clock::{Entropy, random};
 use crate::model::{Intent, IntentMount, IntentScope, RestoreId, RestoreKind};
-use crate::mount::Dir;
+use handle_fs::Dir;
 
 impl From<&Scope> for IntentScope {
     fn from(scope: &Scope) -> Self {

@@ -2,15 +2,13 @@
 
 use std::io;
 
-use crate::platform;
-
 /// Returns true if an error concerns the whole file system, so that later operations would fail as well.
 pub(super) fn concerns_all(error: &io::Error) -> bool {
     let gone = matches!(
         error.kind(),
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::StaleNetworkFileHandle
     );
-    gone || is_out_of_space(error) || platform::is_io_failure(error)
+    gone || is_out_of_space(error) || handle_fs::is_io_failure(error)
 }
 
 /// No blocks, no inodes, no quota left: nothing that follows would work either.

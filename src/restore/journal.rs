@@ -15,8 +15,8 @@ use crate::model::{
     AsideStep, ByteString, Entry, Identity, JournalMount, JournalMove, JournalParent, JournalStep, Manifest,
     MoveKind, PathAct, Recorded, RelPath,
 };
-use crate::mount::{Dir, Root};
-use crate::platform::{NodeKind, Stat};
+use handle_fs::{Dir, Root};
+use handle_fs::{NodeKind, Stat};
 
 /// Input for the journal of one mount.
 pub(super) struct Draft<'a> {

@@ -9,8 +9,8 @@ use super::identity::is_same;
 use super::io_error::is_out_of_space;
 use crate::capture::is_gone;
 use crate::model::{Entry, EntryKind, Identity, RelPath, Time, Xattr};
-use crate::mount::{Dir, Root};
-use crate::platform::{self, Actor, AsHandle as _, Handle, HandleRef, NodeKind, Stat};
+use handle_fs::{Actor, AsHandle as _, Handle, HandleRef, NodeKind, Stat};
+use handle_fs::{Dir, Root};
 
 /// Reference to an object, by name or by handle.
 #[derive(Clone, Copy)]
@@ -25,57 +25,57 @@ impl Object<'_> {
     fn actor(self) -> Actor {
         match self {
             Self::Named(dir, _) => dir.actor(),
-            Self::Open(handle) => platform::actor_of(handle),
+            Self::Open(handle) => handle_fs::actor_of(handle),
         }
     }
 
     fn stat(self) -> io::Result<Stat> {
         match self {
             Self::Named(dir, name) => dir.look(name)?.ok_or_else(|| io::ErrorKind::NotFound.into()),
-            Self::Open(handle) => platform::stat_handle(handle),
+            Self::Open(handle) => handle_fs::stat_handle(handle),
         }
     }
 
     fn attributes(self) -> io::Result<Vec<Xattr>> {
         match self {
             Self::Named(dir, name) => dir.attributes(name),
-            Self::Open(handle) => platform::handle_attributes(handle),
+            Self::Open(handle) => handle_fs::handle_attributes(handle),
         }
     }
 
     fn chown(self, uid: u32, gid: u32) -> io::Result<()> {
         match self {
-            Self::Named(dir, name) => platform::chown(dir, name, uid, gid),
-            Self::Open(handle) => platform::chown_handle(handle, uid, gid),
+            Self::Named(dir, name) => handle_fs::chown(dir, name, uid, gid),
+            Self::Open(handle) => handle_fs::chown_handle(handle, uid, gid),
         }
     }
 
     fn chmod(self, mode: u32) -> io::Result<()> {
         match self {
-            Self::Named(dir, name) => platform::chmod_node(dir, name, mode),
-            Self::Open(handle) => platform::chmod_handle(handle, mode),
+            Self::Named(dir, name) => handle_fs::chmod_node(dir, name, mode),
+            Self::Open(handle) => handle_fs::chmod_handle(handle, mode),
         }
     }
 
     fn set_attribute(self, attribute: &Xattr) -> io::Result<()> {
         match self {
-            Self::Named(dir, name) => platform::set_attribute(dir, name, attribute),
-            Self::Open(handle) => platform::set_handle_attribute(handle, attribute),
+            Self::Named(dir, name) => handle_fs::set_attribute(dir, name, attribute),
+            Self::Open(handle) => handle_fs::set_handle_attribute(handle, attribute),
         }
     }
 
     fn remove_attribute(self, attribute: &[u8]) -> io::Result<()> {
         match self {
-            Self::Named(dir, name) => platform::remove_attribute(dir, name, attribute),
-            Self::Open(handle) => platform::remove_handle_attribute(handle, attribute),
+            Self::Named(dir, name) => handle_fs::remove_attribute(dir, name, attribute),
+            Self::Open(handle) => handle_fs::remove_handle_attribute(handle, attribute),
         }
     }
 
     /// Sets the modification time.
     pub(super) fn set_mtime(self, mtime: Time) -> io::Result<()> {
         match self {
-            Self::Named(dir, name) => platform::set_mtime(dir, name, mtime),
-            Self::Open(handle) => platform::set_mtime_handle(handle, mtime),
+            Self::Named(dir, name) => handle_fs::set_mtime(dir, name, mtime),
+            Self::Open(handle) => handle_fs::set_mtime_handle(handle, mtime),
         }
     }
 
@@ -238,9 +238,9 @@ pub(super) fn is_between(is: &Stat, was: &Entry, will: &Entry) -> bool {
 /// its own.
 pub(super) fn set_directory_mode(dir: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
     match dir.dir(name) {
-        Ok(opened) => platform::chmod_handle(&opened, mode),
+        Ok(opened) => handle_fs::chmod_handle(&opened, mode),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            platform::chmod_node(dir, name, mode)
+            handle_fs::chmod_node(dir, name, mode)
         }
         Err(error) => Err(error),
     }
@@ -266,7 +266,7 @@ fn attribute_note(attribute: &Xattr, what: &str, error: &io::Error) -> String {
 /// # Errors
 /// [`RestoreError::Lasting`].
 pub(super) fn sync_last(root: &Root) -> Result<(), RestoreError> {
-    let synced = root.dir(&RelPath::root()).and_then(platform::sync_file_system);
+    let synced = root.dir(&RelPath::root()).and_then(handle_fs::sync_file_system);
     synced.map_err(|source| RestoreError::Lasting {
         path: root.path().to_path_buf(),
         source,

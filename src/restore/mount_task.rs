@@ -25,10 +25,9 @@ use crate::model::{
     AsideStep, BoundObject, Intent, JournalMount, Manifest, MoveKind, RelPath, StagePlace, Stamp, Time,
     add_sizes,
 };
-use crate::mount::{MountError, Root};
 use crate::observer::{Observer, Phase};
-use crate::platform;
 use crate::store::Blobs;
+use handle_fs::{MountError, Root};
 
 /// One mount under way: everything new is staged, and every move is known.
 pub(super) struct MountTask<'a> {
@@ -196,7 +195,7 @@ fn stage<'a>(
         let recorded = steps.iter().filter_map(|step| step.change.from.as_ref());
         let now = root
             .as_ref()
-            .map_or_else(|| Ok(platform::fine_clock()), Root::fine_clock);
+            .map_or_else(|| Ok(handle_fs::fine_clock()), Root::fine_clock);
         Times::rank(now?, recorded.map(|entry| entry.mtime))
     };
     let mut builder = Builder {
@@ -332,7 +331,7 @@ pub(super) fn settle_times(
         };
         let set = root
             .dir(&parent.path)
-            .and_then(|dir| platform::set_mtime(&dir, ".".as_ref(), time));
+            .and_then(|dir| handle_fs::set_mtime(&dir, ".".as_ref(), time));
         match set {
             Ok(()) => some = true,
             Err(source) if is_gone(&source) || !concerns_all(&source) => {}

@@ -10,9 +10,9 @@ use super::stage::Stage;
 use super::staging_cleanup::OwnedInodes;
 use crate::capture::is_gone;
 use crate::model::{JournalMount, JournalMove, Manifest, RelPath};
-use crate::mount::Root;
 use crate::observer::Observer;
-use crate::platform::{self, Stat};
+use handle_fs::Root;
+use handle_fs::Stat;
 
 /// The moves of one mount under way.
 pub(super) struct MoveExecutor<'a> {
@@ -81,7 +81,7 @@ impl MoveExecutor<'_> {
 
     /// Makes durable what was moved.
     pub(super) fn sync(&self) -> Result<(), RestoreError> {
-        platform::sync_file_system(self.stage.dir()).map_err(|source| RestoreError::Apply {
+        handle_fs::sync_file_system(self.stage.dir()).map_err(|source| RestoreError::Apply {
             path: self.host.clone(),
             source,
         })

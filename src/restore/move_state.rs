@@ -10,8 +10,8 @@ use super::holding_dir::{HoldingDir, is_aside};
 use super::identity::is_same;
 use super::stage::Stage;
 use crate::model::{ByteString, Identity, JournalMount, JournalMove, MoveKind, RelPath};
-use crate::mount::Dir;
-use crate::platform::{NodeKind, Stat};
+use handle_fs::Dir;
+use handle_fs::{NodeKind, Stat};
 
 /// Progress of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

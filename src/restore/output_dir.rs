@@ -9,9 +9,9 @@ use super::RestoreError;
 use super::stage::make_private;
 use crate::clock::letters;
 use crate::contract::STAGING_PREFIX;
-use crate::mount::Dir;
-use crate::platform::remote::{above, is_elsewhere};
-use crate::platform::{self, NodeKind};
+use handle_fs::Dir;
+use handle_fs::NodeKind;
+use handle_fs::remote::{above, is_elsewhere};
 
 /// Name of the mark in a directory that already existed, until everything is written. No snapshot holds such a name.
 const MARK: &str = "unfinished";
@@ -55,9 +55,9 @@ impl OutputDir {
             if !is_empty(&top).map_err(fail)? || top.look(&mark()).map_err(fail)?.is_some() {
                 return Err(RestoreError::NotEmpty(directory.to_path_buf()));
             }
-            platform::create_file(&top, &mark()).map_err(fail)?;
+            handle_fs::create_file(&top, &mark()).map_err(fail)?;
             // The mark is to be there for whoever looks after a power cut.
-            platform::sync_directory(&top).map_err(fail)?;
+            handle_fs::sync_directory(&top).map_err(fail)?;
             return Ok(Self {
                 top,
                 path: directory.to_path_buf(),
@@ -92,9 +92,9 @@ impl OutputDir {
     /// [`RestoreError::Stage`].
     pub fn make_private(&self, owner: Option<(u32, u32)>) -> Result<(), RestoreError> {
         let change = || {
-            platform::chmod_handle(&self.top, 0o700)?;
+            handle_fs::chmod_handle(&self.top, 0o700)?;
             match owner {
-                Some((uid, gid)) => platform::chown_handle(&self.top, uid, gid),
+                Some((uid, gid)) => handle_fs::chown_handle(&self.top, uid, gid),
                 None => Ok(()),
             }
         };
@@ -111,12 +111,12 @@ impl OutputDir {
     pub fn finish(mut self) -> Result<(), RestoreError> {
         let finish = || match &self.naming {
             Some(Naming { parent, draft, name }) => {
-                platform::rename_new(parent, draft, parent, name)?;
-                platform::sync_directory(parent)
+                handle_fs::rename_new(parent, draft, parent, name)?;
+                handle_fs::sync_directory(parent)
             }
             None => {
-                platform::remove_file(&self.top, &mark())?;
-                platform::sync_directory(&self.top)
+                handle_fs::remove_file(&self.top, &mark())?;
+                handle_fs::sync_directory(&self.top)
             }
         };
         finish().map_err(|source| RestoreError::Stage {
@@ -136,11 +136,11 @@ impl Drop for OutputDir {
         // The error that led here is the one to report.
         match &self.naming {
             // What was written is removed by who wrote it; anything else in it stays, and keeps it.
-            Some(Naming { parent, draft, .. }) => drop(platform::remove_dir(parent, draft)),
+            Some(Naming { parent, draft, .. }) => drop(handle_fs::remove_dir(parent, draft)),
             // As long as anything lies in it, it says that it is not finished.
             None => {
                 if is_empty(&self.top).unwrap_or(false) {
-                    drop(platform::remove_file(&self.top, &mark()));
+                    drop(handle_fs::remove_file(&self.top, &mark()));
                 }
             }
         }

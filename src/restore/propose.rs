@@ -120,7 +120,7 @@ fn differing(target: Option<&Manifest>, now: &Side<'_>) -> Vec<Change> {
 /// entries a tree counts as changed.
 fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::model::Time) -> Vec<Skipped> {
     const ENOUGH: u32 = 20_000;
-    let Ok(root) = crate::mount::Root::open(root) else {
+    let Ok(root) = handle_fs::Root::open(root) else {
         return Vec::new();
     };
     let newer = |path: &RelPath| -> std::io::Result<bool> {
@@ -134,7 +134,7 @@ fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::mode
         if stat.ctime > since {
             return Ok(true);
         }
-        if stat.kind != crate::platform::NodeKind::Directory {
+        if stat.kind != handle_fs::NodeKind::Directory {
             return Ok(false);
         }
         let mut seen = 0;
@@ -149,7 +149,7 @@ fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::mode
                 if stat.ctime > since || seen > ENOUGH {
                     return Ok(true);
                 }
-                if stat.kind == crate::platform::NodeKind::Directory {
+                if stat.kind == handle_fs::NodeKind::Directory {
                     stack.push(at.join(&name));
                 }
             }

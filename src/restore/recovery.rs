@@ -21,10 +21,9 @@ use crate::model::{
     Coverage, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, MoveKind, Operation, RelPath,
     SnapshotId, StagePlace,
 };
-use crate::mount::{Dir, Root};
-use crate::platform;
-use crate::platform::remote::is_elsewhere;
 use crate::store::{DamagedJournal, PendingRestore, RestoreJournal, RestoreStage, Store, StoreError};
+use handle_fs::remote::is_elsewhere;
+use handle_fs::{Dir, Root};
 
 /// Restore that was cleaned up so that another command could begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -293,7 +292,7 @@ pub fn leave(
     Ok(staged
         .chain(aside.map(|step| &step.place))
         .map(StagePlace::path)
-        .filter(|path| !matches!(platform::stat_path(path), Ok(None)))
+        .filter(|path| !matches!(handle_fs::stat_path(path), Ok(None)))
         .collect())
 }
 

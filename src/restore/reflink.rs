@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::plan::{Action, Step};
 use crate::capture::ContentSource;
 use crate::model::{Content, Digest, Manifest, RelPath};
-use crate::mount::{Dir, Root};
-use crate::platform::File;
 use crate::store::Blobs;
+use handle_fs::File;
+use handle_fs::{Dir, Root};
 
 /// Smaller files are written faster than they are shared and looked at (bytes).
 const LEAST: u64 = 16 << 10;

@@ -10,7 +10,7 @@ use super::proposal::Proposal;
 use super::stage::Stage;
 use super::staging_cleanup::OwnedInodes;
 use crate::model::{Identity, Intent, Journal};
-use crate::mount::{MountError, Root};
+use handle_fs::{MountError, Root};
 
 /// Treatment of a missing staging directory.
 #[derive(Clone, Copy, PartialEq, Eq)]

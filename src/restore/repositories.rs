@@ -10,8 +10,8 @@ use super::RestoreError;
 use super::proposal::{Proposal, ProposedMount};
 use crate::git::{Files as _, Live, Repositories, Repository, is_lock, work_tree};
 use crate::model::{Name, RelPath};
-use crate::mount::Root;
 use crate::process;
+use handle_fs::Root;
 
 /// A lock in a repository, and who holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::move_state::{Order, Progress, progress};
 use super::temp_writable::is_made_anew;
 use crate::capture::is_gone;
 use crate::model::{JournalMove, MoveKind, RelPath};
-use crate::platform::{self, Stat};
+use handle_fs::Stat;
 
 impl MoveExecutor<'_> {
     /// Takes every move back that was made. Goes on where one cannot be, and says which: the old object of a path is then gone,
@@ -25,7 +25,7 @@ impl MoveExecutor<'_> {
         for step in order.renames().rev() {
             // What comes back into a directory that was made anew may be on disk before the directory is.
             if made && !is_unmade(step) {
-                if let Err(error) = platform::sync_file_system(self.stage.dir()) {
+                if let Err(error) = handle_fs::sync_file_system(self.stage.dir()) {
                     failed.push((step.path.clone(), error));
                     return failed;
                 }
@@ -93,7 +93,7 @@ impl MoveExecutor<'_> {
         }
         match (&step.deed, progress) {
             (MoveKind::Install(_) | MoveKind::PutBack(_), Progress::After) => {
-                platform::rename_new(&seat.dir, &seat.name, other.dir()?, name)
+                handle_fs::rename_new(&seat.dir, &seat.name, other.dir()?, name)
             }
             // Whatever is there now goes aside: it is ours, or somebody's, and then it stays there and is named.
             (
@@ -109,27 +109,27 @@ impl MoveExecutor<'_> {
                 | MoveKind::SetAside(_)
                 | MoveKind::SwapAside(_),
                 Progress::After,
-            ) => platform::rename_new(other.dir()?, name, &seat.dir, &seat.name),
+            ) => handle_fs::rename_new(other.dir()?, name, &seat.dir, &seat.name),
             (
                 MoveKind::Exchange(_) | MoveKind::SwapAside(_),
                 Progress::Parted | Progress::PartedBereft | Progress::Joined,
             ) => {
                 // The place is free when the new object is at the path.
                 if taken {
-                    platform::rename_new(&seat.dir, &seat.name, other.dir()?, name)?;
+                    handle_fs::rename_new(&seat.dir, &seat.name, other.dir()?, name)?;
                 }
-                platform::rename_new(other.dir()?, &aside_name(name), &seat.dir, &seat.name)
+                handle_fs::rename_new(other.dir()?, &aside_name(name), &seat.dir, &seat.name)
             }
             (MoveKind::Exchange(_) | MoveKind::SwapAside(_), Progress::BackParted) => {
-                platform::rename_new(other.dir()?, name, &seat.dir, &seat.name)?;
-                platform::rename_new(other.dir()?, &aside_name(name), other.dir()?, name)
+                handle_fs::rename_new(other.dir()?, name, &seat.dir, &seat.name)?;
+                handle_fs::rename_new(other.dir()?, &aside_name(name), other.dir()?, name)
             }
             (MoveKind::Exchange(_) | MoveKind::SwapAside(_), Progress::BackJoined) => {
-                platform::rename_new(other.dir()?, &aside_name(name), other.dir()?, name)
+                handle_fs::rename_new(other.dir()?, &aside_name(name), other.dir()?, name)
             }
             (MoveKind::RemoveDir(was), progress) => {
                 if progress == Progress::After {
-                    platform::make_dir(&seat.dir, &seat.name)?;
+                    handle_fs::make_dir(&seat.dir, &seat.name)?;
                 } else if live.is_some_and(|live| !is_made_anew(&was.0, &live, self.stage.actor())) {
                     // Somebody has set its mode or its owner since: that is later work.
                     return Err(io::ErrorKind::ResourceBusy.into());

@@ -14,9 +14,9 @@ use crate::clock::{Entropy, random};
 use crate::contract::{Matcher, Verdict, is_staging_place};
 use crate::diff::{Change, ChangeKind};
 use crate::model::{AsideAct, AsideChange, AsideStep, ByteString, Identity, RelPath, StagePlace};
-use crate::mount::{Dir, Root};
-use crate::platform::remote::above;
-use crate::platform::{NodeKind, Stat, is_through_link};
+use handle_fs::remote::above;
+use handle_fs::{Dir, Root};
+use handle_fs::{NodeKind, Stat, is_through_link};
 
 /// Reason why a directory cannot be set aside. Each variant has its host path.
 #[derive(Debug, thiserror::Error)]
@@ -224,7 +224,7 @@ fn reverse(
     let unseen = |why: &io::Error| AsideWhy::Unseen(lies.clone(), words(why));
     let root = match Root::open(host) {
         Ok(root) => root,
-        Err(crate::mount::MountError::Io { source, .. }) => return Err(unseen(&source)),
+        Err(handle_fs::MountError::Io { source, .. }) => return Err(unseen(&source)),
         Err(_) if change.leaves() => return Err(AsideWhy::NoParent(lies)),
         Err(_) => return Err(AsideWhy::Missing),
     };

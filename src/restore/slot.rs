@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 
 use crate::model::{JournalMove, RelPath};
-use crate::mount::{Dir, Root};
-use crate::platform::Stat;
-use crate::platform::remote::above;
+use handle_fs::Stat;
+use handle_fs::remote::above;
+use handle_fs::{Dir, Root};
 
 /// Address of a path: its parent directory, and its name there.
 pub(super) struct Slot {

@@ -11,9 +11,9 @@ use super::{RestoreError, left};
 use crate::clock::letters;
 use crate::contract::{ASIDE_SUFFIX, staging_prefix};
 use crate::model::{ByteString, Identity, Name, StagePlace, Stamp, Time};
-use crate::mount::Dir;
-use crate::platform::remote::above;
-use crate::platform::{self, Actor, NodeKind};
+use handle_fs::Dir;
+use handle_fs::remote::above;
+use handle_fs::{Actor, NodeKind};
 
 /// Location of a mount's staging directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Location {
                 Ok(dir) => dir.stat()?.place == above.place,
                 Err(error) => error.kind() == io::ErrorKind::NotFound,
             };
-            Ok(same && parent != root && platform::may_write(parent))
+            Ok(same && parent != root && handle_fs::may_write(parent))
         };
         if beside().unwrap_or(false) {
             Self::Beside(parent.into())
@@ -204,8 +204,8 @@ impl Stage {
     pub(super) fn settle(&self, known: &OwnedInodes) -> Result<(), RestoreError> {
         known
             .empty(&self.dir)
-            .and_then(|()| platform::remove_dir(&self.parent, &self.name))
-            .and_then(|()| platform::sync_directory(&self.parent))
+            .and_then(|()| handle_fs::remove_dir(&self.parent, &self.name))
+            .and_then(|()| handle_fs::sync_directory(&self.parent))
             .map_err(|source| RestoreError::Settle {
                 path: self.path.clone(),
                 source,
@@ -269,7 +269,7 @@ impl Stage {
 
     /// Makes what was staged durable.
     pub(super) fn sync(&self) -> Result<(), RestoreError> {
-        platform::sync_file_system(&self.dir).map_err(|source| RestoreError::Stage {
+        handle_fs::sync_file_system(&self.dir).map_err(|source| RestoreError::Stage {
             path: self.path.clone(),
             source,
         })
@@ -279,8 +279,8 @@ impl Stage {
 /// Gives a directory the time that it had. One that cannot be set harms nothing.
 fn put_back_time(dir: &Dir, found: Option<Stamp>) {
     if let Some(found) = found {
-        let set = platform::set_mtime(dir, ".".as_ref(), found.into());
-        drop(set.and_then(|()| platform::sync_directory(dir)));
+        let set = handle_fs::set_mtime(dir, ".".as_ref(), found.into());
+        drop(set.and_then(|()| handle_fs::sync_directory(dir)));
     }
 }
 
@@ -289,18 +289,18 @@ pub(super) type Unmade = (io::Error, Option<io::Result<()>>);
 
 /// Makes a directory that is open to its owner only, and opens it. One that cannot be used does not stay, if that can be helped.
 pub(super) fn make_private(parent: &Dir, name: &OsStr) -> Result<Dir, Unmade> {
-    platform::make_dir(parent, name).map_err(|source| {
+    handle_fs::make_dir(parent, name).map_err(|source| {
         let made = after_failed_creation(parent, name, &source);
         (source, made)
     })?;
     let open = || -> io::Result<Dir> {
         let dir = parent.dir(name)?;
         // Whatever our mask made of it.
-        platform::chmod_handle(&dir, 0o700)?;
+        handle_fs::chmod_handle(&dir, 0o700)?;
         Ok(dir)
     };
     open().map_err(|source| {
-        let removed = platform::remove_dir(parent, name).and_then(|()| platform::sync_directory(parent));
+        let removed = handle_fs::remove_dir(parent, name).and_then(|()| handle_fs::sync_directory(parent));
         (source, Some(removed))
     })
 }
@@ -322,7 +322,7 @@ fn after_failed_creation(parent: &Dir, name: &OsStr, source: &io::Error) -> Opti
     match parent.look(name) {
         Ok(None) => None,
         Ok(Some(_)) => {
-            Some(platform::remove_dir(parent, name).and_then(|()| platform::sync_directory(parent)))
+            Some(handle_fs::remove_dir(parent, name).and_then(|()| handle_fs::sync_directory(parent)))
         }
         Err(unknown) => Some(Err(unknown)),
     }

@@ -9,8 +9,8 @@ use super::file_identity::{fits, with_metadata_of};
 use super::metadata::set_directory_mode;
 use crate::capture::ContentSource;
 use crate::model::{Entry, EntryKind, KnownObject, KnownState, Manifest, Name, RelPath, Time};
-use crate::mount::Dir;
-use crate::platform::{self, Actor, NodeKind, Stat};
+use handle_fs::Dir;
+use handle_fs::{Actor, NodeKind, Stat};
 
 /// The objects that may be removed, by inode: what was staged, and what the emergency snapshot holds of what was there.
 #[derive(Debug, Default)]
@@ -139,7 +139,7 @@ impl OwnedInodes {
         for (parent, name) in seen.iter().rev().filter_map(RelPath::split) {
             let gone = top
                 .dir_below(&parent)
-                .and_then(|dir| platform::remove_dir(&dir, name.as_os_str()));
+                .and_then(|dir| handle_fs::remove_dir(&dir, name.as_os_str()));
             if let Err(error) = gone {
                 kept = kept.or(Some(error));
             }
@@ -167,7 +167,7 @@ impl OwnedInodes {
                 kept = kept.or(Some(io::Error::other(changed)));
             } else if stat.kind == NodeKind::Directory {
                 below.push(at.join(&name));
-            } else if let Err(error) = platform::remove_file(&dir, name.as_os_str()) {
+            } else if let Err(error) = handle_fs::remove_file(&dir, name.as_os_str()) {
                 kept = kept.or(Some(error));
             }
         }
@@ -225,7 +225,7 @@ fn one_fits(
         return Ok(false);
     };
     // Where a store through a mapping may leave the times as they were, only the bytes tell.
-    let shows_stores = platform::file_system(dir).is_ok_and(|facts| facts.writes_back && !facts.layered);
+    let shows_stores = handle_fs::file_system(dir).is_ok_and(|facts| facts.writes_back && !facts.layered);
     // Taking off the flags that were in the way moved the ctime as well.
     let loose = top || was.nlink > 1 || was.flags.bind();
     let done = changed.get(&was.ino).map(|will| with_metadata_of(was, will));

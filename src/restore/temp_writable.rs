@@ -11,7 +11,7 @@ use super::move_executor::MoveExecutor;
 use super::slot::Slot;
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, JournalMove, JournalParent, MoveKind};
-use crate::platform::{self, Actor, NodeKind, Stat};
+use handle_fs::{Actor, NodeKind, Stat};
 
 /// Returns true if a directory is unchanged, or was removed and recreated, even if a crash came before its metadata were set.
 pub(super) fn is_made_anew(was: &Entry, is: &Stat, Actor { uid, gid }: Actor) -> bool {
@@ -59,7 +59,7 @@ impl MoveExecutor<'_> {
     pub(super) fn open_parent(&self, step: &JournalMove, seat: &Slot) -> io::Result<()> {
         match self.closed(step, seat)? {
             Some(mode) if self.is_recorded(step, mode) => {
-                platform::chmod_handle(&seat.dir, mode | FOR_ENTRIES)
+                handle_fs::chmod_handle(&seat.dir, mode | FOR_ENTRIES)
             }
             _ => Ok(()),
         }
@@ -87,10 +87,10 @@ impl MoveExecutor<'_> {
         let stat = dir.stat()?;
         let is_open = stat.mode == parent.mode | FOR_ENTRIES;
         if is_open && stat.mode != parent.mode {
-            platform::chmod_handle(&dir, parent.mode)?;
+            handle_fs::chmod_handle(&dir, parent.mode)?;
         }
         if times && stat.mtime != parent.mtime.into() {
-            platform::set_mtime(&dir, OsStr::new("."), parent.mtime.into())?;
+            handle_fs::set_mtime(&dir, OsStr::new("."), parent.mtime.into())?;
         }
         Ok(())
     }

@@ -10,8 +10,8 @@ use super::RestoreError;
 use super::build::{Builder, failed};
 use super::metadata::Object;
 use crate::model::{Entry, Name, RelPath};
-use crate::mount::Dir;
-use crate::platform::{self, AsHandle as _, parallel};
+use handle_fs::Dir;
+use handle_fs::{AsHandle as _, parallel};
 
 /// So many directories are one piece of work.
 const SOME: usize = 64;
@@ -150,11 +150,11 @@ impl<'a> TreeWriter<'a> {
                 continue;
             };
             let made = match &dir {
-                Some(dir) => platform::make_dir(dir, name),
+                Some(dir) => handle_fs::make_dir(dir, name),
                 None => self
                     .top
                     .dir_below(&folder.place)
-                    .and_then(|opened| platform::make_dir(&*dir.insert(opened), name)),
+                    .and_then(|opened| handle_fs::make_dir(&*dir.insert(opened), name)),
             };
             if let (Err(source), Some((path, _))) = (made, planned.made) {
                 return (found, Some((*child, failed(path, source))));

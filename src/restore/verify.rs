@@ -7,9 +7,9 @@ use std::io;
 use super::plan::Step;
 use crate::capture::{ContentSource, entry_of, is_gone};
 use crate::model::{Content, Entry, EntryKind, Manifest, Name, RelPath};
-use crate::mount::{Dir, Root};
 use crate::observer::{Observer, Phase};
-use crate::platform::{NodeKind, Stat, parallel};
+use handle_fs::{Dir, Root};
+use handle_fs::{NodeKind, Stat, parallel};
 
 /// Up to so many bytes a file is read at once.
 const SMALL: u64 = 1 << 20;

@@ -9,9 +9,9 @@ use super::RestoreError;
 use super::build::{Builder, Built, failed};
 use super::io_error::is_out_of_space;
 use super::tree_writer::{Origin, Planned, TreeWriter};
-use crate::mount::Dir;
-use crate::platform::{self, parallel};
 use crate::store::{BlobPlace, BlobReader, Blobs};
+use handle_fs::Dir;
+use handle_fs::parallel;
 
 /// A file of so many bytes is begun before all smaller ones: one that is begun last is written while the other cores have
 /// nothing left to do.
@@ -119,7 +119,7 @@ impl TreeWriter<'_> {
             if let Some(from) = first.and_then(|first| self.objects.get(first)) {
                 let from_dir = self.dir(from.folder).map_err(fail)?;
                 let dir = hand.dir(object.folder).map_err(fail)?;
-                platform::hard_link(&from_dir, &from.name, dir, &object.name).map_err(fail)?;
+                handle_fs::hard_link(&from_dir, &from.name, dir, &object.name).map_err(fail)?;
             } else {
                 let built = hand.build(object, builder)?;
                 let is_made = built.is_made;

@@ -13,9 +13,9 @@ use crate::config::{
 };
 use crate::environment::Environment;
 use crate::model::Coverage;
-use crate::platform::remote::upwards;
 use crate::process;
 use crate::store::InstanceRow;
+use handle_fs::remote::upwards;
 
 /// Refuses when an agent of jackin's may be at work on the paths of `row`.
 ///

@@ -8,8 +8,8 @@ use super::{Services, SessionError, State};
 use crate::capture::{CaptureError, Captured, Request, check_mounted, take};
 use crate::diff::count_changes;
 use crate::model::{Coverage, Ending, Operation, ProcessRef, SnapshotKind};
-use crate::mount::MountError;
 use crate::store::{InstanceRow, Store};
+use handle_fs::MountError;
 
 /// Session to end, and its ending.
 pub struct EndRequest<'a> {

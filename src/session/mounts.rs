@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::environment::Environment;
-use crate::platform::remote::is_elsewhere;
 use crate::store::{Layout, Store};
+use handle_fs::remote::is_elsewhere;
 
 /// The mounts of this machine that are known of: nothing in them is ever started.
 ///

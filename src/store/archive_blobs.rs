@@ -9,7 +9,7 @@ use super::archive::{Archive, Blob, DecodeBuffers, Piece};
 use super::decoded::Decoded;
 use super::{Store, StoreError};
 use crate::model::{ArchiveId, ArchiveRef, Chunk, Digest, Manifest, ManifestList};
-use crate::platform::parallel;
+use handle_fs::parallel;
 
 /// A manifest chunk or list is never larger than this: 2048 entries with the longest names and attributes.
 const LARGEST_PART: u64 = 512 << 20;

@@ -12,7 +12,7 @@ use super::git_blobs::Commits;
 use super::git_files::StoredTree;
 use super::{Store, StoreError};
 use crate::model::{ArchiveId, ArchiveRef, Content, Digest, Manifest, SnapshotRecord};
-use crate::platform::File;
+use handle_fs::File;
 
 /// The content of a set of archives.
 pub struct Blobs {

@@ -11,7 +11,6 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::{StoreError, durable, layout};
 use crate::environment::Operator;
-use crate::platform;
 
 mod apply;
 mod database;
@@ -224,15 +223,15 @@ pub(super) fn lay_aside(path: &Path, aside: &Path) -> Result<(), StoreError> {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-journal");
     durable::remove(Path::new(&journal))?;
-    platform::rename_path(path, aside).map_err(StoreError::io("lay aside", path))?;
+    handle_fs::rename_path(path, aside).map_err(StoreError::io("lay aside", path))?;
     durable::sync_parent(path)
 }
 
 fn is_there(path: &Path) -> Result<bool, StoreError> {
     // Not opened: closing any handle of the file would drop the locks that SQLite holds on it in this process
     // (fcntl(2)).
-    match platform::stat_path(path).map_err(StoreError::io("look at", path))? {
-        Some(stat) if stat.kind == platform::NodeKind::File => Ok(true),
+    match handle_fs::stat_path(path).map_err(StoreError::io("look at", path))? {
+        Some(stat) if stat.kind == handle_fs::NodeKind::File => Ok(true),
         Some(_) => {
             let why = "it is not a regular file; move it away".to_owned();
             Err(StoreError::Unsafe {

@@ -5,7 +5,6 @@ use super::{Anchor, Draft, RECEIPTS, Store, StoreError, catalog_sync, draft, loc
 use crate::model::{
     CallRef, ChangeCounts, Digest, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord, Time,
 };
-use crate::platform;
 
 /// Facts in a snapshot's receipt that its record does not have.
 #[derive(Debug, Default)]
@@ -182,8 +181,8 @@ impl Store {
         }
         let (record, digest) = record::read_with_digest(&self.layout, id)?;
         let act = captured(&record, digest, Told::default());
-        let uid = platform::own_ids().0;
-        self.append(platform::fine_clock(), uid, &record.instance, act)
+        let uid = handle_fs::own_ids().0;
+        self.append(handle_fs::fine_clock(), uid, &record.instance, act)
             .map(drop)
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::{Layout, StoreError, durable};
-use crate::platform::{self, NodeKind, Stat};
+use handle_fs::{NodeKind, Stat};
 
 /// Makes what is missing, checks what is there, and takes read rights of others away.
 pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
@@ -22,7 +22,7 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
         };
         // Rights are only taken away, never given: an operator who made the store read-only meant it.
         if stat.mode & !durable::DIRECTORY_MODE != 0 {
-            platform::chmod_dir_at(&directory, stat.mode & durable::DIRECTORY_MODE)
+            handle_fs::chmod_dir_at(&directory, stat.mode & durable::DIRECTORY_MODE)
                 .map_err(StoreError::io("change the mode of", &directory))?;
         }
     }
@@ -48,7 +48,7 @@ pub(super) fn inspect(layout: &Layout) -> Result<bool, StoreError> {
 
 /// The names in one of the store's directories; none when it is not there.
 pub(super) fn names(directory: &Path) -> Result<Vec<OsString>, StoreError> {
-    match platform::names_at(directory) {
+    match handle_fs::names_at(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         listed => listed.map_err(StoreError::io("list", directory)),
     }
@@ -68,10 +68,10 @@ fn all(layout: &Layout) -> [std::path::PathBuf; 6] {
 /// Checks that `path` is a real directory of the current user that no other user may write to. Returns `None` if nothing exists
 /// there.
 fn check(path: &Path) -> Result<Option<Stat>, StoreError> {
-    let Some(stat) = platform::stat_path(path).map_err(StoreError::io("look at", path))? else {
+    let Some(stat) = handle_fs::stat_path(path).map_err(StoreError::io("look at", path))? else {
         return Ok(None);
     };
-    let user = platform::own_ids().0;
+    let user = handle_fs::own_ids().0;
     let mode = stat.mode;
     let why = if stat.kind == NodeKind::Symlink {
         "it is a symbolic link; put a real directory there".to_owned()

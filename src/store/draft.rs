@@ -10,7 +10,7 @@ use super::catalog::Catalog;
 use super::lock::{self, LockGuard};
 use super::{DRAFTS, Layout, StoreError, directory, durable, record};
 use crate::model::{ArchiveId, Digest, SnapshotId, SnapshotRecord};
-use crate::platform::{self, File};
+use handle_fs::File;
 
 /// A snapshot in the making: `tmp/<id>/`, locked. Dropped without [`Draft::publish`] it takes everything
 /// along that was written for it.
@@ -43,7 +43,7 @@ impl Draft {
             Ok(None) => return Err(StoreError::Exists { id }),
             // No room for the lock: then none for the draft. One that cannot be removed is swept by the next command that writes.
             Err(error) => {
-                let _ = platform::remove_tree_at(&directory);
+                let _ = handle_fs::remove_tree_at(&directory);
                 return Err(error);
             }
         };
@@ -163,7 +163,7 @@ impl Drop for Draft {
                 _ => return,
             }
         }
-        let _ = platform::remove_tree_at(&self.directory());
+        let _ = handle_fs::remove_tree_at(&self.directory());
     }
 }
 
@@ -219,8 +219,8 @@ fn sweep_all(layout: &Layout, tell: Tell<'_>) -> Result<Vec<StoreError>, StoreEr
     let directory = layout.drafts();
     let mut failed = Vec::new();
     for name in directory::names(&directory)? {
-        let is_dir = |stat: platform::Stat| stat.kind == platform::NodeKind::Directory;
-        if !matches!(platform::stat_path(&directory.join(&name)), Ok(Some(stat)) if is_dir(stat)) {
+        let is_dir = |stat: handle_fs::Stat| stat.kind == handle_fs::NodeKind::Directory;
+        if !matches!(handle_fs::stat_path(&directory.join(&name)), Ok(Some(stat)) if is_dir(stat)) {
             continue;
         }
         if let Some(id) = name.to_str().and_then(|name| SnapshotId::parse(name).ok()) {
@@ -252,7 +252,7 @@ fn sweep_one(layout: &Layout, id: &SnapshotId, tell: Tell<'_>) -> Result<(), Sto
     let _making = making;
     // The draft goes last: as long as it lies there the archive is known to be in question.
     remove_archives(layout, id)?;
-    match platform::remove_tree_at(&directory) {
+    match handle_fs::remove_tree_at(&directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::io("remove", &directory)(error))
         }

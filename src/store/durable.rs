@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use super::StoreError;
-use crate::platform::{self, File, NodeKind, Opening};
+use handle_fs::{File, NodeKind, Opening};
 
 /// Mode of every file of the store.
 pub(super) const FILE_MODE: u32 = 0o600;
@@ -16,8 +16,8 @@ pub(super) const DIRECTORY_MODE: u32 = 0o700;
 /// Makes a new file, 0600 whatever the umask says, open for reading and writing.
 pub(super) fn create(path: &Path) -> Result<File, StoreError> {
     let made = || -> io::Result<File> {
-        let file = platform::open_path(path, Opening::Create)?;
-        platform::chmod_handle(&file, FILE_MODE)?;
+        let file = handle_fs::open_path(path, Opening::Create)?;
+        handle_fs::chmod_handle(&file, FILE_MODE)?;
         Ok(file)
     };
     made().map_err(|source| StoreError::Create {
@@ -29,13 +29,13 @@ pub(super) fn create(path: &Path) -> Result<File, StoreError> {
 /// Opens a regular file for reading and writing, and makes it (0600) when it is missing.
 pub(super) fn open_or_create(path: &Path) -> Result<File, StoreError> {
     let opened = || -> io::Result<File> {
-        let file = platform::open_path(path, Opening::WriteOrCreate)?;
+        let file = handle_fs::open_path(path, Opening::WriteOrCreate)?;
         let stat = file.stat()?;
         if stat.kind != NodeKind::File {
             return Err(io::Error::other("it is not a regular file"));
         }
         if stat.mode != FILE_MODE {
-            platform::chmod_handle(&file, FILE_MODE)?;
+            handle_fs::chmod_handle(&file, FILE_MODE)?;
         }
         Ok(file)
     };
@@ -44,10 +44,10 @@ pub(super) fn open_or_create(path: &Path) -> Result<File, StoreError> {
 
 /// Opens a regular file for reading; `None` when there is none.
 pub(super) fn open(path: &Path) -> Result<Option<File>, StoreError> {
-    let file = match platform::open_path(path, Opening::Read) {
+    let file = match handle_fs::open_path(path, Opening::Read) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) if platform::is_through_link(&error) => {
+        Err(error) if handle_fs::is_through_link(&error) => {
             return Err(not_regular(path));
         }
         Err(error) => return Err(StoreError::io("open", path)(error)),
@@ -69,7 +69,7 @@ fn not_regular(path: &Path) -> StoreError {
 
 /// Returns true if anything exists at `path`, of whatever kind.
 pub(super) fn is_there(path: &Path) -> Result<bool, StoreError> {
-    let found = platform::stat_path(path).map_err(StoreError::io("look at", path))?;
+    let found = handle_fs::stat_path(path).map_err(StoreError::io("look at", path))?;
     Ok(found.is_some())
 }
 
@@ -106,7 +106,7 @@ pub(super) fn publish(from: &Path, to: &Path) -> Result<(), StoreError> {
         return Err(StoreError::io("publish", from)(io::ErrorKind::NotFound.into()));
     };
     file.sync().map_err(StoreError::io("sync", from))?;
-    platform::rename_path(from, to).map_err(StoreError::io("publish", to))?;
+    handle_fs::rename_path(from, to).map_err(StoreError::io("publish", to))?;
     // The error of the sync is the one to report; a second one would say the same.
     sync_parent(to).inspect_err(|_| drop(withdraw(to)))
 }
@@ -120,7 +120,7 @@ pub(super) fn withdraw(path: &Path) -> Result<(), StoreError> {
 
 /// Removes a file, and makes that durable. A missing one is no error.
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
-    match platform::remove_file_at(path) {
+    match handle_fs::remove_file_at(path) {
         Ok(()) => sync_parent(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(StoreError::io("remove", path)(error)),
@@ -134,12 +134,12 @@ pub(super) fn make_directory(path: &Path) -> Result<bool, StoreError> {
         path: path.to_path_buf(),
         source,
     };
-    match platform::make_dir_at(path) {
+    match handle_fs::make_dir_at(path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
         Err(error) => return Err(failed(error)),
     }
-    platform::chmod_dir_at(path, DIRECTORY_MODE).map_err(failed)?;
+    handle_fs::chmod_dir_at(path, DIRECTORY_MODE).map_err(failed)?;
     sync_parent(path)?;
     Ok(true)
 }
@@ -150,9 +150,9 @@ pub(super) fn sync_parent(path: &Path) -> Result<(), StoreError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    match platform::sync_dir_at(parent) {
+    match handle_fs::sync_dir_at(parent) {
         // Some network and FUSE file systems cannot sync a directory, and say so with EINVAL (fsync(2)).
-        Err(error) if platform::is_sync_unsupported(&error) => Ok(()),
+        Err(error) if handle_fs::is_sync_unsupported(&error) => Ok(()),
         other => other.map_err(StoreError::io("sync", parent)),
     }
 }

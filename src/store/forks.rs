@@ -7,7 +7,7 @@ use super::lock::{self, LockGuard};
 use super::{LockedObject, Store, StoreError, directory, durable};
 use crate::contract::STAGING_PREFIX;
 use crate::model::{Digest, ForkId, InstanceId};
-use crate::platform::{self, NodeKind};
+use handle_fs::NodeKind;
 
 /// Prefix of the name of a fork's lock; its id follows.
 const LOCK: &str = "fork-";
@@ -76,11 +76,11 @@ impl Store {
             return Ok(());
         };
         let draft = self.layout.forks().join(fork_draft(id));
-        let found = platform::stat_path(&draft).map_err(StoreError::io("look at", &draft))?;
+        let found = handle_fs::stat_path(&draft).map_err(StoreError::io("look at", &draft))?;
         let ours =
-            |stat: platform::Stat| stat.kind == NodeKind::Directory && stat.uid == platform::own_ids().0;
+            |stat: handle_fs::Stat| stat.kind == NodeKind::Directory && stat.uid == handle_fs::own_ids().0;
         if found.is_some_and(ours) {
-            let removed = platform::remove_closed_tree_at(&draft);
+            let removed = handle_fs::remove_closed_tree_at(&draft);
             if let Err(source) = removed {
                 // Known by its lock to the next one, too.
                 dead.keep_file();

@@ -10,8 +10,8 @@ use super::StoreError;
 use super::archive::Piece;
 use super::archive_blobs::ArchiveBlobs;
 use crate::model::{Digest, Manifest, RelPath, SnapshotRecord};
-use crate::mount::{MountError, Root};
-use crate::platform::{self, File};
+use handle_fs::File;
+use handle_fs::{MountError, Root};
 
 /// So much is read at once (bytes).
 const ROOM: usize = 1 << 20;
@@ -99,7 +99,7 @@ impl KeptTrees {
         let read = |each: &mut dyn FnMut(Piece<'_>) -> std::io::Result<()>| -> std::io::Result<()> {
             let mut room = vec![0; ROOM];
             let mut at = 0;
-            for (start, length) in platform::data_segments(&file, size)? {
+            for (start, length) in handle_fs::data_segments(&file, size)? {
                 if start > at {
                     each(Piece::Hole(start - at))?;
                 }

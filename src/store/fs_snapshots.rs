@@ -16,8 +16,8 @@ use super::restore_journal::codec;
 use super::{DRAFTS, Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::model::{FsSnapshotIntent, NativePlace, SnapshotId};
 use crate::observer::Observer;
-use crate::platform::{self, NativeKind};
 use crate::process::Freezer;
+use handle_fs::NativeKind;
 
 pub use list::NativeFact;
 pub(super) use list::{facts, sweep};
@@ -156,7 +156,7 @@ impl FsSnapshotRegistry {
         }
         for made in &self.paper.directories {
             let path = made.to_path();
-            match platform::remove_dir_at(&path) {
+            match handle_fs::remove_dir_at(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(StoreError::io("remove", &path)(error));
                 }
@@ -185,7 +185,7 @@ fn clear(directory: &Path) -> Result<(), StoreError> {
     for name in [MADE, PAPER] {
         durable::remove(&directory.join(name))?;
     }
-    match platform::remove_tree_at(directory) {
+    match handle_fs::remove_tree_at(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::io("remove", directory)(error))
         }
@@ -364,7 +364,7 @@ impl Store {
             if !go_on() {
                 return Ok(false);
             }
-            platform::pause(PAUSE);
+            handle_fs::pause(PAUSE);
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::git::{Live, Named, ObjectKind, Oid, Repository, work_files, work_tree
 use crate::model::{
     Content, Digest, GitCoverage, Hasher, Manifest, MountRecord, RelPath, RepositoryFacts, SnapshotRecord,
 };
-use crate::mount::Root;
+use handle_fs::Root;
 
 /// The object that has a content.
 type Objects = HashMap<Digest, (Oid, Content), RandomState>;

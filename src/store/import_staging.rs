@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::lock::LockGuard;
 use super::{LockedObject, Store, StoreError, directory, durable, lock};
 use crate::model::{ArchiveId, ArchiveRef, SnapshotId, StoreId};
-use crate::platform::{self, File};
+use handle_fs::File;
 
 /// Local state of an incoming snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,10 +138,10 @@ impl Store {
         if !durable::is_there(&directory)? {
             return Ok(());
         }
-        platform::remove_tree_at(&directory).map_err(StoreError::io("remove", &directory))?;
+        handle_fs::remove_tree_at(&directory).map_err(StoreError::io("remove", &directory))?;
         if let Some(above) = directory.parent() {
             // Another store may be on its way.
-            let _ = platform::remove_dir_at(above);
+            let _ = handle_fs::remove_dir_at(above);
         }
         Ok(())
     }

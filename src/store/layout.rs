@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::StoreError;
 use crate::environment::Operator;
 use crate::model::{ArchiveId, Digest, RestoreId, SnapshotId, StoreId};
-use crate::platform::{self, ActingAs};
+use handle_fs::ActingAs;
 
 /// The names below one store directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,7 +202,7 @@ impl Layout {
 
 /// Lets this thread act as `keeper` at `path`; as itself when there is none.
 pub(super) fn enter(keeper: Option<Operator>, path: &Path) -> Result<Option<ActingAs>, StoreError> {
-    let acting = keeper.map(|keeper| platform::act_as(keeper.uid, keeper.gid));
+    let acting = keeper.map(|keeper| handle_fs::act_as(keeper.uid, keeper.gid));
     acting
         .transpose()
         .map_err(StoreError::io("act as the owner of", path))

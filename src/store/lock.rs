@@ -17,8 +17,8 @@ pub(super) use held::{held, is_held};
 use super::{Layout, LockedObject, StoreError, durable, layout};
 use crate::environment::Operator;
 use crate::model::{Digest, InstanceId};
-use crate::platform::remote::{Address, upwards};
-use crate::platform::{self, File, Handle};
+use handle_fs::remote::{Address, upwards};
+use handle_fs::{File, Handle};
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -76,7 +76,7 @@ impl Drop for LockGuard {
     fn drop(&mut self) {
         for directory in &self.there {
             // Closed it would be let go with the next call, which may be long in coming.
-            let _ = platform::unlock(directory);
+            let _ = handle_fs::unlock(directory);
         }
     }
 }
@@ -104,7 +104,7 @@ impl Drop for Held {
             && self.file.try_lock(false).unwrap_or(false)
             && is_named(&self.file, &self.path).unwrap_or(false)
         {
-            let _ = platform::remove_file_at(&self.path);
+            let _ = handle_fs::remove_file_at(&self.path);
         }
         // Said aloud, because a child between fork and exec still has the open file. Closing it does the same
         // later.
@@ -114,7 +114,7 @@ impl Drop for Held {
 
 fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     let held = file.stat()?;
-    let named = platform::stat_path(path)?;
+    let named = handle_fs::stat_path(path)?;
     Ok(named.is_some_and(|named| (held.place, held.ino) == (named.place, named.ino)))
 }
 
@@ -132,7 +132,7 @@ fn acquire(
 ) -> Result<Option<Held>, StoreError> {
     for number in 0..attempts {
         if number > 0 {
-            platform::pause(PAUSE);
+            handle_fs::pause(PAUSE);
         }
         // Dropped on each way out of here but one, it lets go what it may have got.
         let mut held = Held {
@@ -267,12 +267,12 @@ fn elsewhere(path: &Path, mode: Mode) -> io::Result<Option<Handle>> {
     if Address::split(path).is_none() {
         return Ok(None);
     }
-    let handle = platform::open_root(path)?;
+    let handle = handle_fs::open_root(path)?;
     for attempt in 0..TRY {
         if attempt > 0 {
-            platform::pause(PAUSE);
+            handle_fs::pause(PAUSE);
         }
-        if platform::try_lock(&handle, mode == Mode::Shared)? {
+        if handle_fs::try_lock(&handle, mode == Mode::Shared)? {
             return Ok(Some(handle));
         }
     }
@@ -299,7 +299,7 @@ pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
     // Archives go in moments, so that is waited for.
     for number in 0..WAIT {
         if number > 0 {
-            platform::pause(PAUSE);
+            handle_fs::pause(PAUSE);
         }
         if attempt(&file, &path, Mode::Shared)? {
             return Ok(LockGuard::one(Held {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{StoreError, durable};
 use crate::model::{Digest, Receipt};
-use crate::platform::File;
+use handle_fs::File;
 
 /// One link with its place in the file.
 #[derive(Clone, Debug)]

@@ -8,7 +8,6 @@ use super::log::{self, Place};
 use super::store_id::{self, ForeignStore};
 use super::{Layout, RECEIPTS, StoreError, durable, lock};
 use crate::model::{Digest, Receipt};
-use crate::platform;
 
 /// Result of a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +78,7 @@ pub fn mend_chain(layout: &Layout, accept_loss: bool) -> Result<Option<Mended>, 
     durable::write(&new, &[text.as_bytes()])?;
     let aside = free_name(layout)?;
     if durable::is_there(&path)? {
-        platform::rename_path(&path, &aside).map_err(StoreError::io("lay aside", &path))?;
+        handle_fs::rename_path(&path, &aside).map_err(StoreError::io("lay aside", &path))?;
     }
     durable::publish(&new, &path)?;
     // It mirrors places in the old file.

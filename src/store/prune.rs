@@ -12,7 +12,6 @@ use super::{
 };
 use crate::model::{ArchiveId, ArchiveRef, Operation, PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
-use crate::platform;
 
 /// A store whose archives no other process reads, so that they may be removed.
 #[derive(Debug)]
@@ -161,14 +160,14 @@ pub(super) fn left_over(layout: &Layout, catalog: &Catalog) -> Result<HashSet<Sn
 }
 
 fn remove(path: &Path) -> Result<(), StoreError> {
-    match platform::remove_file_at(path) {
+    match handle_fs::remove_file_at(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io("remove", path)(error)),
         _ => Ok(()),
     }
 }
 
 fn size_of(path: &Path) -> Result<u64, StoreError> {
-    let stat = platform::stat_path(path).map_err(StoreError::io("look at", path))?;
+    let stat = handle_fs::stat_path(path).map_err(StoreError::io("look at", path))?;
     Ok(stat.map_or(0, |stat| stat.size))
 }
 

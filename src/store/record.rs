@@ -9,7 +9,7 @@ use std::path::Path;
 use super::fs_snapshots::is_called_ours;
 use super::{Layout, StoreError, archive_redirects, directory, durable};
 use crate::model::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
-use crate::platform::remote::Address;
+use handle_fs::remote::Address;
 
 /// A record lists mounts, excludes and at most a hundred gaps a mount: longer than this it is none (bytes).
 const LIMIT: u64 = 64 << 20;

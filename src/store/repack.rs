@@ -11,7 +11,6 @@ use super::{Draft, Sole, Store, StoreError, archive_redirects, durable, record};
 use crate::clock::{Entropy, random};
 use crate::model::{ArchiveId, ArchiveRef, Operation, SnapshotId, Time};
 use crate::observer::Observer;
-use crate::platform;
 
 use live::Live;
 
@@ -154,7 +153,7 @@ impl Store {
                 continue;
             };
             let path = self.layout.archive(&id);
-            let stat = platform::stat_path(&path).map_err(StoreError::io("look at", &path))?;
+            let stat = handle_fs::stat_path(&path).map_err(StoreError::io("look at", &path))?;
             sizes.extend(stat.map(|stat| (id, stat.size)));
         }
         Ok(sizes)
@@ -169,7 +168,7 @@ impl Store {
         let mut sizes = Vec::new();
         for id in record::ids(&self.layout)? {
             let path = self.layout.record(&id);
-            let stat = platform::stat_path(&path).map_err(StoreError::io("look at", &path))?;
+            let stat = handle_fs::stat_path(&path).map_err(StoreError::io("look at", &path))?;
             sizes.extend(stat.map(|stat| (id, stat.size)));
         }
         Ok(sizes)
@@ -183,7 +182,7 @@ impl Store {
         let _kept = self.layout.enter()?;
         let mut bytes = 0;
         for path in [self.layout.receipts(), self.layout.catalog()] {
-            let stat = platform::stat_path(&path).map_err(StoreError::io("look at", &path))?;
+            let stat = handle_fs::stat_path(&path).map_err(StoreError::io("look at", &path))?;
             bytes += stat.map_or(0, |stat| stat.size);
         }
         Ok(bytes)
@@ -196,7 +195,7 @@ impl Store {
     pub fn all_bytes(&self) -> Result<u64, StoreError> {
         let _kept = self.layout.enter()?;
         let root = self.layout.root();
-        platform::all_bytes_at(root).map_err(StoreError::io("ask for the size of the file system of", root))
+        handle_fs::all_bytes_at(root).map_err(StoreError::io("ask for the size of the file system of", root))
     }
 
     /// Returns true if the new archive fits beside the old ones, even if it hardly compresses.

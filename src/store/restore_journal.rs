@@ -11,7 +11,6 @@ use super::held_lock::Holder;
 use super::lock::{self, LockGuard};
 use super::{DRAFTS, Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::model::{Decision, Intent, Journal, JournalParts, RestoreId};
-use crate::platform;
 
 pub use check::DamagedJournal;
 use codec::{journal_is_gone, read, read_decision, read_intent, read_journal, write};
@@ -144,7 +143,7 @@ fn clear(directory: &Path) -> Result<(), StoreError> {
     for name in [JOURNAL, INTENT, COPY, DECISION, LOCK] {
         durable::remove(&directory.join(name))?;
     }
-    match platform::remove_dir_at(directory) {
+    match handle_fs::remove_dir_at(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::io("remove", directory)(error))
         }

@@ -3,7 +3,7 @@
 
 use super::{Store, StoreError, archive_redirects, directory, durable, log};
 use crate::model::{ArchiveId, ArchiveRef, Digest, Hasher, SnapshotId};
-use crate::platform::File;
+use handle_fs::File;
 
 /// Records are read whole (bytes).
 const LARGEST: u64 = 64 << 20;

@@ -10,7 +10,7 @@ use crate::model::{
     ArchiveId, ArchiveRef, Content, Hasher, Manifest, MountRecord, RelPath, SnapshotId, SnapshotRecord,
 };
 use crate::observer::{Observer, Phase};
-use crate::platform::parallel;
+use handle_fs::parallel;
 
 /// So many archives are looked at before others may use the store alone.
 const AT_ONCE: usize = 16;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::clock::Clock;
-use crate::platform::{self, File};
+use handle_fs::File;
 
 /// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Log {
     pub fn open(path: &Path, clock: Box<dyn Clock>) -> io::Result<Self> {
         Ok(Self {
             path: path.to_path_buf(),
-            file: platform::append_own(path)?,
+            file: handle_fs::append_own(path)?,
             clock,
             process: std::process::id(),
             failure: None,

@@ -9,11 +9,11 @@ use super::pack::{Members, Packing};
 use crate::clock::letters;
 use crate::contract::STAGING_PREFIX;
 use crate::model::{ArchiveRef, Digest, ExportNote, Manifest, SnapshotRecord, Time, add_sizes};
-use crate::mount::Dir;
 use crate::observer::{Observer, Phase};
-use crate::platform::{self, File};
 use crate::store::archive::{Archive, ArchiveError, Finished};
 use crate::store::{Blobs, Store};
+use handle_fs::Dir;
+use handle_fs::File;
 
 /// Mode of the file: what was captured may be its owner's alone.
 const MODE: u32 = 0o600;
@@ -184,7 +184,7 @@ impl Draft {
             return Err(TransferError::Exists(wanted));
         }
         let draft = OsString::from(format!("{STAGING_PREFIX}{}", letters(request.random)));
-        let file = platform::create_file(&parent, &draft).map_err(fail)?;
+        let file = handle_fs::create_file(&parent, &draft).map_err(fail)?;
         let made = Self {
             path: above.join(&draft),
             name: name.to_owned(),
@@ -195,9 +195,9 @@ impl Draft {
             done: false,
         };
         // Whatever our mask made of it.
-        platform::chmod_handle(&made.file, MODE).map_err(fail)?;
+        handle_fs::chmod_handle(&made.file, MODE).map_err(fail)?;
         if let Some((uid, gid)) = request.owner {
-            platform::chown_handle(&made.file, uid, gid).map_err(fail)?;
+            handle_fs::chown_handle(&made.file, uid, gid).map_err(fail)?;
         }
         Ok(made)
     }
@@ -210,7 +210,7 @@ impl Draft {
     }
 
     fn publish(mut self) -> Result<(), TransferError> {
-        let renamed = platform::rename_new(&self.parent, &self.draft, &self.parent, &self.name);
+        let renamed = handle_fs::rename_new(&self.parent, &self.draft, &self.parent, &self.name);
         match renamed {
             Ok(()) => self.done = true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -218,8 +218,8 @@ impl Draft {
             }
             Err(error) => return Err(self.unwritten(error)),
         }
-        match platform::sync_directory(&self.parent) {
-            Err(error) if platform::is_sync_unsupported(&error) => Ok(()),
+        match handle_fs::sync_directory(&self.parent) {
+            Err(error) if handle_fs::is_sync_unsupported(&error) => Ok(()),
             other => other.map_err(|source| self.unwritten(source)),
         }
     }
@@ -229,7 +229,7 @@ impl Drop for Draft {
     fn drop(&mut self) {
         if !self.done {
             // The error that led here is the one to report.
-            let _ = platform::remove_file(&self.parent, &self.draft);
+            let _ = handle_fs::remove_file(&self.parent, &self.draft);
         }
     }
 }

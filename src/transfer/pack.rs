@@ -8,9 +8,9 @@ use super::TransferError;
 use super::stream::{Fault, is_small, look, pipe, send};
 use crate::model::{Content, Digest, Entry, Manifest, ManifestList, MountRecord, RelPath, runs};
 use crate::observer::Observer;
-use crate::platform::parallel;
 use crate::store::Blobs;
 use crate::store::archive::{BlobKind, Finished, Segment, Stored, Writer};
+use handle_fs::parallel;
 
 /// zstd's level: what leaves a store is written once and carried about.
 const LEVEL: i32 = 3;

@@ -5,9 +5,9 @@ use crate::source::{Named, Source};
 /// The layers, lowest first; those of one row may see each other. A file sees its own row and the rows before it.
 const LAYERS: &[&[&str]] = &[
     &["model", "clock", "observer", "environment", "features", "skipped"],
-    &["platform", "process"],
+    &["process"],
     &["config"],
-    &["contract", "mount"],
+    &["contract"],
     &["git"],
     &["store"],
     &["capture"],
@@ -43,7 +43,7 @@ const WALLS: &[Wall] = &[
     Wall {
         // What `tar` sends from another machine is no archive of ours.
         names: &["tar"],
-        within: &["src/store/archive", "src/platform/remote/shell"],
+        within: &["src/store/archive", "crates/handle-fs/src/remote/shell"],
         instead: "archive bytes belong in store/archive; give it a function there and call that",
     },
     Wall {
@@ -111,7 +111,7 @@ const WALLS: &[Wall] = &[
     Wall {
         names: &["std::fs"],
         within: &[
-            "src/platform",
+            "crates/handle-fs",
             "src/process",
             "src/config",
             "src/contract",
@@ -120,7 +120,7 @@ const WALLS: &[Wall] = &[
             "src/store/inspect",
             "src/store/lock/held",
         ],
-        instead: "captures, restores and the store reach files through platform, where the simulation sees every call",
+        instead: "captures, restores and the store reach files through handle-fs, where the simulation sees every call",
     },
     Wall {
         names: &["rustix", "std::os::linux"],
@@ -131,14 +131,13 @@ const WALLS: &[Wall] = &[
 
 /// The modules that may speak to the kernel directly.
 const SYSTEM: &[&str] = &[
-    "src/platform",
+    "crates/handle-fs",
     "src/process",
     "src/terminal",
-    "src/mount",
     "src/store/lock",
 ];
 const ASK_SYSTEM: &str =
-    "the kernel is asked in platform, process, terminal, mount and store/lock; add it to platform";
+    "the kernel is asked in handle-fs, process, terminal and store/lock; add it to handle-fs";
 
 /// Names that say nothing about what a file does.
 const EMPTY_NAMES: &[&str] = &[
@@ -171,10 +170,9 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<String> {
     if path.starts_with("src/") {
         found.extend(layers(path, &paths));
     }
-    if path.starts_with("src/") || (path.starts_with("crates/") && path.contains("/src/")) {
-        if !is_test(path) {
-            found.extend(outside_things(path, &source, &paths));
-        }
+    let is_product = path.starts_with("src/") || (path.starts_with("crates/") && path.contains("/src/"));
+    if is_product && !is_test(path) {
+        found.extend(outside_things(path, &source, &paths));
     }
     found
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::Fault;
 use crate::agents::Agent;
 use crate::config::shown;
-use crate::platform::ReplaceError;
+use handle_fs::ReplaceError;
 
 /// Reason that a settings file was not changed.
 #[derive(Debug, thiserror::Error)]

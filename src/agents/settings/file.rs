@@ -7,7 +7,6 @@ use super::{After, Fault, Found, Program, SettingsError, install, look, uninstal
 use crate::agents::{Agent, Scope};
 use crate::config::settle;
 use crate::environment::Environment;
-use crate::platform;
 
 /// Maximum size of a settings file, in bytes.
 const LARGEST: u64 = 4 << 20;
@@ -33,7 +32,7 @@ impl Read {
         if scope == Scope::Project && !file.starts_with(settle(&place.base)) {
             return Err(SettingsError::Link { path, to: Some(file) });
         }
-        let bytes = platform::read_small_file(&file, LARGEST).map_err(failed)?;
+        let bytes = handle_fs::read_small_file(&file, LARGEST).map_err(failed)?;
         if bytes.is_none() && has_link(&place)? {
             return Err(SettingsError::Link { path, to: None });
         }
@@ -66,10 +65,10 @@ fn has_link(place: &SettingsLocation) -> Result<bool, SettingsError> {
     let path = place.path();
     let below = path.ancestors().take_while(|at| *at != place.base);
     for at in below {
-        let found = platform::stat_path(at);
+        let found = handle_fs::stat_path(at);
         match found {
-            Ok(Some(stat)) if stat.kind == platform::NodeKind::Symlink => {
-                return Ok(platform::stat_path(&settle(at)).ok().flatten().is_none());
+            Ok(Some(stat)) if stat.kind == handle_fs::NodeKind::Symlink => {
+                return Ok(handle_fs::stat_path(&settle(at)).ok().flatten().is_none());
             }
             Ok(_) => {}
             // A file stands where a directory should; writing says so.
@@ -167,20 +166,20 @@ impl Edit {
             (After::Same, _) | (After::Gone, None) => {}
             (After::Text(new), Some(old)) => {
                 let any = |_: &Path| Ok::<(), SettingsError>(());
-                platform::replace_file(&self.file, old.as_bytes(), new.as_bytes(), random, any)?;
+                handle_fs::replace_file(&self.file, old.as_bytes(), new.as_bytes(), random, any)?;
             }
             (After::Text(new), None) => {
                 // What the agent's own variable names may be missing as a whole.
                 let base = base.ancestors().find(|base| base.is_dir()).unwrap_or(&base);
-                platform::make_directories(base, directory)?;
-                if let Err(error) = platform::write_new_file(&self.file, new.as_bytes(), random) {
-                    platform::remove_made_directories(base, directory);
+                handle_fs::make_directories(base, directory)?;
+                if let Err(error) = handle_fs::write_new_file(&self.file, new.as_bytes(), random) {
+                    handle_fs::remove_made_directories(base, directory);
                     return Err(error.into());
                 }
             }
             (After::Gone, Some(old)) => {
-                platform::remove_known_file(&self.file, old.as_bytes())?;
-                platform::remove_made_directories(Path::new("/"), directory);
+                handle_fs::remove_known_file(&self.file, old.as_bytes())?;
+                handle_fs::remove_made_directories(Path::new("/"), directory);
             }
         }
         Ok(())

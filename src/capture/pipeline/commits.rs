@@ -6,7 +6,7 @@ use super::Capture;
 use crate::capture::repositories::{Settled, is_stale, settle, survey};
 use crate::capture::walk::{Skipped, Walked};
 use crate::model::{Coverage, Manifest, MountRecord, RelPath, RepositoryFacts, SnapshotKind};
-use crate::mount::Root;
+use handle_fs::Root;
 
 /// A mount that was read.
 pub(super) struct Read<'a> {

@@ -7,8 +7,8 @@ use crate::capture::CaptureError;
 use crate::capture::pack::Packer;
 use crate::capture::repositories::Settled;
 use crate::model::{Digest, Manifest, ManifestList, runs};
-use crate::platform::parallel;
 use crate::store::archive::BlobKind;
+use handle_fs::parallel;
 
 impl Capture<'_> {
     /// Stores the chunks and the list of a manifest. Returns the list's digest and adds the older archives it needs to `used`.

@@ -15,7 +15,7 @@ use crate::capture::pack::Packer;
 use crate::capture::walk::{Earlier, Reference, Skipped, Walk};
 use crate::git::{Repositories, below, is_lock};
 use crate::model::{Coverage, Directory, Manifest, RelPath, Time};
-use crate::mount::Root;
+use handle_fs::Root;
 
 /// Maximum number of repeated walks of a changing repository.
 const ROUNDS: usize = 5;

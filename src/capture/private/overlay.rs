@@ -12,9 +12,9 @@ use crate::model::{
     Coverage, Digest, Entry, EntryKind, Manifest, MountRecord, RelPath, SettingsFact, SnapshotRecord,
     WithheldFact,
 };
-use crate::mount::Dir;
-use crate::platform::NodeKind;
 use crate::store::{Blobs, DecryptedContent, DigestKey, Store, StoreError};
+use handle_fs::Dir;
+use handle_fs::NodeKind;
 use settings_redaction::{Format, Secret, join};
 
 /// Form in which settings files are shown.

@@ -8,8 +8,8 @@ use crate::git::{Live, Named, ObjectKind, Oid, Repository, work_tree};
 use crate::model::{
     Content, Digest, DigestMethod, Hasher, Manifest, RelPath, RepositoryClass, RepositoryFacts,
 };
-use crate::mount::Root;
-use crate::platform::parallel;
+use handle_fs::Root;
+use handle_fs::parallel;
 
 /// Number of objects that are read per opening of the repository.
 const PIECE: usize = 64;

@@ -11,8 +11,8 @@ use crate::git::{
 use crate::model::{
     Differs, Directory, DirtyPath, Entry, EntryKind, Manifest, Name, RelPath, RepositoryFacts,
 };
-use crate::mount::Root;
-use crate::platform::parallel;
+use handle_fs::Root;
+use handle_fs::parallel;
 
 impl WorktreeStatus<'_> {
     /// Fills in the differing and staged paths. Returns the reason why git could hide a difference, if any.

@@ -8,7 +8,7 @@ use crate::capture::remote_compare::{Question, UNCHANGED, answer, expected};
 use crate::capture::tests::{Place, coverage};
 use crate::model::{ByteString, Manifest};
 use crate::observer::Silent;
-use crate::platform::remote::tests::{set_knows, through_agent};
+use handle_fs::remote::loopback::{set_knows, through_agent};
 
 fn place() -> Place {
     let place = Place::with(&[
@@ -22,8 +22,8 @@ fn place() -> Place {
     symlink("run", place.at("a/link")).unwrap();
     fs::hard_link(place.at("b/twin"), place.at("b/other")).unwrap();
     fs::set_permissions(place.at("run"), fs::Permissions::from_mode(0o4711)).unwrap();
-    let fifo = crate::platform::open_root(&place.at("b")).unwrap();
-    crate::platform::make_fifo(&fifo, "pipe".as_ref()).unwrap();
+    let fifo = handle_fs::open_root(&place.at("b")).unwrap();
+    handle_fs::make_fifo(&fifo, "pipe".as_ref()).unwrap();
     place.rest();
     place
 }
@@ -116,7 +116,7 @@ fn every_change_is_told_of_the_directory_that_it_is_in() {
     ];
     for (what, change, rest) in changes {
         let place = place();
-        let began = crate::platform::file_clock();
+        let began = handle_fs::file_clock();
         let manifest = place.look(None);
         change(&place);
         assert_eq!(same(&place.root, &manifest), rest, "{what}");

@@ -9,7 +9,6 @@ use super::{Place, excluding, names, path};
 use crate::capture::{Earlier, LiveScan, look};
 use crate::model::{Coverage, Directory, Gap, GapReason, Listing, Manifest, Name, Time};
 use crate::observer::Silent;
-use crate::platform;
 
 const FILES: [(&str, &str); 3] = [("dir/seen", "1"), ("dir/unseen", "2"), ("dir/deep/file", "3")];
 
@@ -50,7 +49,7 @@ fn a_directory_that_stood_still_is_not_listed() {
     let place = Place::with(&FILES);
     place.rest();
     let forged = forge(&place.look(None), |_| {});
-    assert!(!sees(&place, &forged, platform::file_clock(), true));
+    assert!(!sees(&place, &forged, handle_fs::file_clock(), true));
 }
 
 #[test]
@@ -72,7 +71,7 @@ fn every_doubt_makes_it_be_listed() {
     let place = Place::with(&FILES);
     place.rest();
     let plain = place.look(None);
-    let now = platform::file_clock();
+    let now = handle_fs::file_clock();
     for (what, doubt) in doubts {
         assert!(sees(&place, &forge(&plain, doubt), now, true), "{what}");
     }
@@ -103,7 +102,7 @@ fn what_is_made_removed_or_renamed_in_a_known_directory_is_seen() {
         let place = Place::with(&FILES);
         place.rest();
         let before = place.look(None);
-        let now = platform::file_clock();
+        let now = handle_fs::file_clock();
         change(&place);
         let by_reference = place.look(Some((&before, now)));
         assert_eq!(by_reference, place.look(None), "{what}");
@@ -116,7 +115,7 @@ fn a_change_within_a_file_of_a_known_directory_is_seen_and_the_rest_is_shared() 
     let place = Place::with(&FILES);
     place.rest();
     let before = place.look(None);
-    let now = platform::file_clock();
+    let now = handle_fs::file_clock();
     place.write("dir/deep/file", "other");
     let after = place.look(Some((&before, now)));
     assert_eq!(after, place.look(None));
@@ -142,7 +141,7 @@ fn what_excludes_left_out_is_told_again() {
     let coverage: Coverage = excluding(place.coverage(), &["target/", "*.log"]);
     let first = place.look_by(&coverage, None, &Silent);
     let manifest = first.manifest.unwrap();
-    let again = place.look_by(&coverage, Some((&manifest, platform::file_clock())), &Silent);
+    let again = place.look_by(&coverage, Some((&manifest, handle_fs::file_clock())), &Silent);
     let told = |skipped: &[crate::capture::Skipped]| names(skipped.iter().map(|skipped| &skipped.path));
     assert_eq!(told(&first.skipped), ["src/deep/x.log", "target"]);
     assert_eq!(again.skipped, first.skipped);

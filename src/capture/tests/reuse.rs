@@ -6,8 +6,7 @@ use super::{Place, earlier, entry, path};
 use crate::capture::{Earlier, LiveScan, look};
 use crate::model::{Content, Digest, Entry, EntryKind, Manifest, SnapshotKind, SnapshotRecord, Time};
 use crate::observer::Silent;
-use crate::platform;
-use crate::platform::TICK_NANOS;
+use handle_fs::TICK_NANOS;
 use std::sync::Arc;
 
 const FORGED: Digest = Digest([7; 32]);
@@ -63,7 +62,7 @@ fn a_file_is_read_when_and_only_when_something_casts_a_doubt_on_it() {
     let honest = place.look(None);
     for (what, change, read) in DOUBTS {
         let forged = forge(&honest, "d/file", change);
-        let now = place.look(Some((&forged, platform::file_clock())));
+        let now = place.look(Some((&forged, handle_fs::file_clock())));
         let expected = if *read { Digest::of(b"content") } else { FORGED };
         let found = entry(&now, "d/file");
         assert_eq!(found.content().unwrap().digest, expected, "{what}");
@@ -81,7 +80,7 @@ fn contents_that_were_not_written_back_before_they_were_read_are_read_again() {
             coverage: &place.coverage(),
             reference: Some(Earlier {
                 written_back,
-                ..earlier((&forged, platform::file_clock()))
+                ..earlier((&forged, handle_fs::file_clock()))
             }),
             check_content: false,
         };
@@ -112,12 +111,12 @@ fn what_changed_within_a_tick_of_the_reference_is_read_again() {
 #[test]
 fn a_time_that_was_set_back_does_not_make_a_fresh_file_old() {
     let place = Place::with(&[("file", "content")]);
-    let dir = crate::mount::Dir::open(&place.root).unwrap();
+    let dir = handle_fs::Dir::open(&place.root).unwrap();
     let past = Time {
         sec: 1_000_000_000,
         nsec: 0,
     };
-    platform::set_mtime(&dir, "file".as_ref(), past).unwrap();
+    handle_fs::set_mtime(&dir, "file".as_ref(), past).unwrap();
     place.rest();
     let forged = forge(&place.look(None), "file", |_| {});
     let changed = entry(&forged, "file").ctime;
@@ -131,15 +130,15 @@ fn a_time_that_was_set_back_does_not_make_a_fresh_file_old() {
 #[test]
 fn a_time_in_the_future_is_never_trusted() {
     let place = Place::with(&[("file", "content")]);
-    let dir = crate::mount::Dir::open(&place.root).unwrap();
+    let dir = handle_fs::Dir::open(&place.root).unwrap();
     let future = Time {
         sec: 4_000_000_000,
         nsec: 0,
     };
-    platform::set_mtime(&dir, "file".as_ref(), future).unwrap();
+    handle_fs::set_mtime(&dir, "file".as_ref(), future).unwrap();
     place.rest();
     let forged = forge(&place.look(None), "file", |_| {});
-    let now = place.look(Some((&forged, platform::file_clock())));
+    let now = place.look(Some((&forged, handle_fs::file_clock())));
     assert_eq!(
         entry(&now, "file").content().unwrap().digest,
         Digest::of(b"content")
@@ -153,7 +152,7 @@ fn checking_content_reads_whatever_the_stat_data_say() {
     let forged = forge(&place.look(None), "file", |_| {});
     let request = LiveScan {
         coverage: &place.coverage(),
-        reference: Some(earlier((&forged, platform::file_clock()))),
+        reference: Some(earlier((&forged, handle_fs::file_clock()))),
         check_content: true,
     };
     let now = look(&request, &Silent).unwrap().manifest.unwrap();
@@ -172,7 +171,7 @@ fn a_link_target_and_a_name_that_moved_are_looked_at_anew() {
     std::fs::rename(place.at("one"), place.at("two")).unwrap();
     std::fs::remove_file(place.at("link")).unwrap();
     std::os::unix::fs::symlink("after!", place.at("link")).unwrap();
-    let now = place.look(Some((&forged, platform::file_clock())));
+    let now = place.look(Some((&forged, handle_fs::file_clock())));
     assert!(now.entry(&path("one")).is_none());
     assert_eq!(
         entry(&now, "two").content().unwrap().digest,

@@ -5,7 +5,6 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
 use super::{Place, entry, only};
 use crate::model::{Content, DigestMethod, SnapshotKind, SnapshotRecord};
-use crate::platform;
 use crate::store::archive::Piece;
 
 const LENGTH: usize = (1 << 20) + 77;
@@ -103,7 +102,7 @@ fn filling_or_digging_holes_is_no_change() {
     place.write("sparse", dense());
     fs::remove_file(place.at("dense")).unwrap();
     make(&place, "dense");
-    let after = place.look(Some((&before, platform::file_clock())));
+    let after = place.look(Some((&before, handle_fs::file_clock())));
     for at in ["sparse", "dense"] {
         assert_eq!(entry(&after, at).content(), entry(&before, at).content(), "{at}");
     }
@@ -112,7 +111,7 @@ fn filling_or_digging_holes_is_no_change() {
         let file = fs::OpenOptions::new().write(true).open(place.at(at)).unwrap();
         file.write_all_at(b"x", 1).unwrap();
     }
-    let changed = place.look(Some((&before, platform::file_clock())));
+    let changed = place.look(Some((&before, handle_fs::file_clock())));
     for at in ["sparse", "dense"] {
         assert_ne!(
             entry(&changed, at).content(),

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::{Meddler, Moment, Place, coverage, path};
 use crate::capture::{CaptureError, Limits};
 use crate::model::SnapshotKind;
-use crate::mount::MountError;
 use crate::observer::Silent;
+use handle_fs::MountError;
 
 #[test]
 fn wherever_it_is_stopped_no_draft_no_archive_and_no_record_stay() {

@@ -8,8 +8,8 @@ use crate::capture::contents::Sink as _;
 use crate::capture::pack::Packer;
 use crate::capture::source::ContentSource;
 use crate::model::{SnapshotId, SnapshotKind};
-use crate::mount::Dir;
 use crate::observer::Silent;
+use handle_fs::Dir;
 
 fn unpack(archive: &Path, to: &Path) {
     fs::create_dir(to).unwrap();

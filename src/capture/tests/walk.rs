@@ -5,9 +5,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::{Meddler, Moment, Place, coverage, entry, excluding, names, path};
 use crate::model::{Digest, EntryKind, GapReason, Listing, Manifest, WithheldPath, WithheldReason};
-use crate::mount::{Dir, Root};
 use crate::observer::Silent;
-use crate::platform;
+use handle_fs::{Dir, Root};
 
 struct Case {
     excludes: &'static [&'static str],
@@ -147,7 +146,7 @@ fn every_type_and_every_name_is_recorded_as_it_is() {
     symlink("../nowhere", place.at("link")).unwrap();
     fs::create_dir(place.at("empty")).unwrap();
     let dir = Dir::open(&place.root).unwrap();
-    platform::make_fifo(&dir, "pipe".as_ref()).unwrap();
+    handle_fs::make_fifo(&dir, "pipe".as_ref()).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(place.at("socket")).unwrap();
     fs::write(place.at("nothing"), "").unwrap();
     fs::write(place.at("shut"), "shut").unwrap();
@@ -169,8 +168,8 @@ fn every_type_and_every_name_is_recorded_as_it_is() {
         Digest::of(b"")
     );
     assert_eq!(entry(&manifest, "shut").mode, 0o4755);
-    if platform::is_privileged() {
-        platform::make_device(&dir, "null".as_ref(), false, 1, 3).unwrap();
+    if handle_fs::is_privileged() {
+        handle_fs::make_device(&dir, "null".as_ref(), false, 1, 3).unwrap();
         assert_eq!(entry(&place.look(None), "null").kind, EntryKind::CharDevice(1, 3));
     }
 }
@@ -204,7 +203,7 @@ fn another_file_system_is_a_gap_and_is_not_entered() {
 
 #[test]
 fn what_cannot_be_read_is_named_and_the_rest_is_kept() {
-    if platform::is_privileged() {
+    if handle_fs::is_privileged() {
         crate::skipped::skipped("nothing is unreadable to root");
         return;
     }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::mount::Root;
-use crate::platform::remote::is_elsewhere;
-use crate::platform::{self, NodeKind, Stat};
+use handle_fs::Root;
+use handle_fs::remote::is_elsewhere;
+use handle_fs::{NodeKind, Stat};
 
 /// Most entries known of one secret directory, which may also hold caches and logs.
 const MOST: usize = 5000;
@@ -41,15 +41,15 @@ impl Guard {
             return guard;
         }
         // A frozen state has the inode numbers of its root, and a device of its own.
-        let live = platform::stat_path(root.path()).ok().flatten();
+        let live = handle_fs::stat_path(root.path()).ok().flatten();
         let live = live.map(|live| live.place.0);
         let read = root.place().0;
         guard.moved = live.filter(|live| *live != read).map(|live| (live, read));
         let mounted = places
             .iter()
-            .flat_map(|place| platform::mounts_below(place).unwrap_or_default());
+            .flat_map(|place| handle_fs::mounts_below(place).unwrap_or_default());
         let tops = places.iter().cloned().chain(mounted);
-        let known = tops.filter_map(|top| platform::stat_path(&top).ok().flatten());
+        let known = tops.filter_map(|top| handle_fs::stat_path(&top).ok().flatten());
         guard.tops = guard.with_moved(known.filter(is_content).map(|stat| id(&stat)).collect());
         guard
     }
@@ -99,7 +99,7 @@ fn add_files(place: &Path, known: &mut HashSet<Id>) {
     while let Some(path) = waiting.pop() {
         let Some(fewer) = left.checked_sub(1) else { return };
         left = fewer;
-        let Ok(Some(stat)) = platform::stat_path(&path) else {
+        let Ok(Some(stat)) = handle_fs::stat_path(&path) else {
             continue;
         };
         // Also those with one name: another name may be made while the capture runs.
@@ -107,7 +107,7 @@ fn add_files(place: &Path, known: &mut HashSet<Id>) {
             known.insert(id(&stat));
         }
         if stat.kind == NodeKind::Directory {
-            let names = platform::names_at(&path).unwrap_or_default();
+            let names = handle_fs::names_at(&path).unwrap_or_default();
             waiting.extend(names.iter().map(|name| path.join(name)));
         }
     }

@@ -8,7 +8,7 @@ use super::limits::Share;
 use super::scan::{Job, Outcome, Scan, Scanned, is_read};
 use crate::capture::remote_compare::recorded;
 use crate::model::{Directory, Entry, Listing, RelPath};
-use crate::platform::{NodeKind, Stat};
+use handle_fs::{NodeKind, Stat};
 
 /// Entry that differs from the reference, by its index, with its new state.
 struct Other {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::capture::Limits;
 use crate::model::add_sizes;
-use crate::platform::{NodeKind, Stat};
+use handle_fs::{NodeKind, Stat};
 
 /// Totals of one walk.
 #[derive(Default)]

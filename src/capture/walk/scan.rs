@@ -14,8 +14,8 @@ use crate::model::{
     Content, Digest, DigestMethod, Directory, Entry, EntryKind, Gap, GapReason, Listing, Name, RelPath,
     WithheldReason,
 };
-use crate::mount::Dir;
-use crate::platform::{NodeKind, Object, Stat};
+use handle_fs::Dir;
+use handle_fs::{NodeKind, Object, Stat};
 
 /// A directory to look at.
 pub(super) struct Job {

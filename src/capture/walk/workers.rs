@@ -9,7 +9,7 @@ use super::scan::{Job, Scan, Scanned};
 use super::{Skipped, Walk};
 use crate::capture::CaptureError;
 use crate::model::RelPath;
-use crate::platform::parallel;
+use handle_fs::parallel;
 
 /// Results of all threads, in no order.
 #[derive(Default)]

@@ -8,8 +8,8 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::contract::{COUNT, count_answer};
-use crate::platform::remote::serve;
 use crate::process::remove_copy;
+use handle_fs::remote::serve;
 
 pub(super) fn run(context: &Context<'_>, args: &AgentThereArgs) -> Result<Status, CliError> {
     let failed = |error: std::io::Error| CliError::new(ErrorKind::Io, format!("the agent stops: {error}"));

@@ -18,10 +18,10 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::environment::Environment;
 use crate::model::{InstanceId, Operation, SnapshotKind};
 use crate::observer::{Observer, Phase};
-use crate::platform::remote::hang_up_where;
+use crate::process;
 use crate::session::{CheckpointRequest, Services, checkpoint_if_changed, find_instance, is_active};
 use crate::store::Store;
-use crate::{platform, process};
+use handle_fs::remote::hang_up_where;
 
 /// Checkpoints taken so far, and the reasons for failed ones.
 #[derive(Debug, Default)]
@@ -149,7 +149,7 @@ impl Taken {
             observer: quiet,
             clock: &clock,
             entropy: &entropy,
-            uid: platform::own_ids().0,
+            uid: handle_fs::own_ids().0,
         };
         let taken = match store.catalog().instance(instance) {
             Ok(Some(row)) => {

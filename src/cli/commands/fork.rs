@@ -18,12 +18,11 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
 use crate::model::{ByteString, ForkId, ForkReference, Operation, SnapshotRecord};
-use crate::mount::Dir;
-use crate::platform;
 use crate::restore::{OutputDir, RestoreError};
 use crate::session::{Allowed, check_branch, ensure_outside_session, find_snapshot};
 use crate::store::{ForkRow, InstanceRow, LockGuard, Store, fork_draft};
 use crate::terminal::{sanitize, size};
+use handle_fs::Dir;
 
 /// A fork that was made.
 pub(in crate::cli) struct Forked {
@@ -221,7 +220,7 @@ fn give_mounts(context: &Context<'_>, target: &SnapshotRecord, top: &Path) -> Re
     for mount in mounts(target, top) {
         let path = mount.path.to_path();
         Dir::open(&path)
-            .and_then(|dir| platform::chown_handle(dir, owner.uid, owner.gid))
+            .and_then(|dir| handle_fs::chown_handle(dir, owner.uid, owner.gid))
             .map_err(|source| RestoreError::Stage { path, source })?;
     }
     Ok(())

@@ -13,7 +13,6 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::model::SnapshotRecord;
-use crate::platform;
 use crate::session::{Allowed, ImportRequest, ensure_outside_session, import};
 use crate::terminal::sanitize;
 use crate::transfer::Incoming;
@@ -45,7 +44,7 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Status, Cl
     let mut incoming = Incoming::read(&file, world.observer)?;
     if !args.trust {
         let operator = context.environment.operator;
-        incoming.strip(operator.map_or_else(platform::own_ids, |owner| (owner.uid, owner.gid)));
+        incoming.strip(operator.map_or_else(handle_fs::own_ids, |owner| (owner.uid, owner.gid)));
     }
     let shown = view::import::shown(&incoming, &file, args.trust);
     match (args.json, args.dry_run) {

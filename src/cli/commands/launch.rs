@@ -21,7 +21,6 @@ use crate::cli::exit_code::Status;
 use crate::cli::view;
 use crate::config::{Mode, OnFailure, settle};
 use crate::model::{Ending, ProcessRef};
-use crate::platform::remote::hang_up;
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
 use crate::session::{
     Allowed, Begun, Closed, EndRequest, LivenessProbe, Services, SessionError, end, ensure_outside_session,
@@ -29,6 +28,7 @@ use crate::session::{
 };
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
+use handle_fs::remote::hang_up;
 
 pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status, CliError> {
     let asking = contract_args::Asking {

@@ -17,7 +17,6 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::{letters, random};
 use crate::features::Feature;
 use crate::model::Time;
-use crate::platform;
 use crate::terminal::{sanitize, shell};
 
 /// Reason to leave a file alone that could be replaced a moment ago.
@@ -205,7 +204,7 @@ impl NamedFile {
             .and_then(|()| self.take_name(&directory, &beside, kind));
         if written.is_err() {
             // The error that led here is the one to report.
-            let _ = platform::remove_file(&directory, &beside);
+            let _ = handle_fs::remove_file(&directory, &beside);
         }
         written
     }
@@ -214,18 +213,18 @@ impl NamedFile {
     fn take_name(&self, directory: &File, beside: &OsStr, kind: Kind) -> io::Result<()> {
         let name = self.path.file_name().unwrap_or_default();
         let old = match look(&self.path, kind)? {
-            Found::Nothing => return platform::rename_new(directory, beside, directory, name),
+            Found::Nothing => return handle_fs::rename_new(directory, beside, directory, name),
             Found::Foreign(why) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, why)),
             Found::Replaceable(old) => old,
         };
-        match platform::exchange(directory, beside, directory, name) {
+        match handle_fs::exchange(directory, beside, directory, name) {
             Ok(()) => {
                 // Something else may have taken the name after the look; then it gets it back.
                 let draft = self.path.with_file_name(beside);
                 match look(&draft, kind) {
-                    Ok(Found::Replaceable(now)) if now == old => platform::remove_file(directory, beside),
+                    Ok(Found::Replaceable(now)) if now == old => handle_fs::remove_file(directory, beside),
                     _ => {
-                        platform::exchange(directory, beside, directory, name)?;
+                        handle_fs::exchange(directory, beside, directory, name)?;
                         Err(io::Error::new(io::ErrorKind::AlreadyExists, MEANWHILE))
                     }
                 }
@@ -239,16 +238,16 @@ impl NamedFile {
             {
                 let mut aside = beside.to_owned();
                 aside.push(".old");
-                platform::rename_new(directory, name, directory, &aside)?;
+                handle_fs::rename_new(directory, name, directory, &aside)?;
                 match look(&self.path.with_file_name(&aside), kind) {
                     Ok(Found::Replaceable(now)) if now == old => {}
                     _ => {
-                        platform::rename_new(directory, &aside, directory, name)?;
+                        handle_fs::rename_new(directory, &aside, directory, name)?;
                         return Err(io::Error::new(io::ErrorKind::AlreadyExists, MEANWHILE));
                     }
                 }
-                platform::rename_new(directory, beside, directory, name)?;
-                platform::remove_file(directory, &aside)
+                handle_fs::rename_new(directory, beside, directory, name)?;
+                handle_fs::remove_file(directory, &aside)
             }
             Err(error) => Err(error),
         }
@@ -269,7 +268,7 @@ fn look(path: &Path, kind: Kind) -> io::Result<Found> {
     }
     let foreign = || format!("it already exists and is no {} that jackin wrote", kind.name());
     // A link or a pipe that came there just now is not followed and not waited for.
-    let file = match platform::open_path(path, platform::Opening::Read) {
+    let file = match handle_fs::open_path(path, handle_fs::Opening::Read) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             return Ok(Found::Foreign(foreign()));
         }

@@ -9,10 +9,10 @@ use crate::contract::PrivateFiles;
 use crate::diff::{Change, RepositoryChange, Setting, compare_repository, compare_settings, is_secret_path};
 use crate::git::{Files, Found, Live, Repositories, work_tree};
 use crate::model::{Coverage, Manifest, Name, RelPath, SnapshotRecord};
-use crate::mount::Root;
 use crate::restore::{Proposal, Report};
 use crate::store::{Blobs, Store, StoredTree};
 use crate::terminal::sanitize;
+use handle_fs::Root;
 
 /// The repositories that `changes` concern. The later state is that of the live mount when no content is given with it.
 pub(super) fn repositories(

@@ -11,13 +11,13 @@ use crate::cli::document::ReasonDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::git::Repositories;
 use crate::model::{Coverage, EntryKind, Manifest, MountRecord, RelPath, SnapshotRecord};
-use crate::mount::Root;
-use crate::platform::remote::{Address, has_path, is_elsewhere, scheme_of};
 use crate::restore::{
     OutputDir, RestoreError, Scope, Written, is_empty, take_away, write_to, write_verified,
 };
 use crate::store::{Blobs, Store};
 use crate::terminal::{sanitize, shell};
+use handle_fs::Root;
+use handle_fs::remote::{Address, has_path, is_elsewhere, scheme_of};
 
 /// One mount, and which of its paths are wanted.
 pub(super) struct Part<'a> {

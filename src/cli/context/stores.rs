@@ -6,7 +6,6 @@ use super::Context;
 use super::frozen::{settle_frozen_and_say, warn_of_frozen};
 use super::pending::warn_of_pending;
 use crate::cli::error::CliError;
-use crate::platform;
 use crate::store::Store;
 use crate::terminal::sanitize;
 
@@ -29,7 +28,7 @@ impl Context<'_> {
         let Some(home) = home.filter(|_| self.environment.operator.is_none()) else {
             return;
         };
-        let own = platform::own_ids().0;
+        let own = handle_fs::own_ids().0;
         let above = home.parent().and_then(|above| above.metadata().ok());
         if let Some(owner) = above
             .map(|above| above.uid())

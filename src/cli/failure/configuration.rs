@@ -4,8 +4,8 @@ use super::capture::UNFROZEN;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::config::{ConfigError, EditError};
 use crate::contract::ContractError;
-use crate::platform::ReplaceError;
 use crate::terminal::shell;
+use handle_fs::ReplaceError;
 
 impl From<ConfigError> for CliError {
     fn from(error: ConfigError) -> Self {

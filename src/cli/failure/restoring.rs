@@ -96,7 +96,7 @@ fn restore_kind(error: &RestoreError) -> (ErrorKind, Option<&'static str>) {
             ErrorKind::Io,
             Some("nothing was changed; make room and try again"),
         ),
-        RestoreError::Stage { source, .. } if crate::platform::is_bound(source) => (
+        RestoreError::Stage { source, .. } if handle_fs::is_bound(source) => (
             ErrorKind::Io,
             Some(
                 "nothing was changed; if the directory is immutable or append-only (lsattr -d), `chattr -i -a` takes \
@@ -141,5 +141,5 @@ fn is_forbidden(error: &RestoreError) -> bool {
         .source()
         .and_then(|source| source.downcast_ref::<std::io::Error>());
     let refused = cause.is_some_and(|cause| cause.kind() == ErrorCause::PermissionDenied);
-    refused && !crate::platform::is_privileged()
+    refused && !handle_fs::is_privileged()
 }

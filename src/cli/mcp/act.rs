@@ -25,10 +25,10 @@ use crate::cli::document::Head;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::report::steps;
 use crate::model::{SnapshotId, SnapshotKind, SnapshotRecord};
-use crate::platform::remote::hang_up;
 use crate::restore::refuse_locked;
 use crate::session::{Allowed, CheckpointRequest, check_name, ensure_outside_session, find_snapshot};
 use crate::store::{CaptureRow, InstanceRow, SnapshotRow, Store};
+use handle_fs::remote::hang_up;
 
 /// Maximum length of a snapshot's message, in characters: every list repeats it.
 const LONGEST_MESSAGE: usize = 1_000;

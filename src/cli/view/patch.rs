@@ -5,10 +5,10 @@ use crate::cli::report::Compared;
 use crate::contract::PrivateFiles;
 use crate::diff::{self, Body, Change, Content, Contents, Line, MAX_TEXT, NotCovered, Patch, PatchOptions};
 use crate::model::{Coverage, Entry, EntryKind, RelPath};
-use crate::mount::Root;
 use crate::store::Blobs;
 use crate::store::archive::Piece;
 use crate::terminal::{Role, sanitize, size, style, width};
+use handle_fs::Root;
 
 /// Sources of the contents on both sides.
 pub(in crate::cli) struct Sources<'a> {

@@ -7,7 +7,6 @@ use super::steps::{self, step_words};
 use crate::model::{
     Ending, Operation, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, Time, count_paths,
 };
-use crate::platform;
 use crate::store::SnapshotRow;
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{sanitize, size};
@@ -93,7 +92,7 @@ impl Telling {
 
 /// A user: the name, when this machine knows one, and the number.
 pub(in crate::cli) fn user(uid: u32) -> String {
-    match platform::name_of(uid) {
+    match handle_fs::name_of(uid) {
         Some(name) => format!("{} ({uid})", sanitize::os(&name)),
         None => format!("user {uid}"),
     }

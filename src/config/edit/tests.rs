@@ -9,7 +9,7 @@ use super::insert::plan;
 use super::{Edit, EditError, Wanted};
 use crate::config::tests::Home;
 use crate::config::{ConfigError, Flags};
-use crate::platform::ReplaceError;
+use handle_fs::ReplaceError;
 
 fn wanted() -> Wanted {
     Wanted {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::scratch::{Scratch, rel};
 use crate::git::{Live, ObjectKind, Oid, Repository, executables, unpushed};
-use crate::mount::Root;
+use handle_fs::Root;
 
 /// Reads everything. The results do not matter, only that the reads return.
 fn ask_all(root: &Root) -> Vec<String> {

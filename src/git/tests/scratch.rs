@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::git::{Files, GitError, Live, Repository};
 use crate::model::RelPath;
-use crate::mount::Root;
+use handle_fs::Root;
 
 pub(super) struct Scratch {
     _temp: TempDir,

@@ -12,9 +12,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::lock;
-use crate::platform::remote::Patience;
-use crate::platform::uptime;
 use crate::process::child_registry;
+use handle_fs::remote::Patience;
+use handle_fs::uptime;
 
 /// Bytes that are kept of a carrier's error output.
 const KEPT: usize = 4 << 10;

@@ -23,9 +23,9 @@ use super::cleanup::Lifeline;
 use super::cluster::Permission;
 use super::{Reach, words};
 use crate::environment::Environment;
-use crate::platform::remote::{Address, Spot};
 use crate::process::command_output::CommandRequest;
 use crate::process::search::{find, path_outside};
+use handle_fs::remote::{Address, Spot};
 
 pub use self::contexts::settle;
 pub use self::orphans::left_behind;

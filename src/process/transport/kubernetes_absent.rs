@@ -11,8 +11,8 @@ use super::cluster::{Cut, LeftBehind, NewClaim, Permission, VolumePlan};
 use crate::clock::Entropy;
 use crate::environment::Environment;
 use crate::features::{Feature, NotBuilt};
-use crate::platform::remote::{Address, Spot};
 use crate::process::Freezer;
+use handle_fs::remote::{Address, Spot};
 
 /// A client, of which no value exists.
 pub(super) enum Kubectl {}

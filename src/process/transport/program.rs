@@ -6,7 +6,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::AgentSource;
-use crate::platform;
 use crate::process::search::is_outside;
 
 /// Directory of the static builds, below the prefix that `bin/jackin` is installed in.
@@ -74,7 +73,7 @@ pub(super) fn for_machine(
 /// A user who can write a parent directory can replace this one, but not with one that passes the check.
 fn is_trusted(build: &Path) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
-    let own = platform::own_ids().0;
+    let own = handle_fs::own_ids().0;
     build.ancestors().take(2).all(|place| {
         place
             .metadata()

@@ -7,10 +7,9 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::model::Time;
-use crate::mount::Dir;
-use crate::platform;
 use crate::restore::identity::{identity, is_same};
 use crate::restore::staging_cleanup::OwnedInodes;
+use handle_fs::Dir;
 
 /// A directory with one of each kind, some of it in directories that say that nobody may enter.
 fn filled() -> tempfile::TempDir {
@@ -22,7 +21,7 @@ fn filled() -> tempfile::TempDir {
     fs::write(at("dir/in/deep"), "d").unwrap();
     fs::create_dir(at("shut")).unwrap();
     fs::write(at("shut/inner"), "i").unwrap();
-    if platform::is_privileged() {
+    if handle_fs::is_privileged() {
         fs::set_permissions(at("shut"), fs::Permissions::from_mode(0o000)).unwrap();
     }
     top

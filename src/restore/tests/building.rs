@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 use super::{RestoreError, Scope, Wrecked, wrecked};
 use crate::capture::tests::{Meddler, Moment, Place, only};
 use crate::model::{RelPath, SnapshotKind, Xattr};
-use crate::mount::Dir;
 use crate::observer::{Observer, Silent};
-use crate::platform;
 use crate::restore::{Outcome, Written, write_to};
 use crate::store::{BlobReader, Blobs};
+use handle_fs::Dir;
 
 /// Bytes that do not compress.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
@@ -45,14 +44,14 @@ fn everything(place: &Place) {
     fs::hard_link(place.at("many/00/000"), place.at("again")).unwrap();
     fs::hard_link(place.at("many/00/000"), place.at("same/third")).unwrap();
     std::os::unix::fs::symlink("many", place.at("link")).unwrap();
-    platform::make_fifo(Dir::open(&place.root).unwrap(), OsStr::new("pipe")).unwrap();
+    handle_fs::make_fifo(Dir::open(&place.root).unwrap(), OsStr::new("pipe")).unwrap();
     let top = Dir::open(&place.at("many")).unwrap();
     let note = Xattr {
         name: b"user.note"[..].into(),
         value: b"v"[..].into(),
     };
     for name in ["00", "holes"] {
-        if let Err(error) = platform::set_attribute(&top, OsStr::new(name), &note) {
+        if let Err(error) = handle_fs::set_attribute(&top, OsStr::new(name), &note) {
             crate::skipped::skipped(&format!("attributes: {error}"));
         }
     }

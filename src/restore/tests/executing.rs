@@ -276,7 +276,7 @@ fn a_directory_that_its_owner_may_not_write_is_opened_and_shut_again() {
 
 #[test]
 fn a_path_that_cannot_be_changed_is_named_and_the_rest_is_done() {
-    if !crate::platform::is_privileged() {
+    if !handle_fs::is_privileged() {
         crate::skipped::skipped("only root can make a directory immutable");
         return;
     }

@@ -7,8 +7,8 @@ use super::{RestoreError, Wrecked, path, wrecked};
 use crate::capture::tests::{Meddler, Moment, at};
 use crate::model::InodeFlags;
 use crate::observer::Phase;
-use crate::platform::{set_inode_flags, stat_handle};
 use crate::restore::Outcome;
+use handle_fs::{set_inode_flags, stat_handle};
 
 const SEALED: [(&str, InodeFlags); 3] = [
     ("a", InodeFlags::IMMUTABLE),

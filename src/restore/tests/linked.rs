@@ -7,7 +7,6 @@ use super::{NOTHING, Scope, below, path, planned, words, wrecked};
 use crate::capture::tests::only;
 use crate::diff::tests::{Tree, file, linked, symlink, tree, with_mode, with_xattr};
 use crate::model::Entry;
-use crate::platform;
 use crate::restore::Outcome;
 
 fn pair(entry: &dyn Fn() -> Entry, nlink: u32) -> Tree {
@@ -129,7 +128,7 @@ fn a_name_that_goes_aside_shows_what_another_name_of_the_file_got_in_place() {
     let session = wrecked(&[("a", "kept")], |place| {
         fs::hard_link(place.at("a"), place.at("b")).unwrap();
         fs::set_permissions(place.at("a"), fs::Permissions::from_mode(0o600)).unwrap();
-        if platform::is_privileged() {
+        if handle_fs::is_privileged() {
             std::os::unix::fs::chown(place.at("a"), Some(5), Some(6)).unwrap();
         }
     });

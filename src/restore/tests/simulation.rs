@@ -12,4 +12,4 @@ mod session;
 
 use session::{Ended, Session, Verb, World};
 
-use crate::platform::simulated::{stride, wants_all};
+use handle_fs::simulated::{stride, wants_all};

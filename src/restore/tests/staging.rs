@@ -7,11 +7,11 @@ use std::path::Path;
 use super::{RestoreError, wrecked};
 use crate::capture::tests::{Meddler, Moment, Place};
 use crate::contract::STAGING_PREFIX;
-use crate::mount::Root;
 use crate::observer::Phase;
-use crate::platform::remote::tests::{CUT, cut_when, through};
 use crate::restore::stage::{Location, Stage};
 use crate::restore::staging_cleanup::OwnedInodes;
+use handle_fs::Root;
+use handle_fs::remote::loopback::{CUT, cut_when, through};
 
 #[test]
 fn beside_the_root_where_that_is_the_same_mount_else_inside() {
@@ -62,10 +62,10 @@ fn a_staging_directory_is_ours_alone_and_goes_with_everything_in_it() {
 #[test]
 fn a_directory_that_shuts_us_out_can_be_synced() {
     let place = Place::new();
-    let dir = crate::mount::Dir::open(&place.root).unwrap();
+    let dir = handle_fs::Dir::open(&place.root).unwrap();
     for mode in [0o300, 0o000] {
         fs::set_permissions(&place.root, fs::Permissions::from_mode(mode)).unwrap();
-        let synced = crate::platform::sync_directory(&dir);
+        let synced = handle_fs::sync_directory(&dir);
         fs::set_permissions(&place.root, fs::Permissions::from_mode(0o700)).unwrap();
         assert!(synced.is_ok(), "{mode:o}: {synced:?}");
     }

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 use super::wrecked;
 use crate::capture::tests::Place;
 use crate::model::Time;
-use crate::platform;
 use crate::restore::build::Times;
 
 fn at(sec: i64) -> Time {
@@ -78,7 +77,7 @@ fn what_comes_back_is_new_in_its_old_order_and_what_stayed_is_old() {
     let place = &session.place;
     let identity = |name: &str| (fs::metadata(place.at(name)).unwrap().ino(), mtime(place, name));
     let kept = ["still", "d", "d/in"].map(identity);
-    let begun = platform::file_clock();
+    let begun = handle_fs::file_clock();
     session.execute(&session.propose()).unwrap();
     let [older, middle, newer] = ["older", "middle", "newer"].map(|name| mtime(place, name));
     assert!(older < middle && middle < newer, "{older:?} {middle:?} {newer:?}");

@@ -10,12 +10,12 @@ use crate::capture::{Request, take};
 use crate::config::{Retention, Room};
 use crate::model::{Ending, InstanceId, Operation, SnapshotId, SnapshotKind, Time};
 use crate::observer::Silent;
-use crate::platform::simulated::{
+use crate::retention::{Acting, Care, PrunePlan, Rules, carry_out, plan};
+use crate::store::{Store, StoreError};
+use handle_fs::simulated::{
     Disk, Fault, Letters, Losses, Moment, Node, Shared, World, errors, outcomes, stride, wants_all, within,
     world,
 };
-use crate::retention::{Acting, Care, PrunePlan, Rules, carry_out, plan};
-use crate::store::{Store, StoreError};
 
 const ROOT: &str = "/disk/project";
 const STORE: &str = "/data/recovery";
@@ -23,7 +23,7 @@ const STORE: &str = "/data/recovery";
 const FILES: usize = 5;
 
 fn now() -> Time {
-    crate::platform::fine_clock()
+    handle_fs::fine_clock()
 }
 
 /// Puts a file there that nothing compresses and nothing else is like.

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use super::frame::{Packed, pack};
-use crate::platform;
 
 struct Job {
     raw: Vec<u8>,
@@ -31,7 +30,7 @@ impl Pool {
         let (jobs, queue) = channel();
         Self {
             level,
-            limit: platform::threads(),
+            limit: handle_fs::threads(),
             workers: Vec::new(),
             jobs: Some(jobs),
             queue: Arc::new(Mutex::new(queue)),

@@ -9,7 +9,7 @@ use super::frame_cache::{DecoderPool, FrameCache};
 use super::seek::{self, Sizes};
 use super::{ArchiveError, Damage};
 use crate::model::Digest;
-use crate::platform::{self, File, NodeKind, Opening};
+use handle_fs::{File, NodeKind, Opening};
 
 /// One compressed frame.
 struct Frame {
@@ -40,7 +40,7 @@ impl Source {
             source,
         };
         // A store may come from elsewhere: a pipe in an archive's place must not make us wait, nor a link lead away.
-        let file = platform::open_path(&path, Opening::Read).map_err(unreadable)?;
+        let file = handle_fs::open_path(&path, Opening::Read).map_err(unreadable)?;
         let stat = file.stat().map_err(unreadable)?;
         if stat.kind != NodeKind::File {
             return Err(unreadable(io::Error::other("it is not a regular file")));

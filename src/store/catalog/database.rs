@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 /// Opens the file at `path`, which is there.
 pub(super) fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     #[cfg(test)]
-    if let Some(bytes) = crate::platform::simulated::content(path) {
+    if let Some(bytes) = handle_fs::simulated::content(path) {
         let mut connection = Connection::open_in_memory()?;
         if !bytes.is_empty() {
             let read_only = flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY);
@@ -22,7 +22,7 @@ pub(super) fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection
 /// A transaction on the file at `path` was committed.
 pub(super) fn committed(path: &Path, connection: &mut Connection) -> rusqlite::Result<()> {
     #[cfg(test)]
-    if let Some(world) = crate::platform::simulated::world() {
+    if let Some(world) = handle_fs::simulated::world() {
         let bytes = connection.serialize(rusqlite::MAIN_DB)?;
         // What SQLite says when it cannot write.
         let failed = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR);

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::names::spot_of;
 use crate::model::NativePlace;
 use crate::observer::Observer;
-use crate::platform::remote::Spot;
-use crate::platform::{self, BTRFS_TOP, NativeKind, NodeKind};
 use crate::process::{Cut, Freezer};
+use handle_fs::remote::Spot;
+use handle_fs::{BTRFS_TOP, NativeKind, NodeKind};
 
 const NO_CLAIM: &str = "it names no claim";
 
@@ -93,7 +93,7 @@ enum Found {
 }
 
 fn found(path: &Path) -> Result<Found, String> {
-    let stat = platform::stat_path(path).map_err(|error: io::Error| error.to_string())?;
+    let stat = handle_fs::stat_path(path).map_err(|error: io::Error| error.to_string())?;
     Ok(match stat {
         None => Found::Nothing,
         Some(stat) if stat.kind == NodeKind::Directory && stat.ino == BTRFS_TOP => Found::Top,

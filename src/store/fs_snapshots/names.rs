@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::contract::FROZEN_SUFFIX;
 use crate::model::{NativePlace, SnapshotId};
-use crate::platform::remote::{Address, Spot};
+use handle_fs::remote::{Address, Spot};
 
 /// Prefix of the name of a dataset's snapshot behind its `@`, and of the name of a claim's snapshot.
 const PREFIX: &str = "jackin-recovery-";

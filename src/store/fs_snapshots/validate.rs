@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::names::{dataset_snapshot, letters_of, spot_of, volume_snapshot};
 use crate::contract::frozen_name;
 use crate::model::{FsSnapshotIntent, NativePlace};
-use crate::platform::remote::above;
 use crate::store::journal_paths::Paper;
+use handle_fs::remote::above;
 
 /// Returns true if two paths lead to the same directory, even if they are spelled differently.
 fn is_same(one: &Path, other: &Path) -> bool {

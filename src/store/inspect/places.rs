@@ -5,7 +5,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Inconsistency, UnexpectedFile};
-use crate::platform;
 use crate::store::durable::{DIRECTORY_MODE, FILE_MODE};
 
 /// The store is this deep: `tmp/<draft>/<file>`. Whatever lies deeper is not ours and not entered.
@@ -62,7 +61,7 @@ impl Seen {
         if !(meta.is_dir() || meta.is_file() && !directory) {
             return self.note(path, directory, Inconsistency::Kind);
         }
-        if meta.uid() != platform::own_ids().0 {
+        if meta.uid() != handle_fs::own_ids().0 {
             self.note(path.clone(), directory, Inconsistency::Owner(meta.uid()));
         }
         let mode = meta.mode() & 0o7777;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use super::{Mode, STORE, attempt, root_name};
 use crate::model::InstanceId;
-use crate::platform::remote::upwards;
-use crate::platform::{AsHandle as _, File, HandleRef};
 use crate::store::held_lock::{HeldLock, Holder, LockName};
 use crate::store::{DRAFTS, Layout, RECEIPTS, StoreError, durable};
+use handle_fs::remote::upwards;
+use handle_fs::{AsHandle as _, File, HandleRef};
 
 /// Returns every held lock of the store, and the errors of those that could not be inspected. `roots` are mount roots that locks
 /// may be named after: the names in the directory are digests.

@@ -10,7 +10,7 @@ use super::super::{Draft, Store, StoreError};
 use super::live::Live;
 use crate::model::{ArchiveId, ArchiveRef, Digest, Hasher};
 use crate::observer::{Observer, Phase};
-use crate::platform::File;
+use handle_fs::File;
 
 /// A manifest chunk or list, or a bundle of private files, is never larger (bytes).
 const LARGEST_PART: u64 = 512 << 20;

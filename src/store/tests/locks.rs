@@ -1,7 +1,7 @@
 //! Locks: one holder, gone with its process, never inherited, no litter.
 
 use super::*;
-use crate::platform::remote::tests::through_agent;
+use handle_fs::remote::loopback::through_agent;
 
 fn is_locked<T>(result: Result<T, StoreError>, object: &LockedObject) {
     match result {
@@ -101,11 +101,11 @@ fn a_root_of_another_machine_is_locked_there_or_not_at_all() {
     let there = tempfile::tempdir().unwrap();
     let far = through_agent("locked", there.path());
     let guard = store.lock_restore(std::slice::from_ref(&far)).unwrap();
-    let locked = platform::open_root(there.path()).unwrap();
-    assert!(!platform::try_lock(&locked, false).unwrap());
+    let locked = handle_fs::open_root(there.path()).unwrap();
+    assert!(!handle_fs::try_lock(&locked, false).unwrap());
     drop(guard);
-    assert!(platform::try_lock(&locked, false).unwrap());
-    platform::unlock(&locked).unwrap();
+    assert!(handle_fs::try_lock(&locked, false).unwrap());
+    handle_fs::unlock(&locked).unwrap();
     // One that is gone comes back as a whole; where the lock cannot be had, nothing goes on without it.
     drop(store.lock_restore(&[far.join("gone")]).unwrap());
     let never = [far.join("x".repeat(300))];

@@ -13,7 +13,6 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::config::BucketPlace;
 use crate::features::Feature;
 use crate::model::{InstanceId, SnapshotRecord, StoreId};
-use crate::platform;
 use crate::replica::{Bucket, BucketError, Chain, Index, Remote, ReplicaError, S3, Stop, stores};
 use crate::session::{AdoptError, AdoptRequest, Adopted, adopt};
 use crate::store::Anchor;
@@ -110,7 +109,7 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Resul
         index: &found.index,
         chain: &found.chain,
         trusted: args.trust,
-        owner: operator.map_or_else(platform::own_ids, |owner| (owner.uid, owner.gid)),
+        owner: operator.map_or_else(handle_fs::own_ids, |owner| (owner.uid, owner.gid)),
     };
     let adopted = adopt(&store, world, &request, found.records.clone()).map_err(unfinished)?;
     for (id, why) in &adopted.failed {

@@ -16,12 +16,11 @@ use crate::cli::error::CliError;
 use crate::cli::fail_point::FailPoint;
 use crate::environment::Environment;
 use crate::model::{Ending, InstanceId, Operation, ProcessRef, SnapshotKind};
-use crate::platform;
-use crate::platform::remote::hang_up_where;
 use crate::process::give_up_waiting;
 use crate::session::{Begun, Closed, EndRequest, Services, SessionError, end, find_instance, store_baseline};
 use crate::store::Store;
 use crate::terminal::{Terminal, sanitize};
+use handle_fs::remote::hang_up_where;
 
 /// So often it is looked whether the operator wants to stop.
 const NAP: Duration = Duration::from_millis(5);
@@ -58,7 +57,7 @@ pub(super) fn beside<T>(
                 observer: &observer,
                 clock: &clock,
                 entropy: &entropy,
-                uid: platform::own_ids().0,
+                uid: handle_fs::own_ids().0,
             };
             let stored = store_or_record(desk.store, world, instance, frozen);
             is_ready.store(true, Ordering::Relaxed);
@@ -126,7 +125,7 @@ pub(super) fn close_now(
         observer: &Steadfast::new(None, desk.terminal, Arc::clone(desk.noted)),
         clock: &clock,
         entropy: &entropy,
-        uid: platform::own_ids().0,
+        uid: handle_fs::own_ids().0,
     };
     let row = find_instance(desk.store, instance.as_str())?;
     let request = EndRequest {

@@ -15,7 +15,6 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
-use crate::platform::is_privileged;
 use crate::restore::{
     AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreContext, RestoreError, Why,
     execute, refuse_locked,
@@ -23,6 +22,7 @@ use crate::restore::{
 use crate::session::{ensure_no_overlap, refuse_living};
 use crate::store::{Blobs, InstanceRow, Store};
 use crate::terminal::{sanitize, size};
+use handle_fs::is_privileged;
 
 /// Options for executing a proposal.
 pub(in crate::cli::commands) struct RestoreOptions {

@@ -12,12 +12,12 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::random;
 use crate::model::SnapshotRecord;
-use crate::platform::NativeKind;
-use crate::platform::remote::{Address, Spot};
 use crate::process::{Freezer, NewClaim};
 use crate::restore::OutputDir;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
+use handle_fs::NativeKind;
+use handle_fs::remote::{Address, Spot};
 
 pub(super) fn to_directory(
     context: &Context<'_>,

@@ -6,8 +6,8 @@ use super::layout::{Part, Sheet};
 use crate::config::Sensitive;
 use crate::contract::{Contract, Foreign};
 use crate::model::WithheldReason;
-use crate::platform::remote::{Address, Limitation};
 use crate::terminal::{Role, size};
+use handle_fs::remote::{Address, Limitation};
 
 /// Maximum number of skipped paths that are all named.
 const FEW: usize = 24;

@@ -4,9 +4,9 @@ use super::layout::{Part, Sheet};
 use crate::config::{Isolation, Subject, Unread};
 use crate::contract::{Contract, MountState, MountTerms, NativeTerms, NotCovered};
 use crate::model::RelPath;
-use crate::platform::NativeKind;
-use crate::platform::remote::Helper;
 use crate::terminal::{Role, sanitize, size};
+use handle_fs::NativeKind;
+use handle_fs::remote::Helper;
 
 /// Width of the column that says what happens: its longest word and two blanks.
 const STATE: usize = 14;

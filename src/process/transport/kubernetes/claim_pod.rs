@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{OURS, OWNER};
-use crate::platform::remote::{Spot, VOLUME_PLACE};
+use handle_fs::remote::{Spot, VOLUME_PLACE};
 
 /// Lifetime of a helper that was not removed (seconds).
 const LIFE: u64 = 6 * 60 * 60;

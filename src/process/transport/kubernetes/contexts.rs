@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use super::asked;
 use crate::environment::Environment;
-use crate::platform::remote::{Address, Spot};
 use crate::process::search::{find, path_outside};
+use handle_fs::remote::{Address, Spot};
 
 /// Contexts that the operator's `kubectl` is configured with.
 pub(super) struct Contexts {

@@ -6,8 +6,8 @@ use super::super::cluster::NewClaim;
 use super::quantity::larger;
 use super::text;
 use super::{Kubectl, volume_snapshot};
-use crate::platform::remote::Spot;
 use crate::process::freeze::Freezer;
+use handle_fs::remote::Spot;
 
 /// Smallest size of a new claim, and the step of larger ones (bytes).
 const STEP: u64 = 1 << 30;

@@ -9,8 +9,8 @@ use super::volume_snapshot::SNAPSHOTS;
 use super::{OURS, OWNER, text};
 use crate::environment::Environment;
 use crate::model::Time;
-use crate::platform::remote::Spot;
 use crate::process::search::{find, path_outside};
+use handle_fs::remote::Spot;
 
 /// Returns jackin's objects in the namespace of a claim or a pod, whichever user made them. Kinds that may not be listed are
 /// missing.

@@ -15,9 +15,9 @@ use super::volume_snapshot::{is_refusal, show};
 use super::{ASKED, FOR_CLAIM, Kubectl, OURS, Silence, exec, place, text};
 use crate::clock::Entropy;
 use crate::environment::Environment;
-use crate::platform::remote::{Helper, VOLUME_PLACE};
 use crate::process::transport::cleanup::Lifeline;
 use crate::process::transport::{HELPER, HELPER_VARIABLE, Reach, chosen, unguessable, words};
+use handle_fs::remote::{Helper, VOLUME_PLACE};
 
 /// Time limit for a helper to run: its image may have to be fetched.
 const START: Duration = Duration::from_secs(180);

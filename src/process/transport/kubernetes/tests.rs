@@ -13,7 +13,7 @@ use super::claim_pod::helper;
 use super::contexts::{Contexts, meant};
 use super::create_pvc::new_claim;
 use super::volume_snapshot::{is_refusal, shown, snapshot};
-use crate::platform::remote::{Address, Spot};
+use handle_fs::remote::{Address, Spot};
 
 fn known(all: &[&str], current: Option<&str>) -> Contexts {
     Contexts {

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::super::cluster::{Cut, VolumePlan};
 use super::{ASKED, Kubectl, Silence, text};
-use crate::platform::remote::Spot;
 use crate::process::freeze::Freezer;
+use handle_fs::remote::Spot;
 
 pub(super) use objects::{shown, snapshot};
 

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::session::ROOT;
 use super::{Session, World};
 use crate::model::InodeFlags;
-use crate::platform;
-use crate::platform::simulated::Node;
+use handle_fs::simulated::Node;
 
 /// Makes a session; it is not itself for other threads.
 pub(super) type Make = Box<dyn Fn() -> Session + Send + Sync>;
@@ -124,7 +123,7 @@ pub(super) fn busy() -> Session {
         world.carry(&at("moved"), &at("new-name"));
         world.set_mode(&at("mode"), 0o600);
         // Nobody else can give it back.
-        if platform::is_privileged() {
+        if handle_fs::is_privileged() {
             world.set_owner(&at("owned"), (5, 6));
         }
         world.cut(&at("empty"));
@@ -149,7 +148,7 @@ pub(super) fn nested() -> Session {
         world.cut(&at("kind"));
         world.put_file(&at("kind/is/directory"), "now");
         // Made anew it is the operator's until its owner is set.
-        if platform::is_privileged() {
+        if handle_fs::is_privileged() {
             world.set_owner(&at("kind/is"), (5, 6));
         }
     };
@@ -232,7 +231,7 @@ pub(super) fn dressed() -> Session {
         world.set_attribute(&at("file"), "user.key", "after");
         world.set_attribute(&at("d"), "user.key", "after");
         world.set_mode(&at("d"), 0o500);
-        if platform::is_privileged() {
+        if handle_fs::is_privileged() {
             world.set_owner(&at("file"), (5, 6));
             world.set_owner(&at("d"), (5, 6));
             world.set_mode(&at("file"), 0o600);

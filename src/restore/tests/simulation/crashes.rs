@@ -8,8 +8,7 @@ use super::cases::Make;
 use super::done::Done;
 use super::session::{left, within};
 use super::{Ended, Session, Verb, World, cases, stride, wants_all};
-use crate::model::Digest;
-use crate::platform::simulated::{Disk, Losses, Moment, Object, Shared, Tree, outcomes};
+use handle_fs::simulated::{Disk, Losses, Moment, Object, Shared, Tree, outcomes};
 
 const VERBS: [Verb; 2] = [Verb::Resume, Verb::Abort];
 
@@ -70,7 +69,7 @@ struct Trial {
     depth: Depth,
     counts: Counts,
     /// States and commands that were tried, and whether with crashes within.
-    seen: HashMap<(Digest, Verb), bool>,
+    seen: HashMap<([u8; 32], Verb), bool>,
 }
 
 impl Trial {
@@ -183,7 +182,7 @@ impl Trial {
 /// Runs trials on all cores; the first that fails ends it.
 fn all(name: &str, sessions: Vec<Make>, depth: Depth) {
     let (runs, ended) = (AtomicU64::new(0), AtomicU64::new(0));
-    let done = crate::platform::parallel::map(&sessions, |session| {
+    let done = handle_fs::parallel::map(&sessions, |session| {
         let counts = Trial::run(session(), depth);
         let runs = runs.fetch_add(counts.runs, Ordering::Relaxed) + counts.runs;
         let ended = ended.fetch_add(1, Ordering::Relaxed) + 1;

@@ -6,7 +6,7 @@ use super::done::Done;
 use super::judge::Verdict;
 use super::session::{left, within};
 use super::{Ended, Session, Verb, cases, stride, wants_all};
-use crate::platform::simulated::{Fault, Moment, Shared, Tree, errors};
+use handle_fs::simulated::{Fault, Moment, Shared, Tree, errors};
 
 /// Numbers of runs and of their results.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::session::{Ended, ROOT, STORE, Session};
 use crate::capture::tests::coverage;
-use crate::platform::simulated::{Shared, Tree};
 use crate::restore::clear_up;
 use crate::store::Store;
+use handle_fs::simulated::{Shared, Tree};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exactness {

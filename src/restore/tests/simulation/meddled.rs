@@ -3,7 +3,7 @@
 
 use super::session::{ROOT, left, within};
 use super::{Ended, Session, Verb, World, cases, stride, wants_all};
-use crate::platform::simulated::{Moment, Object, Tree};
+use handle_fs::simulated::{Moment, Object, Tree};
 
 const TEXT: &str = "of somebody else";
 

@@ -10,8 +10,7 @@ use super::judge::Verdict;
 use super::session::{left, within};
 use super::{Ended, Session, Verb, cases, stride, wants_all};
 use crate::contract::STAGING_PREFIX;
-use crate::model::Digest;
-use crate::platform::simulated::{Fault, Losses, Moment, Tree, outcomes};
+use handle_fs::simulated::{Fault, Losses, Moment, Tree, outcomes};
 
 /// The file systems that are shut down: that of the mount, that of the store, both.
 const OUTAGES: [(u64, u64); 3] = [(2, 2), (3, 3), (2, 3)];
@@ -32,7 +31,7 @@ struct Trial<'a> {
     session: &'a Session,
     new: Tree,
     counts: Counts,
-    seen: HashSet<(Digest, Verb, u8)>,
+    seen: HashSet<([u8; 32], Verb, u8)>,
     /// True if the fault made the restore stage in the mount root.
     inside: bool,
 }
@@ -165,7 +164,7 @@ fn trial(session: &Session) -> Trial<'_> {
 /// Tries the faults in each session with one of everything, each `every`th point of them.
 fn all(name: &str, every: u64, faults: &(dyn Fn(u64) -> Vec<Fault> + Sync)) {
     let sessions = cases::rich();
-    let tried = crate::platform::parallel::map(&sessions, |make| {
+    let tried = handle_fs::parallel::map(&sessions, |make| {
         let session = make();
         let mut trial = trial(&session);
         let kinds = faults(1).len();

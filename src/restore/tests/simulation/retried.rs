@@ -8,7 +8,7 @@ use super::judge::Verdict;
 use super::session::{ROOT, left, within};
 use super::{Ended, Session, cases};
 use crate::contract::STAGING_PREFIX;
-use crate::platform::simulated::{Fault, Losses, Moment, Tree, outcomes};
+use handle_fs::simulated::{Fault, Losses, Moment, Tree, outcomes};
 
 /// Numbers of runs.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,13 +8,13 @@ use crate::capture::tests::coverage;
 use crate::capture::{CaptureError, Captured, Request, take};
 use crate::model::{Decision, InstanceId, SnapshotKind, Time};
 use crate::observer::Silent;
-use crate::platform::simulated::{Disk, Letters, Moment, Node, Shared, Tree};
-pub(super) use crate::platform::simulated::{World, within};
 use crate::restore::{
     Allow, ChangeHistory, MountRequest, Outcome, Proposal, Purpose, Report, RestoreContext, RestoreError,
     Scope, abort, execute, of_restore, proposal as planned, propose, resume, settle,
 };
 use crate::store::{RestoreStage, Store};
+use handle_fs::simulated::{Disk, Letters, Moment, Node, Shared, Tree};
+pub(super) use handle_fs::simulated::{World, within};
 
 /// The mount's root; what a restore stages lies beside it.
 pub(super) const ROOT: &str = "/disk/project";
@@ -52,7 +52,7 @@ pub(super) enum Ended {
 }
 
 fn now() -> Time {
-    crate::platform::fine_clock()
+    handle_fs::fine_clock()
 }
 
 fn instance() -> InstanceId {
@@ -208,7 +208,7 @@ impl Session {
     /// Does what the command `checkpoint` does: takes another snapshot, which must equal the closing one. A refused one leaves
     /// nothing, unless the error also kept it from being removed.
     pub(super) fn capture_again(&self) -> Done {
-        let world = crate::platform::simulated::world().unwrap();
+        let world = handle_fs::simulated::world().unwrap();
         let stored =
             || ["snapshots", "archives"].map(|place| world.lock().names_in(&format!("{STORE}/{place}")));
         let before = stored();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::quantity::larger;
 use super::super::{OURS, OWNER, text};
 use super::VERSION;
-use crate::platform::remote::Spot;
+use handle_fs::remote::Spot;
 
 /// The group of [`VERSION`].
 const GROUP: &str = "snapshot.storage.k8s.io";

@@ -1,0 +1,41 @@
+//! The clocks of this machine, and the step in which file systems tell time.
+
+use super::kernel::clock;
+use crate::Time;
+
+/// Coarsest step of a file system's times, in nanoseconds. Two changes within it can carry the same time (kernels before 6.13
+/// stamp with the timer tick, at most 10 ms).
+pub const TICK_NANOS: i128 = 20_000_000;
+
+/// The clock that the kernel stamps files with at least: a change from now on gets no earlier time. (Kernels from 6.13
+/// stamp finer, and then up to a tick later than this.)
+#[must_use]
+pub fn file_clock() -> Time {
+    #[cfg(target_os = "linux")]
+    let id = rustix::time::ClockId::RealtimeCoarse;
+    #[cfg(not(target_os = "linux"))]
+    let id = rustix::time::ClockId::Realtime;
+    read(id)
+}
+
+/// The finest clock: nothing that was changed before this instant has a later time.
+#[must_use]
+pub fn fine_clock() -> Time {
+    read(rustix::time::ClockId::Realtime)
+}
+
+/// Returns the monotonic time since boot, for timeouts.
+#[must_use]
+pub fn uptime() -> std::time::Duration {
+    let now = read(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(now.sec).unwrap_or_default();
+    std::time::Duration::new(seconds, now.nsec)
+}
+
+fn read(id: rustix::time::ClockId) -> Time {
+    let now = clock(id);
+    Time {
+        sec: now.tv_sec,
+        nsec: u32::try_from(now.tv_nsec).unwrap_or(0),
+    }
+}

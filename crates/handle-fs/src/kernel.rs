@@ -1,0 +1,370 @@
+//! Every call to the kernel that touches a file, and nothing else: one function a call, in the kernel's own terms. Tests
+//! answer them from a simulated file system, so that each can be the last one before a power loss, or fail.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid};
+
+use super::remote::{self, Call};
+use super::{AsHandle, Handle, HandleRef, Result};
+
+/// Lets the simulated file system answer, when this thread is in one.
+macro_rules! simulated {
+    ($call:ident($($argument:expr),*) $($made:tt)*) => {
+        #[cfg(any(test, feature = "simulated"))]
+        if let Some(world) = crate::simulated::world() {
+            return world.lock().$call($($argument),*)$($made)*;
+        }
+    };
+}
+
+/// The handle, when it is one of this machine; else the answer comes from the machine that it belongs to.
+macro_rules! here {
+    ($handle:expr, |$far:ident| $answer:expr) => {
+        match $handle.as_handle() {
+            HandleRef::Here(handle) => handle,
+            HandleRef::There($far) => return $answer,
+        }
+    };
+}
+
+/// The same for a path below a directory. One that begins nowhere may lead to another machine by itself.
+macro_rules! at {
+    ($dir:expr, $path:expr, |$far:ident, $there:ident| $answer:expr) => {
+        match $dir.as_handle() {
+            HandleRef::There($far) => {
+                let $there = remote::Bytes::from(AsRef::<Path>::as_ref(&$path));
+                return $answer;
+            }
+            HandleRef::Here(handle) => match remote::route(handle, AsRef::<Path>::as_ref(&$path)) {
+                None => handle,
+                Some(routed) => {
+                    let ($far, $there) = routed?;
+                    return $answer;
+                }
+            },
+        }
+    };
+}
+
+/// The same for two paths, which have to lie on one machine.
+macro_rules! both {
+    ($from:expr, $old:expr, $to:expr, $new:expr, |$pair:ident| $answer:expr) => {
+        match remote::pair(&$from, $old.as_ref(), &$to, $new.as_ref())? {
+            remote::Pair::Here(from, to) => (from, to),
+            remote::Pair::There($pair) => return $answer,
+        }
+    };
+}
+
+mod attributes;
+mod clock;
+mod content;
+mod stat;
+
+pub(super) use attributes::{Bearer, get_xattr, list_xattr, remove_xattr, set_xattr};
+#[cfg(target_os = "linux")]
+pub(super) use attributes::{inode_flags, set_inode_flags};
+pub(super) use clock::clock;
+pub(super) use content::{fdatasync, ftruncate, pread, pwrite, read, seek, share_blocks, write, write_back};
+pub(super) use stat::stat;
+
+/// A path or a name, as the kernel takes it.
+pub(super) trait Named: rustix::path::Arg + AsRef<Path> + Copy {}
+impl<T: rustix::path::Arg + AsRef<Path> + Copy> Named for T {}
+
+pub(super) fn openat(dir: impl AsHandle, path: impl Named, flags: OFlags, mode: Mode) -> Result<Handle> {
+    let dir = at!(dir, path, |far, path| far
+        .open(Call::Open {
+            dir: far.number(),
+            path,
+            flags: remote::opening(flags),
+            mode: remote::bits(mode)
+        })
+        .map(Handle::from));
+    simulated!(open(dir, path.as_ref(), flags, mode).map(Handle::from));
+    Ok(rustix::fs::openat(dir, path, flags, mode)?.into())
+}
+
+/// Through no link, across no mount, and not out of `dir`.
+#[cfg(target_os = "linux")]
+pub(super) fn open_beneath(dir: impl AsHandle, path: impl Named, flags: OFlags) -> Result<Handle> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let dir = at!(dir, path, |far, path| far
+        .open(Call::OpenBeneath {
+            dir: far.number(),
+            path,
+            flags: remote::opening(flags)
+        })
+        .map(Handle::from));
+    simulated!(open_beneath(dir, path.as_ref(), flags).map(Handle::from));
+    let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    Ok(openat2(dir, path, flags, Mode::empty(), how)?.into())
+}
+
+/// One call a block of names, and nothing else: a library's stream opens the directory once more and asks what it is.
+#[cfg(target_os = "linux")]
+pub(super) fn names(dir: impl AsHandle, mut each: impl FnMut(&[u8])) -> Result<()> {
+    use rustix::fs::{RawDir, SeekFrom};
+    use std::mem::MaybeUninit;
+    let dir = here!(dir, |far| far.names(&mut each));
+    simulated!(names(dir, &mut each));
+    // The handle may have been listed before.
+    rustix::fs::seek(dir, SeekFrom::Start(0))?;
+    let mut buffer = [MaybeUninit::uninit(); 1 << 15];
+    let mut entries = RawDir::new(dir, &mut buffer);
+    while let Some(entry) = entries.next() {
+        each(entry?.file_name().to_bytes());
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn names(dir: impl AsHandle, mut each: impl FnMut(&[u8])) -> Result<()> {
+    let dir = here!(dir, |far| far.names(&mut each));
+    simulated!(names(dir, &mut each));
+    for entry in rustix::fs::Dir::read_from(dir)? {
+        each(entry?.file_name().to_bytes());
+    }
+    Ok(())
+}
+
+pub(super) fn readlinkat(dir: impl AsHandle, path: impl Named) -> Result<Vec<u8>> {
+    let dir = at!(dir, path, |far, path| far.bytes(Call::ReadLink {
+        dir: far.number(),
+        path
+    }));
+    simulated!(readlink(dir, path.as_ref()));
+    Ok(rustix::fs::readlinkat(dir, path, Vec::new())?.into_bytes())
+}
+
+pub(super) fn mkdirat(dir: impl AsHandle, path: impl Named, mode: Mode) -> Result<()> {
+    let dir = at!(dir, path, |far, path| far.done(Call::MakeDir {
+        dir: far.number(),
+        path,
+        mode: remote::bits(mode)
+    }));
+    simulated!(mkdir(dir, path.as_ref(), mode));
+    rustix::fs::mkdirat(dir, path, mode)
+}
+
+pub(super) fn symlinkat(target: &[u8], dir: impl AsHandle, path: impl Named) -> Result<()> {
+    let dir = at!(dir, path, |far, path| far.done(Call::MakeLink {
+        dir: far.number(),
+        path,
+        target: target.into()
+    }));
+    simulated!(symlink(target, dir, path.as_ref()));
+    rustix::fs::symlinkat(target, dir, path)
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn mknodat(
+    dir: impl AsHandle,
+    path: impl Named,
+    kind: rustix::fs::FileType,
+    device: (u32, u32),
+) -> Result<()> {
+    let dir = at!(dir, path, |far, path| far.done(Call::MakeNode {
+        dir: far.number(),
+        path,
+        kind: remote::node(kind)?,
+        device
+    }));
+    simulated!(mknod(dir, path.as_ref(), kind, device));
+    let device = rustix::fs::makedev(device.0, device.1);
+    rustix::fs::mknodat(dir, path, kind, Mode::RUSR | Mode::WUSR, device)
+}
+
+pub(super) fn linkat(from: impl AsHandle, old: impl Named, to: impl AsHandle, new: impl Named) -> Result<()> {
+    let (from, to) = both!(from, old, to, new, |pair| pair.link());
+    simulated!(link(from, old.as_ref(), to, new.as_ref()));
+    rustix::fs::linkat(from, old, to, new, AtFlags::empty())
+}
+
+pub(super) fn renameat(
+    from: impl AsHandle,
+    old: impl Named,
+    to: impl AsHandle,
+    new: impl Named,
+) -> Result<()> {
+    let (from, to) = both!(from, old, to, new, |pair| pair.rename(RenameFlags::empty()));
+    simulated!(rename(
+        (from, old.as_ref()),
+        (to, new.as_ref()),
+        RenameFlags::empty()
+    ));
+    rustix::fs::renameat(from, old, to, new)
+}
+
+pub(super) fn renameat_with(
+    from: impl AsHandle,
+    old: impl Named,
+    to: impl AsHandle,
+    new: impl Named,
+    flags: RenameFlags,
+) -> Result<()> {
+    let (from, to) = both!(from, old, to, new, |pair| pair.rename(flags));
+    simulated!(rename((from, old.as_ref()), (to, new.as_ref()), flags));
+    rustix::fs::renameat_with(from, old, to, new, flags)
+}
+
+pub(super) fn unlinkat(dir: impl AsHandle, path: impl Named, flags: AtFlags) -> Result<()> {
+    let dir = at!(dir, path, |far, path| far.done(Call::Unlink {
+        dir: far.number(),
+        path,
+        directory: flags.contains(AtFlags::REMOVEDIR)
+    }));
+    simulated!(unlink(dir, path.as_ref(), flags));
+    rustix::fs::unlinkat(dir, path, flags)
+}
+
+pub(super) fn chownat(dir: impl AsHandle, path: impl Named, uid: u32, gid: u32) -> Result<()> {
+    let dir = at!(dir, path, |far, path| far.done(Call::Own {
+        dir: far.number(),
+        path: Some(path),
+        uid,
+        gid
+    }));
+    simulated!(chown(dir, Some(path.as_ref()), uid, gid));
+    let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    rustix::fs::chownat(dir, path, uid, gid, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+pub(super) fn fchown(handle: impl AsHandle, uid: u32, gid: u32) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Own {
+        dir: far.number(),
+        path: None,
+        uid,
+        gid
+    }));
+    simulated!(chown(handle, None, uid, gid));
+    rustix::fs::fchown(handle, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))
+}
+
+pub(super) fn fchmod(handle: impl AsHandle, mode: Mode) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Mode {
+        handle: far.number(),
+        mode: remote::bits(mode),
+        pinned: false
+    }));
+    simulated!(chmod(handle, mode));
+    rustix::fs::fchmod(handle, mode)
+}
+
+/// The attributes' calls take no directory handle; the kernel's own name of the handle pins the directory instead.
+fn own_name(handle: BorrowedFd<'_>, child: Option<&OsStr>) -> PathBuf {
+    let mut path = PathBuf::from(if cfg!(target_os = "linux") {
+        "/proc/self/fd"
+    } else {
+        "/dev/fd"
+    });
+    path.push(handle.as_raw_fd().to_string());
+    path.extend(child.map(|name| if name.is_empty() { OsStr::new(".") } else { name }));
+    path
+}
+
+/// Of what a handle only names (`O_PATH`).
+#[cfg(target_os = "linux")]
+pub(super) fn chmod_pinned(pinned: impl AsHandle, mode: Mode) -> Result<()> {
+    let pinned = here!(pinned, |far| far.done(Call::Mode {
+        handle: far.number(),
+        mode: remote::bits(mode),
+        pinned: true
+    }));
+    simulated!(chmod(pinned, mode));
+    rustix::fs::chmod(own_name(pinned, None), mode)
+}
+
+/// Of a link itself.
+pub(super) fn utimensat(dir: impl AsHandle, path: impl Named, times: &Timestamps) -> Result<()> {
+    let dir = at!(dir, path, |far, path| far.set_mtime(Some(path), times));
+    simulated!(utimens(dir, Some(path.as_ref()), times));
+    rustix::fs::utimensat(dir, path, times, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+pub(super) fn futimens(handle: impl AsHandle, times: &Timestamps) -> Result<()> {
+    let handle = here!(handle, |far| far.set_mtime(None, times));
+    simulated!(utimens(handle, None, times));
+    rustix::fs::futimens(handle, times)
+}
+
+pub(super) fn fsync(handle: impl AsHandle) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Sync {
+        handle: far.number(),
+        all: false
+    }));
+    simulated!(fsync(handle));
+    rustix::fs::fsync(handle)
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn syncfs(handle: impl AsHandle) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Sync {
+        handle: far.number(),
+        all: true
+    }));
+    simulated!(syncfs(handle));
+    rustix::fs::syncfs(handle)
+}
+
+/// The file system's number of `statfs(2)`.
+#[cfg(target_os = "linux")]
+pub(super) fn magic(handle: impl AsHandle) -> Result<u64> {
+    let handle = here!(handle, |far| far.count(Call::Magic { handle: far.number() }));
+    simulated!(magic(handle));
+    let kind = rustix::fs::fstatfs(handle)?.f_type;
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "the numbers are bit patterns; the type differs between machines"
+    )]
+    Ok(kind as u64 & 0xffff_ffff)
+}
+
+/// The file system's own number of `statvfs(2)`; only of this machine.
+#[cfg(target_os = "linux")]
+pub(super) fn file_system_number(handle: impl AsHandle) -> Result<u64> {
+    let handle = here!(handle, |_far| Err(rustix::io::Errno::NOSYS));
+    // The simulation has one file system.
+    simulated!(magic(handle));
+    Ok(rustix::fs::fstatvfs(handle)?.f_fsid)
+}
+
+pub(super) fn free_bytes(handle: impl AsHandle) -> Result<u64> {
+    let handle = here!(handle, |far| far.count(Call::Room {
+        handle: far.number(),
+        all: false
+    }));
+    simulated!(free_bytes(handle));
+    let facts = rustix::fs::fstatvfs(handle)?;
+    Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
+}
+
+pub(super) fn all_bytes(handle: impl AsHandle) -> Result<u64> {
+    // No room is asked for in the simulation: what is free there is what counts.
+    let handle = here!(handle, |far| far.count(Call::Room {
+        handle: far.number(),
+        all: true
+    }));
+    let facts = rustix::fs::fstatvfs(handle)?;
+    Ok(facts.f_blocks.saturating_mul(facts.f_frsize))
+}
+
+pub(super) fn flock(handle: impl AsHandle, how: rustix::fs::FlockOperation) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Lock {
+        handle: far.number(),
+        how: remote::locking(how)?
+    }));
+    simulated!(flock(handle, how));
+    rustix::fs::flock(handle, how)
+}
+
+/// Checks that this process may create and remove names in the directory at `path`.
+pub(super) fn may_change(path: &Path) -> Result<()> {
+    let _ = at!(rustix::fs::CWD, path, |far, path| far
+        .done(Call::MayChange { path }));
+    simulated!(access(path));
+    rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK)
+}

@@ -1,0 +1,132 @@
+//! The calls about extended attributes and inode flags.
+
+use std::ffi::OsStr;
+#[cfg(any(test, feature = "simulated"))]
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::path::Path;
+#[cfg(any(test, feature = "simulated"))]
+use std::path::PathBuf;
+
+use rustix::fs::IFlags;
+
+use super::own_name;
+use crate::remote::{self, Call};
+#[cfg(any(test, feature = "simulated"))]
+use crate::simulated::Address;
+use crate::{AsHandle, HandleRef, Result};
+
+/// Object whose attributes a call accesses.
+pub(crate) enum Bearer<'a, D> {
+    Open(D),
+    /// A child of a directory; the directory itself when the name is empty.
+    Child(D, &'a OsStr),
+}
+
+/// The bearer with a handle of this machine; else the answer comes from the machine that it belongs to.
+macro_rules! bearer_here {
+    ($bearer:expr, |$far:ident, $name:ident| $answer:expr) => {
+        match $bearer {
+            Bearer::Open(handle) => Bearer::Open(here!(handle, |$far| {
+                let $name = None;
+                $answer
+            })),
+            Bearer::Child(dir, name) => Bearer::Child(
+                here!(dir, |$far| {
+                    let $name = Some(remote::Bytes::from(Path::new(name)));
+                    $answer
+                }),
+                *name,
+            ),
+        }
+    };
+}
+
+/// Returns the address of a bearer in a world.
+#[cfg(any(test, feature = "simulated"))]
+fn address(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Address {
+    match bearer {
+        Bearer::Open(handle) => Address::Open(handle.as_raw_fd()),
+        Bearer::Child(dir, name) => {
+            let name = if name.is_empty() {
+                PathBuf::from(".")
+            } else {
+                PathBuf::from(name)
+            };
+            Address::Child(dir.as_raw_fd(), name)
+        }
+    }
+}
+
+pub(crate) fn list_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, room: &mut [u8]) -> Result<usize> {
+    let bearer = bearer_here!(bearer, |far, name| far.fill(
+        Call::ListAttributes {
+            dir: far.number(),
+            name
+        },
+        room
+    ));
+    simulated!(list_xattr(address(&bearer), room));
+    match bearer {
+        Bearer::Open(handle) => rustix::fs::flistxattr(handle, room),
+        Bearer::Child(dir, name) => rustix::fs::llistxattr(own_name(dir, Some(name)), room),
+    }
+}
+
+pub(crate) fn get_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8], room: &mut [u8]) -> Result<usize> {
+    let bearer = bearer_here!(bearer, |far, child| far.fill(
+        Call::GetAttribute {
+            dir: far.number(),
+            name: child,
+            attribute: name.into()
+        },
+        room
+    ));
+    simulated!(get_xattr(address(&bearer), name, room));
+    match bearer {
+        Bearer::Open(handle) => rustix::fs::fgetxattr(handle, name, room),
+        Bearer::Child(dir, child) => rustix::fs::lgetxattr(own_name(dir, Some(child)), name, room),
+    }
+}
+
+pub(crate) fn set_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8], value: &[u8]) -> Result<()> {
+    let bearer = bearer_here!(bearer, |far, child| far.done(Call::SetAttribute {
+        dir: far.number(),
+        name: child,
+        attribute: name.into(),
+        value: Some(value.into())
+    }));
+    simulated!(set_xattr(address(&bearer), name, Some(value)));
+    let flags = rustix::fs::XattrFlags::empty();
+    match bearer {
+        Bearer::Open(handle) => rustix::fs::fsetxattr(handle, name, value, flags),
+        Bearer::Child(dir, child) => rustix::fs::lsetxattr(own_name(dir, Some(child)), name, value, flags),
+    }
+}
+
+pub(crate) fn remove_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8]) -> Result<()> {
+    let bearer = bearer_here!(bearer, |far, child| far.done(Call::SetAttribute {
+        dir: far.number(),
+        name: child,
+        attribute: name.into(),
+        value: None
+    }));
+    simulated!(set_xattr(address(&bearer), name, None));
+    match bearer {
+        Bearer::Open(handle) => rustix::fs::fremovexattr(handle, name),
+        Bearer::Child(dir, child) => rustix::fs::lremovexattr(own_name(dir, Some(child)), name),
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) fn inode_flags(handle: impl AsHandle) -> Result<IFlags> {
+    let handle = here!(handle, |far| far.inode_flags());
+    simulated!(inode_flags(handle));
+    rustix::fs::ioctl_getflags(handle)
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) fn set_inode_flags(handle: impl AsHandle, flags: IFlags) -> Result<()> {
+    let handle = here!(handle, |far| far.set_inode_flags(flags));
+    simulated!(set_inode_flags(handle, flags));
+    rustix::fs::ioctl_setflags(handle, flags)
+}

@@ -1,0 +1,106 @@
+//! The calls about what is in a file.
+
+use rustix::fs::SeekFrom;
+
+use crate::remote::{Call, Whence};
+use crate::{AsHandle, HandleRef, Result};
+
+pub(crate) fn seek(handle: impl AsHandle, to: SeekFrom) -> Result<u64> {
+    let handle = here!(handle, |far| far.count(Call::Seek {
+        handle: far.number(),
+        to: Whence::from(to)
+    }));
+    simulated!(seek(handle, to));
+    rustix::fs::seek(handle, to)
+}
+
+pub(crate) fn read(handle: impl AsHandle, room: &mut [u8]) -> Result<usize> {
+    let handle = here!(handle, |far| far.read(room, None));
+    simulated!(read(handle, room, None));
+    rustix::io::read(handle, room)
+}
+
+pub(crate) fn pread(handle: impl AsHandle, room: &mut [u8], at: u64) -> Result<usize> {
+    let handle = here!(handle, |far| far.read(room, Some(at)));
+    simulated!(read(handle, room, Some(at)));
+    rustix::io::pread(handle, room, at)
+}
+
+pub(crate) fn write(handle: impl AsHandle, bytes: &[u8]) -> Result<usize> {
+    let handle = here!(handle, |far| far.write(bytes, None));
+    simulated!(write(handle, bytes, None));
+    rustix::io::write(handle, bytes)
+}
+
+pub(crate) fn pwrite(handle: impl AsHandle, bytes: &[u8], at: u64) -> Result<usize> {
+    let handle = here!(handle, |far| far.write(bytes, Some(at)));
+    simulated!(write(handle, bytes, Some(at)));
+    rustix::io::pwrite(handle, bytes, at)
+}
+
+/// Lets a file share all blocks of another one.
+#[cfg(target_os = "linux")]
+pub(crate) fn share_blocks(to: impl AsHandle, from: impl AsHandle) -> Result<()> {
+    let to = here!(to, |_far| Err(rustix::io::Errno::OPNOTSUPP));
+    let from = here!(from, |_far| Err(rustix::io::Errno::OPNOTSUPP));
+    #[cfg(any(test, feature = "simulated"))]
+    if crate::simulated::world().is_some() {
+        return Err(rustix::io::Errno::OPNOTSUPP);
+    }
+    rustix::fs::ioctl_ficlone(to, from)
+}
+
+/// Lets a file share all blocks of another one: not here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn share_blocks(_: impl AsHandle, _: impl AsHandle) -> Result<()> {
+    Err(rustix::io::Errno::OPNOTSUPP)
+}
+
+pub(crate) fn ftruncate(handle: impl AsHandle, length: u64) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Cut {
+        handle: far.number(),
+        length
+    }));
+    simulated!(truncate(handle, length));
+    rustix::fs::ftruncate(handle, length)
+}
+
+/// Writes a file's dirty pages back, and waits for that, by asking for its extents in their final state (`FIEMAP_FLAG_SYNC`):
+/// unlike `fsync` it flushes no disk cache, and a layered file system passes it on. `None` where there is no map of extents.
+#[cfg(target_os = "linux")]
+pub(crate) fn write_back(handle: impl AsHandle) -> Result<Option<bool>> {
+    use fiemap::{Fiemap, FiemapFlags};
+    use rustix::io::Errno;
+    let handle = here!(handle, |far| far
+        .count(Call::WriteBack { handle: far.number() })
+        .map(|done| Some(done != 0)));
+    #[cfg(any(test, feature = "simulated"))]
+    if crate::simulated::world().is_some() {
+        return Ok(Some(true));
+    }
+    match Fiemap::with_flags(handle, FiemapFlags::SYNC).next() {
+        None | Some(Ok(_)) => Ok(Some(true)),
+        Some(Err(error)) => match Errno::from_io_error(&error) {
+            Some(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::NOSYS) => Ok(None),
+            Some(errno) => Err(errno),
+            None => Err(Errno::IO),
+        },
+    }
+}
+
+/// Writes a file's dirty pages back: nothing is known of how other systems keep times then.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn write_back(handle: impl AsHandle) -> Result<Option<bool>> {
+    let _ = here!(handle, |far| far
+        .count(Call::WriteBack { handle: far.number() })
+        .map(|done| Some(done != 0)));
+    Ok(Some(false))
+}
+
+pub(crate) fn fdatasync(handle: impl AsHandle) -> Result<()> {
+    let handle = here!(handle, |far| far.done(Call::Sync {
+        handle: far.number(),
+        all: false
+    }));
+    rustix::fs::fdatasync(handle)
+}

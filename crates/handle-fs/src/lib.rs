@@ -1,0 +1,241 @@
+//! Files through held directory handles: on this machine, on another one, or in a simulation.
+//!
+//! Each function takes a handle and a name below it, so that a directory that is replaced by a link meanwhile leads nowhere. It is the
+//! one place that differs between systems.
+
+mod accounts;
+mod attributes;
+mod batch;
+mod bytes;
+mod change;
+mod clock;
+mod entropy;
+mod examine;
+mod file;
+mod file_system;
+mod file_system_id;
+mod flags;
+mod handle;
+mod inode_flags;
+mod kernel;
+mod mount;
+mod mount_table;
+mod native;
+mod open;
+pub mod parallel;
+mod paths;
+mod rel_path;
+pub mod remote;
+mod replace;
+mod run_as;
+#[cfg(any(test, feature = "simulated"))]
+pub mod simulated;
+#[cfg(test)]
+#[path = "../../../tests/recovery/support/skipped.rs"]
+mod skipped;
+mod stat;
+mod time;
+mod xattr;
+
+#[cfg(feature = "remote-shell")]
+use accounts::home_in;
+pub use accounts::{home_of, name_of};
+pub use attributes::{
+    handle_attributes, list_attributes, remove_attribute, remove_handle_attribute, set_attribute,
+    set_handle_attribute,
+};
+pub use batch::{
+    LoadedFile, Looked, Object, Wanted, load_below, load_file, look_below, look_into, object, objects,
+    settle, stat_children,
+};
+pub use bytes::ByteString;
+pub use change::{
+    append_own, chmod_handle, chmod_node, chown, chown_handle, create_file, exchange, hard_link, make_device,
+    make_dir, make_fifo, make_symlink, remove_dir, remove_file, rename_new, set_mtime, set_mtime_handle,
+    sync_directory, sync_file_system,
+};
+pub use clock::{TICK_NANOS, file_clock, fine_clock, uptime};
+pub use entropy::{Entropy, letters, random};
+pub use examine::{stat_child, stat_handle};
+pub use file::{File, try_lock, unlock};
+pub use file_system::{
+    FileSystem, FileSystemFacts, data_segments, file_system, file_system_facts, free_bytes, may_write,
+    write_back,
+};
+pub use file_system_id::FileSystemId;
+pub use flags::InodeFlags;
+pub use handle::{AsHandle, Handle, HandleRef};
+pub use inode_flags::set_inode_flags;
+pub use mount::{Dir, Frozen, MountError, Root};
+pub use mount_table::{has_mount_option, mounts_below};
+pub use native::{BTRFS_TOP, NativeKind, native_kind};
+pub use open::{
+    is_bound, is_io_failure, is_sync_unsupported, is_through_link, names, open_beneath, open_child_dir,
+    open_child_file, open_child_file_blindly, open_root, read_link,
+};
+pub use paths::{
+    Opening, all_bytes_at, canonical, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path,
+    remove_closed_tree_at, remove_dir_at, remove_file_at, remove_tree_at, rename_path, stat_path,
+    sync_dir_at,
+};
+pub use rel_path::{Name, PathError, RelPath};
+pub use replace::{
+    ReplaceError, make_directories, read_small_file, remove_known_file, remove_made_directories,
+    replace_file, write_new_file,
+};
+pub use run_as::{ActingAs, act_as};
+pub use stat::{NodeKind, Stat};
+pub use time::Time;
+pub use xattr::Xattr;
+
+/// Returns the number of threads for one piece of work: one per core, at most eight. More would only wait for the thread that
+/// puts the results in order.
+#[must_use]
+pub fn threads() -> usize {
+    const MOST: usize = 8;
+    #[cfg(any(test, feature = "simulated"))]
+    if simulated::world().is_some() {
+        return 1;
+    }
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST))
+}
+
+/// Starts another thread, which may not outlive the scope.
+///
+/// # Errors
+/// The system's error.
+pub fn start<'scope, R: Send + 'scope>(
+    scope: &'scope std::thread::Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() -> R + Send + 'scope,
+) -> std::io::Result<std::thread::ScopedJoinHandle<'scope, R>> {
+    // What is simulated happens in one order.
+    #[cfg(any(test, feature = "simulated"))]
+    if simulated::world().is_some() {
+        return Err(std::io::ErrorKind::WouldBlock.into());
+    }
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn_scoped(scope, work)
+}
+
+/// Waits so long.
+pub fn pause(duration: std::time::Duration) {
+    #[cfg(any(test, feature = "simulated"))]
+    if let Some(world) = simulated::world() {
+        return world.lock().pass(duration.as_nanos());
+    }
+    std::thread::sleep(duration);
+}
+
+/// Result of a call to the kernel.
+type Result<T> = std::result::Result<T, rustix::io::Errno>;
+
+/// A name as the system gives it.
+fn os_name(bytes: &[u8]) -> &std::ffi::OsStr {
+    std::os::unix::ffi::OsStrExt::from_bytes(bytes)
+}
+
+/// Repeats a call that a signal interrupts before it did anything.
+fn insist<T>(mut call: impl FnMut() -> Result<T>) -> Result<T> {
+    loop {
+        match call() {
+            Err(rustix::io::Errno::INTR) => {}
+            other => return other,
+        }
+    }
+}
+
+/// Returns true if this process may give files to other users and create devices (effective user 0).
+#[must_use]
+pub fn is_privileged() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Numeric effective user and group of this process.
+#[must_use]
+pub fn own_ids() -> (u32, u32) {
+    (
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    )
+}
+
+/// Effective user and group that act on the files of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Actor {
+    /// Numeric user.
+    pub uid: u32,
+    /// Numeric group.
+    pub gid: u32,
+}
+
+impl Actor {
+    /// Returns true if this user may give files to other users and create devices.
+    #[must_use]
+    pub fn is_privileged(self) -> bool {
+        self.uid == 0
+    }
+}
+
+/// Returns the user and group that act on the machine of a handle.
+#[must_use]
+pub fn actor_of(handle: impl AsHandle) -> Actor {
+    let (uid, gid) = match handle.as_handle() {
+        HandleRef::Here(_) => own_ids(),
+        HandleRef::There(far) => far.actor(),
+    };
+    Actor { uid, gid }
+}
+
+/// [`file_clock`], or with `fine` [`fine_clock`], of the machine that `handle` belongs to.
+///
+/// # Errors
+/// When that machine does not answer.
+pub fn clock_of(handle: impl AsHandle, fine: bool) -> std::io::Result<Time> {
+    match handle.as_handle() {
+        HandleRef::Here(_) if fine => Ok(fine_clock()),
+        HandleRef::Here(_) => Ok(file_clock()),
+        HandleRef::There(far) => Ok(far.clock(fine)?),
+    }
+}
+
+/// Returns the number of threads that read files of a directory at once. For another machine it is at least four, so that the
+/// connection is never idle.
+#[must_use]
+pub fn readers(handle: impl AsHandle) -> usize {
+    const FAR: usize = 4;
+    match handle.as_handle() {
+        HandleRef::Here(_) => threads(),
+        HandleRef::There(_) => threads().max(FAR),
+    }
+}
+
+/// Returns true if jackin reaches the machine of a handle through a shell.
+#[must_use]
+pub fn is_by_shell(handle: impl AsHandle) -> bool {
+    match handle.as_handle() {
+        HandleRef::Here(_) => false,
+        HandleRef::There(far) => far.is_by_shell(),
+    }
+}
+
+/// Returns true if the connection to the machine of a handle was lost.
+#[must_use]
+pub fn is_lost(handle: impl AsHandle) -> bool {
+    match handle.as_handle() {
+        HandleRef::Here(_) => false,
+        HandleRef::There(far) => far.is_lost(),
+    }
+}
+
+/// Effective group of this process and all its supplementary ones.
+#[must_use]
+pub fn own_groups() -> Vec<u32> {
+    let more = rustix::process::getgroups().unwrap_or_default();
+    let own = rustix::process::getegid();
+    std::iter::once(own)
+        .chain(more)
+        .map(rustix::process::Gid::as_raw)
+        .collect()
+}

@@ -1,0 +1,480 @@
+//! Connections to agents, one for each address, made when the first path leads there and held until this process ends.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::agent::Wire;
+use super::limitation::Limitation;
+use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
+use super::shell::Shell;
+use super::{Address, machine_id};
+use crate::{Result, uptime};
+
+/// Program that listens at the other end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// This program.
+    Agent,
+    /// A shell that takes no command without this mark: random letters and digits.
+    Shell(String),
+}
+
+type Reason = Box<dyn FnMut() -> Option<String> + Send>;
+type End = Box<dyn FnMut() + Send>;
+
+/// What was started to reach files that nothing else shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Helper {
+    /// The image that it is made of.
+    pub image: String,
+    /// The node that it runs on, where it has to be one.
+    pub node: Option<String>,
+    /// What the operator has to be allowed to do for it, as `kubectl auth can-i` takes it.
+    pub permissions: Vec<String>,
+}
+
+/// The two ends of the carrier process to another machine.
+pub struct Channel {
+    /// The only directories that can be reached; empty if all can.
+    pub only: Vec<PathBuf>,
+    /// Program that listens there.
+    pub listener: Listener,
+    /// Output of the other end.
+    pub from: Box<dyn Read + Send>,
+    /// Input of the other end.
+    pub to: Box<dyn Write + Send>,
+    /// Time limits of the channel.
+    pub patience: Arc<Patience>,
+    /// Returns the reason why the channel ended, as the carrier process reported it. Called once it has ended.
+    pub why: Box<dyn FnMut() -> Option<String> + Send>,
+    /// Kills the carrier process.
+    pub cut: Box<dyn FnMut() + Send>,
+    /// Helper that was started only for this channel.
+    pub helper: Option<Helper>,
+    /// Size of the copy of this program that was sent there (bytes); `None`: none was.
+    pub copied: Option<u64>,
+    /// Ends the other side if it may not notice the closed pipe, or if something has to be removed. Called after the last call.
+    pub end: Option<Box<dyn FnMut() + Send>>,
+}
+
+/// Time limits of a channel. Changes apply to reads and writes in progress.
+#[derive(Debug)]
+pub struct Patience {
+    limit: Duration,
+    /// Deadline for the handshake, in time since boot; `None` once it is done.
+    by: Mutex<Option<Duration>>,
+    /// True for a shell, which sends nothing while it hashes or syncs a large file.
+    shell: AtomicBool,
+}
+
+/// Environment variable with the time limit for remote machines, in seconds.
+pub const TIMEOUT_VARIABLE: &str = "JACKIN_RECOVERY_TIMEOUT";
+/// Factor on the limit for a shell.
+const SHELL_TIMES: u32 = 5;
+
+impl Patience {
+    /// Creates limits of this duration.
+    #[must_use]
+    pub fn new(limit: Duration) -> Self {
+        Self {
+            limit,
+            by: Mutex::default(),
+            shell: AtomicBool::default(),
+        }
+    }
+
+    /// Starts the handshake deadline. Data that arrives does not extend it.
+    pub fn begin(&self) {
+        *locked(&self.by) = Some(uptime() + self.limit);
+    }
+
+    /// Ends the handshake deadline. From now on the limit applies to time without data.
+    pub fn flow(&self) {
+        *locked(&self.by) = None;
+    }
+
+    fn flow_from(&self, listener: &Listener) {
+        self.flow();
+        self.shell
+            .store(matches!(listener, Listener::Shell(_)), Ordering::Relaxed);
+    }
+
+    /// Checks the limits after `silent` without data.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn check(&self, silent: Duration) -> std::result::Result<(), String> {
+        let (limit, by) = (self.limit, *locked(&self.by));
+        let limit = match self.shell.load(Ordering::Relaxed) && by.is_none() {
+            true => limit * SHELL_TIMES,
+            false => limit,
+        };
+        let why = match by {
+            Some(by) if uptime() >= by => "did not say who it is within",
+            _ if silent >= limit => "has not answered for",
+            _ => return Ok(()),
+        };
+        Err(format!(
+            "it {why} {} seconds ({TIMEOUT_VARIABLE} sets the limit)",
+            limit.as_secs()
+        ))
+    }
+}
+
+/// Opens a channel to an address, with an agent at its other end.
+pub type Carry = Box<dyn Fn(&Address) -> io::Result<Channel> + Send + Sync>;
+
+/// Completes an address and a path that leave something open; `None` if they stay as they are.
+pub type Settle = Box<dyn Fn(&Address, &Path) -> Option<(Address, PathBuf)> + Send + Sync>;
+
+/// A machine that jackin could not reach, or lost the connection to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Address of the machine.
+    pub address: Address,
+    /// Reason, as far as it is known.
+    pub why: String,
+}
+
+/// Outcome of the last attempt to reach an address.
+enum Reached {
+    Open(Arc<Connection>),
+    /// The connection failed; it is not tried again before this [`uptime`].
+    Failed(Duration),
+}
+
+/// Locked by the thread that connects. Starting a helper may take minutes; threads that want another address do not wait.
+type Slot = Arc<Mutex<Option<Reached>>>;
+
+/// Shortest time before a failed connection is tried again.
+const STANDS: Duration = Duration::from_secs(10);
+const STANDS_TIMES: u32 = 10;
+
+#[derive(Default)]
+struct Registry {
+    carry: OnceLock<Carry>,
+    settle: OnceLock<Settle>,
+    open: Mutex<HashMap<Address, Slot>>,
+    lost: Mutex<Vec<Lost>>,
+}
+
+fn registry() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(Registry::default)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sets how addresses are reached from now on. Only the first call counts.
+pub fn set_carrier(carry: Carry) {
+    let _ = registry().carry.set(carry);
+}
+
+/// Sets how incomplete addresses are completed. Only the first call counts.
+pub fn set_settler(settle: Settle) {
+    let _ = registry().settle.set(settle);
+}
+
+/// Completes an address and a path that leave something open.
+#[must_use]
+pub fn settled(address: Address, path: PathBuf) -> (Address, PathBuf) {
+    let is_open = match &address {
+        Address::Pod(spot) | Address::Claim(spot) => spot.context.is_none(),
+        Address::Ssh { .. } | Address::Docker { .. } | Address::Volume { .. } => false,
+    };
+    let settle = registry().settle.get().filter(|_| is_open);
+    let meant = settle.and_then(|settle| settle(&address, &path));
+    meant.unwrap_or((address, path))
+}
+
+/// Ends the connections whose end has to be told, and waits until nothing of ours is left there. Who asks again is connected anew.
+pub fn hang_up() {
+    hang_up_where(|_| true);
+}
+
+/// The same for some addresses: another thread may be at work with the others.
+pub fn hang_up_where(is_meant: impl Fn(&Address) -> bool) {
+    let slots: Vec<Slot> = {
+        let open = locked(&registry().open);
+        let meant = open.iter().filter(|(address, _)| is_meant(address));
+        meant.map(|(_, slot)| Arc::clone(slot)).collect()
+    };
+    for slot in slots {
+        let mut reached = locked(&slot);
+        if let Some(Reached::Open(connection)) = &*reached
+            && connection.end.is_some()
+        {
+            connection.hang_up();
+            *reached = None;
+        }
+    }
+}
+
+/// Returns the machines that were unreachable or lost since this process began.
+#[must_use]
+pub fn lost() -> Vec<Lost> {
+    locked(&registry().lost).clone()
+}
+
+fn lose(address: &Address, why: String) {
+    let mut lost = locked(&registry().lost);
+    if lost.iter().all(|lost| lost.address != *address) {
+        let address = address.clone();
+        lost.push(Lost { address, why });
+    }
+}
+
+/// The connection to an address.
+///
+/// # Errors
+/// `HOSTUNREACH` when it cannot be made, or could not; [`lost`] has the reason.
+pub(super) fn to(address: &Address) -> Result<Arc<Connection>> {
+    let registry = registry();
+    let slot = Arc::clone(locked(&registry.open).entry(address.clone()).or_default());
+    let mut reached = locked(&slot);
+    match &*reached {
+        // What was opened over one that broke stays broken; what is opened from now on need not be. That it broke may not be known yet.
+        Some(Reached::Open(known)) if known.call(Call::Clock { fine: false }).is_ok() => {
+            return Ok(Arc::clone(known));
+        }
+        Some(Reached::Failed(until)) if uptime() < *until => {
+            return Err(Errno::HOSTUNREACH);
+        }
+        _ => {}
+    }
+    let began = uptime();
+    let made = match registry.carry.get() {
+        Some(carry) => carry(address).and_then(|channel| Connection::greet(address, channel)),
+        None => Err(io::ErrorKind::Unsupported.into()),
+    };
+    match made {
+        Ok(connection) => {
+            let connection = Arc::new(connection);
+            *reached = Some(Reached::Open(Arc::clone(&connection)));
+            Ok(connection)
+        }
+        Err(error) => {
+            lose(address, error.to_string());
+            let stands = STANDS.max(uptime().saturating_sub(began) * STANDS_TIMES);
+            *reached = Some(Reached::Failed(uptime() + stands));
+            Err(Errno::HOSTUNREACH)
+        }
+    }
+}
+
+/// The system's error with this number; what is none is a failure like any other.
+pub(super) fn errno(number: i32) -> Errno {
+    match number {
+        1..4096 => Errno::from_raw_os_error(number),
+        _ => Errno::IO,
+    }
+}
+
+/// Connection to an agent or to a shell.
+#[derive(Debug)]
+enum Way {
+    Agent(Wire),
+    Shell(Box<Shell>),
+}
+
+/// A connection to an agent, or to a shell, that answered.
+pub(super) struct Connection {
+    address: Address,
+    greeting: Greeting,
+    way: Way,
+    why: Mutex<Reason>,
+    cut: Mutex<End>,
+    helper: Option<Helper>,
+    copied: Option<u64>,
+    end: Option<Mutex<End>>,
+    /// The only directories that can be reached; none: all can.
+    only: Vec<PathBuf>,
+    /// Handles that nobody has any more; the agent hears of them with the next call.
+    closed: Mutex<Vec<u64>>,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection")
+            .field("address", &self.address)
+            .field("way", &self.way)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error, or what the program that carried says of its end.
+fn reason(why: &mut Reason, error: &io::Error) -> io::Error {
+    match why() {
+        Some(why) => io::Error::other(why),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}
+
+/// Asks an agent who it is.
+fn introduced(wire: &Wire) -> io::Result<Greeting> {
+    match wire.ask(Vec::new(), Call::Greet { version: VERSION })? {
+        Answer::Greeting(greeting) if greeting.version == VERSION => Ok(greeting),
+        Answer::Greeting(greeting) => Err(io::Error::other(format!(
+            "the agent there speaks version {}, this program {VERSION}: install the same version on both sides",
+            greeting.version
+        ))),
+        _ => Err(io::Error::other("what answers there is no agent of ours")),
+    }
+}
+
+impl Connection {
+    /// Asks who is there.
+    fn greet(address: &Address, channel: Channel) -> io::Result<Self> {
+        let Channel {
+            only,
+            listener,
+            from,
+            to,
+            patience,
+            mut why,
+            mut cut,
+            helper,
+            copied,
+            end,
+        } = channel;
+        patience.begin();
+        let greeted = match &listener {
+            Listener::Agent => {
+                let wire = Wire::new(from, to);
+                introduced(&wire).map(|greeting| (Way::Agent(wire), greeting))
+            }
+            Listener::Shell(mark) => Shell::new(from, to, mark.clone())
+                .map(|(shell, greeting)| (Way::Shell(Box::new(shell)), greeting)),
+        };
+        let (way, mut greeting) = greeted.map_err(|error| {
+            let error = match error.kind() {
+                // What it says itself is the reason.
+                io::ErrorKind::Other => error,
+                _ => reason(&mut why, &error),
+            };
+            cut();
+            error
+        })?;
+        patience.flow_from(&listener);
+        if greeting.system != std::env::consts::OS {
+            return Err(io::Error::other(format!(
+                "it runs {}, this machine {}",
+                greeting.system,
+                std::env::consts::OS
+            )));
+        }
+        // A helper is another machine each time, and the volume the same.
+        match address {
+            Address::Volume { name } => {
+                greeting.machine = machine_id(b"docker-volume", name.as_bytes(), b"");
+            }
+            Address::Claim(spot) => {
+                greeting.machine = machine_id(b"k8s-pvc", spot.whole().to_string().as_bytes(), b"")
+            }
+            Address::Ssh { .. } | Address::Docker { .. } | Address::Pod(_) => {}
+        }
+        Ok(Self {
+            address: address.clone(),
+            greeting,
+            way,
+            only,
+            why: Mutex::new(why),
+            cut: Mutex::new(cut),
+            helper,
+            copied,
+            end: end.map(Mutex::new),
+            closed: Mutex::default(),
+        })
+    }
+
+    /// Makes a call. A connection that broke answers EIO from then on, as a disk that is gone.
+    pub(super) fn call(&self, call: Call) -> Result<Answer> {
+        let closed = std::mem::take(&mut *locked(&self.closed));
+        let answer = match &self.way {
+            Way::Agent(wire) => wire.ask(closed, call),
+            Way::Shell(shell) => shell.ask(&closed, call),
+        };
+        match answer {
+            Ok(Answer::Failed(number)) => Err(errno(number)),
+            Ok(answer) => Ok(answer),
+            Err(error) => {
+                let why = reason(&mut locked(&self.why), &error);
+                lose(&self.address, why.to_string());
+                locked(&self.cut)();
+                Err(Errno::IO)
+            }
+        }
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        match &self.way {
+            Way::Agent(wire) => wire.is_broken(),
+            Way::Shell(shell) => shell.is_broken(),
+        }
+    }
+
+    /// Returns the reason why a path cannot be reached, if it cannot. A helper container has only the files of volumes.
+    pub(super) fn hides(&self, path: &Path) -> Option<String> {
+        if self.only.is_empty() || self.only.iter().any(|only| path.starts_with(only)) {
+            return None;
+        }
+        let only: Vec<String> = self.only.iter().map(|only| only.display().to_string()).collect();
+        Some(format!(
+            "the container does not run, and a helper reaches its volumes alone ({}): start it",
+            only.join(", ")
+        ))
+    }
+
+    /// Says goodbye, and ends what carries.
+    fn hang_up(&self) {
+        // Who is gone hears nothing.
+        let _ = match &self.way {
+            Way::Agent(wire) => wire.leave(),
+            Way::Shell(shell) => shell.leave(),
+        };
+        if let Some(end) = &self.end {
+            locked(end)();
+        }
+    }
+
+    /// Returns the helper that was started only for this connection.
+    pub(super) fn helper(&self) -> Option<&Helper> {
+        self.helper.as_ref()
+    }
+
+    /// Returns the size of the copy of this program that was sent there (bytes).
+    pub(super) fn copied(&self) -> Option<u64> {
+        self.copied
+    }
+
+    /// Returns the limitations of this connection.
+    pub(super) fn lacks(&self) -> &[Limitation] {
+        match &self.way {
+            Way::Agent(_) => &[],
+            Way::Shell(shell) => shell.lacks(),
+        }
+    }
+
+    pub(super) fn close(&self, handle: u64) {
+        locked(&self.closed).push(handle);
+    }
+
+    /// Returns the home directory of the user who acts there.
+    pub(super) fn home(&self) -> Option<Bytes> {
+        self.greeting.home.clone()
+    }
+
+    pub(super) fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+}

@@ -1,0 +1,26 @@
+//! Identity that an agent reports.
+
+use std::os::unix::ffi::OsStrExt as _;
+
+use super::machine_id;
+use super::protocol::{Bytes, Greeting, VERSION};
+
+pub(super) fn greeting() -> Greeting {
+    let (uid, gid) = crate::own_ids();
+    Greeting {
+        version: VERSION,
+        system: std::env::consts::OS.to_owned(),
+        machine: machine(),
+        uid,
+        gid,
+        groups: crate::own_groups(),
+        home: crate::home_of(uid).map(|home| Bytes::from(home.as_path())),
+    }
+}
+
+fn machine() -> String {
+    let id = std::fs::read("/etc/machine-id").unwrap_or_default();
+    let view = std::fs::read_link("/proc/self/ns/mnt").unwrap_or_default();
+    let node = rustix::system::uname();
+    machine_id(&id, node.nodename().to_bytes(), view.as_os_str().as_bytes())
+}
