@@ -1,7 +1,7 @@
 //! `jackin recovery`: makes any agent session undoable.
 //!
 //! Data flows one way, and a lower layer never imports a higher one: `model`, `clock`, `observer`, `environment`, `features` <
-//! `process` < `config` < `contract` < `git` < `store` < `capture` < `transfer`, `replica` < `diff` < `restore` <
+//! `process` < `config` < `contract` < `git_directories` < `store` < `capture` < `transfer`, `replica` < `diff` < `restore` <
 //! `session` < `retention` < `agents` < `doctor` < `terminal` < `cli`. `tests/architecture` holds this.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
@@ -32,7 +32,7 @@ pub mod diff;
 pub mod doctor;
 pub mod environment;
 pub mod features;
-pub mod git;
+pub mod git_directories;
 pub mod model;
 pub mod observer;
 pub mod process;

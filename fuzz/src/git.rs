@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use jackin_recovery::git::{Files, Found, Repository, executables, unpushed};
+use git_reader::{Files, Found, Repository, executables, unpushed};
 use jackin_recovery::model::{Name, RelPath};
 
 use super::feed::Feed;

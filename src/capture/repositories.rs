@@ -12,10 +12,11 @@ use std::path::Path;
 pub(super) use self::clean_worktrees::{Settled, settle};
 use self::state::state;
 use crate::contract::{Matcher, Verdict};
-use crate::git::{Files as _, Found, Live, Repositories, Repository, work_tree};
+use crate::git_directories::{Repositories, work_tree};
 use crate::model::{
     Coverage, GitCoverage, Manifest, RelPath, RepositoryClass, RepositoryFacts, RepositoryState, add_sizes,
 };
+use git_reader::{Files as _, Found, Live, Repository};
 use handle_fs::Root;
 
 /// Maximum number of repositories of a mount that are examined.

@@ -3,6 +3,8 @@
 mod archives;
 mod commits;
 mod elsewhere;
+#[path = "../../crates/git-reader/src/tests/git_command.rs"]
+mod git_command;
 mod limits;
 mod links;
 mod moving;

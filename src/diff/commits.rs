@@ -2,7 +2,7 @@
 
 use std::collections::{BinaryHeap, HashMap};
 
-use crate::git::{ObjectKind, Oid, Repository};
+use git_reader::{ObjectKind, Oid, Repository};
 
 /// Maximum number of listed commits.
 const MOST_COMMITS: usize = 100;

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::commits::{Commits, between};
 use super::{Change, HIDDEN};
-use crate::git::{
-    Executable, Files, Head, IndexEntry, Oid, Operation, Refs, Repository, below, driver_lines, executables,
-    work_tree,
-};
+use crate::git_directories::work_tree;
 use crate::model::RelPath;
+use git_reader::{
+    Executable, Files, Head, IndexEntry, Oid, Operation, Refs, Repository, below, driver_lines, executables,
+};
 
 /// Maximum number of reported doubts.
 const MOST_DOUBTS: usize = 20;

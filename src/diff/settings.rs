@@ -10,8 +10,8 @@ use serde_json::Value;
 use self::secrets::{is_secret_flag, redacted};
 use super::{Change, ChangeKind, HIDDEN, WithheldChange, WithheldKind};
 use crate::contract::PrivateFiles;
-use crate::git::{Files, whole};
 use crate::model::{Coverage, Entry, RelPath};
+use git_reader::{Files, whole};
 use settings_redaction::{WITHHELD, is_secret_key};
 
 /// Maximum bytes of a settings file.

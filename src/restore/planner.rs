@@ -7,7 +7,7 @@ use super::hard_links::{hopeless, join_again, name_others, part_from_others};
 use super::plan::{Action, After, KeptPath, Others, Plan, Step, Why};
 use super::scope::{Allow, Scope};
 use crate::diff::{Change, ChangeKind, Side, compare};
-use crate::git::Repositories;
+use crate::git_directories::Repositories;
 use crate::model::{Entry, EntryKind, Listing, Manifest, RelPath};
 
 /// Makes the plan that brings `now` back to `target`.

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 use super::RestoreError;
 use super::proposal::{Proposal, ProposedMount};
-use crate::git::{Files as _, Live, Repositories, Repository, is_lock, work_tree};
+use crate::git_directories::{Repositories, work_tree};
 use crate::model::{Name, RelPath};
 use crate::process;
+use git_reader::{Files as _, Live, Repository, is_lock};
 use handle_fs::Root;
 
 /// A lock in a repository, and who holds it.

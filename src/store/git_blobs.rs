@@ -9,10 +9,11 @@ use foldhash::fast::RandomState;
 
 use super::direct_blobs::DirectBlobs;
 use super::git_files::{Kept, StoredTree};
-use crate::git::{Live, Named, ObjectKind, Oid, Repository, work_files, work_tree};
+use crate::git_directories::{named_files, work_files, work_tree};
 use crate::model::{
     Content, Digest, GitCoverage, Hasher, Manifest, MountRecord, RelPath, RepositoryFacts, SnapshotRecord,
 };
+use git_reader::{Live, Named, ObjectKind, Oid, Repository};
 use handle_fs::Root;
 
 /// The object that has a content.
@@ -128,7 +129,7 @@ impl WorkTree {
                 let tree = commit.ok()??.tree;
                 // A tree that is missing here may be in the snapshot.
                 let named = Named::new(repository);
-                let contents = named.contents(&self.manifest, &self.own, tree).ok()?;
+                let contents = named_files(&named, &self.manifest, &self.own, tree).ok()?;
                 let objects = contents.into_iter();
                 Some(
                     objects

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::archive::Piece;
 use super::direct_blobs::DirectBlobs;
-use crate::git::{Files, Found};
 use crate::model::{Digest, EntryKind, Manifest, Name, RelPath};
+use git_reader::{Files, Found};
 
 /// A file that is larger is not read: it is in memory as a whole.
 const LARGEST: u64 = 512 << 20;

@@ -8,7 +8,7 @@ const LAYERS: &[&[&str]] = &[
     &["process"],
     &["config"],
     &["contract"],
-    &["git"],
+    &["git_directories"],
     &["store"],
     &["capture"],
     &["transfer", "replica"],

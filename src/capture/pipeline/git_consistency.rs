@@ -13,8 +13,9 @@ use crate::capture::contents::{complete, group_links};
 use crate::capture::facts::{insert_gap, same_moment};
 use crate::capture::pack::Packer;
 use crate::capture::walk::{Earlier, Reference, Skipped, Walk};
-use crate::git::{Repositories, below, is_lock};
+use crate::git_directories::Repositories;
 use crate::model::{Coverage, Directory, Manifest, RelPath, Time};
+use git_reader::{below, is_lock};
 use handle_fs::Root;
 
 /// Maximum number of repeated walks of a changing repository.

@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 
 use super::{Before, survey};
-use crate::git::{Live, Named, ObjectKind, Oid, Repository, work_tree};
+use crate::git_directories::{named_files, work_tree};
 use crate::model::{
     Content, Digest, DigestMethod, Hasher, Manifest, RelPath, RepositoryClass, RepositoryFacts,
 };
+use git_reader::{Live, Named, ObjectKind, Oid, Repository};
 use handle_fs::Root;
 use handle_fs::parallel;
 
@@ -76,7 +77,7 @@ fn of_commit(root: &Root, manifest: &Manifest, facts: &RepositoryFacts) -> Optio
     let commit = Oid::parse(facts.state.commit.as_ref()?.as_bytes())?;
     let tree = repository.commit(&commit).ok()??.tree;
     let named = Named::new(&repository);
-    let files = named.contents(manifest, &facts.own, tree).ok()?;
+    let files = named_files(&named, manifest, &facts.own, tree).ok()?;
     let pieces: Vec<&[(RelPath, &Content, Oid)]> = files.chunks(PIECE).collect();
     let digests = parallel::map(&pieces, |piece| {
         let live = Live::new(root);

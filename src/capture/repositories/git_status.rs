@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::staged::{converts, staged};
 use super::{Before, MOST_LISTED, WorktreeStatus};
-use crate::git::{
-    COMMIT, EXECUTABLE, LINK, Live, Named, ObjectKind, Oid, Repository, Unreadable, below, blob_id,
-};
 use crate::model::{
     Differs, Directory, DirtyPath, Entry, EntryKind, Manifest, Name, RelPath, RepositoryFacts,
+};
+use git_reader::{
+    COMMIT, EXECUTABLE, LINK, Live, Named, ObjectKind, Oid, Repository, Unreadable, below, blob_id,
 };
 use handle_fs::Root;
 use handle_fs::parallel;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::WorktreeStatus;
-use crate::git::{Named, Oid, below, relative, within};
 use crate::model::{Directory, Name, RelPath, RepositoryFacts};
+use git_reader::{Named, Oid, below, relative, within};
 
 /// Counts the staged paths, or takes `known` if nothing changed. Returns the reason why git could hide a difference, if any.
 pub(super) fn staged(

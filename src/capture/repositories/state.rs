@@ -1,8 +1,8 @@
 //! State of a repository, read from its own files: everything but its work tree.
 
 use super::{MOST_LISTED, Standing};
-use crate::git::{GitDir, Oid, Refs, Repository, Tip, unpushed};
 use crate::model::{Digest, RemoteFacts, RepositoryFacts, RepositoryState, UnpushedBranch};
+use git_reader::{GitDir, Oid, Refs, Repository, Tip, unpushed};
 
 /// Reads the state. `known` holds the facts recorded last.
 pub(super) fn state(repository: &Repository<'_>, known: Option<&RepositoryFacts>) -> Standing {

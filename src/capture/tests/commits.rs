@@ -4,9 +4,9 @@ use std::fs;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::git_command::git;
 use super::{Meddler, Moment, Place, entry, only};
 use crate::capture::Limits;
-use crate::git::tests::scratch::git;
 use crate::model::{Coverage, Digest, RepositoryFacts, SnapshotKind, SnapshotRecord};
 use crate::observer::Silent;
 

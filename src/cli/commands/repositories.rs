@@ -7,11 +7,12 @@ use std::path::Path;
 use crate::cli::context::Context;
 use crate::contract::PrivateFiles;
 use crate::diff::{Change, RepositoryChange, Setting, compare_repository, compare_settings, is_secret_path};
-use crate::git::{Files, Found, Live, Repositories, work_tree};
+use crate::git_directories::{Repositories, work_tree};
 use crate::model::{Coverage, Manifest, Name, RelPath, SnapshotRecord};
 use crate::restore::{Proposal, Report};
 use crate::store::{Blobs, Store, StoredTree};
 use crate::terminal::sanitize;
+use git_reader::{Files, Found, Live};
 use handle_fs::Root;
 
 /// The repositories that `changes` concern. The later state is that of the live mount when no content is given with it.

@@ -9,7 +9,7 @@ use crate::capture::{Note, PrivateOverlay};
 use crate::cli::context::Context;
 use crate::cli::document::ReasonDocument;
 use crate::cli::error::{CliError, ErrorKind};
-use crate::git::Repositories;
+use crate::git_directories::Repositories;
 use crate::model::{Coverage, EntryKind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::restore::{
     OutputDir, RestoreError, Scope, Written, is_empty, take_away, write_to, write_verified,

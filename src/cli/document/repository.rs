@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::PathDocument;
 use crate::diff::{Commits, RefMove, RepositoryChange};
-use crate::git::{Head, Oid, Operation};
 use crate::model::{Coverage, RepositoryFacts};
+use git_reader::{Head, Oid, Operation};
 
 /// One git repository at the moment of a snapshot.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -7,9 +7,9 @@ use crate::diff::{
     self, Body, Change, ChangeKind, Contents, Line, MAX_TEXT, PatchOptions, binary_patch, git_mode,
     holds_passwords, is_binary, is_refused_by_git, quoted_name,
 };
-use crate::git::{ObjectKind, Oid};
 use crate::model::{Coverage, Entry, EntryKind, RelPath};
 use crate::terminal::{Role, sanitize, size, style};
+use git_reader::{ObjectKind, Oid};
 
 /// The largest file, in bytes, that is encoded.
 const MAX_BINARY: u64 = 64 << 20;

@@ -1,9 +1,9 @@
 //! Changes of a git repository as text. Changes that make git run programs stand first.
 
 use crate::diff::{Commits, Execution, RefMove, RepositoryChange};
-use crate::git::{Head, Oid, Operation};
 use crate::model::{Coverage, Differs, GitCoverage, RepositoryClass, RepositoryFacts, RepositoryState};
 use crate::terminal::{Role, sanitize, size, style, width};
+use git_reader::{Head, Oid, Operation};
 
 /// Under the labels of facts.
 const INDENT: &str = "           ";

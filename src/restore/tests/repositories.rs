@@ -1,7 +1,7 @@
 //! Paths that count as git's own data.
 
 use crate::capture::tests::{Place, path};
-use crate::git::Repositories;
+use crate::git_directories::Repositories;
 
 #[test]
 fn what_is_git_s_own_is_told_from_what_only_looks_like_it() {

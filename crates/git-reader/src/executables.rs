@@ -1,0 +1,213 @@
+//! Settings and files of a repository that make git run a program or look elsewhere.
+
+use std::collections::BTreeSet;
+
+use super::config::ConfigEntry;
+use super::error::shown;
+use super::reading::{below, look, whole};
+use super::remotes::without_credentials;
+use super::repository::Repository;
+use super::{Files, Found, GitError};
+use handle_fs::RelPath;
+
+/// Item that makes git run a program, or take settings from elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Executable {
+    /// Name of the item: `hook pre-commit`, `filter.lfs.clean`, `attribute filter`.
+    pub what: String,
+    /// Value, cut if it is long, without credentials; of a hook, if it is executable.
+    pub detail: String,
+}
+
+/// Maximum number of listed items.
+const MOST_LISTED: usize = 10_000;
+/// Maximum bytes of a value or a name.
+const LONGEST: usize = 4096;
+/// Maximum bytes of an attributes file; a larger one is hostile.
+const MOST_ATTRIBUTES: u64 = 4 << 20;
+
+/// Returns everything in the git directory that makes git run a program, redirects it, or includes more configuration.
+#[must_use]
+pub fn executables(repository: &Repository) -> Vec<Executable> {
+    let mut found = Vec::new();
+    hooks(repository, &mut found);
+    let config = repository.config();
+    found.extend(config.entries.iter().filter(|entry| acts(entry)).map(listed));
+    repository.doubts.settle(attributes(repository, &mut found));
+    found.sort();
+    found.dedup();
+    if found.len() > MOST_LISTED {
+        let what =
+            format!("more than {MOST_LISTED} things make git run programs, and the rest is not listed");
+        repository.doubts.add(what);
+        found.truncate(MOST_LISTED);
+    }
+    found
+}
+
+fn listed(entry: &ConfigEntry) -> Executable {
+    let value = entry.value.as_deref().unwrap_or(b"true");
+    let (value, _) = value.split_at(value.len().min(LONGEST));
+    let is_address = value.windows(3).any(|three| three == b"://");
+    let cut = |bytes: &[u8]| bytes.get(..LONGEST).unwrap_or(bytes).to_vec();
+    let mut parts = vec![cut(&entry.section), cut(&entry.key)];
+    if let Some(subsection) = &entry.subsection {
+        parts.insert(1, cut(subsection));
+    }
+    let name = parts.join(&b'.');
+    Executable {
+        what: shown(&if name.windows(3).any(|three| three == b"://") {
+            without_credentials(&name)
+        } else {
+            name
+        }),
+        detail: if is_address {
+            shown(&without_credentials(value))
+        } else {
+            shown(value)
+        },
+    }
+}
+
+fn hooks(repository: &Repository, found: &mut Vec<Executable>) {
+    let Some(common) = repository.shared_git_dir() else {
+        return;
+    };
+    let dir = below(common, "hooks");
+    let names = match look(repository.files, &dir) {
+        Ok(None) => return,
+        Ok(Some(Found::Directory)) => {
+            (repository.files.names(&dir)).map_err(|source| GitError::io(&dir, source))
+        }
+        Ok(Some(_)) => Err(GitError::damaged(
+            &dir,
+            "it is not a directory, and git may find hooks there",
+        )),
+        Err(error) => Err(error),
+    };
+    let names = repository.doubts.settle(names);
+    let names = names.iter().filter(|name| !name.as_bytes().ends_with(b".sample"));
+    for name in names.take(MOST_LISTED + 1) {
+        let detail = match look(repository.files, &dir.join(name)) {
+            Ok(Some(Found::File { executable: true, .. })) => "executable".to_owned(),
+            Ok(Some(Found::File { .. })) => "not executable".to_owned(),
+            Ok(Some(Found::Symlink(target))) => format!("a link to {}", shown(&target)),
+            Ok(Some(Found::Directory | Found::Other)) => "not a file".to_owned(),
+            Ok(None) => continue,
+            Err(error) => error.to_string(),
+        };
+        let what = format!("hook {}", shown(name.as_bytes()));
+        found.push(Executable { what, detail });
+    }
+}
+
+/// Adds the lines that assign paths to a filter, a diff or a merge driver of any configuration, the user's included.
+fn attributes(repository: &Repository, found: &mut Vec<Executable>) -> Result<(), GitError> {
+    let Some(common) = repository.shared_git_dir() else {
+        return Ok(());
+    };
+    let path = below(common, "info/attributes");
+    let text = whole(repository.files, &path, MOST_ATTRIBUTES)?.unwrap_or_default();
+    for (line, kinds) in driving(&text) {
+        let room = (MOST_LISTED + 1).saturating_sub(found.len());
+        found.extend(kinds.into_iter().take(room).map(|kind| Executable {
+            what: format!("attribute {kind}"),
+            detail: shown(line),
+        }));
+    }
+    Ok(())
+}
+
+/// Returns the lines of an attributes file that assign paths to a filter, a diff or a merge driver.
+///
+/// # Errors
+/// [`GitError`] if the file exists and cannot be read, or is too large.
+pub fn driver_lines(files: &dyn Files, path: &RelPath) -> Result<BTreeSet<String>, GitError> {
+    let text = whole(files, path, MOST_ATTRIBUTES)?.unwrap_or_default();
+    let lines = driving(&text).map(|(line, _)| shown(line.trim_ascii()));
+    Ok(lines.collect())
+}
+
+/// Returns the lines that name drivers, each with their kinds.
+fn driving(text: &[u8]) -> impl Iterator<Item = (&[u8], Vec<&'static str>)> {
+    let kind = |word: &[u8]| {
+        ["filter", "diff", "merge"].into_iter().find(|kind| {
+            let value = word.strip_prefix(kind.as_bytes());
+            value.is_some_and(|value| value.starts_with(b"="))
+        })
+    };
+    let lines = text.split(|byte| *byte == b'\n');
+    let lines = lines.filter(|line| !line.starts_with(b"#"));
+    let named = lines.map(move |line| {
+        let words = line.split(u8::is_ascii_whitespace);
+        (line, words.filter_map(kind).collect::<Vec<_>>())
+    });
+    named.filter(|(_, kinds)| !kinds.is_empty())
+}
+
+/// Returns true if a line of the configuration runs something, redirects something, or includes more.
+fn acts(entry: &ConfigEntry) -> bool {
+    let (key, sub) = (entry.key.as_slice(), entry.subsection.as_deref());
+    let starts_shell = || {
+        entry
+            .value
+            .as_deref()
+            .is_some_and(|value| value.trim_ascii_start().starts_with(b"!"))
+    };
+    match &*entry.section {
+        b"core" => match key {
+            b"fsmonitor" => entry.truth().is_none(),
+            b"hookspath"
+            | b"sshcommand"
+            | b"editor"
+            | b"pager"
+            | b"askpass"
+            | b"gitproxy"
+            | b"attributesfile"
+            | b"worktree"
+            | b"alternaterefscommand" => true,
+            _ => false,
+        },
+        // `pager.log = false` only turns it off.
+        b"pager" => entry.truth().is_none(),
+        b"diff" => matches!(key, b"command" | b"textconv" | b"external"),
+        b"merge" => key == b"driver",
+        b"mergetool" | b"difftool" | b"browser" | b"man" => matches!(key, b"cmd" | b"path"),
+        b"filter" => matches!(key, b"clean" | b"smudge" | b"process"),
+        b"credential" => key == b"helper",
+        b"gpg" => matches!(key, b"program" | b"defaultkeycommand"),
+        b"remote" => match key {
+            b"uploadpack" | b"receivepack" | b"proxy" | b"vcs" => true,
+            b"url" | b"pushurl" => names_transport(entry.value.as_deref().unwrap_or_default()),
+            _ => false,
+        },
+        b"imap" => key == b"tunnel",
+        b"url" => matches!(key, b"insteadof" | b"pushinsteadof"),
+        b"protocol" => key == b"allow",
+        b"submodule" => key == b"update" && starts_shell(),
+        b"alias" => starts_shell(),
+        b"uploadpack" => key == b"packobjectshook",
+        b"include" | b"includeif" => key == b"path",
+        b"sequence" => key == b"editor",
+        b"web" => key == b"browser",
+        b"interactive" => key == b"difffilter",
+        b"trailer" => matches!(key, b"command" | b"cmd"),
+        b"sendemail" => key.ends_with(b"cmd") || key == b"smtpserver",
+        b"guitool" => key == b"cmd",
+        b"hook" => matches!(key, b"command" | b"event"),
+        b"tar" => key == b"command" && sub.is_some(),
+        b"instaweb" | b"extensions" => true,
+        _ => false,
+    }
+}
+
+/// Returns true for an address such as `ext::sh -c ...`, for which git runs `git-remote-ext`.
+fn names_transport(url: &[u8]) -> bool {
+    let colon = url.iter().position(|byte| *byte == b':').unwrap_or_default();
+    let (word, rest) = url.split_at(colon);
+    !word.is_empty()
+        && rest.starts_with(b"::")
+        && word
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
+}

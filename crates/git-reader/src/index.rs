@@ -1,0 +1,208 @@
+//! The index: what the next commit will hold, in versions 2 to 4.
+
+mod split;
+
+use super::error::shown;
+use super::reading::{Cursor, below, whole};
+use super::repository::Repository;
+use super::{GitError, Oid};
+use handle_fs::RelPath;
+
+/// Maximum bytes of an index: four million entries.
+const MOST_INDEX: u64 = 256 << 20;
+/// Maximum bytes of all paths. Version 4 stores a path as the change from the one before, so few bytes can claim many.
+const MOST_PATHS: usize = 512 << 20;
+/// Maximum bytes of a path; a longer one cannot be checked out.
+const LONGEST_PATH: usize = 4096;
+const CHECKSUM: usize = 20;
+const DIRECTORY: u32 = 0o40000;
+
+/// The index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Index {
+    /// Version of the format.
+    pub version: u32,
+    /// Entries sorted by path, then stage, as git writes them.
+    pub entries: Vec<IndexEntry>,
+    /// True if most entries are in a second file.
+    pub is_split: bool,
+    /// True if an entry may stand for a whole directory.
+    pub is_sparse: bool,
+}
+
+/// A file in the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexEntry {
+    /// Path relative to the work tree; ends in `/` if it stands for a directory.
+    pub path: Vec<u8>,
+    /// Type and permissions, as in trees.
+    pub mode: u32,
+    /// ID of the content.
+    pub oid: Oid,
+    /// 0; during a conflict 1 (common ancestor), 2 (ours) or 3 (theirs).
+    pub stage: u8,
+    /// True if git has to assume that the file is unchanged.
+    pub assume_valid: bool,
+    /// True if the file need not be in the work tree (sparse checkout), and git does not check it.
+    pub skip_worktree: bool,
+    /// True after `git add --intent-to-add`: only the path was added.
+    pub intent_to_add: bool,
+}
+
+impl IndexEntry {
+    /// Returns true if the entry stands for a directory that is not checked out.
+    #[must_use]
+    pub fn is_sparse_dir(&self) -> bool {
+        self.mode == DIRECTORY
+    }
+}
+
+/// Content of one index file; that of a split index names a second one.
+struct Parsed {
+    index: Index,
+    link: Option<Link>,
+    /// Checksum of the file; zero if git was configured to omit it.
+    checksum: Oid,
+}
+
+struct Link {
+    base: Oid,
+    deleted: Vec<bool>,
+    replaced: Vec<bool>,
+}
+
+impl Repository<'_> {
+    /// Returns the index of this work tree; `None` if there is none, as in a bare repository.
+    ///
+    /// # Errors
+    /// [`GitError`] if the index cannot be read, or is invalid.
+    pub fn index(&self) -> Result<Option<Index>, GitError> {
+        self.understood()?;
+        let own = self.own_dir()?;
+        let path = below(own, "index");
+        let Some(parsed) = self.index_at(&path)? else {
+            return Ok(None);
+        };
+        let mut index = parsed.index;
+        if let Some(link) = parsed.link.filter(|link| !link.base.is_null()) {
+            index.is_split = true;
+            let shared = below(own, &format!("sharedindex.{}", link.base));
+            match self.index_at(&shared) {
+                Ok(Some(base)) if base.checksum == link.base && base.link.is_none() => {
+                    index = split::merge(base.index, index, &link)
+                        .ok_or_else(|| GitError::damaged(&path, "it does not fit the shared index"))?;
+                }
+                Ok(Some(_)) => return Err(GitError::damaged(&shared, "it is another shared index")),
+                Ok(None) => {
+                    return Err(GitError::damaged(
+                        &shared,
+                        "the index needs it, and it is missing",
+                    ));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if index.entries.iter().any(|entry| entry.path.is_empty()) {
+            return Err(GitError::damaged(&path, "an entry has no path"));
+        }
+        Ok(Some(index))
+    }
+
+    fn index_at(&self, path: &RelPath) -> Result<Option<Parsed>, GitError> {
+        let Some(bytes) = whole(self.files, path, MOST_INDEX)? else {
+            return Ok(None);
+        };
+        let parsed = parse(&bytes).map_err(|why| GitError::damaged(path, why))?;
+        let (content, _) = bytes.split_at(bytes.len().saturating_sub(CHECKSUM));
+        if !parsed.checksum.is_null() && Oid::of_bytes(content) != Some(parsed.checksum) {
+            self.doubts
+                .add(format!("{}: its checksum is wrong", shown(path.as_bytes())));
+        }
+        Ok(Some(parsed))
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Parsed, String> {
+    const CUT: &str = "it ends too early";
+    let (content, checksum) = bytes.split_last_chunk::<CHECKSUM>().ok_or(CUT)?;
+    let mut rest = Cursor(content);
+    if rest.array() != Some(*b"DIRC") {
+        return Err("it is no index".to_owned());
+    }
+    let (version, count) = (rest.u32().ok_or(CUT)?, rest.u32().ok_or(CUT)?);
+    if !matches!(version, 2..=4) {
+        return Err(format!("its version {version} is not known"));
+    }
+    let mut index = Index {
+        version,
+        ..Index::default()
+    };
+    let mut paths = 0_usize;
+    for _ in 0..count {
+        let before = index.entries.last().map_or(&[][..], |entry| &entry.path);
+        let entry = entry(&mut rest, version, before).ok_or("an entry makes no sense")?;
+        paths = paths.saturating_add(entry.path.len());
+        if entry.path.len() > LONGEST_PATH || paths > MOST_PATHS {
+            return Err("its paths are too long".to_owned());
+        }
+        index.entries.push(entry);
+    }
+    let mut link = None;
+    while !rest.0.is_empty() {
+        let name: [u8; 4] = rest.array().ok_or(CUT)?;
+        let size = rest.u32().and_then(|size| usize::try_from(size).ok());
+        let content = size.and_then(|size| rest.take(size)).ok_or(CUT)?;
+        match &name {
+            b"link" => link = Some(split::link(content).ok_or("its link to a shared index makes no sense")?),
+            b"sdir" => index.is_sparse = true,
+            // Those in capitals only make git faster.
+            [b'A'..=b'Z', ..] => {}
+            name => return Err(format!("its extension {} is not known", shown(name))),
+        }
+    }
+    Ok(Parsed {
+        index,
+        link,
+        checksum: Oid::from_bytes(*checksum),
+    })
+}
+
+fn entry(rest: &mut Cursor, version: u32, before: &[u8]) -> Option<IndexEntry> {
+    let length = rest.0.len();
+    // Times, device and inode; then the mode; then owner and size.
+    rest.take(24)?;
+    let mode = rest.u32()?;
+    rest.take(12)?;
+    let oid = Oid::from_bytes(rest.array()?);
+    let flags = rest.u16()?;
+    let is_extended = flags & 0x4000 != 0;
+    let more = if is_extended { rest.u16()? } else { 0 };
+    if is_extended && version < 3 {
+        return None;
+    }
+    let path = if version == 4 {
+        let cut = usize::try_from(rest.offset()?).ok()?;
+        let kept = before.get(..before.len().checked_sub(cut)?)?;
+        let added = rest.until(0)?;
+        [kept, added].concat()
+    } else {
+        let path = rest.until(0)?.to_vec();
+        // Zeros follow, at least one, until the entry is a multiple of eight.
+        let taken = length - rest.0.len();
+        rest.take(taken.next_multiple_of(8) - taken)?;
+        path
+    };
+    let claimed = usize::from(flags & 0xfff);
+    if path.len().min(0xfff) != claimed {
+        return None;
+    }
+    Some(IndexEntry {
+        path,
+        mode,
+        oid,
+        stage: u8::try_from(flags >> 12 & 3).ok()?,
+        assume_valid: flags & 0x8000 != 0,
+        skip_worktree: more & 0x4000 != 0,
+        intent_to_add: more & 0x2000 != 0,
+    })
+}

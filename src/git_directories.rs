@@ -1,0 +1,116 @@
+//! Git directories of a mount, and the files of their work trees.
+
+use git_reader::{Named, Oid, Unreadable};
+
+use crate::model::{Content, Directory, EntryKind, Manifest, Name, RelPath};
+
+/// Directories in which git keeps its data, and files that point to one. They are recognized by name and content, on any side of
+/// a comparison: a git directory that a session deleted counts as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repositories(Vec<RelPath>);
+
+impl Repositories {
+    /// Finds the git directories in any of `sides`.
+    pub fn of<'m>(sides: impl IntoIterator<Item = &'m Manifest>) -> Self {
+        let directories = sides.into_iter().flat_map(|side| &side.directories);
+        Self::outermost(directories.filter_map(|dir| own(dir)).collect())
+    }
+
+    /// Finds the git directories in `target`, and those in `now` that are named `.git`: the session must not make an ordinary
+    /// directory pass for a bare repository.
+    #[must_use]
+    pub fn of_target(target: Option<&Manifest>, now: Option<&Manifest>) -> Self {
+        let named = now
+            .into_iter()
+            .flat_map(|side| &side.directories)
+            .filter_map(|dir| dot_git(dir));
+        let target = target.into_iter().flat_map(|side| &side.directories);
+        Self::outermost(target.filter_map(|dir| own(dir)).chain(named).collect())
+    }
+
+    fn outermost(mut found: Vec<RelPath>) -> Self {
+        found.sort();
+        found.dedup();
+        // One within another belongs to that.
+        let mut outermost: Vec<RelPath> = Vec::new();
+        for path in found {
+            if !outermost.last().is_some_and(|last| path.is_within(last)) {
+                outermost.push(path);
+            }
+        }
+        Self(outermost)
+    }
+
+    /// Returns the git directory that holds `path`.
+    #[must_use]
+    pub fn holding(&self, path: &RelPath) -> Option<&RelPath> {
+        let after = self.0.partition_point(|own| own <= path);
+        let own = self.0.get(after.checked_sub(1)?)?;
+        path.is_within(own).then_some(own)
+    }
+
+    /// Returns all of them, in path order.
+    pub fn iter(&self) -> impl Iterator<Item = &RelPath> {
+        self.0.iter()
+    }
+}
+
+/// Returns the work tree of a git directory; a bare repository has none and is returned itself.
+#[must_use]
+pub fn work_tree(own: &RelPath) -> RelPath {
+    match own.split() {
+        Some((parent, name)) if name.as_bytes() == b".git" => parent,
+        _ => own.clone(),
+    }
+}
+
+/// Returns the nonempty files of a work tree, also those of repositories inside it, but none of the git directory.
+pub fn work_files<'m>(
+    manifest: &'m Manifest,
+    own: &'m RelPath,
+) -> impl Iterator<Item = (RelPath, &'m Content)> {
+    let entries = manifest.entries().filter_map(|(path, entry)| {
+        let content = entry.content().filter(|content| content.size > 0)?;
+        Some((path, content))
+    });
+    let work = work_tree(own);
+    entries.filter(move |(path, _)| path.is_within(&work) && !path.is_within(own))
+}
+
+/// Returns the nonempty files of a work tree, with the objects that the tree of a commit names for them. Files of another
+/// repository have no place in this one's tree.
+///
+/// # Errors
+/// [`Unreadable`].
+pub fn named_files<'m>(
+    commits: &Named<'_>,
+    manifest: &'m Manifest,
+    own: &'m RelPath,
+    tree: Oid,
+) -> Result<Vec<(RelPath, &'m Content, Oid)>, Unreadable> {
+    let work = work_tree(own);
+    let mut found = Vec::new();
+    for (path, content) in work_files(manifest, own) {
+        if let Some((_, oid)) = commits.entry(&work, &path, tree)? {
+            found.push((path, content, oid));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the git directory of one directory: its `.git`, or the directory itself if it is a bare repository.
+fn own(dir: &Directory) -> Option<RelPath> {
+    if let Some(own) = dot_git(dir) {
+        return Some(own);
+    }
+    let entry = |name: &[u8]| dir.entry(&Name::new(name).ok()?);
+    let is_dir = |name| entry(name).is_some_and(|entry| entry.is_dir());
+    let bare =
+        entry(b"HEAD").is_some_and(|head| matches!(head.kind, EntryKind::File(_) | EntryKind::Symlink(_)));
+    (bare && is_dir(b"objects") && is_dir(b"refs")).then(|| dir.path.clone())
+}
+
+fn dot_git(dir: &Directory) -> Option<RelPath> {
+    let entry = dir.entry(&Name::new(b".git").ok()?)?;
+    Some(dir.path.join(&entry.name))
+}
