@@ -13,7 +13,7 @@ use super::{AsHandle, Handle, HandleRef, Result};
 /// Lets the simulated file system answer, when this thread is in one.
 macro_rules! simulated {
     ($call:ident($($argument:expr),*) $($made:tt)*) => {
-        #[cfg(any(test, feature = "simulated"))]
+        #[cfg(any(test, debug_assertions, feature = "simulated"))]
         if let Some(world) = crate::simulated::world() {
             return world.lock().$call($($argument),*)$($made)*;
         }

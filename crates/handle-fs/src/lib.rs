@@ -28,7 +28,7 @@ mod rel_path;
 pub mod remote;
 mod replace;
 mod run_as;
-#[cfg(any(test, feature = "simulated"))]
+#[cfg(any(test, debug_assertions, feature = "simulated"))]
 pub mod simulated;
 #[cfg(test)]
 #[path = "../../../tests/recovery/support/skipped.rs"]
@@ -93,7 +93,7 @@ pub use xattr::Xattr;
 #[must_use]
 pub fn threads() -> usize {
     const MOST: usize = 8;
-    #[cfg(any(test, feature = "simulated"))]
+    #[cfg(any(test, debug_assertions, feature = "simulated"))]
     if simulated::world().is_some() {
         return 1;
     }
@@ -110,7 +110,7 @@ pub fn start<'scope, R: Send + 'scope>(
     work: impl FnOnce() -> R + Send + 'scope,
 ) -> std::io::Result<std::thread::ScopedJoinHandle<'scope, R>> {
     // What is simulated happens in one order.
-    #[cfg(any(test, feature = "simulated"))]
+    #[cfg(any(test, debug_assertions, feature = "simulated"))]
     if simulated::world().is_some() {
         return Err(std::io::ErrorKind::WouldBlock.into());
     }
@@ -121,7 +121,7 @@ pub fn start<'scope, R: Send + 'scope>(
 
 /// Waits so long.
 pub fn pause(duration: std::time::Duration) {
-    #[cfg(any(test, feature = "simulated"))]
+    #[cfg(any(test, debug_assertions, feature = "simulated"))]
     if let Some(world) = simulated::world() {
         return world.lock().pass(duration.as_nanos());
     }

@@ -9,7 +9,7 @@ mod connection;
 mod greeting;
 mod handle;
 mod limitation;
-#[cfg(any(test, feature = "simulated"))]
+#[cfg(any(test, debug_assertions, feature = "simulated"))]
 pub mod loopback;
 mod message;
 mod pair;

@@ -1,17 +1,17 @@
 //! The calls about extended attributes and inode flags.
 
 use std::ffi::OsStr;
-#[cfg(any(test, feature = "simulated"))]
+#[cfg(any(test, debug_assertions, feature = "simulated"))]
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::Path;
-#[cfg(any(test, feature = "simulated"))]
+#[cfg(any(test, debug_assertions, feature = "simulated"))]
 use std::path::PathBuf;
 
 use rustix::fs::IFlags;
 
 use super::own_name;
 use crate::remote::{self, Call};
-#[cfg(any(test, feature = "simulated"))]
+#[cfg(any(test, debug_assertions, feature = "simulated"))]
 use crate::simulated::Address;
 use crate::{AsHandle, HandleRef, Result};
 
@@ -42,7 +42,7 @@ macro_rules! bearer_here {
 }
 
 /// Returns the address of a bearer in a world.
-#[cfg(any(test, feature = "simulated"))]
+#[cfg(any(test, debug_assertions, feature = "simulated"))]
 fn address(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Address {
     match bearer {
         Bearer::Open(handle) => Address::Open(handle.as_raw_fd()),

@@ -43,7 +43,7 @@ pub(crate) fn pwrite(handle: impl AsHandle, bytes: &[u8], at: u64) -> Result<usi
 pub(crate) fn share_blocks(to: impl AsHandle, from: impl AsHandle) -> Result<()> {
     let to = here!(to, |_far| Err(rustix::io::Errno::OPNOTSUPP));
     let from = here!(from, |_far| Err(rustix::io::Errno::OPNOTSUPP));
-    #[cfg(any(test, feature = "simulated"))]
+    #[cfg(any(test, debug_assertions, feature = "simulated"))]
     if crate::simulated::world().is_some() {
         return Err(rustix::io::Errno::OPNOTSUPP);
     }
@@ -74,7 +74,7 @@ pub(crate) fn write_back(handle: impl AsHandle) -> Result<Option<bool>> {
     let handle = here!(handle, |far| far
         .count(Call::WriteBack { handle: far.number() })
         .map(|done| Some(done != 0)));
-    #[cfg(any(test, feature = "simulated"))]
+    #[cfg(any(test, debug_assertions, feature = "simulated"))]
     if crate::simulated::world().is_some() {
         return Ok(Some(true));
     }
