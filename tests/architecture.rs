@@ -528,6 +528,50 @@ fn source_that_does_not_parse_ends() {
     }
 }
 
+/// Names of the variants of an enum, read from its file.
+fn variants(file: &str, name: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let (_, body) = text.split_once(&format!("enum {name} {{\n")).unwrap();
+    let (body, _) = body.split_once("\n}\n").unwrap();
+    let lines = body
+        .lines()
+        .filter(|line| line.starts_with("    ") && !line.starts_with("     "));
+    let names = lines.map(|line| line.trim().split(|c: char| !c.is_alphanumeric()).next().unwrap());
+    names
+        .filter(|name| name.starts_with(char::is_uppercase))
+        .map(String::from)
+        .collect()
+}
+
+#[test]
+fn the_table_of_states_has_every_state() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/internals/restore-states.md");
+    let page = fs::read_to_string(page).unwrap();
+    let mut states: Vec<String> = variants("src/restore/move_state.rs", "Progress");
+    states.extend(
+        variants("src/store/restore_journal.rs", "Stage")
+            .into_iter()
+            .filter(|name| name != "Decided"),
+    );
+    let decisions = variants("src/model/journal.rs", "Decision");
+    states.extend(decisions.iter().map(|name| format!("Decided({name})")));
+    assert!(states.len() > 12, "{states:?}");
+    for state in &states {
+        assert!(page.contains(&format!("\n| `{state}` | ")), "no row for {state}");
+    }
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let unknown: Vec<&str> = rows
+        .map(|(state, _)| state)
+        .filter(|state| !states.contains(&(*state).to_owned()))
+        .collect();
+    assert_eq!(unknown, Vec::<&str>::new(), "rows of states that there are not");
+    for kind in variants("src/model/journal.rs", "MoveKind") {
+        assert!(page.contains(&format!("`{kind}`")), "{kind} is not explained");
+    }
+}
+
 /// A row of the glossary: the name and the file that defines it.
 fn defined(row: &str) -> Option<(&str, &str)> {
     let mut cells = row.strip_prefix('|')?.strip_suffix('|')?.split('|').skip(2);

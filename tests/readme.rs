@@ -33,6 +33,7 @@ fn checked_out() -> PathBuf {
     );
     fs::create_dir_all(&to).unwrap();
     for name in [
+        "crates",
         "src",
         "tests",
         "Cargo.toml",
