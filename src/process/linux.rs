@@ -15,6 +15,9 @@ use super::process_table::{ProbeError, Seen};
 /// never an environment that a process was started with.
 const ENVIRONMENT_LIMIT: u64 = 8 << 20;
 
+/// Maximum length of `/proc/PID/stat`, in bytes: a name of 64 and fifty numbers.
+const LONGEST_LINE: u64 = 1 << 16;
+
 pub(super) fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|text| text.trim().to_owned())
@@ -52,15 +55,11 @@ pub(super) fn all() -> Result<Vec<Seen>, ProbeError> {
 /// or belongs to somebody whose environment we may not read.
 pub(super) fn values(pid: u32, variable: &str) -> Result<Vec<Vec<u8>>, ProbeError> {
     let path = PathBuf::from(format!("/proc/{pid}/environ"));
-    let mut bytes = Vec::new();
-    let read = File::open(&path).and_then(|file| file.take(ENVIRONMENT_LIMIT).read_to_end(&mut bytes));
-    if let Err(source) = read {
-        return if is_out_of_sight(&source) {
-            Ok(Vec::new())
-        } else {
-            Err(ProbeError::Read { path, source })
-        };
-    }
+    let bytes = match read(&path, ENVIRONMENT_LIMIT) {
+        Ok(bytes) => bytes,
+        Err(source) if is_out_of_sight(&source) => return Ok(Vec::new()),
+        Err(source) => return Err(ProbeError::Read { path, source }),
+    };
     Ok(bytes
         .split(|byte| *byte == 0)
         .filter_map(|pair| pair.strip_prefix(variable.as_bytes())?.strip_prefix(b"="))
@@ -149,7 +148,7 @@ fn own_namespace() -> Result<(), ProbeError> {
 
 fn row(pid: u32) -> Result<Option<Seen>, ProbeError> {
     let path = PathBuf::from(format!("/proc/{pid}/stat"));
-    match fs::read(&path) {
+    match read(&path, LONGEST_LINE) {
         Ok(line) => parse(&line).map(Some).ok_or_else(|| ProbeError::Read {
             path,
             source: io::Error::new(io::ErrorKind::InvalidData, "not the form that proc(5) states"),
@@ -157,6 +156,13 @@ fn row(pid: u32) -> Result<Option<Seen>, ProbeError> {
         Err(source) if is_out_of_sight(&source) => Ok(None),
         Err(source) => Err(ProbeError::Read { path, source }),
     }
+}
+
+/// Reads a file of `/proc`, which has no size: in blocks of a page, where the library would begin with 32 bytes.
+fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(4096);
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Gone (ENOENT when opened, ESRCH when read), or hidden from us.
