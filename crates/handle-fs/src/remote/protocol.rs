@@ -296,6 +296,7 @@ pub(super) struct Facts {
 
 impl Facts {
     /// Returns true if both show one object in the same state, as far as facts can tell.
+    #[cfg(feature = "remote-shell")]
     pub(super) fn is_as(&self, other: &Self) -> bool {
         let of = |facts: &Self| {
             (
