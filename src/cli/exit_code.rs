@@ -46,7 +46,7 @@ impl ExitCode {
         (Self::NotConfirmed, "refused: not confirmed"),
         (
             Self::NothingToRestore,
-            "nothing to restore from: mode metadata or off, no such instance, or a path that is left out",
+            "nothing to restore from: mode metadata or off, no such session, or an excluded path",
         ),
         (
             Self::Partial,

@@ -212,7 +212,7 @@ impl Edit {
         }
         let patterns: Vec<&String> = exclude.iter().map(|pattern| &pattern.value).collect();
         if !patterns.ends_with(&self.wanted.exclude.iter().collect::<Vec<_>>()) {
-            return Err(wrong("what is left out"));
+            return Err(wrong("the excludes"));
         }
         Ok(())
     }

@@ -6,13 +6,13 @@ use super::schema::{Key, RECOVERY, Shape};
 const COLUMNS: usize = 118;
 
 const HEAD: &str = "\
-# Every key of [recovery] with the value it has when nobody sets it.
+# Every key of [recovery] with its default value.
 #
-# The table may stand in three files; a later one wins, and lists are appended:
+# The table may be in three files; a later file wins, and lists are appended:
 #   1. config.toml             [recovery]                     for every workspace and every bare directory
 #   2. config.toml             [workspaces.<name>.recovery]   for one workspace
 #   3. workspaces/<name>.toml  [recovery]                     for one workspace
-# Flags of the command line win over all of them. The files lie in $JACKIN_CONFIG_DIR or ~/.config/jackin.
+# Command-line flags override all of them. The files are in $JACKIN_CONFIG_DIR or ~/.config/jackin.
 ";
 
 /// Description of one key.

@@ -50,73 +50,80 @@ pub(super) const RECOVERY: &[Key] = &[
         "snapshot",
         Shape::Words(&["off", "metadata", "project", "project-and-state"]),
         "\"off\"",
-        "What is done for a session.\n  \
-         off                nothing; nothing is written\n  \
-         metadata           the session is recorded, but no file\n  \
-         project            the files of the mounts are kept\n  \
-         project-and-state  also keeps the agent's own state",
+        "What a session records.\
+         \n  off                nothing is written\
+         \n  metadata           the session itself, but no files\
+         \n  project            the files of the mounts\
+         \n  project-and-state  also the agent's own state",
     ),
     key(
         "exclude",
         Shape::List,
         "[]",
-        "What is left out, in gitignore syntax, relative to each mount. What is left out is never captured, compared or touched. A \
-         later \"!pattern\" takes an earlier exclude back. Unlike in git, {a,b} means either of the two.",
+        "Paths to exclude, in gitignore syntax, relative to each mount. Excluded paths are never captured, compared or \
+         restored. A later \"!pattern\" includes a path again. Unlike in git, {a,b} matches either name.",
     ),
     key(
         "paths",
         Shape::List,
         "[]",
-        "Track only these paths below each mount; empty means all. Relative, without \"..\".",
+        "Capture only these paths below each mount; an empty list means all. Relative, without \"..\".",
     ),
     key(
         "integrations",
         Shape::Switch,
         "true",
-        "Leave out what the detected stack can make again. Detected by a regular file in the mount's root:\n  \
-         Cargo.toml      /target/\n  \
-         package.json    node_modules/ .next/ .nuxt/ .turbo/\n  \
-         pyproject.toml  .venv/ __pycache__/ .pytest_cache/ .mypy_cache/\n                  .ruff_cache/\n\
-         Others stand in integrations/NAME.toml beside config.toml: markers, exclude, exclude_at_root, warning. What the \
-         repository at the mount's root tracks is not left out by one.",
+        "Exclude directories that the project's tools can rebuild. A tool is detected by a regular file in the root of the \
+         mount:\
+         \n  Cargo.toml      /target/\
+         \n  package.json    node_modules/ .next/ .nuxt/ .turbo/\
+         \n  pyproject.toml  .venv/ __pycache__/ .pytest_cache/ .mypy_cache/\
+         \n                  .ruff_cache/\
+         \nDefine others in integrations/NAME.toml beside config.toml (markers, exclude, exclude_at_root, warning). Files \
+         that the repository in the root of the mount tracks are never excluded by these.",
     ),
     key(
         "sensitive",
         Shape::Words(&["withhold", "capture"]),
         "\"withhold\"",
-        "Your own secrets below a mount (~/.ssh, ~/.aws, ~/.gnupg, ~/.config/gcloud, ~/.kube, ~/.docker, ~/.config/gh, ~/.netrc, \
-         ~/.npmrc, ~/.git-credentials, ~/.config/op): \"withhold\" keeps them out of every archive, \"capture\" takes them like any \
-         other file. Agents' credentials and the recovery store are kept out in both cases.",
+        "Your own secrets below a mount (~/.ssh, ~/.aws, ~/.gnupg, ~/.config/gcloud, ~/.kube, ~/.docker, ~/.config/gh, \
+         ~/.netrc, ~/.npmrc, ~/.git-credentials, ~/.config/op): \"withhold\" keeps them out of every archive, \"capture\" \
+         treats them like any other file. Agents' credentials and the recovery store are never captured as they are.",
     ),
     key(
         "on_failure",
         Shape::Words(&["block", "run"]),
         "\"block\"",
-        "When the baseline cannot be taken: \"block\" does not start the command, \"run\" starts it without protection and says so. One that is stored behind the command (native) does not stop it: what was frozen for it is kept.",
+        "What happens if the baseline fails: \"block\" does not start the command, \"run\" starts it without protection and \
+         warns. A baseline that is stored while the command runs (native) does not stop it: jackin keeps the file-system \
+         snapshot.",
     ),
     key(
         "native",
         Shape::Words(&["auto", "off", "require"]),
         "\"auto\"",
-        "Snapshots of the file system itself (btrfs, ZFS; VolumeSnapshot of a claim).\n  \
-         auto     where they can be had, each capture (of a claim only the\n           baseline) reads one, and launch does not wait for the archive;\n           it is removed when that is stored\n  \
-         off      never\n  \
-         require  a session only begins where they can be had\n\
-         The contract names where each is kept, or why it cannot be had.",
+        "Snapshots of the file system itself (btrfs, ZFS, VolumeSnapshot of a claim).\
+         \n  auto     use one for each capture where available (for a claim: for\
+         \n           the baseline); launch does not wait for the archive, and the\
+         \n           snapshot is removed once the archive is stored\
+         \n  off      never\
+         \n  require  do not start a session without one\
+         \nThe contract names where each snapshot is kept, or why none is available.",
     ),
     table("git", GIT, "Git repositories."),
     table(
         "limits",
         LIMITS,
-        "A capture that would go over one of these stops before it stores anything.",
+        "A capture that would exceed one of these stops before it stores anything.",
     ),
     table(
         "retention",
         RETENTION,
-        "What is kept for how long. What goes beyond goes when a session ends, or with \"prune\". In every count 0 means no limit.",
+        "Retention policy. Snapshots that exceed it are deleted at the end of a session, or by \"prune\". In every count 0 \
+         means no limit.",
     ),
     table("state", STATE, "The agent's own state."),
-    table("agent", AGENT, "What an agent may do by itself."),
+    table("agent", AGENT, "What an agent may do on its own."),
     table("store", STORE, "The store."),
 ];
 
@@ -125,19 +132,20 @@ const GIT: &[Key] = &[
         "dir",
         Shape::Words(&["full", "state", "off"]),
         "\"full\"",
-        "How much of .git is captured; the contract lists what that leaves out.\n  \
-         full   all of it\n  \
-         state  all but objects: HEAD, refs, index, hooks, configuration.\n         A restore then needs the objects to survive\n  \
-         off    none of it\n\
-         A bare repository is captured in every case.",
+        "How much of .git is captured; the contract lists what is excluded.\
+         \n  full   everything\
+         \n  state  everything but objects: HEAD, refs, index, hooks, settings.\
+         \n         A restore then needs the objects that are still there\
+         \n  off    nothing\
+         \nA bare repository is always captured.",
     ),
     key(
         "clean",
         Shape::Words(&["archive", "commit"]),
         "\"archive\"",
-        "A clean work tree, of which a remote has every commit: \"archive\" keeps its files like any other, \"commit\" keeps the \
-         commit instead of their contents, which its objects have. Those are captured with .git (see \"dir\"), and a restore \
-         reads them from there or from the repository itself. Any doubt archives it.",
+        "How a clean work tree is captured if a remote has every commit: \"archive\" stores its files like any other, \
+         \"commit\" stores the commit id, and a restore reads the files from the captured .git (see \"dir\") or from the \
+         repository. In doubt the files are stored.",
     ),
 ];
 
@@ -146,13 +154,13 @@ const LIMITS: &[Key] = &[
         "max_entries",
         Shape::Count(1),
         "5_000_000",
-        "How many files, directories and other entries a capture may have.",
+        "Maximum number of files, directories and other entries of a capture.",
     ),
     key(
         "max_bytes",
         Shape::Size,
         "\"20GiB\"",
-        "How many bytes: a number, or a size such as \"500MB\" (decimal) or \"20GiB\" (binary).",
+        "Maximum size of a capture: a number of bytes, or a size such as \"500MB\" (decimal) or \"20GiB\" (binary).",
     ),
 ];
 
@@ -161,40 +169,41 @@ const RETENTION: &[Key] = &[
         "checkpoints",
         Shape::Count(0),
         "100",
-        "How many checkpoints of a workspace are kept, and how many emergency snapshots; the oldest go first. The snapshots that the \
-         last restore needs to be taken back stay in every case.",
+        "Maximum number of checkpoints of a workspace, and of emergency snapshots; the oldest are deleted first. The \
+         snapshots that undo the last restore are always kept.",
     ),
     key(
         "checkpoint_days",
         Shape::Count(0),
         "0",
-        "For how many days a checkpoint is kept.",
+        "Days for which a checkpoint is kept.",
     ),
     key(
         "instances",
         Shape::Count(0),
         "20",
-        "How many sessions of a workspace are kept. Those that are active, pinned, or the newest stay in every case.",
+        "Maximum number of sessions of a workspace. Active and pinned sessions and the newest one are always kept.",
     ),
     key(
         "days",
         Shape::Count(0),
         "30",
-        "For how many days after its end a session is kept.",
+        "Days for which a session is kept after its end.",
     ),
     key(
         "max_bytes",
         Shape::Size,
         "\"50GiB\"",
-        "How large the store may grow: archives, records, receipts and catalog. Above it the oldest sessions go, then the oldest \
-         checkpoints; receipts and catalog never. The end of a session deletes of its own workspace only, `prune` of all. Only in config.toml, for it is the store's.",
+        "Maximum size of the store: archives, records, receipts and catalog. Above it the oldest sessions are deleted, then \
+         the oldest checkpoints; receipts and catalog never. The end of a session deletes only snapshots of its own \
+         workspace, `prune` those of all. Only in config.toml, because there is one store.",
     ),
     key(
         "min_free",
         Shape::Size,
         "\"5GiB\"",
-        "How much room must be left on the store's file system, but never more than a tenth of it. Snapshots go for it only \
-         when that reaches it; at the end of a session, no more than the session stored itself. Only in config.toml.",
+        "Free space to keep on the store's file system, at most a tenth of it. Snapshots are deleted only if that reaches it; \
+         at the end of a session, no more than the session itself stored. Only in config.toml.",
     ),
 ];
 
@@ -203,20 +212,21 @@ const STATE: &[Key] = &[
         "home",
         Shape::Switch,
         "false",
-        "Also the agents' state in your own home, when the session is not about a container of jackin's. The contract names every path.",
+        "Also capture agents' state in your own home directory, unless the session belongs to a jackin container. The \
+         contract names every path.",
     ),
     key(
         "secrets",
         Shape::Words(&["withhold", "encrypt"]),
         "\"withhold\"",
-        "Credentials in an agent's state. \"withhold\": they enter no archive; that they changed is seen by a digest. \"encrypt\": they \
-         are stored encrypted to your recipients, and --identity FILE brings them back.",
+        "Credentials in an agent's state. \"withhold\": never stored; a digest shows that they changed. \"encrypt\": stored \
+         encrypted to your recipients, and restored with --identity FILE.",
     ),
     key(
         "recipients",
         Shape::List,
         "[]",
-        "Public keys that credentials are encrypted to: of age (age1…), or of ssh (ssh-ed25519 AAAA… or ssh-rsa AAAA…).",
+        "Public keys that credentials are encrypted to: age (age1…) or ssh (ssh-ed25519 AAAA… or ssh-rsa AAAA…).",
     ),
 ];
 
@@ -225,14 +235,15 @@ const AGENT: &[Key] = &[
         "restore",
         Shape::Words(&["deny", "checkpoints"]),
         "\"deny\"",
-        "What an agent may restore by itself, through `mcp`: \"deny\": nothing; \"checkpoints\": what it marked in its own session. Forks \
-         are allowed and denied with it.",
+        "What an agent may restore on its own, through `mcp`: \"deny\": nothing; \"checkpoints\": the checkpoints of its own \
+         session. The same setting allows or denies forks.",
     ),
     key(
         "on_failure",
         Shape::Words(&["run", "block"]),
         "\"run\"",
-        "A tool call of an agent with our hooks, whose automatic checkpoint failed: \"run\" lets it run, \"block\" does not.",
+        "What happens to a tool call of an agent with jackin's hooks if its automatic checkpoint fails: \"run\" runs it, \
+         \"block\" does not.",
     ),
 ];
 
@@ -241,16 +252,16 @@ const STORE: &[Key] = &[
         "replicate",
         Shape::Text,
         "\"\"",
-        "An object store (s3://bucket/prefix; S3, or one that speaks like it) that the store is copied to after each snapshot. Everything there is \
-         encrypted to the recipients of [recovery.state] in config.toml, without which it is refused. Region, endpoint and \
-         credentials come from where AWS's own tools take them: AWS_PROFILE, AWS_ENDPOINT_URL, ~/.aws and so on. Empty: \
-         nothing is copied. Only in config.toml, for it is the store's.",
+        "An object store (s3://bucket/prefix; S3 or compatible) that the store is copied to after each snapshot. Everything \
+         there is encrypted to the recipients of [recovery.state] in config.toml; without recipients the setting is refused. \
+         Region, endpoint and credentials come from the same places as for AWS tools: AWS_PROFILE, AWS_ENDPOINT_URL, ~/.aws \
+         and so on. Empty: no copy. Only in config.toml, because there is one store.",
     ),
     key(
         "prune_replica",
         Shape::Switch,
         "false",
-        "Whether what is given up here is removed from the object store, too. Only in config.toml.",
+        "Also delete from the object store what is deleted here. Only in config.toml.",
     ),
 ];
 

@@ -18,8 +18,8 @@ const LABEL_BYTES: usize = 64;
 const LABEL_STEM: usize = 56;
 
 /// Warning that automatic excludes may hide files that git tracks.
-const UNTOLD: &str = "its index cannot be read here, so it cannot be told whether it tracks files in what is left out automatically; those \
-                      would not come back (integrations = false leaves nothing out)";
+const UNTOLD: &str = "its index cannot be read here, so it is unknown whether git tracks files in the automatic excludes; those would \
+                      not be restored (integrations = false excludes nothing)";
 
 /// A coverage, and which of its tracked paths do not exist yet.
 pub(super) struct Built {

@@ -31,7 +31,7 @@ pub enum AsideError {
     #[error("{} is not a directory, or is reached through a link, so it cannot be set aside", .0.display())]
     NotADirectory(PathBuf),
     /// The snapshot's excludes do not leave it out.
-    #[error("{} is not left out by the snapshot's excludes, so it cannot be set aside", .0.display())]
+    #[error("{} is not excluded by the snapshot, so it cannot be set aside", .0.display())]
     NotExcluded(PathBuf),
     /// The directory holds, or lies in, a path that is never touched.
     #[error("{} holds or lies in {}, which is never touched", path.display(), withheld.display())]

@@ -126,7 +126,7 @@ fn a_poisoned_home_comes_back_and_no_secret_is_ever_stored() {
         "claude captured .claude",
         "withheld .claude/.credentials.json",
         "withheld .codex/auth.json",
-        "left out, because an agent makes them again: /.claude/backups/",
+        "excluded, because an agent makes them again: /.claude/backups/",
     ] {
         assert!(contract.contains(part), "{part}: {contract}");
     }

@@ -37,7 +37,7 @@ fn files_only_leaves_everything_of_git_as_it_is() {
         .ok()
         .text();
     assert!(
-        shown.contains("left out") && shown.contains("/project/.git (--files-only)"),
+        shown.contains("excluded") && shown.contains("/project/.git (--files-only)"),
         "{shown}"
     );
     assert!(

@@ -185,7 +185,7 @@ fn unknown_path_is_no_absence_of_differences() {
     let diff = |path: &str| sandbox.command(["diff", &id, "--", path]).inside(&project).run();
     diff("nowhere").code(2).shows("nowhere is on neither side");
     diff("--stat").code(2).shows("flags stand before it");
-    diff("target/x").code(5).shows("left out by the exclude target/");
+    diff("target/x").code(5).shows("excluded by target/");
     for known in ["a", "same", ".", "odd name", "-dash"] {
         diff(known).ok();
     }

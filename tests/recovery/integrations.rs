@@ -186,8 +186,9 @@ fn what_git_tracks_is_not_taken_for_regenerable() {
     sandbox.configure("config.toml", "[recovery]\nsnapshot = \"project\"\n");
     let contract = sandbox.jackin(["explain", project.to_str().unwrap()]).ok().said();
     assert!(
-        contract
-            .contains("node_modules/ is NOT left out of tool: git tracks files in vendor/node_modules/kept"),
+        contract.contains(
+            "node_modules/ is NOT excluded from tool: git tracks files in vendor/node_modules/kept"
+        ),
         "{contract}"
     );
     assert!(contract.contains("/target/"), "{contract}");
@@ -217,7 +218,7 @@ fn where_the_index_cannot_be_read_the_contract_names_what_is_left_out_all_the_sa
     sandbox.configure("config.toml", "[recovery]\nsnapshot = \"project\"\n");
     let explained = |target: &Path| sandbox.jackin(["explain", target.to_str().unwrap()]).ok().said();
     let left_out = "automatic (node, because of package.json): node_modules/";
-    let untold = "it cannot be told whether it tracks files in what is left out automatically";
+    let untold = "so it is unknown whether git tracks files in the automatic excludes";
     let contract = explained(&project);
     assert!(
         !contract.contains(left_out) && !contract.contains(untold),

@@ -120,7 +120,7 @@ fn refused_and_nothing_changed() {
     fs::create_dir(&outside).unwrap();
     let there = Tree::read(cargo.sandbox.world());
     let cases = [
-        ("src", "is not left out by the snapshot's excludes"),
+        ("src", "is not excluded by the snapshot"),
         ("Cargo.toml", "is not a directory"),
         ("target/file", "is not a directory"),
         ("missing", "is not there"),

@@ -89,7 +89,7 @@ fn left_out(coverage: &Coverage, path: &RelPath) -> Option<CliError> {
     let pattern = excluded(true).or_else(|| excluded(false))?;
     let shown = sanitize::path(&path.on_host(&coverage.root.to_path()));
     let pattern = sanitize::text(&pattern);
-    let message = format!("{shown} is left out by the exclude {pattern}, so no snapshot has it");
+    let message = format!("{shown} is excluded by {pattern}, so no snapshot has it");
     Some(CliError::new(ErrorKind::NothingToRestore, message))
 }
 

@@ -150,7 +150,7 @@ fn of_lines(lines: &[(Line, Vec<u8>)], room: &mut usize) -> Markup {
             }
         }
         @if more > 0 {
-            p class="warn" { (size::counted(more, "line is", "lines are")) " left out, for the page would be too large" }
+            p class="warn" { (size::counted(more, "line is", "lines are")) " not shown: the page would be too large" }
         }
     }
 }

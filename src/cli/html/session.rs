@@ -68,7 +68,7 @@ fn covered(coverage: &Coverage) -> Markup {
         @if coverage.excludes.is_empty() {
             p { "Nothing is excluded." }
         } @else {
-            p { "Left out, never captured, compared or touched:" }
+            p { "Excluded: never captured, compared or restored:" }
             ul { @for rule in coverage.excludes.iter().filter(|rule| rule.leaves_out()) { li { code { (sanitize::name(rule.pattern.as_bytes())) } } } }
         }
         @if !coverage.withheld.is_empty() {

@@ -111,7 +111,7 @@ pub(super) fn differing(found: &Differences) -> String {
     if left_out > 0 {
         let parts = size::counted(left_out, "path is", "paths are");
         text.push_str(&format!(
-            "{parts} left out, for this would be too long; ask for some with `paths`\n"
+            "{parts} not shown: the answer would be too long; ask for some with `paths`\n"
         ));
     }
     text.trim_end().to_owned()

@@ -116,7 +116,7 @@ fn mount_lines(mount: &ProposedMount, columns: usize, lines: &mut Vec<String>) {
     for (own, paths) in &mount.plan.left_out {
         let host = sanitize::path(&own.on_host(&root));
         let paths = size::counted(*paths, "path that differs", "paths that differ");
-        lines.push(format!("  left out  {host} (--files-only): {paths}"));
+        lines.push(format!("  excluded  {host} (--files-only): {paths}"));
     }
     let is_told = |gap: &NotCovered| mount.withheld.iter().any(|change| change.path == gap.path);
     let has_note = |path: &RelPath| mount.notes.iter().any(|note| note.path == *path);

@@ -30,7 +30,7 @@ const TABLE: &str = "# What jackin recovery does for sessions of this workspace;
                      # `jackin recovery explain` shows what it amounts to.\n\
                      [recovery]\n\
                      snapshot = \"project\"  # off | metadata | project\n\
-                     exclude = [\"/target/\", 'a \"b\"/']  # gitignore syntax; node_modules/ are left out anyway\n";
+                     exclude = [\"/target/\", 'a \"b\"/']  # gitignore syntax; node_modules/ are excluded anyway\n";
 
 #[test]
 fn the_table_comes_last_behind_every_comment() {

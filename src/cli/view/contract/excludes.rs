@@ -20,7 +20,7 @@ impl Row<'_> {
 
 /// Writes the section.
 pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
-    sheet.section("Left out");
+    sheet.section("Excluded");
     let rows = rows(contract);
     let count = contract.coverages().count();
     // What has the same source, mounts and mark shares a sentence.
@@ -35,7 +35,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
         for kept in &mount.kept_excludes {
             sheet.say(&[
                 Part::item(kept.rule.pattern.as_bytes()),
-                Part::Text(" is NOT left out of "),
+                Part::Text(" is NOT excluded from "),
                 Part::item(coverage.label.as_bytes()),
                 Part::Text(": git tracks files in "),
                 Part::item(kept.path.as_bytes()),
@@ -59,7 +59,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
             Part::Text("What is marked "),
             Part::loud(Role::Warning, "NEW"),
             Part::Text(
-                " was not left out of the last baseline. An agent can plant a file such as package.json to keep \
+                " was not excluded from the last baseline. An agent can plant a file such as package.json to keep \
                  a directory out of the snapshot: look at it before you go on.",
             ),
         ]);
@@ -68,7 +68,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
         sheet.say(&[Part::Text("nothing of the mounts: there is no exclude.")]);
     } else {
         sheet.say(&[Part::Text(
-            "What is left out is never captured, compared or touched.",
+            "Excluded paths are never captured, compared or restored.",
         )]);
     }
     if !contract.integrations.value {

@@ -209,7 +209,7 @@ fn why_not(sheet: &mut Sheet, contract: &Contract, isolation: Isolation, reason:
             let mut parts = Vec::new();
             match pattern {
                 Some(pattern) => parts.extend([
-                    Part::Text("left out by the exclude "),
+                    Part::Text("excluded by "),
                     Part::item(pattern.as_bytes()),
                     Part::Text(" of the mount "),
                 ]),

@@ -47,7 +47,7 @@ fn left_out(sheet: &mut Sheet, coverage: &Coverage) {
             Some(WithheldReason::Credential) if coverage.recipients.is_empty() => "withheld",
             Some(WithheldReason::Credential) => "encrypted",
             Some(_) => "stored without secrets",
-            None if rule.leaves_out() => "left out",
+            None if rule.leaves_out() => "excluded",
             // That directories are looked into needs no word.
             None if rule.pattern == "!*/" => continue,
             None => "stored as they are",

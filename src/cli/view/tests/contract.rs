@@ -193,9 +193,9 @@ Recovery contract for the directory /home/ann/src/shop
 
 Snapshot     yes, before the session and after it: mode project (--snapshot)
 Mounts       captured      /home/ann/src/shop
-Left out     automatic (rust, because of Cargo.toml): /target/
+Excluded     automatic (rust, because of Cargo.toml): /target/
              by --exclude: *.log
-             What is left out is never captured, compared or touched.
+             Excluded paths are never captured, compared or restored.
 Withheld     nothing: none of your own secret places (~/.ssh and the like) lies
              inside. Other secrets, such as a project's .env, are captured like
              any file.

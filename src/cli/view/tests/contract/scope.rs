@@ -65,7 +65,7 @@ fn every_mount_says_what_becomes_of_it() {
         .split_once("Mounts")
         .unwrap()
         .1
-        .split_once("Left out")
+        .split_once("Excluded")
         .unwrap()
         .0;
     assert_eq!(
@@ -98,7 +98,7 @@ fn every_mount_says_what_becomes_of_it() {
              not captured  /run/docker.sock
                a socket, a FIFO or a device
              not captured  /home/ann/src/shop/dist
-               left out by the exclude dist/ of the mount /home/ann/src/shop
+               excluded by dist/ of the mount /home/ann/src/shop
              not captured  /home/ann/src/shop/.ssh
                withheld, or outside the tracked paths, of the mount
                /home/ann/src/shop
@@ -147,7 +147,7 @@ fn excludes_with_the_same_source_share_a_line_and_say_where_they_come_from() {
     contract.mounts[1].new_excludes = node.to_vec();
     let text = at(&contract, 80);
     let section = text
-        .split_once("Left out")
+        .split_once("Excluded")
         .unwrap()
         .1
         .split_once("Withheld")
@@ -161,10 +161,10 @@ fn excludes_with_the_same_source_share_a_line_and_say_where_they_come_from() {
              by /home/ann/.config/jackin/workspaces/shop.toml
                *.log \"!keep me.log\"
              by --exclude: tmp/
-             What is marked NEW was not left out of the last baseline. An agent
-             can plant a file such as package.json to keep a directory out of
-             the snapshot: look at it before you go on.
-             What is left out is never captured, compared or touched.
+             What is marked NEW was not excluded from the last baseline. An
+             agent can plant a file such as package.json to keep a directory out
+             of the snapshot: look at it before you go on.
+             Excluded paths are never captured, compared or restored.
 "
     );
 }
