@@ -15,6 +15,7 @@ mod id;
 mod identity;
 mod journal;
 mod manifest;
+mod placeholder;
 mod pruned;
 mod receipt;
 mod record;
@@ -42,6 +43,7 @@ pub use journal::{
     JournalParent, JournalParts, JournalStep, KnownObject, KnownState, MoveKind,
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
+pub use placeholder::{REDACTOR, WITHHELD};
 pub use pruned::{PruneReason, PrunedSnapshot};
 pub use receipt::{
     AgentRef, CallRef, ContainerRef, Ending, Operation, PathAct, PathChange, ProcessRef, Receipt,

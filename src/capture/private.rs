@@ -15,13 +15,13 @@ pub use self::unrecoverable::{Loss, Note};
 use super::facts::entry;
 use crate::contract::{Matcher, Verdict};
 use crate::model::{
-    Content, Coverage, Digest, DigestMethod, Entry, EntryKind, Name, Recorded, RelPath, SecretFact,
+    Content, Coverage, Digest, DigestMethod, Entry, EntryKind, Name, REDACTOR, Recorded, RelPath, SecretFact,
     SettingsFact, WithheldFact, WithheldReason,
 };
 use crate::store::DigestKey;
 use handle_fs::{Dir, Root};
 use handle_fs::{NodeKind, Stat};
-use settings_redaction::{Secret, SplitSettings, part_settings};
+use settings_redaction::{Secret, SplitSettings};
 
 /// Maximum bytes of a credential; of a larger file, only its presence is recorded.
 const LARGEST: u64 = 16 << 20;
@@ -328,7 +328,7 @@ impl Look<'_> {
         let may_be_unread = self.reason == WithheldReason::Settings;
         let is_by_key = self.reason.is_by_key();
         let parted = is_by_key
-            .then(|| part_settings(path.as_bytes(), &whole, may_be_unread))
+            .then(|| REDACTOR.split_named(path.as_bytes(), &whole, may_be_unread))
             .flatten();
         if let Some(parted) = &parted {
             let each = parted.secrets.iter();

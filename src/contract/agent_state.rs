@@ -7,8 +7,7 @@ use super::model::{AgentTerms, StatePath, StateSource, StateTerms};
 use super::sensitive_paths::{Places, below};
 use crate::config::{Resolved, StateSecrets, literal_pattern, settle};
 use crate::environment::Environment;
-use crate::model::{Coverage, ExcludeRule, ExcludeSource, RelPath, WithheldPath, WithheldReason};
-use settings_redaction::part_settings;
+use crate::model::{Coverage, ExcludeRule, ExcludeSource, REDACTOR, RelPath, WithheldPath, WithheldReason};
 
 /// Way in which jackin hands over credentials if none is configured.
 const USUAL_AUTH: &str = "sync";
@@ -155,8 +154,11 @@ impl Site<'_> {
             let is_small = std::fs::metadata(&host).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
             // A file that cannot be read here is reported when it is captured.
             let text = is_small.then(|| std::fs::read(&host).ok()).flatten();
-            path.whole =
-                text.is_some_and(|text| part_settings(path.path.as_bytes(), &text, may_be_unread).is_none());
+            path.whole = text.is_some_and(|text| {
+                REDACTOR
+                    .split_named(path.path.as_bytes(), &text, may_be_unread)
+                    .is_none()
+            });
         }
         found
     }

@@ -10,9 +10,9 @@ use serde_json::Value;
 use self::secrets::{is_secret_flag, redacted};
 use super::{Change, ChangeKind, HIDDEN, WithheldChange, WithheldKind};
 use crate::contract::PrivateFiles;
-use crate::model::{Coverage, Entry, RelPath};
+use crate::model::{Coverage, Entry, RelPath, WITHHELD};
 use git_reader::{Files, whole};
-use settings_redaction::{WITHHELD, is_secret_key};
+use settings_redaction::is_secret_key;
 
 /// Maximum bytes of a settings file.
 const LARGEST: u64 = 4 << 20;

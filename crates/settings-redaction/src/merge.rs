@@ -7,16 +7,17 @@ use super::bracket::Bracket;
 use super::edit::{Edits, line_end, line_start};
 use super::rules::{self, Child, KeyContext, Verdict};
 use super::tree::{Kind, Layout, Member, Node};
-use super::{Format, Found, MAX_PATH_BYTES, MergedSettings, Secret, is_withheld, json, read, spell, yaml};
+use super::{Format, Found, MAX_PATH_BYTES, MergedSettings, Redactor, Secret, json, spell, yaml};
 
 /// Fills the placeholders in `public` with the secrets found in the live file, and adds new credentials.
-pub(super) fn mend(
+pub(super) fn fill(
+    redactor: Redactor<'_>,
     format: Format,
     public: &[u8],
     found: &[Found],
     is_same: &dyn Fn(&Secret) -> bool,
 ) -> Option<MergedSettings> {
-    let (text, root) = read(format, public)?;
+    let (text, root) = redactor.read(format, public)?;
     let mut live = Branch::default();
     for (index, found) in found.iter().enumerate() {
         live.add(&found.secret.key, index);
@@ -44,7 +45,7 @@ pub(super) fn mend(
         .collect();
     let whole = edits.make(text)?.into_bytes();
     // The merged text must be a valid file again.
-    read(format, &whole)?;
+    redactor.read(format, &whole)?;
     Some(MergedSettings {
         whole,
         missing: missing.into_iter().collect(),
@@ -94,7 +95,7 @@ impl<'a> Mending<'a> {
         let mut gone = Vec::new();
         for child in rules::children(node, around) {
             let live = live.and_then(|live| live.twigs.get(child.name.as_ref()));
-            let withheld = is_withheld(child.node);
+            let withheld = child.node.is_withheld;
             if !withheld && !child.node.is_container() {
                 continue;
             }

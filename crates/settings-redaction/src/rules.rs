@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::heuristics::{self, Strictness};
-use super::is_withheld;
 use super::names::{CREDENTIAL, is_credential};
 use super::tree::{Kind, Node};
 
@@ -161,7 +160,6 @@ pub(super) fn names_none(text: &str) -> bool {
         && !text
             .lines()
             .any(|line| heuristics::is_secret(line, Strictness::Stored))
-        && !text.contains(super::WITHHELD)
 }
 
 fn is_environment(name: &str) -> bool {
@@ -184,7 +182,7 @@ fn is_login(name: &str, node: &Node, around: KeyContext) -> bool {
     let is_value = match &node.kind {
         // Where a credential lies is none.
         Kind::Text(text) => {
-            is_withheld(node) || (!text.contains('/') && !text.trim().contains(char::is_whitespace))
+            node.is_withheld || (!text.contains('/') && !text.trim().contains(char::is_whitespace))
         }
         _ => !node.runs,
     };
@@ -250,7 +248,7 @@ fn judge_value(node: &Node, around: KeyContext) -> Verdict {
         };
     }
     match &node.kind {
-        Kind::Text(text) if is_withheld(node) || heuristics::is_secret(text, Strictness::Stored) => {
+        Kind::Text(text) if node.is_withheld || heuristics::is_secret(text, Strictness::Stored) => {
             secret(false)
         }
         Kind::Text(text) if around.within_environment && !heuristics::is_plain(text) => Verdict::Secret {

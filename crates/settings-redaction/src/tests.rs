@@ -12,8 +12,15 @@ mod random_lines;
 
 use super::*;
 
+/// Placeholder of the tests.
+const WITHHELD: &str = "(withheld by its owner)";
+
+const REDACTOR: Redactor<'static> = Redactor::new(WITHHELD);
+
 fn parted(format: Format, text: &str) -> SplitSettings {
-    part(format, text.as_bytes()).unwrap_or_else(|| panic!("not taken apart:\n{text}"))
+    REDACTOR
+        .split(format, text.as_bytes())
+        .unwrap_or_else(|| panic!("not taken apart:\n{text}"))
 }
 
 fn public(format: Format, text: &str) -> String {
@@ -24,7 +31,9 @@ fn public(format: Format, text: &str) -> String {
 fn restored(format: Format, old: &str, live: Option<&str>) -> (String, Vec<String>, Vec<String>) {
     let old = parted(format, old);
     let is_same = |secret: &Secret| old.secrets.contains(secret);
-    let joined = join(format, &old.public, live.map(str::as_bytes), &is_same).expect("joined");
+    let joined = REDACTOR
+        .merge(format, &old.public, live.map(str::as_bytes), &is_same)
+        .expect("joined");
     let dotted = |keys: Vec<Vec<String>>| keys.into_iter().map(|key| key.join("/")).collect();
     (
         String::from_utf8(joined.whole).unwrap(),

@@ -27,6 +27,8 @@ pub(super) struct Node {
     pub(super) in_one: bool,
     /// True if something in it is run as a program.
     pub(super) runs: bool,
+    /// True if it is the placeholder of a secret.
+    pub(super) is_withheld: bool,
 }
 
 /// Kind and content of a value.
@@ -66,6 +68,7 @@ impl Node {
             kind: Kind::Plain,
             in_one: true,
             runs: false,
+            is_withheld: false,
         }
     }
 
@@ -75,6 +78,7 @@ impl Node {
             kind: Kind::Text(text),
             in_one: true,
             runs: false,
+            is_withheld: false,
         }
     }
 
@@ -85,6 +89,7 @@ impl Node {
             kind: Kind::List(elements, layout),
             in_one: true,
             runs,
+            is_withheld: false,
         }
     }
 
@@ -102,7 +107,20 @@ impl Node {
             kind: Kind::Map(members, layout),
             in_one: true,
             runs,
+            is_withheld: false,
         })
+    }
+
+    /// Marks each value that is the placeholder.
+    pub(super) fn mark(&mut self, placeholder: &str) {
+        match &mut self.kind {
+            Kind::Plain => {}
+            Kind::Text(text) => self.is_withheld = text == placeholder,
+            Kind::List(elements, _) => elements.iter_mut().for_each(|element| element.mark(placeholder)),
+            Kind::Map(members, _) => members
+                .iter_mut()
+                .for_each(|member| member.node.mark(placeholder)),
+        }
     }
 
     /// Returns the same value, but not to be withheld as a whole.

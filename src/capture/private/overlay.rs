@@ -9,13 +9,13 @@ use std::sync::Arc;
 use super::{Keyed, Loss, MOST, Note, PrivateFile, content, private_now, read};
 use crate::contract::PrivateFiles;
 use crate::model::{
-    Coverage, Digest, Entry, EntryKind, Manifest, MountRecord, RelPath, SettingsFact, SnapshotRecord,
-    WithheldFact,
+    Coverage, Digest, Entry, EntryKind, Manifest, MountRecord, REDACTOR, RelPath, SettingsFact,
+    SnapshotRecord, WithheldFact,
 };
 use crate::store::{Blobs, DecryptedContent, DigestKey, Store, StoreError};
 use handle_fs::Dir;
 use handle_fs::NodeKind;
-use settings_redaction::{Format, Secret, join};
+use settings_redaction::{Format, Secret};
 
 /// Form in which settings files are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -233,7 +233,7 @@ impl PrivateOverlay {
         if live.is_none() && settings.secrets.is_empty() {
             return Ok(Some(public));
         }
-        let joined = join(format, &public, live.map(|file| &*file.whole), &is_same);
+        let joined = REDACTOR.merge(format, &public, live.map(|file| &*file.whole), &is_same);
         Ok(joined.map(|joined| {
             let mut lost: BTreeSet<_> = joined.lost.into_iter().collect();
             let missing = joined.missing.into_iter().map(|key| {

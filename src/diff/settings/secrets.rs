@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::diff::HIDDEN;
-use settings_redaction::{Strictness, WITHHELD, is_secret, is_secret_key};
+use crate::model::WITHHELD;
+use settings_redaction::{Strictness, is_secret, is_secret_key};
 
 /// Returns true if the next element of a list is a secret.
 pub(super) fn is_secret_flag(text: &str) -> bool {

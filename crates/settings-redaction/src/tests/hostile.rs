@@ -23,13 +23,13 @@ fn invalid_files_are_refused() {
         "{\"a\":\"\\ud800\"}",
         "[1e999]",
     ] {
-        assert!(part(Format::Json, text.as_bytes()).is_none(), "{text}");
+        assert!(REDACTOR.split(Format::Json, text.as_bytes()).is_none(), "{text}");
     }
     for text in ["a", "a = 1\na = 2", "[a]\n[a]", "\u{feff}a = 1", "a = {"] {
-        assert!(part(Format::Toml, text.as_bytes()).is_none(), "{text}");
+        assert!(REDACTOR.split(Format::Toml, text.as_bytes()).is_none(), "{text}");
     }
     for format in ALL {
-        assert!(part(format, b"# \xff").is_none());
+        assert!(REDACTOR.split(format, b"# \xff").is_none());
     }
 }
 
@@ -41,7 +41,7 @@ fn secrets_that_stay_are_refused() {
         r#"{"key":"abcdef","abcdef":1}"#,
         r#"{"a":"--- abcdef","args":["--token","abcdef"]}"#,
     ] {
-        assert!(part(Format::Json, text.as_bytes()).is_none(), "{text}");
+        assert!(REDACTOR.split(Format::Json, text.as_bytes()).is_none(), "{text}");
     }
     for text in [
         // An ordinary word may be a variable's value, too; a long one is none.
@@ -49,35 +49,67 @@ fn secrets_that_stay_are_refused() {
         r#"{"key":"abcde","a":"abcde"}"#,
         r#"{"key":"abcdef","b-key":"abcdef"}"#,
         // The placeholder itself does not count.
-        r#"{"key":"withheld","b-key":"recovery"}"#,
+        r#"{"key":"withheld","b-key":"its owner"}"#,
     ] {
-        assert!(part(Format::Json, text.as_bytes()).is_some(), "{text}");
+        assert!(REDACTOR.split(Format::Json, text.as_bytes()).is_some(), "{text}");
     }
-    assert!(part(Format::Toml, b"key = '''abcdef'''\na = 'abcdef'\n").is_none());
-    assert!(part(Format::Yaml, b"key: \"abcdef\"\na: abcdef\n").is_none());
+    assert!(
+        REDACTOR
+            .split(Format::Toml, b"key = '''abcdef'''\na = 'abcdef'\n")
+            .is_none()
+    );
+    assert!(
+        REDACTOR
+            .split(Format::Yaml, b"key: \"abcdef\"\na: abcdef\n")
+            .is_none()
+    );
+}
+
+#[test]
+fn a_placeholder_that_is_no_plain_text_splits_no_file() {
+    for placeholder in ["a \"quote\"", "it's", "back\\slash", "two\nlines"] {
+        for (format, text) in [
+            (Format::Json, r#"{"token":"ghp_0123456789"}"#),
+            (Format::Toml, "token = 'ghp_0123456789'"),
+            (Format::Yaml, "token: ghp_0123456789"),
+        ] {
+            let split = Redactor::new(placeholder).split(format, text.as_bytes());
+            let merged = split.and_then(|split| {
+                Redactor::new(placeholder).merge(format, &split.public, Some(text.as_bytes()), &|_| true)
+            });
+            assert!(
+                merged.is_none_or(|merged| merged.whole == text.as_bytes()),
+                "{placeholder} {text}"
+            );
+        }
+    }
 }
 
 #[test]
 fn deep_and_large_files_are_refused() {
     for count in [101, 127, 200, 100_000] {
         let text = format!("{{\"a\":{}{}}}", "[".repeat(count), "]".repeat(count));
-        assert!(part(Format::Json, text.as_bytes()).is_none());
+        assert!(REDACTOR.split(Format::Json, text.as_bytes()).is_none());
         let text = format!("a = {}{}", "[".repeat(count), "]".repeat(count));
-        assert!(part(Format::Toml, text.as_bytes()).is_none());
+        assert!(REDACTOR.split(Format::Toml, text.as_bytes()).is_none());
         let text = format!("{} = 1", vec!["a"; count].join("."));
-        assert!(part(Format::Toml, text.as_bytes()).is_none());
+        assert!(REDACTOR.split(Format::Toml, text.as_bytes()).is_none());
         let text: String = (0..=count.min(1000))
             .map(|depth| format!("{}a:\n", " ".repeat(depth)))
             .collect();
-        assert!(part(Format::Yaml, text.as_bytes()).is_none());
+        assert!(REDACTOR.split(Format::Yaml, text.as_bytes()).is_none());
     }
     let text = format!("{{\"a\":{}{}}}", "[".repeat(100), "]".repeat(100));
     assert_exact(Format::Json, &text);
     for format in ALL {
-        assert!(part(format, " ".repeat(MAX_BYTES + 1).as_bytes()).is_none());
+        assert!(
+            REDACTOR
+                .split(format, " ".repeat(MAX_BYTES + 1).as_bytes())
+                .is_none()
+        );
     }
     let text = format!("[{}0]", "0,".repeat(tree::MAX_NODES));
-    assert!(part(Format::Json, text.as_bytes()).is_none());
+    assert!(REDACTOR.split(Format::Json, text.as_bytes()).is_none());
 }
 
 #[test]
@@ -138,9 +170,11 @@ fn hostile_files_take_no_time() {
         .flat_map(|(format, texts)| texts.iter().map(move |text| (format, text)))
     {
         let start = Instant::now();
-        if let Some(parted) = part(format, text.as_bytes()) {
-            join(format, &parted.public, None, &|_| true).unwrap();
-            join(format, &parted.public, Some(text.as_bytes()), &|_| false).unwrap();
+        if let Some(parted) = REDACTOR.split(format, text.as_bytes()) {
+            REDACTOR.merge(format, &parted.public, None, &|_| true).unwrap();
+            REDACTOR
+                .merge(format, &parted.public, Some(text.as_bytes()), &|_| false)
+                .unwrap();
         }
         let sample: String = text.chars().take(60).collect();
         assert!(
@@ -161,11 +195,17 @@ fn cut_fixtures_do_not_panic() {
     ] {
         for end in 0..text.len() {
             let cut = text.as_bytes().get(..end).unwrap();
-            if let Some(parted) = part(format, cut) {
-                let joined = join(format, text.as_bytes(), Some(cut), &|_| false).expect("joined");
+            if let Some(parted) = REDACTOR.split(format, cut) {
+                let joined = REDACTOR
+                    .merge(format, text.as_bytes(), Some(cut), &|_| false)
+                    .expect("joined");
                 assert!(joined.missing.is_empty());
-                join(format, &parted.public, Some(text.as_bytes()), &|_| false).expect("joined");
-                join(format, &parted.public, None, &|_| true).expect("joined");
+                REDACTOR
+                    .merge(format, &parted.public, Some(text.as_bytes()), &|_| false)
+                    .expect("joined");
+                REDACTOR
+                    .merge(format, &parted.public, None, &|_| true)
+                    .expect("joined");
             }
         }
     }

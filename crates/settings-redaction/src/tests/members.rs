@@ -125,8 +125,7 @@ fn new_credentials_need_a_place() {
 
 #[test]
 fn a_placeholder_in_the_live_file_is_a_secret() {
-    let text =
-        format!(r#"{{"a":"{WITHHELD}","key":"{WITHHELD}","b":[ "(withheld\u0020by jackin recovery)" ]}}"#);
+    let text = format!(r#"{{"a":"{WITHHELD}","key":"{WITHHELD}","b":[ "(withheld\u0020by its owner)" ]}}"#);
     assert_eq!(keys(JSON, &text), ["a", "key", "b/0"]);
     assert_exact(JSON, &text);
     assert_exact(Format::Toml, &format!("a = '{WITHHELD}'\n"));
@@ -152,8 +151,12 @@ fn a_credential_place_must_be_one_on_both_sides() {
 #[test]
 fn join_needs_files_it_understands() {
     let same = |_: &Secret| true;
-    assert!(join(JSON, b"{", None, &same).is_none());
-    assert!(join(JSON, b"{}", Some(b"{"), &same).is_none());
-    assert!(join(JSON, b"{}", Some(br#"{"key":"abcdef","a":"abcdef"}"#), &same).is_none());
-    assert!(join(JSON, b"{}", Some(b"{}"), &same).is_some());
+    assert!(REDACTOR.merge(JSON, b"{", None, &same).is_none());
+    assert!(REDACTOR.merge(JSON, b"{}", Some(b"{"), &same).is_none());
+    assert!(
+        REDACTOR
+            .merge(JSON, b"{}", Some(br#"{"key":"abcdef","a":"abcdef"}"#), &same)
+            .is_none()
+    );
+    assert!(REDACTOR.merge(JSON, b"{}", Some(b"{}"), &same).is_some());
 }

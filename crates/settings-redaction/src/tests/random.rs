@@ -157,23 +157,23 @@ proptest! {
     fn a_file_joins_with_itself(value in root(), pretty: bool) {
         let text = written(&value, pretty);
         // A generated secret may be found elsewhere by chance.
-        if let Some(parted) = part(JSON, text.as_bytes()) {
-            let joined = join(JSON, &parted.public, Some(text.as_bytes()), &|_| true).unwrap();
+        if let Some(parted) = REDACTOR.split(JSON, text.as_bytes()) {
+            let joined = REDACTOR.merge(JSON, &parted.public, Some(text.as_bytes()), &|_| true).unwrap();
             prop_assert_eq!(joined.whole, text.as_bytes());
             prop_assert!(joined.missing.is_empty() && joined.lost.is_empty());
         }
         // Whatever stays elsewhere, taking apart and filling is exact.
-        let taken = take(JSON, text.as_bytes()).unwrap();
-        let joined = merge::mend(JSON, taken.public.as_bytes(), &taken.found, &|_| true).unwrap();
+        let taken = REDACTOR.take(JSON, text.as_bytes()).unwrap();
+        let joined = merge::fill(REDACTOR, JSON, taken.public.as_bytes(), &taken.found, &|_| true).unwrap();
         prop_assert_eq!(joined.whole, text.as_bytes());
         prop_assert!(joined.missing.is_empty() && joined.lost.is_empty());
     }
 
     #[test]
     fn nothing_public_changes(old in root(), live in root(), pretty: bool, same: bool) {
-        let taken = take(JSON, written(&old, pretty).as_bytes()).unwrap();
-        let found = take(JSON, written(&live, !pretty).as_bytes()).unwrap().found;
-        let joined = merge::mend(JSON, taken.public.as_bytes(), &found, &|_| same).unwrap();
+        let taken = REDACTOR.take(JSON, written(&old, pretty).as_bytes()).unwrap();
+        let found = REDACTOR.take(JSON, written(&live, !pretty).as_bytes()).unwrap().found;
+        let joined = merge::fill(REDACTOR, JSON, taken.public.as_bytes(), &found, &|_| same).unwrap();
         let public: Value = serde_json::from_str(&taken.public).unwrap();
         let whole: Value = serde_json::from_slice(&joined.whole).unwrap();
         prop_assert_eq!(whole, expected(&public, &mut Vec::new(), &found, &joined));
@@ -187,8 +187,8 @@ proptest! {
 
     #[test]
     fn without_a_live_file_only_holes_go(old in root(), pretty: bool) {
-        let taken = take(JSON, written(&old, pretty).as_bytes()).unwrap();
-        let joined = join(JSON, taken.public.as_bytes(), None, &|_| true).unwrap();
+        let taken = REDACTOR.take(JSON, written(&old, pretty).as_bytes()).unwrap();
+        let joined = REDACTOR.merge(JSON, taken.public.as_bytes(), None, &|_| true).unwrap();
         let public: Value = serde_json::from_str(&taken.public).unwrap();
         let whole: Value = serde_json::from_slice(&joined.whole).unwrap();
         prop_assert_eq!(whole, without_holes(&public));
@@ -196,12 +196,35 @@ proptest! {
     }
 
     #[test]
+    fn texts_and_their_places_are_those_of_serde(texts in proptest::collection::vec(".{0,8}", 1..6), escapes: bool) {
+        let escaped = |text: &str| text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+        let written = |text: &String| match escapes {
+            true => format!("\"{}\"", escaped(text)),
+            false => serde_json::to_string(text).unwrap(),
+        };
+        let file = format!("[ {} ]", texts.iter().map(written).collect::<Vec<_>>().join(" , "));
+        let read: Vec<String> = serde_json::from_str(&file).unwrap();
+        let (_, root) = REDACTOR.read(JSON, file.as_bytes()).unwrap();
+        let tree::Kind::List(elements, tree::Layout::Commas { at, .. }) = root.kind else { panic!("{file}") };
+        prop_assert_eq!(elements.len(), read.len());
+        for (element, read) in elements.iter().zip(&read) {
+            let tree::Kind::Text(text) = &element.kind else { panic!("{file}") };
+            prop_assert_eq!(text, read);
+            prop_assert_eq!(&serde_json::from_str::<String>(&file[element.span.clone()]).unwrap(), read);
+        }
+        for comma in at {
+            prop_assert_eq!(&file[comma..=comma], ",");
+            prop_assert!(!elements.iter().any(|element| element.span.contains(&comma)));
+        }
+    }
+
+    #[test]
     fn random_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in "[\\[\\]{}:,\"'# a=.\n-]{0,60}") {
         for format in [Format::Json, Format::Toml, Format::Yaml] {
             for bytes in [bytes.as_slice(), text.as_bytes()] {
-                let _ = part(format, bytes);
-                let _ = join(format, bytes, Some(bytes), &|_| true);
-                let _ = join(format, bytes, None, &|_| true);
+                let _ = REDACTOR.split(format, bytes);
+                let _ = REDACTOR.merge(format, bytes, Some(bytes), &|_| true);
+                let _ = REDACTOR.merge(format, bytes, None, &|_| true);
             }
         }
     }
@@ -218,11 +241,11 @@ proptest! {
             let end = (start + count).min(live.len());
             live.replace_range(start..end, &new);
         }
-        let public = part(format, old.as_bytes()).unwrap().public;
-        if let Some(parted) = part(format, live.as_bytes()) {
-            prop_assert!(join(format, &public, Some(live.as_bytes()), &|_| false).is_some());
-            let whole = join(format, &parted.public, Some(old.as_bytes()), &|_| true).unwrap().whole;
-            prop_assert!(read(format, &whole).is_some());
+        let public = REDACTOR.split(format, old.as_bytes()).unwrap().public;
+        if let Some(parted) = REDACTOR.split(format, live.as_bytes()) {
+            prop_assert!(REDACTOR.merge(format, &public, Some(live.as_bytes()), &|_| false).is_some());
+            let whole = REDACTOR.merge(format, &parted.public, Some(old.as_bytes()), &|_| true).unwrap().whole;
+            prop_assert!(REDACTOR.read(format, &whole).is_some());
         }
     }
 }

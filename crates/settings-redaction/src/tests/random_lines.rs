@@ -144,22 +144,26 @@ fn yaml() -> impl Strategy<Value = String> {
 
 /// Joins the text with itself, with nothing and with another one.
 fn check(format: Format, text: &str, live: &str, same: bool) {
-    let taken = take(format, text.as_bytes()).unwrap_or_else(|| panic!("not taken apart:\n{text}"));
-    let joined = merge::mend(format, taken.public.as_bytes(), &taken.found, &|_| true).expect("joined");
+    let taken = REDACTOR
+        .take(format, text.as_bytes())
+        .unwrap_or_else(|| panic!("not taken apart:\n{text}"));
+    let joined =
+        merge::fill(REDACTOR, format, taken.public.as_bytes(), &taken.found, &|_| true).expect("joined");
     assert_eq!(String::from_utf8(joined.whole).unwrap(), text);
     assert!(joined.missing.is_empty() && joined.lost.is_empty());
     let public = taken.public.as_bytes();
-    let joined =
-        join(format, public, None, &|_| true).unwrap_or_else(|| panic!("not valid without:\n{text}"));
+    let joined = REDACTOR
+        .merge(format, public, None, &|_| true)
+        .unwrap_or_else(|| panic!("not valid without:\n{text}"));
     assert_eq!(joined.missing.len(), taken.found.len());
     let whole = String::from_utf8(joined.whole).unwrap();
     assert!(!whole.contains(WITHHELD));
-    let found = take(format, live.as_bytes()).expect("taken").found;
-    let joined = merge::mend(format, public, &found, &|_| same)
+    let found = REDACTOR.take(format, live.as_bytes()).expect("taken").found;
+    let joined = merge::fill(REDACTOR, format, public, &found, &|_| same)
         .unwrap_or_else(|| panic!("not valid with:\n{text}\n----\n{live}"));
     // All that came in came from the live file's secrets, so what is public is the same once it is gone again.
-    let again = take(format, &joined.whole).expect("taken");
-    let emptied = merge::mend(format, again.public.as_bytes(), &[], &|_| true).expect("joined");
+    let again = REDACTOR.take(format, &joined.whole).expect("taken");
+    let emptied = merge::fill(REDACTOR, format, again.public.as_bytes(), &[], &|_| true).expect("joined");
     let lines = |text: &str| {
         text.lines()
             .filter(|line| !line.is_empty())
@@ -193,7 +197,7 @@ proptest! {
             lines.remove(gone.index(lines.len()));
         }
         let live = lines.join("\n");
-        if take(Format::Toml, live.as_bytes()).is_some() {
+        if REDACTOR.take(Format::Toml, live.as_bytes()).is_some() {
             check(Format::Toml, &text, &live, true);
             check(Format::Toml, &live, &text, true);
         }
