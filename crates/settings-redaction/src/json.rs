@@ -1,154 +1,81 @@
-//! JSON: `serde_json` validates it, and the scanner here finds the positions.
+//! JSON: `serde_json` validates it, and `jsonc-parser` finds the positions.
 
-use std::ops::Range;
+use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value};
+use jsonc_parser::common::{Range, Ranged as _};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use super::tree::{Kind, Layout, MAX_DEPTH, MAX_NODES, Member, Node};
 
 /// Returns the tree of a JSON text; the root must be an object or a list.
 pub(super) fn read(text: &str) -> Option<Node> {
+    // `jsonc-parser` accepts control characters in strings, and numbers that no program can hold.
     serde_json::from_str::<serde_json::Value>(text).ok()?;
-    let mut scan = Scan {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default()).ok()?;
+    let mut reading = Reading {
         text,
-        at: 0,
         left: MAX_NODES,
     };
-    scan.blank();
-    let root = scan.value(0)?;
-    scan.blank();
-    (scan.at == text.len() && root.is_container()).then_some(root)
+    reading.value(parsed.value?, 0).filter(Node::is_container)
 }
 
-/// A scanner over valid JSON.
-struct Scan<'a> {
+struct Reading<'a> {
     text: &'a str,
-    at: usize,
     /// Number of values that may still be read.
     left: usize,
 }
 
-impl Scan<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn blank(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-    }
-
-    fn value(&mut self, depth: usize) -> Option<Node> {
+impl Reading<'_> {
+    fn value(&mut self, value: Value<'_>, depth: usize) -> Option<Node> {
         self.left = self.left.checked_sub(1)?;
         if depth > MAX_DEPTH {
             return None;
         }
-        let start = self.at;
-        match self.peek()? {
-            b'{' => self.object(depth),
-            b'[' => self.list(depth),
-            b'"' => {
-                let (span, text) = self.string()?;
-                Some(Node::text(span, text))
+        let span = span(value.range());
+        match value {
+            Value::Object(object) => {
+                let commas = self.commas(object.properties.iter().map(|property| property.range))?;
+                let members = object.properties.into_iter();
+                let members: Option<_> = members.map(|property| self.member(property, depth)).collect();
+                Node::map(span, members?, commas)
             }
-            _ => {
-                while matches!(
-                    self.peek(),
-                    Some(b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.')
-                ) {
-                    self.at += 1;
-                }
-                (self.at > start).then(|| Node::plain(start..self.at))
+            Value::Array(array) => {
+                let commas = self.commas(array.elements.iter().map(|element| element.range()))?;
+                let elements = array.elements.into_iter();
+                let elements: Option<_> = elements.map(|element| self.value(element, depth + 1)).collect();
+                Some(Node::list(span, elements?, commas))
             }
+            Value::StringLit(string) => Some(Node::text(span, string.value.into_owned())),
+            Value::NumberLit(_) | Value::BooleanLit(_) | Value::NullKeyword(_) => Some(Node::plain(span)),
         }
     }
 
-    fn object(&mut self, depth: usize) -> Option<Node> {
-        let start = self.at;
-        let mut members = Vec::new();
-        let commas = self.all(b'}', |scan| {
-            let (key, name) = scan.string()?;
-            scan.blank();
-            (scan.peek()? == b':').then_some(())?;
-            scan.at += 1;
-            scan.blank();
-            let node = scan.value(depth + 1)?;
-            members.push(Member { name, key, node });
-            Some(())
-        })?;
-        Node::map(
-            start..self.at,
-            members,
-            Layout::Commas {
-                at: commas,
-                trailing: false,
-            },
-        )
-    }
-
-    fn list(&mut self, depth: usize) -> Option<Node> {
-        let start = self.at;
-        let mut elements = Vec::new();
-        let commas = self.all(b']', |scan| {
-            elements.push(scan.value(depth + 1)?);
-            Some(())
-        })?;
-        Some(Node::list(
-            start..self.at,
-            elements,
-            Layout::Commas {
-                at: commas,
-                trailing: false,
-            },
-        ))
-    }
-
-    /// Reads everything up to the closing bracket and returns the positions of the commas.
-    fn all(&mut self, close: u8, mut one: impl FnMut(&mut Self) -> Option<()>) -> Option<Vec<usize>> {
-        let mut commas = Vec::new();
-        self.at += 1;
-        self.blank();
-        if self.peek()? == close {
-            self.at += 1;
-            return Some(commas);
-        }
-        loop {
-            one(self)?;
-            self.blank();
-            let next = self.peek()?;
-            self.at += 1;
-            if next == close {
-                return Some(commas);
-            }
-            (next == b',').then_some(())?;
-            commas.push(self.at - 1);
-            self.blank();
-        }
-    }
-
-    fn string(&mut self) -> Option<(Range<usize>, String)> {
-        let start = self.at;
-        (self.peek()? == b'"').then_some(())?;
-        self.at += 1;
-        let mut escaped = false;
-        loop {
-            match self.peek()? {
-                b'"' => break,
-                b'\\' => {
-                    escaped = true;
-                    self.at += 2;
-                }
-                _ => self.at += 1,
-            }
-        }
-        self.at += 1;
-        let span = start..self.at;
-        let text = if escaped {
-            serde_json::from_str(self.text.get(span.clone())?).ok()?
-        } else {
-            self.text.get(start + 1..self.at - 1)?.to_owned()
+    fn member(&mut self, property: ObjectProp<'_>, depth: usize) -> Option<Member> {
+        let ObjectPropName::String(name) = property.name else {
+            return None;
         };
-        Some((span, text))
+        Some(Member {
+            key: span(name.range),
+            name: name.value.into_owned(),
+            node: self.value(property.value, depth + 1)?,
+        })
     }
+
+    /// Finds the commas: between two parts is nothing else but blanks.
+    fn commas(&self, parts: impl Iterator<Item = Range> + Clone) -> Option<Layout> {
+        let pairs = parts.clone().zip(parts.skip(1));
+        let comma = |(left, right): (Range, Range)| {
+            let gap = self.text.get(left.end..right.start)?;
+            Some(left.end + gap.find(',')?)
+        };
+        Some(Layout::Commas {
+            at: pairs.map(comma).collect::<Option<_>>()?,
+            trailing: false,
+        })
+    }
+}
+
+fn span(range: Range) -> std::ops::Range<usize> {
+    range.start..range.end
 }
 
 /// Returns the text between name and value of the object's last member; `: ` if it has none.
