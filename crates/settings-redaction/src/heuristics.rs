@@ -34,6 +34,16 @@ const PREFIXES: [&str; 16] = [
 ];
 
 /// Returns true if a string holds something that looks like a secret.
+///
+/// ```
+/// use settings_redaction::{Strictness, is_secret};
+///
+/// assert!(is_secret("curl -H 'Authorization: Bearer abc'", Strictness::Stored));
+/// assert!(!is_secret("npm run build", Strictness::Shown));
+/// // Too short to be certain, but not shown.
+/// assert!(!is_secret("SG.abcdefghij0.klmnopqrst1", Strictness::Stored));
+/// assert!(is_secret("SG.abcdefghij0.klmnopqrst1", Strictness::Shown));
+/// ```
 #[must_use]
 pub fn is_secret(text: &str, strictness: Strictness) -> bool {
     like_secret(text)
@@ -44,6 +54,13 @@ pub fn is_secret(text: &str, strictness: Strictness) -> bool {
 /// Returns true if the user part of an address, which is before its `@`, is more than a name.
 ///
 /// A user without a password may be a token: names are shorter than 16 bytes.
+///
+/// ```
+/// use settings_redaction::{Strictness, is_secret_user};
+///
+/// assert!(is_secret_user("me:swordfish", Strictness::Stored));
+/// assert!(!is_secret_user("git", Strictness::Shown));
+/// ```
 #[must_use]
 pub fn is_secret_user(user: &str, strictness: Strictness) -> bool {
     const LONGEST_NAME: usize = 15;
@@ -56,6 +73,14 @@ pub fn is_secret_user(user: &str, strictness: Strictness) -> bool {
 /// Returns true if the value of a setting of this name is hidden on display.
 ///
 /// The values of environment variables are hidden as well: secrets are passed in them.
+///
+/// ```
+/// use settings_redaction::is_secret_key;
+///
+/// assert!(is_secret_key("mcpServers.search.env.REGION"));
+/// assert!(is_secret_key("apiKey"));
+/// assert!(!is_secret_key("model"));
+/// ```
 #[must_use]
 pub fn is_secret_key(key: &str) -> bool {
     const PRIVATE: &str = "private";
@@ -132,7 +157,7 @@ pub(super) fn is_plain(text: &str) -> bool {
         .any(|start| text.starts_with(start));
     let is_odd = |byte: u8| byte.is_ascii_whitespace() || b"@?#=&%+".contains(&byte);
     (is_address || is_path)
-        && !like_secret(text)
+        && !is_secret(text, Strictness::Stored)
         && !text.bytes().any(is_odd)
         && !text.split('/').any(is_jumble)
 }
