@@ -1,8 +1,11 @@
 //! Checks that everything in the store belongs to the current user alone: modes, owners, types, sizes. Follows no link.
 
-use std::fs::{self, Metadata};
+use std::fs::Metadata;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use walkdir::WalkDir;
 
 use super::{Inconsistency, UnexpectedFile};
 use crate::store::durable::{DIRECTORY_MODE, FILE_MODE};
@@ -21,77 +24,92 @@ pub(super) struct Seen {
 /// Looks at `root` and all below it; `None` when nothing is there.
 pub(super) fn look(root: &Path) -> Option<Seen> {
     let mut seen = Seen::default();
-    match fs::symlink_metadata(root) {
-        Ok(meta) => seen.visit(root.to_path_buf(), &meta, 0),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        Err(error) => seen.note(root.to_path_buf(), true, Inconsistency::Unseen(error)),
+    // All of the store lies on one file system, because its files are renamed into place. A snapshot of a file system may be another
+    // one, and is not opened.
+    let mut walk = WalkDir::new(root)
+        .same_file_system(true)
+        .follow_root_links(false)
+        .max_depth(DEEPEST)
+        .sort_by_file_name()
+        .into_iter();
+    while let Some(found) = walk.next() {
+        match found.and_then(|entry| Ok((entry.metadata()?, entry))) {
+            Ok((meta, entry)) => {
+                let (path, depth) = (entry.path(), entry.depth());
+                seen.visit(path, &meta, depth);
+                if meta.is_dir() && is_native(path, depth) {
+                    walk.skip_current_dir();
+                }
+            }
+            Err(error) => {
+                let (path, depth) = (error.path().map(Path::to_path_buf), error.depth());
+                match (path, error.into_io_error()) {
+                    (_, Some(_)) if depth == 0 && root.is_symlink() => {
+                        seen.note(root, depth, Inconsistency::Link);
+                    }
+                    (_, Some(error)) if error.kind() == io::ErrorKind::NotFound && depth == 0 => return None,
+                    // Gone since it was listed: a store is in use while it is looked at.
+                    (_, Some(error)) if error.kind() == io::ErrorKind::NotFound => {}
+                    (Some(path), Some(error)) => seen.note(&path, depth, Inconsistency::Unseen(error)),
+                    // One name of a listing could not be read.
+                    _ => {}
+                }
+            }
+        }
     }
     Some(seen)
 }
 
+/// Returns true for the root, and for what lies in it directly under the store's own names of directories. Files lie elsewhere.
+fn is_directory(path: &Path, depth: usize) -> bool {
+    let own = matches!(
+        path.file_name().and_then(|name| name.to_str()),
+        Some("snapshots" | "archives" | "locks" | "tmp")
+    );
+    depth == 0 || depth == 1 && own
+}
+
+/// Returns true for a snapshot of a file system. It is as open as what it shows, in a directory that is not.
+fn is_native(path: &Path, depth: usize) -> bool {
+    depth == 3
+        && path
+            .ancestors()
+            .nth(2)
+            .is_some_and(|above| above.ends_with("native"))
+}
+
 impl Seen {
-    fn note(&mut self, path: PathBuf, directory: bool, lapse: Inconsistency) {
+    fn note(&mut self, path: &Path, depth: usize, lapse: Inconsistency) {
         self.odd.push(UnexpectedFile {
-            path,
-            directory,
+            path: path.to_path_buf(),
+            directory: is_directory(path, depth),
             lapse,
         });
     }
 
-    fn visit(&mut self, path: PathBuf, meta: &Metadata, depth: usize) {
-        // The root and what lies in it directly under our names must be directories; files lie elsewhere.
-        let own = matches!(
-            path.file_name().and_then(|name| name.to_str()),
-            Some("snapshots" | "archives" | "locks" | "tmp")
-        );
-        let directory = depth == 0 || depth == 1 && own;
+    fn visit(&mut self, path: &Path, meta: &Metadata, depth: usize) {
         self.bytes += meta.blocks().saturating_mul(512);
         if meta.is_symlink() {
-            return self.note(path, directory, Inconsistency::Link);
+            return self.note(path, depth, Inconsistency::Link);
         }
-        // A snapshot of a file system is as open as what it shows, in a directory that is not.
-        let is_native = depth == 3
-            && path
-                .ancestors()
-                .nth(2)
-                .is_some_and(|above| above.ends_with("native"));
-        if is_native && meta.is_dir() {
+        if meta.is_dir() && is_native(path, depth) {
             return;
         }
-        if !(meta.is_dir() || meta.is_file() && !directory) {
-            return self.note(path, directory, Inconsistency::Kind);
+        if !(meta.is_dir() || meta.is_file() && !is_directory(path, depth)) {
+            return self.note(path, depth, Inconsistency::Kind);
         }
         if meta.uid() != handle_fs::own_ids().0 {
-            self.note(path.clone(), directory, Inconsistency::Owner(meta.uid()));
+            self.note(path, depth, Inconsistency::Owner(meta.uid()));
         }
         let mode = meta.mode() & 0o7777;
         let whole = if meta.is_dir() { DIRECTORY_MODE } else { FILE_MODE };
         if mode & !DIRECTORY_MODE != 0 {
-            self.note(path.clone(), directory, Inconsistency::Open(mode));
+            self.note(path, depth, Inconsistency::Open(mode));
         } else if mode & whole != whole {
-            self.note(path.clone(), directory, Inconsistency::Closed(mode));
+            self.note(path, depth, Inconsistency::Closed(mode));
         }
         if meta.is_file() {
             self.files += 1;
-        } else if depth < DEEPEST {
-            self.enter(&path, directory, depth);
-        }
-    }
-
-    fn enter(&mut self, path: &Path, directory: bool, depth: usize) {
-        let entries = match fs::read_dir(path) {
-            Ok(entries) => entries,
-            Err(error) => return self.note(path.to_path_buf(), directory, Inconsistency::Unseen(error)),
-        };
-        let mut children: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        children.sort();
-        for child in children {
-            match fs::symlink_metadata(&child) {
-                Ok(meta) => self.visit(child, &meta, depth + 1),
-                // Gone since it was listed: a store is in use while it is looked at.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => self.note(child, false, Inconsistency::Unseen(error)),
-            }
         }
     }
 }
