@@ -2,6 +2,7 @@
 
 pub mod args;
 mod called_as;
+mod choose;
 mod commands;
 mod complete;
 pub mod confirm;
@@ -75,12 +76,16 @@ fn run_on(
     perform: impl FnOnce(&Invocation, &Terminal) -> Result<Status, CliError>,
 ) -> Status {
     let is_hook = is_called_by_agent(&args);
-    match parse(args, terminal.width_out()) {
+    let mut understood = parse(args.clone(), terminal.width_out());
+    if !is_hook && let Some(args) = choose::completed(&args, &understood, environment, &terminal) {
+        understood = parse(args, terminal.width_out());
+    }
+    match understood {
         Err(ParseOutcome::Asked(text)) => {
             terminal.out(&text);
             finish(&terminal, json, ExitCode::Done.into(), false)
         }
-        Err(ParseOutcome::Wrong { error, help }) => {
+        Err(ParseOutcome::Wrong { error, help, .. }) => {
             match help {
                 Some(help) if !json => terminal.err(&help),
                 _ => error.print(&terminal, json),

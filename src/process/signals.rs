@@ -76,6 +76,11 @@ impl Interrupts {
         }
     }
 
+    /// Gives the signals up to the next [`Interrupts`] of this process.
+    pub fn release(self) {
+        self.silence();
+    }
+
     /// Returns the flag, for the code that does the work.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {

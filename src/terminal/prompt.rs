@@ -1,11 +1,15 @@
-//! Asking the operator yes or no.
+//! Asking the operator: yes or no, a hidden line, a choice from a list.
 
 use std::io;
+
+use dialoguer::Select;
+use dialoguer::console::Term;
+use dialoguer::theme::SimpleTheme;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 
-use super::{Terminal, sanitize};
+use super::{Terminal, sanitize, width};
 use crate::process::Interrupts;
 
 /// Interval at which jackin checks whether a signal asked to stop.
@@ -15,6 +19,10 @@ const NAP: Timespec = Timespec {
 };
 /// Longest line that is an answer (bytes).
 const LONGEST: usize = 4096;
+/// Lines of a terminal below which no list fits.
+const FEWEST_LINES: u16 = 5;
+/// Columns beside an item of a list.
+const MARGIN: usize = 4;
 
 impl Terminal {
     /// Returns true if the operator is there to answer: both stdin and stderr are a terminal.
@@ -44,6 +52,45 @@ impl Terminal {
         answer.is_some_and(|answer| is_yes(&answer))
     }
 
+    /// Returns true if the operator can choose from a list: besides [`Self::can_ask`], the cursor of the terminal can move.
+    #[must_use]
+    pub fn can_choose(&self) -> bool {
+        self.can_ask() && !self.facts.dumb
+    }
+
+    /// Lets the operator choose one of `items` on stderr, and returns its index.
+    ///
+    /// `what` names the list, and `first` is the item that is marked at the start. `None` without a terminal, or after Escape, `q`,
+    /// Ctrl-C or another signal.
+    ///
+    /// A choice confirms nothing. It takes single keys, so a key that was meant for something else may be a choice.
+    #[must_use]
+    pub fn choose(&self, what: &str, items: &[String], first: usize, caught: &Interrupts) -> Option<usize> {
+        let screen = Term::stderr();
+        // On fewer lines the library panics.
+        let has_room = screen.size().0 >= FEWEST_LINES;
+        if !self.can_choose() || !self.everything_was_shown() || items.is_empty() || !has_room {
+            return None;
+        }
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+        let room = self.facts.err.width.saturating_sub(MARGIN);
+        let chosen = Select::with_theme(&SimpleTheme)
+            .with_prompt(format!(
+                "{} (arrow keys and Enter, Esc to cancel)",
+                sanitize::text(what)
+            ))
+            .report(false)
+            .default(first)
+            .items(items.iter().map(|item| fitted(&sanitize::text(item), room)))
+            .interact_on_opt(&screen);
+        let chosen = chosen.unwrap_or_else(|_| {
+            // After an error the library leaves the cursor hidden.
+            let _ = screen.show_cursor();
+            None
+        });
+        chosen.filter(|_| !caught.requested())
+    }
+
     /// Asks on stderr for a line that does not show while it is typed; none without a terminal, or when it does not come to that.
     #[must_use]
     pub fn ask_secret(&self, question: &str, caught: &Interrupts) -> Option<String> {
@@ -62,6 +109,18 @@ impl Terminal {
         self.err_raw(b"\n");
         let line = String::from_utf8(answer?).ok()?;
         Some(line.trim_end_matches(['\n', '\r']).to_owned())
+    }
+}
+
+/// Returns an item cut to a width. The library counts bytes when it clears lines, so no item may have more bytes than columns.
+fn fitted(item: &str, room: usize) -> String {
+    let mut columns = room;
+    loop {
+        let cut = width::cut(item, columns);
+        match cut.len().checked_sub(room) {
+            Some(excess) if excess > 0 && columns > 0 => columns = columns.saturating_sub(excess),
+            _ => return cut,
+        }
     }
 }
 
@@ -97,5 +156,22 @@ fn answer(caught: &Interrupts) -> Option<Vec<u8>> {
         if line.contains(&b'\n') {
             return Some(line);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitted;
+
+    #[test]
+    fn no_item_has_more_bytes_than_columns() {
+        for item in ["", "rc-1", "rc-1  /home/ü/ööööööööööööööööö/日本語日本語/project"]
+        {
+            for room in 0..60 {
+                let cut = fitted(item, room);
+                assert!(cut.len() <= room, "{item} {room} {cut}");
+            }
+        }
+        assert_eq!(fitted("rc-1  /a", 20), "rc-1  /a");
     }
 }

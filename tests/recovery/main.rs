@@ -39,6 +39,7 @@ mod carried_frozen;
 mod carried_frozen_slow;
 mod carried_inside;
 mod checkpoints;
+mod choosing;
 mod clock;
 mod completing;
 mod configured;

@@ -20,15 +20,9 @@ pub struct InitArgs {
     /// A workspace, or a directory in its mount (with a `/`, `.` or `..`); without it the current directory
     #[arg(value_name = "TARGET", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
     pub target: Option<OsString>,
-    /// What is captured: off, metadata or project
-    #[arg(
-        long,
-        value_name = "MODE",
-        value_enum,
-        hide_possible_values = true,
-        default_value = "project"
-    )]
-    pub snapshot: SnapshotMode,
+    /// What is captured: off, metadata or project [default: project]
+    #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true)]
+    pub snapshot: Option<SnapshotMode>,
     /// Show what would be added and stop
     #[arg(long)]
     pub dry_run: bool,

@@ -6,6 +6,7 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 
 use super::help::{VERBS, command_for};
+use super::lack::{Lack, lacking};
 use super::{CalledAs, GlobalArgs, Verb, typed};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::features::Feature;
@@ -51,6 +52,8 @@ pub enum ParseOutcome {
         error: Box<CliError>,
         /// The overview, for stderr.
         help: Option<String>,
+        /// Argument without which it is complete; `None` if something else is wrong.
+        lacks: Option<Lack>,
     },
 }
 
@@ -64,6 +67,7 @@ pub fn parse(args: Vec<OsString>, columns: usize) -> Result<Invocation, ParseOut
         return Err(ParseOutcome::Wrong {
             error: Box::new(error),
             help: None,
+            lacks: None,
         });
     }
     let mut command = command_for(called_as, columns);
@@ -192,6 +196,7 @@ fn misplaced(called_as: CalledAs, first: Option<&OsStr>) -> Option<CliError> {
 
 /// clap's answer in our form.
 fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &mut Command) -> ParseOutcome {
+    let lacks = lacking(error, verb);
     let rendered = || error.render().ansi().to_string().trim_end().to_owned();
     let prefix = called_as.prefix();
     let none = || match verb {
@@ -265,6 +270,7 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
     ParseOutcome::Wrong {
         error: Box::new(error),
         help,
+        lacks,
     }
 }
 

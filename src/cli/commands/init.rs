@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use super::suggested_command::Words;
-use crate::cli::args::InitArgs;
+use crate::cli::args::{InitArgs, SnapshotMode};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, HostPathDocument, InitDocument, InitOutcome};
@@ -27,7 +27,17 @@ pub(super) fn run(context: &Context<'_>, args: &InitArgs) -> Result<Status, CliE
     }
     let config = Config::load(context.environment)?;
     let workspace = workspace(context, &config, args.target.as_deref())?;
-    let edit = Edit::propose(&config, &workspace, &wanted(&config, &workspace, args))?;
+    let propose = |mode| Edit::propose(&config, &workspace, &wanted(&config, &workspace, mode));
+    let mode = match args.snapshot {
+        Some(mode) => mode,
+        None if args.yes || args.dry_run || args.json => SnapshotMode::Project,
+        None => {
+            // What cannot be added is refused before the operator chooses.
+            propose(SnapshotMode::Project)?;
+            chosen_mode(context)?
+        }
+    };
+    let edit = propose(mode)?;
     let document = |outcome| InitDocument {
         head: Head::default(),
         workspace: workspace.clone(),
@@ -97,9 +107,32 @@ fn workspace(context: &Context<'_>, config: &Config, target: Option<&OsStr>) -> 
     })
 }
 
+/// Returns the mode that the operator chose; without a terminal the default.
+fn chosen_mode(context: &Context<'_>) -> Result<SnapshotMode, CliError> {
+    const MODES: [SnapshotMode; 3] = [SnapshotMode::Project, SnapshotMode::Metadata, SnapshotMode::Off];
+    if !context.terminal.can_choose() {
+        return Ok(SnapshotMode::Project);
+    }
+    let line = |mode: SnapshotMode| {
+        let value = mode.to_possible_value();
+        let help = value.as_ref().and_then(|value| value.get_help());
+        let name = value.as_ref().map(|value| value.get_name());
+        format!(
+            "{:<10}{}",
+            name.unwrap_or_default(),
+            help.map(ToString::to_string).unwrap_or_default()
+        )
+    };
+    let items = MODES.map(line);
+    let chosen = context.terminal.choose("Mode", &items, 0, &context.interrupts);
+    chosen
+        .and_then(|at| MODES.get(at).copied())
+        .ok_or_else(|| CliError::new(ErrorKind::NotConfirmed, "not confirmed; nothing was changed"))
+}
+
 /// The mode that was asked for, and what is left out of the workspace's mounts without being named.
-fn wanted(config: &Config, workspace: &str, args: &InitArgs) -> Wanted {
-    let mode = args.snapshot.to_possible_value();
+fn wanted(config: &Config, workspace: &str, mode: SnapshotMode) -> Wanted {
+    let mode = mode.to_possible_value();
     let mut wanted = Wanted {
         mode: mode.map(|mode| mode.get_name().to_owned()).unwrap_or_default(),
         ..Wanted::default()

@@ -9,7 +9,7 @@ use super::super::args::{
 };
 use super::super::error::ErrorKind;
 use super::super::parse;
-use super::{understood, words, wrong};
+use super::{ParseOutcome, understood, words, wrong};
 use crate::terminal::{ColorMode, Verbosity};
 
 #[test]
@@ -316,4 +316,49 @@ fn json_and_colour_are_seen_even_when_the_rest_is_wrong() {
     );
     assert_eq!(color("jackin recovery x --color"), ColorMode::Auto);
     assert_eq!(color("jackin recovery x"), ColorMode::Auto);
+}
+
+#[test]
+fn only_an_argument_that_can_be_listed_is_lacking() {
+    use crate::cli::args::{Lack, with_chosen};
+    let lacks = |line: &str| match parse(words(line), 80) {
+        Err(ParseOutcome::Wrong { lacks, .. }) => lacks,
+        other => panic!("{line}: {other:?}"),
+    };
+    for (line, lack, whole) in [
+        (
+            "jackin recovery restore",
+            Lack::Session,
+            "jackin recovery restore X",
+        ),
+        (
+            "jackin recovery -v show --html f",
+            Lack::Session,
+            "jackin recovery -v show X --html f",
+        ),
+        (
+            "jackin-recovery fork --branch b",
+            Lack::Session,
+            "jackin-recovery fork X --branch b",
+        ),
+        (
+            "jackin recovery hook install --scope project",
+            Lack::Agent,
+            "jackin recovery hook install X --scope project",
+        ),
+    ] {
+        assert_eq!(lacks(line), Some(lack), "{line}");
+        assert_eq!(with_chosen(&words(line), lack, "X"), words(whole));
+    }
+    for line in [
+        "end",
+        "exec -- true",
+        "export",
+        "restore --nonsense",
+        "show --json x y",
+        "hook",
+        "lst",
+    ] {
+        assert_eq!(lacks(&format!("jackin recovery {line}")), None, "{line}");
+    }
 }

@@ -190,6 +190,8 @@ fn nobody_is_asked_without_a_terminal() {
     let caught = crate::process::Interrupts::install().unwrap();
     assert!(!terminal.can_ask());
     assert!(!terminal.ask("go ahead?", &caught));
+    assert!(!terminal.can_choose());
+    assert_eq!(terminal.choose("Agent", &["claude".to_owned()], 0, &caught), None);
     assert_eq!(err.text(), "");
 }
 

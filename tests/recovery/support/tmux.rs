@@ -95,6 +95,13 @@ impl Tmux {
         self.run(&["capture-pane", "-p", "-e", "-t", "test"])
     }
 
+    /// Whether the cursor is shown.
+    pub(crate) fn shows_cursor(&self) -> bool {
+        self.run(&["display-message", "-p", "-t", "test", "#{cursor_flag}"])
+            .trim()
+            == "1"
+    }
+
     /// Waits until this is on the screen.
     #[track_caller]
     pub(crate) fn sees(&self, wanted: &str) -> String {
