@@ -73,6 +73,18 @@ const WALLS: &[Wall] = &[
         instead: "what is drawn on a screen belongs in cli/ui; everything else says lines",
     },
     Wall {
+        // A list takes single keys, so it must never confirm anything.
+        names: &["dialoguer"],
+        within: &["src/terminal"],
+        instead: "a list to choose from is shown by `Terminal::choose`; what changes files asks with `confirm`",
+    },
+    Wall {
+        // A walk by paths follows a directory that is swapped for a link meanwhile.
+        names: &["walkdir"],
+        within: &["src/store/inspect"],
+        instead: "only the store's own tree is walked by paths; a mount is walked through held directories",
+    },
+    Wall {
         names: &["std::process::Command"],
         within: &["src/process"],
         instead: "processes are started in process only; give it a function there and call that",
