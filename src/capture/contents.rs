@@ -219,6 +219,7 @@ fn complete_with(
                 sink.object(&path, entry)?;
                 continue;
             }
+            // The file was read through its first name with this very change time, so it had the same bytes under both names.
             if let Some((first, one)) = read.get(&(entry.ino, entry.ctime)).filter(|_| entry.nlink > 1) {
                 entry.kind = one.kind.clone();
                 entry.xattrs = one.xattrs.clone();
@@ -234,6 +235,8 @@ fn complete_with(
                 entry.kind = EntryKind::File(file.content);
                 entry.xattrs.clone_from(&file.xattrs);
                 entry.unstable = root.changed_while_frozen(file.stat.ctime);
+                // One file that was not written back spoils the proof for the mount: a store through a mapping can change it
+                // without a new time.
                 written_back &= file.written_back;
                 sink.loaded(&path, entry, &file)?;
                 continue;
@@ -344,6 +347,7 @@ impl Reading<'_> {
     /// before.
     fn run(&self, entry: &mut Entry, sink: &mut dyn Sink) -> Result<bool, Failure> {
         for attempt in 1..=ATTEMPTS {
+            // Opened anew in each attempt: programs replace a file by a rename, and the old one would hold still forever.
             let (file, before) = self.dir.file(entry.name.as_os_str()).map_err(Failure::Source)?;
             handle_fs::settle(&file, before.ctime.max(before.mtime)).map_err(Failure::Source)?;
             // After its last change has settled: each store from here on, also through a mapping, has a later time.
@@ -354,6 +358,8 @@ impl Reading<'_> {
             take_facts(entry, &before);
             let content = sink.file(self.path, entry, &mut source)?;
             entry.kind = EntryKind::File(content);
+            // Asked of the open file, not of its name: the name may lead to another file by now, whose facts say nothing
+            // about these bytes.
             let after = handle_fs::stat_handle(source.file()).map_err(Failure::Source)?;
             let mut still = after.same_moment(&before) && !source.was_short();
             if still && !written_back {

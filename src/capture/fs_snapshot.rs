@@ -352,6 +352,8 @@ fn paper(
             coverage: (*coverage).clone(),
             native,
             inner: plan.inner.clone(),
+            // The clocks are read before the freeze. A file that changes between the two counts as fresh, and the next
+            // capture reads it again.
             since: far.and_then(|live| live.clock().ok()),
             frozen_from: live.as_ref().ok().and_then(Root::finest_clock),
             mounted: live.is_ok_and(|live| live.is_mount_point()),

@@ -24,10 +24,12 @@ pub(super) fn list(dir: &Dir, first: io::Result<Looked>) -> io::Result<(Listing,
             after,
         } = next.take().unwrap_or_else(|| dir.look_into())?;
         children = named(found);
+        // A name that comes or goes during the listing may be missing from it. These times are the only trace of that.
         if !vanished && before.mtime == after.mtime && before.ctime == after.ctime {
             return Ok((Listing::Proven, children));
         }
     }
+    // A name that is not in this list may exist all the same: nothing is ever deleted because of it.
     Ok((Listing::Unsettled, children))
 }
 

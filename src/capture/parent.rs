@@ -204,6 +204,8 @@ impl ParentSnapshot {
         if !latest.is_held(elsewhere) {
             return None;
         }
+        // Archives are named per snapshot, not per mount. With several mounts this one would go on to name archives that only
+        // another one needs.
         if !latest.alone || !latest.manifest.shares_all(manifest) {
             return None;
         }

@@ -140,6 +140,8 @@ impl<'a> Capture<'a> {
             let again = self.steady(&mut taken, packer)?;
             let (written_back, changed) = (taken.written_back, taken.changed);
             let relied = settled.filter(|settled| !settled.is_nothing());
+            // The commits were compared before the files were read. A file that changed in between would have its content in
+            // no commit and in no archive.
             if relied.is_some_and(|settled| !again.is_empty() || !settled.is_so(&manifest)) {
                 return Ok(None);
             }
@@ -179,6 +181,7 @@ impl<'a> Capture<'a> {
             relies |= kept.is_some();
             record.native = kept;
             private.push(found.files);
+            // A machine that stopped answering looks like a tree full of gaps. That must not become the latest snapshot.
             root.answers()?;
             let mounted = root.is_mount_point();
             let record = with_changed(record, changed);
@@ -192,6 +195,7 @@ impl<'a> Capture<'a> {
             skipped.push(left_out);
         }
         let mut archives: Vec<ArchiveRef> = Vec::new();
+        // Archives get their names before the record does, so that a visible record never names content that is not on disk.
         for (packer, used) in packers.into_iter().zip(all_used) {
             if used.is_empty() && !relies && packer.is_partial() {
                 return Ok(None);

@@ -304,6 +304,7 @@ impl Taken<'_> {
 
 /// Returns true if the file is small enough to be read ahead, and has no other name.
 fn is_small(entry: &Entry) -> bool {
+    // A file with several names is read once, in the ordinary way. Two reads could record two contents for one inode.
     entry.nlink == 1 && entry.content().is_some_and(|content| content.size <= IN_MEMORY)
 }
 

@@ -167,6 +167,7 @@ fn told(root: &Path, question: &Question) -> Option<Vec<bool>> {
 pub fn answer(question: &[u8]) -> Option<Vec<u8>> {
     let question: Question = postcard::from_bytes(question).ok()?;
     let root = Root::open(&crate::model::ByteString(question.root).to_path()).ok()?;
+    // The path may lead to another directory than the one that the asking process has open.
     let is_same = root.stat().ino == question.ino;
     let mut bits = vec![0_u8; question.directories.len().div_ceil(8)];
     for (at, (path, wanted)) in question.directories.iter().enumerate() {

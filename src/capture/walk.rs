@@ -162,6 +162,8 @@ impl Walk<'_> {
     /// When the root cannot be listed, a limit is exceeded, or the operator stopped it. What cannot be read further
     /// down is a gap in the result, not an error.
     pub(super) fn run(&self) -> Result<Walked, CaptureError> {
+        // Read before the first look. A change during the walk then has a time that is not older than this, and the next
+        // capture reads that file again.
         let started_at = self.root.clock().map_err(|e| self.root_error(e))?;
         let top = self.root.dir(&RelPath::root()).map_err(|e| self.root_error(e))?;
         let stat = top.stat().map_err(|e| self.root_error(e))?;
@@ -187,6 +189,7 @@ impl Walk<'_> {
         let directories = known.iter().flat_map(|known| &known.earlier.manifest.directories);
         let askable = directories.map(|dir| Some(&**dir).filter(|dir| known::has_all_names(dir)));
         // Without proof of content every directory would have to be looked at once more.
+        // Asked after `started_at` was read: a change that the answers miss has a later time, and the next capture finds it.
         let unchanged = match known.is_some_and(|known| known.earlier.written_back) {
             true => unchanged(self.root, askable),
             false => Vec::new(),

@@ -67,6 +67,8 @@ impl Capture<'_> {
                         break Some(format!("{lock}: git is at work there, or was killed"));
                     }
                     Some(_) if round == ROUNDS => break Some("it changed while it was captured".to_owned()),
+                    // Refs and index have held still since they were listed. Git writes an object before it names it, so a
+                    // list of objects that is made now has all that they name.
                     Some(Moved::Objects) => below(own, "objects"),
                     Some(Moved::Much) => own.clone(),
                     Some(Moved::Locked(_)) => {
@@ -111,6 +113,7 @@ impl Capture<'_> {
             earlier: Earlier {
                 manifest: taken.manifest,
                 started_at: taken.started_at,
+                // Every directory is listed anew: the earlier lists are what is in doubt.
                 same_rules: false,
                 written_back: taken.written_back,
             },

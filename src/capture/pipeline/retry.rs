@@ -52,6 +52,7 @@ pub fn take_with(
         ));
         result = take_from(store, request, None, observer, entropy);
     }
+    // Only now: until the record is visible, the frozen state is the only copy of its moment.
     let left = frozen.and_then(|frozen| match &result {
         Ok(captured) => frozen.release_unless_kept(&captured.record).err(),
         Err(_) => frozen.release().err(),
@@ -89,6 +90,8 @@ fn read_from(
 ) -> Result<Captured, CaptureError> {
     // Wait before the store is locked, so that other processes need not.
     frozen.map_or(Ok(()), |frozen| frozen.ready(observer))?;
+    // Held until the record is visible. Before that, no record says that this snapshot needs the archives of its parents, and
+    // a prune could remove them.
     let _shared = store.share()?;
     observer.begin(Phase::Capture);
     let has_state = request.coverages.iter().any(|coverage| coverage.state);

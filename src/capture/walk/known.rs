@@ -32,6 +32,8 @@ impl Scan<'_> {
             return Some(outcome);
         }
         let dir = self.walk.root.dir(path).ok()?;
+        // The parent was read earlier. Since then a name may have come or gone, or another directory may have taken this
+        // path; then the list of the reference is not the list of this directory.
         if !dir.stat().ok()?.same_moment(seen) {
             return None;
         }
@@ -43,6 +45,7 @@ impl Scan<'_> {
         let names = before.entries.iter().map(|old| old.name.as_os_str());
         let stats = dir.look_at(names).ok()?;
         for ((index, old), stat) in before.entries.iter().enumerate().zip(stats) {
+            // A name that is gone disproves the list, so the directory is listed.
             let stat = stat.ok()?;
             let at = || before.path.join(&old.name);
             if !stat.is_on(self.walk.root.place()) || self.is_guarded(&stat, at) {

@@ -75,6 +75,8 @@ impl Scan<'_> {
         if let Some(outcome) = known.and_then(|at| self.known(&path, &seen, at)) {
             return Ok(outcome);
         }
+        // Another directory may have taken this name since the parent was listed. Its entries must not be recorded under the
+        // facts of the first one.
         let (dir, looked) = match walk.root.look_below(&path) {
             Ok((dir, stat, looked)) if stat.ino == seen.ino => (dir, looked),
             Ok(_) => return self.vanished(&path),
@@ -107,6 +109,7 @@ impl Scan<'_> {
             let stat = match child {
                 Ok(stat) => stat,
                 Err(error) => {
+                    // A gap, not a missing name: a restore deletes what the snapshot proves to be absent.
                     let reason = GapReason::Unreadable(words(&error));
                     directory.gaps.push(Gap { name, reason });
                     continue;
@@ -191,6 +194,7 @@ impl Scan<'_> {
                 }
             }
         }
+        // Other names exist here and were not recorded, so the list proves the absence of none.
         if some_only && directory.listing == Listing::Proven {
             directory.listing = Listing::Partial;
         }
