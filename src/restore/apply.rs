@@ -27,6 +27,8 @@ impl MoveExecutor<'_> {
     pub(super) fn forward(&mut self) -> Result<(), RestoreError> {
         let mount = self.mount;
         let order = Order::of(mount);
+        // All of it before the first move: what changed since the emergency snapshot refuses the restore while no path has
+        // moved.
         for step in &mount.moves {
             let stand = self.stand(step)?;
             if stand.progress != Progress::Before {
@@ -84,6 +86,7 @@ impl MoveExecutor<'_> {
             };
             match self.progress(step)? {
                 Progress::After => {}
+                // Another process took the old object away. Whether it held a later edit cannot be told any more.
                 Progress::Bereft => return Err(self.drift(&step.path)),
                 // It could not be moved, which was noted.
                 _ => continue,
@@ -198,6 +201,8 @@ impl MoveExecutor<'_> {
             Progress::After | Progress::Bereft => Ok(()),
             Progress::Lost | Progress::PartedBereft => return Err(self.drift(&step.path)),
             Progress::Before => {
+                // Looked at again, since the moves before this one take time. What another process still puts there before
+                // the rename goes aside with the path, and `compare` finds it before the decision.
                 let seat = self.check(step, &stand)?;
                 self.open_parent(step, seat)
                     .and_then(|()| self.loosen(step))
@@ -239,12 +244,14 @@ impl MoveExecutor<'_> {
         let other = self.other(step);
         let dir = other.dir()?;
         match &step.deed {
+            // Never over a name that exists: what another process created there since the look would be lost.
             MoveKind::Install(_) | MoveKind::PutBack(_) => {
                 handle_fs::rename_new(dir, &other.name, &seat.dir, &seat.name)
             }
             MoveKind::StageOut(_) | MoveKind::SetAside(_) => {
                 handle_fs::rename_new(&seat.dir, &seat.name, dir, &other.name)
             }
+            // Refuses a directory in which another process has made something since it was emptied.
             MoveKind::RemoveDir(_) => handle_fs::remove_dir(&seat.dir, &seat.name),
             MoveKind::Exchange(_) | MoveKind::SwapAside(_) => {
                 let how = exchange(dir, &other.name, &seat.dir, &seat.name, self.observer)?;

@@ -67,10 +67,14 @@ impl Commit<'_> {
             job.in_steps = in_steps;
         }
         self.reached("moved");
+        // Every mount is synced before the decision is written. A decision on disk beside moves that are not would have the
+        // next command clear up after a restore that a power loss has taken apart.
         for job in &*jobs {
             job.carry(self.acting.observer).sync()?;
         }
         self.reached("synced");
+        // Compared last. A program that has an old object open may have written to it after it was moved aside, and clearing
+        // up would delete that write.
         jobs.iter()
             .try_for_each(|job| job.carry(self.acting.observer).compare())
     }
@@ -90,6 +94,8 @@ impl Commit<'_> {
             self.acting.observer.end();
             moved.map_err(|cause| self.waits(cause))?;
             self.reached("compared");
+            // If this fails, the decision is not withdrawn: every move is made and nothing goes back from here, so both
+            // answers are right.
             self.papers.decide(Decision::Commit)?;
             self.reached("decided");
         }
@@ -161,6 +167,7 @@ impl Commit<'_> {
             }
         }
         self.reached("taken-back");
+        // The old tree has to be on disk on every mount before `Abort` is decided: after that no command moves anything back.
         jobs.iter()
             .try_for_each(|job| job.carry(self.acting.observer).sync())?;
         if let Some(error) = first {
@@ -173,6 +180,8 @@ impl Commit<'_> {
 
     /// The old tree is back: decides so, clears up, writes the receipt. Gives what stays in the staging directories.
     pub(super) fn call_off(&self, jobs: &[MountTask<'_>]) -> Result<Vec<RestoreError>, RestoreError> {
+        // Decided before anything is removed: clearing up deletes the new objects, and `resume` could not go forward any
+        // more.
         if self.papers.decision()?.is_none() {
             self.papers.decide(Decision::Abort)?;
         }
@@ -186,6 +195,7 @@ impl Commit<'_> {
             left.extend(job.sync_last().err());
         }
         self.reached("abort-settled");
+        // A process that was killed behind this receipt comes here once more. A restore has one receipt.
         let intent = self.papers.intent();
         if self
             .store
@@ -257,6 +267,8 @@ impl Commit<'_> {
             place.aside = aside;
             self.reached("verified");
         }
+        // Before the restore's files are removed: if both were gone, no `undo` and no later restore would know what this one
+        // changed.
         let receipt = match self.receipt(proposal, &mounts) {
             Ok(receipt) => receipt,
             Err(source) => {

@@ -46,6 +46,8 @@ pub fn execute(
     for mount in &proposal.mounts {
         check_space(mount, &blobs)?;
     }
+    // Before anything is made: the intent names the staging directory and the flags that may be lifted, so a kill leaves
+    // nothing that the next command does not know.
     let papers = store.run_transaction(intent(proposal, acting))?;
     acting.observer.reached("intent");
     let result = run_transaction(store, proposal, &blobs, &papers, acting);
@@ -74,6 +76,8 @@ fn run_transaction(
     reveal(proposal, &mut emergency);
     same_plan(proposal, &emergency)?;
     let needed = needed(proposal, &emergency.record);
+    // In the end the old objects are deleted and the archive is their only copy. It is read from disk while the tree still
+    // has them.
     read_back(store, &emergency.record, needed, acting.observer).map_err(RestoreError::Emergency)?;
     acting.observer.reached("emergency");
     // Git may have begun since somebody was asked.

@@ -62,6 +62,8 @@ fn exchange_in_steps(
     let aside = aside_name(place);
     handle_fs::rename_new(dir, name, stage, &aside)?;
     observer.reached("parted");
+    // Nothing is at the path now, and another process may create it. Then neither object can have the name, both stay in the
+    // staging directory, and the restore waits.
     if let Err(error) = handle_fs::rename_new(stage, place, dir, name) {
         handle_fs::rename_new(stage, &aside, dir, name)?;
         return Err(error);

@@ -85,6 +85,7 @@ pub(super) fn put_back(root: &Root, bound: &[BoundObject]) -> Vec<RestoreError> 
     let mut failed = Vec::new();
     for was in bound {
         let done = on_object(root, &was.path, |handle, is| {
+            // Another object at this path, and flags that another process set since, are left alone.
             if is.ino == was.ino && is.flags == was.flags.unbound() {
                 handle_fs::set_inode_flags(handle, was.flags)
             } else {

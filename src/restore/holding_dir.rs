@@ -86,6 +86,7 @@ impl HoldingDir {
             if holds && !dir.names()?.is_empty() {
                 return Ok(());
             }
+            // Never emptied first: an excluded directory that still lies in it is in no snapshot.
             match handle_fs::remove_dir(&self.parent, OsStr::new(&self.place.name)) {
                 // Cleared up before a crash.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -130,6 +131,7 @@ pub(super) fn open_all(steps: &[AsideStep], all: bool) -> Result<Vec<HoldingDir>
 
 /// Removes the empty ones of a restore that moved nothing. Gives what stays.
 pub(super) fn forget(steps: &[AsideStep]) -> Vec<RestoreError> {
+    // The others were made by an earlier restore, and what it set aside lies in them.
     let made = steps.iter().filter(|step| step.act == AsideAct::Away);
     // Where the directory above is gone, so is what was made in it.
     let there = made.filter(|step| !matches!(handle_fs::stat_path(&step.place.path()), Ok(None)));
@@ -195,6 +197,8 @@ pub(super) fn of_mount(mount: &ProposedMount, root: Option<&Root>) -> Result<Vec
     let berths = create_all(&mount.aside)?;
     let Some(root) = root else { return Ok(berths) };
     for (step, berth) in mount.aside.iter().zip(&berths) {
+        // The identities were read before the plan was confirmed. No snapshot holds these directories, so nothing else can
+        // tell that one was replaced since.
         if !still_fits(root, step, berth).unwrap_or(false) {
             forget(&mount.aside);
             return Err(RestoreError::Drift {

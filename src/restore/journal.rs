@@ -77,6 +77,8 @@ impl Draft<'_> {
             );
         }
         let mut held: Option<(RelPath, Dir)> = None;
+        // These identities are those of now, and another process may replace an object before or after this look. So a move also
+        // compares what it takes away with the emergency snapshot, and never trusts the journal alone.
         for (path, step) in self.moves {
             let above = path.split();
             let (old, old_mode) = match (&above, self.root) {

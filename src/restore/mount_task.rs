@@ -175,6 +175,8 @@ fn stage<'a>(
 ) -> Result<MountTask<'a>, RestoreError> {
     let coverage = &mount.request.coverage;
     let host = coverage.root.to_path();
+    // All moves of this mount start from this handle. If the path leads to another directory later, none of them is made
+    // there.
     let root = match Root::open(&host) {
         Ok(root) => Some(root),
         Err(MountError::Missing { .. }) if before.is_none() => None,

@@ -98,6 +98,8 @@ pub(super) fn progress(step: &JournalMove, live: Option<Stat>, other: &Other<'_>
     let is_dir = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.kind == NodeKind::Directory);
     Ok(match &step.deed {
         MoveKind::Install(_) | MoveKind::PutBack(_) => {
+            // The staging directory is asked first, here and below. An object at the path may have been edited, and without
+            // birth times it is not recognized then; in the staging directory its inode number is enough.
             if is(&step.new, &other.look(&other.name)?, true) {
                 Progress::Before
             } else if is(&step.new, &live, false) {

@@ -111,6 +111,7 @@ impl OutputDir {
     pub fn finish(mut self) -> Result<(), RestoreError> {
         let finish = || match &self.naming {
             Some(Naming { parent, draft, name }) => {
+                // The name was free when the draft was made. What another process has put there since is not replaced.
                 handle_fs::rename_new(parent, draft, parent, name)?;
                 handle_fs::sync_directory(parent)
             }

@@ -73,6 +73,8 @@ pub fn clear_up(
         if found.stage == RestoreStage::Moving {
             return Err(RestoreError::Pending(Box::new(found.intent)));
         }
+        // The look above was taken without this lock. Another process may have gone on with the restore since, so `settle`
+        // reads its files again.
         let papers = store.take_up(&found.intent.id)?.ok_or_else(busy)?;
         cleared.push(settle(store, papers, acting)?);
     }
@@ -125,6 +127,8 @@ pub fn settle(
 /// [`StoreError::DamagedJournal`] when something was moved there after all, so there was a journal: nothing is touched then.
 fn forget(papers: &RestoreJournal) -> Result<Vec<RestoreError>, RestoreError> {
     let (mut left, intent) = (Vec::new(), papers.intent());
+    // All mounts before the first one is emptied. One moved object shows that a journal existed, and then the staging
+    // directories may hold the only copy of old objects.
     if let Some(moved) = moved(&intent.mounts)? {
         return Err(papers.journal_is_gone(&moved).into());
     }

@@ -85,6 +85,7 @@ impl<'a> Twins<'a> {
             self.is_useless.fetch_or(never, Ordering::Relaxed);
             return Ok(false);
         }
+        // A live twin may have changed since the scan, or during the call. Only the digest of what arrived here counts.
         let is_it = read(dir, name, content).is_ok_and(|found| found == *content);
         match is_it {
             true => drop(self.shared.fetch_add(1, Ordering::Relaxed)),

@@ -78,6 +78,8 @@ fn root(host: &Path, then: &Identity) -> Result<Root, RestoreError> {
         Err(MountError::Missing { .. } | MountError::NotADirectory { .. }) => return Err(other()),
         opened => opened?,
     };
+    // Another directory may have taken the path, and no move may be made in it. A freed inode number is used again, so the
+    // birth time counts too wherever both are known.
     let now = identity(&root.stat());
     let born = then.born.zip(now.born);
     if then.ino == now.ino && born.is_none_or(|(then, now)| then == now) {

@@ -43,6 +43,7 @@ impl MoveExecutor<'_> {
                 failed.push((step.path.clone(), error));
             }
         }
+        // After the renames: an old mode may forbid writing to a directory that an object still has to come back to.
         for step in order.metadata.iter().rev() {
             self.observer.reached("back");
             if let Err(error) = self.retreat(step) {
@@ -93,6 +94,8 @@ impl MoveExecutor<'_> {
         }
         match (&step.deed, progress) {
             (MoveKind::Install(_) | MoveKind::PutBack(_), Progress::After) => {
+                // Moved aside, not deleted: another process may have written to it since it was installed. Clearing up keeps
+                // what changed.
                 handle_fs::rename_new(&seat.dir, &seat.name, other.dir()?, name)
             }
             // Whatever is there now goes aside: it is ours, or somebody's, and then it stays there and is named.

@@ -162,6 +162,7 @@ impl Stage {
             let Some(stat) = parent.look(&name)? else {
                 return Ok(None);
             };
+            // A directory of another user under this name is left alone: jackin would move or delete what that user put in it.
             let ours = stat.kind == NodeKind::Directory && stat.uid == parent.actor().uid;
             if !ours || identity.is_some_and(|identity| !is_same(identity, &stat, true)) {
                 return Ok(None);
@@ -202,6 +203,8 @@ impl Stage {
 
     /// Removes it and what is known in it. When something else is in it, it stays with that.
     pub(super) fn settle(&self, known: &OwnedInodes) -> Result<(), RestoreError> {
+        // It goes only if nothing stayed in it. The removal is synced before the restore's files go, which alone know this
+        // name.
         known
             .empty(&self.dir)
             .and_then(|()| handle_fs::remove_dir(&self.parent, &self.name))
@@ -217,6 +220,7 @@ impl Stage {
     pub(super) fn unmake(&self, known: &OwnedInodes) -> Result<(), RestoreError> {
         /// Both are set in one call, by clocks that may tick in between.
         const TICK: i128 = 50_000_000;
+        // Read before the directory goes, because its removal changes the parent's time.
         let born = self.dir.stat().ok().and_then(|stat| stat.born);
         let changed = self.parent.stat().ok().map(|stat| stat.mtime);
         let is_last = |changed: Time, born: Time| (0..TICK).contains(&(changed.nanos() - born.nanos()));

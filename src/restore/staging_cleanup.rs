@@ -162,6 +162,8 @@ impl OwnedInodes {
             let Some(stat) = dir.look(name.as_os_str())? else {
                 continue;
             };
+            // The last look before the removal. A write through a descriptor that is still open changes size or time, and the
+            // object stays. Only a write between these two calls is lost, and nothing can close that.
             if self.0.get(&stat.ino) != Some(&state(&stat)) {
                 let changed = format!("{name:?} in it is nothing that the restore put there");
                 kept = kept.or(Some(io::Error::other(changed)));

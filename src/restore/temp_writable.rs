@@ -59,6 +59,7 @@ impl MoveExecutor<'_> {
     pub(super) fn open_parent(&self, step: &JournalMove, seat: &Slot) -> io::Result<()> {
         match self.closed(step, seat)? {
             Some(mode) if self.is_recorded(step, mode) => {
+                // The handle whose mode was looked at: a directory that takes its name in between keeps its own mode.
                 handle_fs::chmod_handle(&seat.dir, mode | FOR_ENTRIES)
             }
             _ => Ok(()),
