@@ -181,6 +181,8 @@ impl Store {
         directory::prepare(&layout)?;
         let mut warnings = Vec::new();
         let catalog = {
+            // No process appends a receipt while the catalog catches up: both would mirror the same links, and the second one
+            // would take that for damage.
             let _receipts = lock::wait(&layout, RECEIPTS)?;
             lock::prepare(&layout)?;
             let path = layout.catalog();
@@ -211,6 +213,8 @@ impl Store {
             decoded: Arc::default(),
             identities: None,
         };
+        // After the lock on the chain is let go: a sweep that finds a captured snapshot appends its receipt, and takes that
+        // lock itself.
         let swept = [
             draft::sweep(&store.layout, &|id| store.log_recovered_captures(id)),
             restore_journal::sweep(&store.layout),

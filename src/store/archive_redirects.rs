@@ -84,6 +84,7 @@ pub(super) fn write(
 pub(super) fn resolve(layout: &Layout, wanted: &ArchiveRef) -> Result<ArchiveRef, StoreError> {
     let mut at = wanted.clone();
     for _ in 0..STEPS {
+        // The archive before its redirect: a repack that was killed leaves both, and captures may rely on the old one again.
         if durable::is_there(&layout.archive(&at.id))? {
             return Ok(at);
         }

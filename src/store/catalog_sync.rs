@@ -68,6 +68,7 @@ fn apply(
     from: Place,
     records: &[SnapshotId],
 ) -> Result<Vec<StoreError>, StoreError> {
+    // Receipts before records: a receipt names the digest that its record has to have.
     log::scan(&layout.receipts(), from, |link| tables.apply_receipt(&link))?;
     apply_records(tables, layout, records)
 }

@@ -140,6 +140,7 @@ impl Store {
             instance: instance.into().cloned(),
             act,
         };
+        // The log first. A catalog that knows a receipt that the log lacks is the sign of a log that was cut short.
         let link = log::append(&path, last, receipt)?;
         let receipt = link.receipt.clone();
         links.push(link);
@@ -163,6 +164,8 @@ impl Store {
     ) -> Result<(), StoreError> {
         let act = captured(record, draft.publish(record)?, told);
         if let Err(error) = self.append(at, uid, &record.instance, act) {
+            // The record was visible for a moment, and another capture may rely on its archives by now. `withdraw` looks for
+            // that under the locks; dropping the draft would not.
             draft.leave_archives();
             let _ = self.withdraw(&record.id);
             return Err(error);

@@ -29,6 +29,7 @@ impl Draft {
     pub(super) fn new(layout: &Layout, catalog: Arc<Catalog>, id: SnapshotId) -> Result<Self, StoreError> {
         let _making = lock::wait(layout, DRAFTS)?;
         let archives = id.archives().map(|archive| layout.archive(&archive));
+        // A draft that is dropped removes the archives of its id. They must not be those of a snapshot that exists.
         for path in [layout.record(&id)].into_iter().chain(archives) {
             if durable::is_there(&path)? {
                 return Err(StoreError::Exists { id });
@@ -127,6 +128,8 @@ impl Draft {
             path: path.clone(),
             why,
         })?;
+        // Right before the record appears. The process that writes a draft shares the store, so no prune takes an archive
+        // away after this look.
         for needed in &record.archives {
             if !durable::is_there(&self.layout.archive(&needed.id))? {
                 return Err(StoreError::NoArchive {
@@ -140,6 +143,7 @@ impl Draft {
         let written = self.directory().join("record");
         durable::write(&written, &[&bytes])?;
         durable::publish(&written, &path)?;
+        // The record first: what the catalog has must already be on disk, or a power loss would leave it ahead of the store.
         self.catalog.follow(|tables| tables.apply_record(record));
         Ok(Digest::of(&bytes))
     }
@@ -157,6 +161,8 @@ impl Drop for Draft {
         // What cannot be removed now is swept by the next command that writes, which knows it by the directory.
         let Ok(_kept) = self.layout.enter() else { return };
         if self.archived.load(Ordering::Relaxed) {
+            // From its record on the snapshot exists, whatever failed afterwards. Where that is unknown the archives stay,
+            // and the draft with them, so that the next sweep decides.
             match durable::is_there(&self.layout.record(&self.id)) {
                 Ok(true) => {}
                 Ok(false) if remove_archives(&self.layout, &self.id).is_ok() => {}
@@ -233,6 +239,7 @@ fn sweep_all(layout: &Layout, tell: Tell<'_>) -> Result<Vec<StoreError>, StoreEr
 fn sweep_one(layout: &Layout, id: &SnapshotId, tell: Tell<'_>) -> Result<(), StoreError> {
     let directory = layout.draft(id);
     let mut making = lock::wait(layout, DRAFTS)?;
+    // Held to the end, also while `drafts` is not: no other process sweeps this draft or writes its receipt meanwhile.
     let _dead = match lock::draft(layout, directory.join("lock")) {
         Ok(Some(lock)) => lock,
         Ok(None) => return Ok(()),

@@ -105,6 +105,7 @@ pub(super) fn publish(from: &Path, to: &Path) -> Result<(), StoreError> {
     let Some(file) = open(from)? else {
         return Err(StoreError::io("publish", from)(io::ErrorKind::NotFound.into()));
     };
+    // Before the rename: a name that reaches the disk before its content leads to an empty file after a power loss.
     file.sync().map_err(StoreError::io("sync", from))?;
     handle_fs::rename_path(from, to).map_err(StoreError::io("publish", to))?;
     // The error of the sync is the one to report; a second one would say the same.
@@ -122,6 +123,8 @@ pub(super) fn withdraw(path: &Path) -> Result<(), StoreError> {
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     match handle_fs::remove_file_at(path) {
         Ok(()) => sync_parent(path),
+        // Not synced: the process that removed it may not have come so far. A caller that needs the absence on disk uses
+        // `withdraw`.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(StoreError::io("remove", path)(error)),
     }

@@ -86,6 +86,7 @@ impl FsSnapshotRegistry {
             .map_err(|why| failed(native, why))?;
             observer.advance(1, 0);
         }
+        // Written last: after a kill, a capture is made from what is frozen only if nothing of it is missing.
         codec::write(&self.directory, MADE, &self.paper.id)
     }
 
@@ -163,6 +164,7 @@ impl FsSnapshotRegistry {
                 _ => durable::sync_parent(&path)?,
             }
         }
+        // `take_up_natives` looks for the directory and then opens the lock in it. It must not go between the two.
         let _making = lock::wait(&self.layout, DRAFTS)?;
         clear(&self.directory)
     }

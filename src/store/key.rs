@@ -35,6 +35,8 @@ impl Store {
     pub fn make_digest_key(&self, entropy: &dyn Entropy) -> Result<DigestKey, StoreError> {
         let layout = self.layout();
         let _making = lock::wait(layout, MAKING)?;
+        // Looked for under the lock: if two captures each made a key, the digests of one could not be compared with those of
+        // the other.
         if let Some(key) = self.digest_key()? {
             return Ok(key);
         }

@@ -74,6 +74,8 @@ pub(super) enum Reach {
 
 impl Drop for LockGuard {
     fn drop(&mut self) {
+        // Before the locks in the store, which go with the fields after this: the next restore that takes those finds these
+        // free.
         for directory in &self.there {
             // Closed it would be let go with the next call, which may be long in coming.
             let _ = handle_fs::unlock(directory);
@@ -142,6 +144,8 @@ fn acquire(
             keeper: layout.keeper(),
         };
         let named = || is_named(&held.file, path).map_err(StoreError::io("look at", path));
+        // In this order: until the lock is held, its last holder may still remove the file. A lock on a file without a name
+        // would exclude no other process.
         if attempt(&held.file, path, mode)? && named()? {
             held.passing = passing;
             return Ok(Some(held));
@@ -290,6 +294,8 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
 /// store was never opened for writing, so no process can hold it exclusively.
 pub(super) fn share(layout: &Layout) -> Result<LockGuard, StoreError> {
     let path = layout.lock(STORE);
+    // This file is never removed, so a lock on it always excludes the next process that opens the path. It needs no second
+    // look at the name, as `acquire` takes.
     let Some(file) = durable::open(&path)? else {
         return Ok(LockGuard {
             held: Vec::new(),

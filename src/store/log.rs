@@ -262,6 +262,7 @@ pub(super) fn append(path: &Path, last: Place, receipt: Receipt) -> Result<Link,
         let _ = file.set_len(last.stop);
         return Err(StoreError::io("write", path)(error));
     }
+    // This append may have created the file, and its name is not on disk yet.
     if last.number == 0 {
         durable::sync_parent(path)?;
     }

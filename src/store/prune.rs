@@ -138,6 +138,8 @@ pub(super) fn forget(layout: &Layout, catalog: &Catalog) -> Result<u64, StoreErr
         bytes += size_of(&path)?;
         remove(&path)?;
     }
+    // One sync for all of them. Until then a power loss may bring a record back, which the receipt keeps hidden. Archives go
+    // only after it.
     if !gone.is_empty() {
         durable::sync_parent(&layout.snapshots().join("any"))?;
     }

@@ -252,6 +252,7 @@ impl Sole<'_> {
         let layout = store.layout();
         let _kept = layout.enter()?;
         let mut from = Vec::new();
+        // Captures ran since the plan, and one may rely on content that the plan took for dead and the new archive lacks.
         let used = self.used_since(&repacked.known)?;
         for archive in &repacked.from {
             if !used.contains(&archive.id) && durable::is_there(&layout.archive(&archive.id))? {
@@ -272,6 +273,8 @@ impl Sole<'_> {
                 archive_redirects::write(layout, &draft, &name, into)?;
             }
         }
+        // On disk before the first old archive goes. As long as that is there its redirect is not followed, so a kill between
+        // the two loses nothing.
         for archive in &from {
             archive_redirects::write(layout, &draft, &archive.id, into)?;
         }

@@ -193,6 +193,7 @@ impl Store {
         let _kept = layout.enter()?;
         let directory = layout.restore(&intent.id);
         let lock = {
+            // Made and locked under `drafts`: a directory without intent and without lock is a leftover to a sweep.
             let _making = lock::wait(layout, DRAFTS)?;
             durable::make_directory(&layout.restores())?;
             if !durable::make_directory(&directory)? {
@@ -208,6 +209,7 @@ impl Store {
                 object: LockedObject::File(directory.join(LOCK)),
             });
         };
+        // The intent last: with it the restore exists, and from that moment on the copy has to be there too.
         let written = write(&directory, COPY, &intent).and_then(|()| write(&directory, INTENT, &intent));
         if let Err(error) = written {
             // What cannot be removed now is swept by the next command that writes.
@@ -231,6 +233,8 @@ impl Store {
         let mut found = Vec::new();
         for id in ids(self.layout())? {
             let directory = self.layout().restore(&id);
+            // Asked before the files are read: those of a dead process change no more, except by a command that takes this
+            // lock first.
             let alive = lock::is_taken(&directory.join(LOCK))?;
             // The decision is written last, so it is read first. A damaged decision decides nothing.
             let decision = match read(&directory, DECISION) {

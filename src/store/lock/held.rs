@@ -55,6 +55,7 @@ fn state(path: &Path) -> Result<Option<(bool, Vec<Holder>)>, StoreError> {
     } else if !attempt(&file, path, Mode::Exclusive)? {
         held = Some(true);
     }
+    // Before the holders are listed, or this process would be one of them.
     file.unlock().map_err(StoreError::io("unlock", path))?;
     Ok(held.map(|shared| (shared, holders(&file))))
 }
