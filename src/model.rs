@@ -44,10 +44,11 @@ pub use journal::{
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use placeholder::{REDACTOR, WITHHELD};
+pub use processes::ProcessRef;
 pub use pruned::{PruneReason, PrunedSnapshot};
 pub use receipt::{
-    AgentRef, CallRef, ContainerRef, Ending, Operation, PathAct, PathChange, ProcessRef, Receipt,
-    RestoreKind, StepRef, WatchedMount, count_paths,
+    AgentRef, CallRef, ContainerRef, Ending, Operation, PathAct, PathChange, Receipt, RestoreKind, StepRef,
+    WatchedMount, count_paths,
 };
 pub use record::{
     ArchiveRef, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact, SnapshotRecord, WithheldFact,

@@ -1,58 +1,76 @@
-//! Processes: starting the operator's command, and telling which processes live and where they come from. The only
-//! place that does either. It prints nothing and decides nothing: what an answer means for a session is decided above.
-//!
-//! What cannot be told is never taken for "dead": a caller treats unknown as active. These checks guard against
-//! accidents; a process of the same user that means harm can get round them.
+//! Processes of sessions: the variable by which they are known, and the programs that the operator has. The crate `processes` starts
+//! and examines them; what an answer means for a session is decided above.
 
-mod caller;
-mod child_registry;
-mod command_output;
-mod daemon;
 mod docker;
-mod fatal;
-mod foreground;
-mod forward;
 mod freeze;
-mod identity;
-mod launch;
-mod lock_holder;
-mod manual;
-mod orphans;
-mod pager;
-mod probe;
-mod process_table;
-mod search;
-mod signals;
 mod transport;
 
-#[cfg(target_os = "linux")]
-mod linux;
-#[cfg(any(test, not(target_os = "linux")))]
-mod other;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
 
-#[cfg(target_os = "linux")]
-use linux as system;
-#[cfg(not(target_os = "linux"))]
-use other as system;
+use crate::environment::Environment;
+use crate::model::{InstanceId, ProcessRef};
 
-pub use caller::{Caller, caller, is_shell};
-pub use daemon::{leave_behind, leave_terminal};
 pub use docker::containers;
-pub use fatal::die;
-pub use foreground::{in_front, is_child_of, parent, suspend};
 pub use freeze::{Dataset, Freezer, RecordedMounts, freeze_with};
-pub use identity::{Life, current_boot, is_alive, life, reference};
-pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
-pub use lock_holder::holder;
-pub use manual::set_manual;
-pub use pager::{Pager, pager_line};
-pub use probe::{INSTANCE_VARIABLE, Member, Probe, Why, carried, members};
-pub use process_table::ProbeError;
-pub use signals::{HeldBack, Interrupts, Patience, outlive_file_limit};
+pub use processes::{
+    Caller, Ended, Exit, HeldBack, Interrupts, Invocation, LaunchError, Life, Member, Pager, Patience, Probe,
+    ProbeError, Running, Why, check, current_boot, die, holder, in_front, is_alive, is_child_of, is_shell,
+    leave_terminal, life, outlive_file_limit, parent, reference, start, suspend,
+};
 pub use transport::{
     AGENT_VARIABLE, AgentSource, Cut, HELPER_VARIABLE, LeftBehind, NewClaim, Permission, VolumePlan, carry,
     give_up_waiting, hold, left_behind, permissions, remove_copy, settle_cluster,
 };
 
-#[cfg(test)]
-mod tests;
+/// Names the instance in the environment of every process of a session.
+pub const INSTANCE_VARIABLE: &str = "JACKIN_RECOVERY_INSTANCE";
+/// The variable that selects the pager.
+const PAGER_VARIABLE: &str = "JACKIN_RECOVERY_PAGER";
+
+/// Returns the instances named in the environment of any living process but the calling one.
+///
+/// # Errors
+/// When the process table cannot be read; treat that as: any.
+pub fn carried() -> Result<BTreeSet<String>, ProbeError> {
+    processes::carried(INSTANCE_VARIABLE)
+}
+
+/// Returns the living processes that belong to `instance`: those that `known` records, those that carry its id in their
+/// environment, and everything that descends from either. A recorded process that cannot be seen but may live counts.
+///
+/// # Errors
+/// When the process table cannot be read; treat that as active.
+pub fn members(instance: &InstanceId, known: &[ProcessRef]) -> Result<Probe, ProbeError> {
+    processes::members(INSTANCE_VARIABLE, instance.as_str(), known)
+}
+
+/// Looks up where the calling process comes from, with the instances that it and its ancestors name.
+#[must_use]
+pub fn caller(environment: &Environment) -> Caller {
+    processes::caller(INSTANCE_VARIABLE, environment.get(INSTANCE_VARIABLE))
+}
+
+/// Starts this program anew with these arguments, called `name`, and leaves it behind. It belongs to no session.
+///
+/// # Errors
+/// When our own file cannot be found or started.
+pub fn leave_behind(name: &str, arguments: &[OsString]) -> io::Result<()> {
+    processes::leave_behind(name, arguments, INSTANCE_VARIABLE)
+}
+
+/// Returns the command line of the operator's pager; `None` for no pager.
+#[must_use]
+pub fn pager_line(environment: &Environment) -> Option<OsString> {
+    processes::pager_line(PAGER_VARIABLE, &environment.variables)
+}
+
+/// Formats roff as text with the operator's `man`. Programs inside `mounts` are never run.
+///
+/// # Errors
+/// Why it cannot be set, in words.
+pub fn set_manual(environment: &Environment, mounts: &[PathBuf], page: &str) -> Result<String, String> {
+    processes::set_manual(environment.get("PATH"), mounts, page)
+}

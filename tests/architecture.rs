@@ -81,7 +81,7 @@ fn the_source_keeps_its_walls() {
         "fuzz/src/manifest.rs",
         "fuzz/targets/manifest.rs",
         "src/lib.rs",
-        "src/process/launch.rs",
+        "crates/processes/src/launch.rs",
         "tests/architecture/walls.rs",
     ] {
         assert!(
@@ -305,7 +305,7 @@ fn what_only_looks_broken_is_not() {
         ("src/store/catalog.rs", "use rusqlite::Connection;"),
         ("src/store/lock.rs", "use rustix::fs::flock;"),
         (
-            "src/process/launch.rs",
+            "crates/processes/src/launch.rs",
             "use std::process::Command; let path = \"/proc/self\";",
         ),
         (

@@ -41,7 +41,13 @@ pub(super) fn prepared(
         let screen = (lines.saturating_sub(3), columns);
         let patience = terminal.patience();
         let pager = |instead| -> Box<dyn std::io::Write + Send> {
-            Box::new(Pager::new(line, environment, screen, patience, instead))
+            Box::new(Pager::new(
+                line,
+                &environment.variables,
+                screen,
+                patience,
+                instead,
+            ))
         };
         terminal.page_through(pager);
     }

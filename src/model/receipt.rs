@@ -1,6 +1,7 @@
 //! Receipts: one link each of the append-only chain in `receipts.log`. Together with the records they are the truth;
 //! the catalog is a projection of both.
 
+use processes::ProcessRef;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,17 +26,6 @@ pub struct Receipt {
     pub instance: Option<InstanceId>,
     /// What was done.
     pub act: Operation,
-}
-
-/// A process, so that a later one with the same number is not taken for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ProcessRef {
-    /// Process number.
-    pub pid: u32,
-    /// Start time in the kernel's own unit (Linux: field 22 of `/proc/PID/stat`, clock ticks since boot).
-    pub start: u64,
-    /// The boot it lived in.
-    pub boot: String,
 }
 
 /// A container of jackin's.

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::command_output::CommandRequest;
-use super::search::{find, path_outside};
 use crate::environment::Environment;
+use processes::{CommandRequest, find, path_outside};
 
 /// A daemon that hangs tells nothing, and the operator waits.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -19,7 +18,7 @@ const OVER: &[&str] = &["exited", "dead"];
 /// # Errors
 /// Why that cannot be told, in words: docker is not there, has no daemon, or does not answer.
 pub fn containers(environment: &Environment, mounts: &[PathBuf]) -> Result<BTreeMap<String, bool>, String> {
-    let path = path_outside(environment, mounts);
+    let path = path_outside(environment.get("PATH"), mounts);
     let docker = find("docker".as_ref(), &path, mounts).ok_or("there is no docker to ask")?;
     let words = ["ps", "--all", "--no-trunc", "--format", "{{.Names}}\t{{.State}}"];
     let asked = CommandRequest {

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::command_output::CommandRequest;
-use super::search::{find, path_outside};
 use crate::environment::Environment;
 use handle_fs::NativeKind;
+use processes::{CommandRequest, find, path_outside};
 
 /// Time limit for a program, which may first write dirty data to the disk.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -75,7 +74,7 @@ impl Freezer {
         };
         let mounts = [mounts, &known].concat();
         place.known = Some(known);
-        let path = path_outside(&place.environment, &mounts);
+        let path = path_outside(place.environment.get("PATH"), &mounts);
         // Where Debian and others keep it, which an ordinary user's PATH need not name.
         let more = ["/usr/sbin", "/sbin"].map(PathBuf::from);
         let all = std::env::split_paths(&path).chain(more);

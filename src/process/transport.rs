@@ -26,12 +26,11 @@ use self::cleanup::Lifeline;
 use self::container::{container, volume};
 use self::kubernetes::Kubectl;
 use self::program::Program;
-use super::child_registry;
-use super::search::{find, path_outside};
 use crate::clock::{Entropy, letters, random};
 use crate::environment::Environment;
 use crate::features::{Feature, NotBuilt};
 use handle_fs::remote::{Address, Channel, Helper, Listener, Patience, SHELL_LOOP, TIMEOUT_VARIABLE};
+use processes::{find, path_outside};
 
 pub use cleanup::hold;
 pub use cluster::{Cut, LeftBehind, NewClaim, Permission, VolumePlan};
@@ -230,7 +229,7 @@ impl<'e> Carrier<'e> {
         if matches!(address, Address::Pod(_) | Address::Claim(_)) && !Feature::Kubernetes.is_built() {
             return Err(io::Error::other(NotBuilt(Feature::Kubernetes)));
         }
-        let path = path_outside(environment, mounts);
+        let path = path_outside(environment.get("PATH"), mounts);
         let name = match address {
             Address::Ssh { .. } => "ssh",
             Address::Docker { .. } | Address::Volume { .. } => "docker",
@@ -284,7 +283,7 @@ impl<'e> Carrier<'e> {
 
     fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{:?}: {error}", self.program));
-        child_registry::start(command).map_err(named)
+        processes::start_child(command).map_err(named)
     }
 
     /// Finds out who listens. Sends a copy of this program to a machine that takes one, and returns its size if it serves.

@@ -97,7 +97,7 @@ pub fn ensure_outside_session(
     };
     let own_keeper = own_keeper.and_then(|row| row.keeper.clone());
     for row in rows {
-        let named = is_named(&caller.sessions, &row);
+        let named = is_named(&caller.values, &row);
         if row.ended_at.is_some() && !named {
             continue;
         }
@@ -123,7 +123,7 @@ pub fn ensure_outside_session(
 #[must_use]
 pub fn is_inside(store: &Store, environment: &Environment, row: &InstanceRow) -> bool {
     let caller = process::caller(environment);
-    (is_named(&caller.sessions, row) || descends(&caller, row)) && is_active(store, row)
+    (is_named(&caller.values, row) || descends(&caller, row)) && is_active(store, row)
 }
 
 fn is_named(sessions: &[String], row: &InstanceRow) -> bool {

@@ -86,8 +86,8 @@ const WALLS: &[Wall] = &[
     },
     Wall {
         names: &["std::process::Command"],
-        within: &["src/process"],
-        instead: "processes are started in process only; give it a function there and call that",
+        within: &["crates/processes", "src/process"],
+        instead: "processes are started in crates/processes and process only; give it a function there and call that",
     },
     Wall {
         names: &[
@@ -124,6 +124,7 @@ const WALLS: &[Wall] = &[
         names: &["std::fs"],
         within: &[
             "crates/handle-fs",
+            "crates/processes",
             "src/process",
             "src/config",
             "src/contract",
@@ -144,12 +145,13 @@ const WALLS: &[Wall] = &[
 /// The modules that may speak to the kernel directly.
 const SYSTEM: &[&str] = &[
     "crates/handle-fs",
+    "crates/processes",
     "src/process",
     "src/terminal",
     "src/store/lock",
 ];
 const ASK_SYSTEM: &str =
-    "the kernel is asked in handle-fs, process, terminal and store/lock; add it to handle-fs";
+    "the kernel is asked in handle-fs, processes, process, terminal and store/lock; add it to handle-fs";
 
 /// Names that say nothing about what a file does.
 const EMPTY_NAMES: &[&str] = &[

@@ -12,7 +12,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::lock;
-use crate::process::child_registry;
 use handle_fs::remote::Patience;
 use handle_fs::uptime;
 
@@ -174,7 +173,7 @@ pub(super) fn until_ended(child: &mut Child, patience: Duration) -> Option<ExitS
     loop {
         match child.try_wait().ok()? {
             Some(status) => {
-                child_registry::forget(child.id());
+                processes::forget(child.id());
                 return Some(status);
             }
             None if left.is_zero() => return None,
@@ -208,20 +207,19 @@ mod tests {
     use std::sync::Mutex;
 
     use super::{ended, listen, until_ended};
-    use crate::process::child_registry;
 
     #[test]
     fn what_was_waited_for_is_ours_no_longer() {
         // Its number may be that of an agent's process by now.
-        let start = || child_registry::start(&mut Command::new("true")).unwrap();
+        let start = || processes::start_child(&mut Command::new("true")).unwrap();
         let mut child = start();
-        assert!(child_registry::all().has(child.id()));
+        assert!(processes::is_registered(child.id()));
         assert!(until_ended(&mut child, super::PATIENCE).unwrap().success());
-        assert!(!child_registry::all().has(child.id()));
+        assert!(!processes::is_registered(child.id()));
         let child = start();
         let pid = child.id();
         assert!(ended(&Mutex::new(child), &super::Complaint::default()).is_some());
-        assert!(!child_registry::all().has(pid));
+        assert!(!processes::is_registered(pid));
     }
 
     #[test]
@@ -229,7 +227,7 @@ mod tests {
         let script = "i=0; while [ $i -lt 400 ]; do echo \"warning $i of many\"; i=$((i + 1)); done >&2; echo 'it is closed' >&2";
         let mut command = Command::new("sh");
         command.args(["-c", script]).stderr(Stdio::piped());
-        let mut child = child_registry::start(&mut command).unwrap();
+        let mut child = processes::start_child(&mut command).unwrap();
         let complaint = listen(child.stderr.take());
         let child = Mutex::new(child);
         assert_eq!(ended(&child, &complaint).as_deref(), Some("it is closed"));

@@ -13,10 +13,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::channel::until_ended;
 use crate::model::ProcessRef;
-use crate::process::child_registry;
-use crate::process::command_output::CommandRequest;
-use crate::process::identity::{is_alive, reference};
-use crate::process::probe::INSTANCE_VARIABLE;
+use crate::process::INSTANCE_VARIABLE;
+use processes::{CommandRequest, is_alive, reference};
 
 /// Time limit for the process to remove what has to be removed.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -54,7 +52,7 @@ impl Lifeline {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0);
-        let mut child = child_registry::start(&mut command)?;
+        let mut child = processes::start_child(&mut command)?;
         let to = child.stdin.take();
         Ok(Self { child, to })
     }

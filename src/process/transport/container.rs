@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::{HELPER, HELPER_VARIABLE, Reach, chosen, words};
 use crate::environment::Environment;
-use crate::process::command_output::CommandRequest;
 use crate::process::docker::PATIENCE;
 use handle_fs::remote::{Helper, VOLUME_PLACE};
+use processes::CommandRequest;
 
 /// A container's state, its image, and where its volumes lie.
 const FACTS: &str = "{{.State.Running}}\t{{.Image}}{{range .Mounts}}{{if ne .Type \"tmpfs\"}}\t{{.Destination}}{{end}}{{end}}";

@@ -23,9 +23,8 @@ use super::cleanup::Lifeline;
 use super::cluster::Permission;
 use super::{Reach, words};
 use crate::environment::Environment;
-use crate::process::command_output::CommandRequest;
-use crate::process::search::{find, path_outside};
 use handle_fs::remote::{Address, Spot};
+use processes::{CommandRequest, find, path_outside};
 
 pub use self::contexts::settle;
 pub use self::orphans::left_behind;
@@ -196,7 +195,7 @@ pub fn permissions(
         Address::Claim(spot) => (spot, &FOR_CLAIM),
         Address::Ssh { .. } | Address::Docker { .. } | Address::Volume { .. } => return None,
     };
-    let path = path_outside(environment, mounts);
+    let path = path_outside(environment.get("PATH"), mounts);
     let Some(program) = find(OsStr::new("kubectl"), &path, mounts) else {
         return Some(Err("kubectl is not installed here, or not in PATH".to_owned()));
     };

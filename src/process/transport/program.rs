@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::AgentSource;
-use crate::process::search::is_outside;
+use processes::is_outside;
 
 /// Directory of the static builds, below the prefix that `bin/jackin` is installed in.
 const BESIDE: &str = "lib/jackin-recovery";

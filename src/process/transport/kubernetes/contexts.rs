@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use super::asked;
 use crate::environment::Environment;
-use crate::process::search::{find, path_outside};
 use handle_fs::remote::{Address, Spot};
+use processes::{find, path_outside};
 
 /// Contexts that the operator's `kubectl` is configured with.
 pub(super) struct Contexts {
@@ -36,7 +36,7 @@ pub(super) fn any(kubectl: &Path, path: &OsStr) -> Result<bool, String> {
 }
 
 fn contexts(environment: &Environment, mounts: &[PathBuf]) -> Option<Contexts> {
-    let path = path_outside(environment, mounts);
+    let path = path_outside(environment.get("PATH"), mounts);
     let kubectl = find(OsStr::new("kubectl"), &path, mounts)?;
     let ask = |words: &[&str]| asked(&kubectl, &path).ask(words, None).ok();
     let all = ask(&["config", "get-contexts", "-o", "name"])?;

@@ -6,7 +6,7 @@ use super::super::cluster::NewClaim;
 use super::quantity::larger;
 use super::text;
 use super::{Kubectl, volume_snapshot};
-use crate::process::freeze::Freezer;
+use crate::process::Freezer;
 use handle_fs::remote::Spot;
 
 /// Smallest size of a new claim, and the step of larger ones (bytes).

@@ -9,14 +9,14 @@ use super::volume_snapshot::SNAPSHOTS;
 use super::{OURS, OWNER, text};
 use crate::environment::Environment;
 use crate::model::Time;
-use crate::process::search::{find, path_outside};
 use handle_fs::remote::Spot;
+use processes::{find, path_outside};
 
 /// Returns jackin's objects in the namespace of a claim or a pod, whichever user made them. Kinds that may not be listed are
 /// missing.
 #[must_use]
 pub fn left_behind(environment: &Environment, mounts: &[PathBuf], spot: &Spot) -> Vec<LeftBehind> {
-    let path = path_outside(environment, mounts);
+    let path = path_outside(environment.get("PATH"), mounts);
     let Some(program) = find(OsStr::new("kubectl"), &path, mounts) else {
         return Vec::new();
     };

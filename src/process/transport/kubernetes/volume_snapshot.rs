@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::super::cluster::{Cut, VolumePlan};
 use super::{ASKED, Kubectl, Silence, text};
-use crate::process::freeze::Freezer;
+use crate::process::Freezer;
 use handle_fs::remote::Spot;
 
 pub(super) use objects::{shown, snapshot};

@@ -1,18 +1,17 @@
-//! The processes of a session: those that try to get away, and those that only look alike.
+//! Processes that belong together: those that try to get away, and those that only look alike.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
-use super::{Orphan, Scratch, instance, line_of, lines, own_process, until};
-use crate::environment::Environment;
-use crate::model::{InstanceId, ProcessRef};
-use crate::process::{INSTANCE_VARIABLE, Member, Why, caller, members, reference};
+use super::{Orphan, Scratch, VARIABLE, line_of, lines, own_process, until, value};
+use crate::{Member, ProcessRef, Why, caller, members, reference};
 
-fn found(instance: &InstanceId, known: &[ProcessRef]) -> Vec<Member> {
-    members(instance, known).unwrap().members
+fn found(value: &str, known: &[ProcessRef]) -> Vec<Member> {
+    members(VARIABLE, value, known).unwrap().members
 }
 
-fn why(instance: &InstanceId, known: &[ProcessRef], pid: u32) -> Option<Why> {
-    found(instance, known)
+fn why(value: &str, known: &[ProcessRef], pid: u32) -> Option<Why> {
+    found(value, known)
         .into_iter()
         .find(|member| member.pid == pid)
         .map(|member| member.why)
@@ -25,8 +24,8 @@ fn pid_in(path: &Path) -> u32 {
 
 #[test]
 fn a_process_with_the_id_in_its_environment_belongs() {
-    let id = instance("aaaaaaaa");
-    let child = Scratch::start("sleep", &["60"], &[(INSTANCE_VARIABLE, id.as_str())]);
+    let id = value("aaaaaaaa");
+    let child = Scratch::start("sleep", &["60"], &[(VARIABLE, &id)]);
     until("exec", || !found(&id, &[]).is_empty());
     let expected = Member {
         pid: child.pid(),
@@ -35,19 +34,19 @@ fn a_process_with_the_id_in_its_environment_belongs() {
     };
     assert_eq!(found(&id, &[]), [expected]);
     // Neither a longer nor a shorter id is this one.
-    assert_eq!(found(&instance("aaaaaaab"), &[]), []);
-    assert_eq!(found(&InstanceId::parse(&format!("{id}s")).unwrap(), &[]), []);
+    assert_eq!(found(&value("aaaaaaab"), &[]), []);
+    assert_eq!(found(&format!("{id}s"), &[]), []);
     drop(child);
     assert_eq!(found(&id, &[]), []);
 }
 
 #[test]
 fn a_child_with_a_cleared_environment_belongs() {
-    let id = instance("bbbbbbbb");
+    let id = value("bbbbbbbb");
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("pid");
     let script = format!("env -i sleep 60 & echo $! > '{}'; wait", file.display());
-    let parent = Scratch::shell(&script, &[(INSTANCE_VARIABLE, id.as_str())]);
+    let parent = Scratch::shell(&script, &[(VARIABLE, &id)]);
     let child = Orphan(pid_in(&file));
     until("exec", || why(&id, &[], child.0) == Some(Why::Descendant));
     assert_eq!(why(&id, &[], parent.pid()), Some(Why::Environment));
@@ -55,14 +54,14 @@ fn a_child_with_a_cleared_environment_belongs() {
 
 #[test]
 fn a_daemon_that_keeps_its_environment_belongs() {
-    let id = instance("cccccccc");
+    let id = value("cccccccc");
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("pid");
     let script = format!(
         "(setsid sh -c 'echo $$ > \"{}\"; exec sleep 60' &)",
         file.display()
     );
-    let mut parent = Scratch::shell(&script, &[(INSTANCE_VARIABLE, id.as_str())]);
+    let mut parent = Scratch::shell(&script, &[(VARIABLE, &id)]);
     let daemon = Orphan(pid_in(&file));
     parent.0.wait().unwrap();
     assert_eq!(why(&id, &[], daemon.0), Some(Why::Environment));
@@ -70,7 +69,7 @@ fn a_daemon_that_keeps_its_environment_belongs() {
 
 #[test]
 fn an_orphan_in_the_session_of_a_dead_recorded_process_belongs() {
-    let id = instance("dddddddd");
+    let id = value("dddddddd");
     let scratch = tempfile::tempdir().unwrap();
     let (leader, orphan) = (scratch.path().join("leader"), scratch.path().join("orphan"));
     let script = format!(
@@ -97,7 +96,7 @@ fn an_orphan_in_the_session_of_a_dead_recorded_process_belongs() {
 
 #[test]
 fn only_the_recorded_process_belongs_not_its_successor() {
-    let id = instance("eeeeeeee");
+    let id = value("eeeeeeee");
     let child = Scratch::start("sleep", &["60"], &[]);
     let recorded = reference(child.pid()).unwrap();
     assert_eq!(
@@ -118,8 +117,8 @@ fn only_the_recorded_process_belongs_not_its_successor() {
 
 #[test]
 fn a_zombie_does_not_belong() {
-    let id = instance("ffffffff");
-    let child = Scratch::start("true", &[], &[(INSTANCE_VARIABLE, id.as_str())]);
+    let id = value("ffffffff");
+    let child = Scratch::start("true", &[], &[(VARIABLE, &id)]);
     let recorded = reference(child.pid()).unwrap();
     until("the zombie", || {
         found(&id, std::slice::from_ref(&recorded)).is_empty()
@@ -128,9 +127,9 @@ fn a_zombie_does_not_belong() {
 
 #[test]
 fn a_name_that_looks_like_a_row_hides_nothing() {
-    let id = instance("gggggggg");
+    let id = value("gggggggg");
     let script = "printf ') Z 1 (' > /proc/$$/comm; read go";
-    let child = Scratch::shell(script, &[(INSTANCE_VARIABLE, id.as_str())]);
+    let child = Scratch::shell(script, &[(VARIABLE, &id)]);
     until("the new name", || {
         found(&id, &[]).iter().any(|member| member.name == ") Z 1 (")
     });
@@ -140,12 +139,12 @@ fn a_name_that_looks_like_a_row_hides_nothing() {
 #[test]
 fn the_caller_is_not_counted_but_its_children_are() {
     own_process!(the_caller_is_not_counted_but_its_children_are);
-    let id = instance("hhhhhhhh");
+    let id = value("hhhhhhhh");
     let ourselves = reference(std::process::id()).unwrap();
-    let alone = members(&id, std::slice::from_ref(&ourselves)).unwrap();
+    let alone = members(VARIABLE, &id, std::slice::from_ref(&ourselves)).unwrap();
     assert_eq!((alone.members, alone.caller), (vec![], Some(Why::Recorded)));
     let child = Scratch::start("sleep", &["60"], &[]);
-    let with_child = members(&id, &[ourselves]).unwrap();
+    let with_child = members(VARIABLE, &id, &[ourselves]).unwrap();
     assert_eq!(
         with_child
             .members
@@ -154,14 +153,14 @@ fn the_caller_is_not_counted_but_its_children_are() {
             .collect::<Vec<_>>(),
         [child.pid()]
     );
-    assert_eq!(members(&id, &[]).unwrap().caller, None);
+    assert_eq!(members(VARIABLE, &id, &[]).unwrap().caller, None);
 }
 
 #[test]
 fn a_caller_that_unset_the_variable_is_inside_all_the_same() {
-    let outer = "JACKIN_RECOVERY_INSTANCE=rc-jjjjjjjj-test";
+    let outer = "PROCESS_TEST_NAME=p-jjjjjjjj-test";
     // The second shell does not replace itself by the test, for it has something to do afterwards.
-    let inner = "JACKIN_RECOVERY_INSTANCE= \"$@\"; exit $?";
+    let inner = "PROCESS_TEST_NAME= \"$@\"; exit $?";
     own_process!(
         a_caller_that_unset_the_variable_is_inside_all_the_same,
         "env",
@@ -171,17 +170,14 @@ fn a_caller_that_unset_the_variable_is_inside_all_the_same() {
         inner,
         "sh"
     );
-    let id = instance("jjjjjjjj");
-    let mut environment = Environment::default();
-    let from_ancestors = caller(&environment);
-    assert_eq!(from_ancestors.sessions, [id.as_str()]);
+    let id = value("jjjjjjjj");
+    let from_ancestors = caller(VARIABLE, None);
+    assert_eq!(from_ancestors.values, [id.as_str()]);
     assert!(from_ancestors.complete);
-    // Naming another session does not hide the real one.
-    environment
-        .variables
-        .insert(INSTANCE_VARIABLE.into(), "rc-kkkkkkkk-fake".into());
-    assert_eq!(caller(&environment).sessions, ["rc-kkkkkkkk-fake", id.as_str()]);
-    let probe = members(&id, &[]).unwrap();
+    // Another value does not hide the real one.
+    let own = Some(OsStr::new("p-kkkkkkkk-fake"));
+    assert_eq!(caller(VARIABLE, own).values, ["p-kkkkkkkk-fake", &id]);
+    let probe = members(VARIABLE, &id, &[]).unwrap();
     assert_eq!(probe.caller, Some(Why::Descendant));
     let parent = probe
         .members
@@ -193,7 +189,7 @@ fn a_caller_that_unset_the_variable_is_inside_all_the_same() {
 
 #[test]
 fn the_chain_of_parents_reaches_the_top() {
-    let caller = caller(&Environment::default());
+    let caller = caller(VARIABLE, None);
     assert!(caller.complete);
     let parent = std::os::unix::process::parent_id();
     assert_eq!(caller.ancestors.first().map(|process| process.pid), Some(parent));

@@ -1,4 +1,4 @@
-//! Registry of the programs that this process started for itself. They do not belong to a session.
+//! Registry of the programs that this process started for itself. They are no part of the command that it runs.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -7,16 +7,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Process numbers of these programs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Own {
+pub(crate) struct Own {
     /// Children that their starter waits for and collects.
-    pub(super) waited_for: BTreeSet<u32>,
+    pub(crate) waited_for: BTreeSet<u32>,
     /// Children that run on by themselves, even after this process has ended.
-    pub(super) left: BTreeSet<u32>,
+    pub(crate) left: BTreeSet<u32>,
 }
 
 impl Own {
     /// Returns true if `pid` is one of these programs.
-    pub(super) fn has(&self, pid: u32) -> bool {
+    pub(crate) fn has(&self, pid: u32) -> bool {
         self.waited_for.contains(&pid) || self.left.contains(&pid)
     }
 }
@@ -31,20 +31,29 @@ fn own() -> MutexGuard<'static, Own> {
 }
 
 /// Returns a copy of the registry.
-pub(super) fn all() -> Own {
+pub(crate) fn all() -> Own {
     own().clone()
 }
 
 /// Starts a child that the caller waits for. The registry is locked until the child's number is in it.
-pub(super) fn start(command: &mut Command) -> io::Result<Child> {
+///
+/// # Errors
+/// When it cannot be started.
+pub fn start_child(command: &mut Command) -> io::Result<Child> {
     let mut own = own();
     let child = command.spawn()?;
     own.waited_for.insert(child.id());
     Ok(child)
 }
 
+/// Returns true if a child with this number was started here and is not forgotten.
+#[must_use]
+pub fn is_registered(pid: u32) -> bool {
+    own().has(pid)
+}
+
 /// Starts a child that runs on by itself.
-pub(super) fn leave(command: &mut Command) -> io::Result<()> {
+pub(crate) fn leave(command: &mut Command) -> io::Result<()> {
     let mut own = own();
     let child = command.spawn()?;
     own.left.insert(child.id());
@@ -52,7 +61,7 @@ pub(super) fn leave(command: &mut Command) -> io::Result<()> {
 }
 
 /// Removes a child that has ended and was collected: another process may get its number.
-pub(super) fn forget(pid: u32) {
+pub fn forget(pid: u32) {
     let mut own = own();
     own.waited_for.remove(&pid);
     own.left.remove(&pid);

@@ -1,11 +1,11 @@
-//! Sessions that the calling process was started in, by its own environment and its ancestors'.
+//! Origin of the calling process: its ancestors, and the values of a variable in their environments.
+
+use std::ffi::OsStr;
 
 use super::identity::current_boot;
-use super::probe::INSTANCE_VARIABLE;
+use super::process_ref::ProcessRef;
 use super::process_table::{ProbeError, Seen};
 use super::system;
-use crate::environment::Environment;
-use crate::model::ProcessRef;
 
 /// No chain of parents is longer than the largest process number allows; this only ends a chain that races with itself.
 const LONGEST_CHAIN: usize = 1 << 16;
@@ -13,16 +13,16 @@ const LONGEST_CHAIN: usize = 1 << 16;
 /// Origin of the calling process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caller {
-    /// Every value of [`INSTANCE_VARIABLE`] in its own environment and in that of each ancestor, nearest first, each
-    /// once. Raw text, not checked: an agent can unset the variable for its child or name another instance there, so
+    /// Every value of the variable in its own environment and in that of each ancestor, nearest first, each
+    /// once. Raw text, not checked: an ancestor can unset the variable for its child or set another value there, so
     /// the nearest alone proves nothing.
-    pub sessions: Vec<String>,
+    pub values: Vec<String>,
     /// Values from the environments of ancestors only: the starter of a process can put anything into its environment.
     pub inherited: Vec<String>,
     /// Its parents, nearest first, to compare with recorded processes.
     pub ancestors: Vec<ProcessRef>,
-    /// True if the chain was followed as far as the system allows. If false (no process table), the caller may be inside a
-    /// session that is not named here.
+    /// True if the chain was followed as far as the system allows. If false (no process table), the caller may have an ancestor with
+    /// another value.
     pub complete: bool,
 }
 
@@ -37,18 +37,19 @@ pub fn is_shell(process: &ProcessRef) -> bool {
     seen.is_some_and(|seen| SHELLS.contains(&seen.name.trim_start_matches('-')))
 }
 
-/// Looks up where the calling process comes from. Environments that we may not read (another user's) are passed over.
+/// Looks up where the calling process comes from. `own` is the value that the variable has for it now. Environments that we may not
+/// read (another user's) are passed over.
 #[must_use]
-pub fn caller(environment: &Environment) -> Caller {
+pub fn caller(variable: &str, own: Option<&OsStr>) -> Caller {
     let mut caller = Caller::default();
-    if let Some(value) = environment.get(INSTANCE_VARIABLE) {
+    if let Some(value) = own {
         caller.note(value.to_string_lossy().into_owned());
     }
     // An ancestor that ends meanwhile breaks the chain that is being climbed; the next attempt finds the one that is left.
     for _ in 0..3 {
         caller.ancestors.clear();
         caller.inherited.clear();
-        caller.complete = caller.climb().is_ok();
+        caller.complete = caller.climb(variable).is_ok();
         if caller.complete {
             break;
         }
@@ -57,10 +58,10 @@ pub fn caller(environment: &Environment) -> Caller {
 }
 
 impl Caller {
-    fn climb(&mut self) -> Result<(), ProbeError> {
+    fn climb(&mut self, variable: &str) -> Result<(), ProbeError> {
         let boot = current_boot();
         let mut current = system::look(std::process::id())?.ok_or(ProbeError::Unsupported)?;
-        self.note_environment(&current)?;
+        self.note_environment(&current, variable)?;
         for _ in 0..LONGEST_CHAIN {
             if current.parent == 0 {
                 return Ok(());
@@ -68,7 +69,7 @@ impl Caller {
             match system::look(current.parent)? {
                 Some(parent) => {
                     self.ancestors.push(parent.reference(&boot));
-                    let carried = self.note_environment(&parent)?;
+                    let carried = self.note_environment(&parent, variable)?;
                     self.inherited.extend(carried);
                     current = parent;
                 }
@@ -81,9 +82,9 @@ impl Caller {
         Err(ProbeError::Unsupported)
     }
 
-    /// Returns the instances named in a process's environment, and notes them.
-    fn note_environment(&mut self, process: &Seen) -> Result<Vec<String>, ProbeError> {
-        let values = system::values(process.pid, INSTANCE_VARIABLE)?;
+    /// Returns the values in a process's environment, and notes them.
+    fn note_environment(&mut self, process: &Seen, variable: &str) -> Result<Vec<String>, ProbeError> {
+        let values = system::values(process.pid, variable)?;
         let values = values
             .iter()
             .map(|value| String::from_utf8_lossy(value).into_owned());
@@ -92,9 +93,9 @@ impl Caller {
         Ok(values)
     }
 
-    fn note(&mut self, session: String) {
-        if !session.is_empty() && !self.sessions.contains(&session) {
-            self.sessions.push(session);
+    fn note(&mut self, value: String) {
+        if !value.is_empty() && !self.values.contains(&value) {
+            self.values.push(value);
         }
     }
 }

@@ -14,8 +14,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::model::InstanceId;
-
 /// Set in the process that a test starts for itself.
 const INSIDE: &str = "PROCESS_TEST_INSIDE";
 
@@ -61,8 +59,12 @@ impl Drop for Orphan {
     }
 }
 
-fn instance(letters: &str) -> InstanceId {
-    InstanceId::parse(&format!("rc-{letters}-test")).unwrap()
+/// The variable by which processes of a test belong together.
+const VARIABLE: &str = "PROCESS_TEST_NAME";
+
+/// Returns a value of [`VARIABLE`] that no other process has.
+fn value(letters: &str) -> String {
+    format!("p-{letters}-test")
 }
 
 fn until(what: &str, mut condition: impl FnMut() -> bool) {
@@ -124,7 +126,7 @@ fn in_own_process(test: &str, wrapper: &[&str]) -> Option<ExitStatus> {
 macro_rules! own_process {
     ($test:ident $(, $wrapper:expr)*) => {
         let test = concat!(module_path!(), "::", stringify!($test));
-        if let Some(status) = $crate::process::tests::in_own_process(test, &[$($wrapper),*]) {
+        if let Some(status) = $crate::tests::in_own_process(test, &[$($wrapper),*]) {
             assert!(status.success(), "{status}");
             return;
         }

@@ -1,4 +1,4 @@
-//! A process of our own that goes on when we are done: it has no terminal, holds nothing open, and belongs to no session of an agent.
+//! A process of our own that goes on when we are done: it has no terminal and holds nothing open.
 
 use std::ffi::OsString;
 use std::io;
@@ -6,19 +6,18 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use super::child_registry;
-use super::probe::INSTANCE_VARIABLE;
 
 /// Starts this program anew with these arguments, called `name`, and leaves it behind. Its streams lead nowhere, its directory is the
-/// root, and no signal of the terminal reaches it.
+/// root, no signal of the terminal reaches it, and it does not have the variable `without`.
 ///
 /// # Errors
 /// When our own file cannot be found or started.
-pub fn leave_behind(name: &str, arguments: &[OsString]) -> io::Result<()> {
+pub fn leave_behind(name: &str, arguments: &[OsString], without: &str) -> io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command
         .arg0(name)
         .args(arguments)
-        .env_remove(INSTANCE_VARIABLE)
+        .env_remove(without)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -1,22 +1,22 @@
 //! Formats manual pages with the operator's `man`.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::command_output::CommandRequest;
 use super::search::{find, path_outside};
-use crate::environment::Environment;
 
 /// Time limit for `man`.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Formats roff as text. Programs inside `mounts` are never run.
+/// Formats roff as text. `path` is the value of `PATH`. Programs inside `untrusted` are never run.
 ///
 /// # Errors
 /// Why it cannot be set, in words.
-pub fn set_manual(environment: &Environment, mounts: &[PathBuf], page: &str) -> Result<String, String> {
-    let path = path_outside(environment, mounts);
-    let man = find("man".as_ref(), &path, mounts).ok_or("man is not installed")?;
+pub fn set_manual(path: Option<&OsStr>, untrusted: &[PathBuf], page: &str) -> Result<String, String> {
+    let path = path_outside(path, untrusted);
+    let man = find("man".as_ref(), &path, untrusted).ok_or("man is not installed")?;
     let asked = CommandRequest {
         name: "man",
         program: &man,

@@ -1,4 +1,4 @@
-//! Asks a program of the operator's own for what it knows, and waits for the answer no longer than it is worth.
+//! Runs a program for its output, with a time limit.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write as _};
@@ -11,33 +11,33 @@ use std::time::Duration;
 
 use super::child_registry;
 
-/// So often it is looked whether it is done.
+/// Interval at which it is checked whether it has ended.
 const NAP: Duration = Duration::from_millis(1);
 /// Output of this size is refused (bytes).
 const MOST: u64 = 16 << 20;
 
 /// A program to run, with its environment and time limit.
-pub(super) struct CommandRequest<'a> {
+pub struct CommandRequest<'a> {
     /// Name of the program in messages.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// File of the program.
-    pub(super) program: &'a Path,
+    pub program: &'a Path,
     /// `PATH` in which the program finds others.
-    pub(super) path: &'a OsStr,
+    pub path: &'a OsStr,
     /// Time limit: the operator waits, and a program that hangs never answers.
-    pub(super) patience: Duration,
+    pub patience: Duration,
     /// True if the program gets none of this process's environment, and the locale `C`.
-    pub(super) bare: bool,
+    pub bare: bool,
 }
 
 /// Output of a program that has ended.
-pub(super) struct CommandOutput {
+pub struct CommandOutput {
     /// True if it succeeded.
-    pub(super) fine: bool,
+    pub fine: bool,
     /// Its standard output.
-    pub(super) out: String,
+    pub out: String,
     /// Reason from its standard error: the first line that is meant for people.
-    pub(super) complaint: Option<String>,
+    pub complaint: Option<String>,
 }
 
 impl CommandRequest<'_> {
@@ -45,7 +45,7 @@ impl CommandRequest<'_> {
     ///
     /// # Errors
     /// The reason, in words, if the program failed.
-    pub(super) fn ask(&self, words: &[impl AsRef<OsStr>], input: Option<Vec<u8>>) -> Result<String, String> {
+    pub fn ask(&self, words: &[impl AsRef<OsStr>], input: Option<Vec<u8>>) -> Result<String, String> {
         let told = self.run(words, input)?;
         match told.fine {
             true => Ok(told.out),
@@ -57,11 +57,10 @@ impl CommandRequest<'_> {
     }
 
     /// Runs the program like [`Self::ask`], but returns its output even if it failed.
-    pub(super) fn run(
-        &self,
-        words: &[impl AsRef<OsStr>],
-        input: Option<Vec<u8>>,
-    ) -> Result<CommandOutput, String> {
+    ///
+    /// # Errors
+    /// The reason, in words, if there is no output: it could not be started, or did not answer in time.
+    pub fn run(&self, words: &[impl AsRef<OsStr>], input: Option<Vec<u8>>) -> Result<CommandOutput, String> {
         let name = self.name;
         let mut command = Command::new(self.program);
         if self.bare {
@@ -80,7 +79,7 @@ impl CommandRequest<'_> {
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = child_registry::start(&mut command)
+        let mut child = child_registry::start_child(&mut command)
             .map_err(|error| format!("{name} cannot be started: {error}"))?;
         if let (Some(input), Some(mut to)) = (input, child.stdin.take()) {
             // One that does not take it says why.

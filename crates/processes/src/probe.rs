@@ -1,56 +1,53 @@
-//! Living processes that belong to an instance.
+//! Living processes that belong together: by the value of a variable in their environment, by a record, or by descent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::identity::{Life, current_boot, life, may_be_same_boot};
+use super::process_ref::ProcessRef;
 use super::process_table::{ProbeError, Seen};
 use super::system;
-use crate::model::{InstanceId, ProcessRef};
 
-/// Names the instance in the environment of every process of a session.
-pub const INSTANCE_VARIABLE: &str = "JACKIN_RECOVERY_INSTANCE";
-
-/// Reason why a process belongs to the instance.
+/// Reason why a process belongs to the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Recorded as one of the instance's processes.
+    /// Recorded as one of them.
     Recorded,
-    /// Started with the instance's id in its environment.
+    /// Started with the value in its environment.
     Environment,
     /// Descends from such a process: by its chain of parents, or by a process session that such a process leads.
     Descendant,
 }
 
-/// One living process of an instance.
+/// One living process that belongs to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Process number.
     pub pid: u32,
     /// Name that the process calls itself: hostile text, to be neutralized before it is printed. Empty if it cannot be seen.
     pub name: String,
-    /// Reason why it belongs to the instance.
+    /// Reason why it belongs to them.
     pub why: Why,
 }
 
 /// Result of a probe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Probe {
-    /// The living processes of the instance but the calling one, by number.
+    /// The living processes that belong together but the calling one, by number.
     pub members: Vec<Member>,
-    /// Reason why the calling process belongs to the instance; `None` if it does not.
+    /// Reason why the calling process belongs to them; `None` if it does not.
     pub caller: Option<Why>,
 }
 
-/// Returns the instances named in the environment of any living process but the calling one. One look at the process table serves
+/// Returns the values of a variable in the environment of any living process but the calling one. One look at the process table serves
 /// for all of them.
 ///
 /// # Errors
 /// When the process table cannot be read; treat that as: any.
-pub fn carried() -> Result<BTreeSet<String>, ProbeError> {
+pub fn carried(variable: &str) -> Result<BTreeSet<String>, ProbeError> {
     let own = std::process::id();
     let mut found = BTreeSet::new();
     for seen in system::all()?.iter().filter(|seen| !seen.dead && seen.pid != own) {
-        let values = system::values(seen.pid, INSTANCE_VARIABLE)?;
+        let values = system::values(seen.pid, variable)?;
         found.extend(
             values
                 .into_iter()
@@ -60,7 +57,7 @@ pub fn carried() -> Result<BTreeSet<String>, ProbeError> {
     Ok(found)
 }
 
-/// The living processes that belong to `instance`: those that `known` records, those that carry its id in their
+/// Returns the living processes that belong together: those that `known` records, those that have the variable with the value in their
 /// environment, and everything that descends from either. A recorded process that cannot be seen but may live counts.
 ///
 /// The table is not read at one instant, so a process that forks and ends meanwhile can hide its child from one look:
@@ -68,16 +65,16 @@ pub fn carried() -> Result<BTreeSet<String>, ProbeError> {
 ///
 /// # Errors
 /// When the process table cannot be read; treat that as active.
-pub fn members(instance: &InstanceId, known: &[ProcessRef]) -> Result<Probe, ProbeError> {
-    let probe = probe_once(instance, known)?;
+pub fn members(variable: &str, value: &str, known: &[ProcessRef]) -> Result<Probe, ProbeError> {
+    let probe = probe_once(variable, value, known)?;
     if probe.members.is_empty() {
-        probe_once(instance, known)
+        probe_once(variable, value, known)
     } else {
         Ok(probe)
     }
 }
 
-fn probe_once(instance: &InstanceId, known: &[ProcessRef]) -> Result<Probe, ProbeError> {
+fn probe_once(variable: &str, value: &str, known: &[ProcessRef]) -> Result<Probe, ProbeError> {
     let boot = current_boot();
     let known: Vec<&ProcessRef> = known
         .iter()
@@ -86,8 +83,8 @@ fn probe_once(instance: &InstanceId, known: &[ProcessRef]) -> Result<Probe, Prob
     let table = system::all()?;
     let mut carriers = BTreeSet::new();
     for seen in table.iter().filter(|seen| !seen.dead) {
-        let values = system::values(seen.pid, INSTANCE_VARIABLE)?;
-        if values.iter().any(|value| value == instance.as_str().as_bytes()) {
+        let values = system::values(seen.pid, variable)?;
+        if values.iter().any(|one| one == value.as_bytes()) {
             carriers.insert(seen.pid);
         }
     }
@@ -121,8 +118,8 @@ fn probe_once(instance: &InstanceId, known: &[ProcessRef]) -> Result<Probe, Prob
     Ok(probe)
 }
 
-/// Returns the rows of the table that belong to the instance. `known` are of this boot.
-pub(super) fn belonging(
+/// Returns the rows of the table that belong to `carriers` and `known`, which are of this boot.
+pub(crate) fn belonging(
     table: &[Seen],
     carriers: &BTreeSet<u32>,
     known: &[&ProcessRef],

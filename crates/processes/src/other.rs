@@ -8,11 +8,11 @@ use rustix::process::{Pid, test_kill_process};
 
 use super::process_table::{ProbeError, Seen};
 
-pub(super) fn boot() -> String {
+pub(crate) fn boot() -> String {
     String::new()
 }
 
-pub(super) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
+pub(crate) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
     if exists(pid) {
         Err(ProbeError::Unsupported)
     } else {
@@ -20,37 +20,37 @@ pub(super) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
     }
 }
 
-pub(super) fn all() -> Result<Vec<Seen>, ProbeError> {
+pub(crate) fn all() -> Result<Vec<Seen>, ProbeError> {
     Err(ProbeError::Unsupported)
 }
 
-pub(super) fn values(_: u32, _: &str) -> Result<Vec<Vec<u8>>, ProbeError> {
+pub(crate) fn values(_: u32, _: &str) -> Result<Vec<Vec<u8>>, ProbeError> {
     Err(ProbeError::Unsupported)
 }
 
-pub(super) fn place(_: &Path) -> Result<Option<(u64, u64)>, ProbeError> {
+pub(crate) fn place(_: &Path) -> Result<Option<(u64, u64)>, ProbeError> {
     Err(ProbeError::Unsupported)
 }
 
-pub(super) fn has_open(_: u32, _: (u64, u64)) -> bool {
+pub(crate) fn has_open(_: u32, _: (u64, u64)) -> bool {
     false
 }
 
-pub(super) fn works_below(_: u32, _: (u64, u64)) -> bool {
+pub(crate) fn works_below(_: u32, _: (u64, u64)) -> bool {
     false
 }
 
-pub(super) fn exists(pid: u32) -> bool {
+pub(crate) fn exists(pid: u32) -> bool {
     i32::try_from(pid)
         .ok()
         .and_then(Pid::from_raw)
         .is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }
 
-pub(super) fn ignored_signals() -> u64 {
+pub(crate) fn ignored_signals() -> u64 {
     0
 }
 
-pub(super) fn adopt_orphans() -> bool {
+pub(crate) fn adopt_orphans() -> bool {
     false
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use super::{Orphan, line_of, lines, own_process};
-use crate::process::{Ended, Exit, Interrupts, Invocation, LaunchError, Life, life, reference, start};
+use crate::{Ended, Exit, Interrupts, Invocation, LaunchError, Life, life, reference, start};
 
 fn invocation<'a>(program: &'a OsStr, arguments: &'a [OsString], directory: &'a Path) -> Invocation<'a> {
     Invocation {

@@ -1,8 +1,8 @@
 //! Identity of a process: number, start time and boot, so that a later process with the same number is not taken for the recorded
 //! one.
 
+use super::process_ref::ProcessRef;
 use super::system;
-use crate::model::ProcessRef;
 
 /// State of a recorded process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,6 @@ pub fn is_alive(process: &ProcessRef) -> bool {
 }
 
 /// An unknown boot (empty) proves nothing.
-pub(super) fn may_be_same_boot(recorded: &str, current: &str) -> bool {
+pub(crate) fn may_be_same_boot(recorded: &str, current: &str) -> bool {
     recorded == current || recorded.is_empty() || current.is_empty()
 }

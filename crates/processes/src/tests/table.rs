@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use crate::model::ProcessRef;
-use crate::process::linux::parse;
-use crate::process::other;
-use crate::process::probe::{Why, belonging};
-use crate::process::process_table::{ProbeError, Seen};
+use crate::ProcessRef;
+use crate::linux::parse;
+use crate::other;
+use crate::probe::{Why, belonging};
+use crate::process_table::{ProbeError, Seen};
 
 /// A row as the kernel writes it, with a state, a number of threads and a session.
 fn line(name: &[u8], state: char, session: i32, threads: u32) -> Vec<u8> {

@@ -7,7 +7,7 @@ use std::thread;
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 
 use super::{in_own_process, lines, own_process, until};
-use crate::process::{Exit, Interrupts, Invocation, LaunchError, start};
+use crate::{Exit, Interrupts, Invocation, LaunchError, start};
 
 /// Waits for signals, ten seconds at most, and starts nothing that a signal to the group would end for good.
 const WAITING: &str = "n=0; while test $n -lt 500; do n=$((n+1)); sleep 0.02; done";

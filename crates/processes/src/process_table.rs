@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::model::ProcessRef;
+use super::process_ref::ProcessRef;
 
 /// Reason why the system's processes could not be examined. A caller treats this as "active".
 #[derive(Debug, thiserror::Error)]
@@ -35,22 +35,22 @@ pub enum ProbeError {
 
 /// One row of the system's process table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
-    pub(super) pid: u32,
+pub(crate) struct Seen {
+    pub(crate) pid: u32,
     /// 0: none that can be seen.
-    pub(super) parent: u32,
+    pub(crate) parent: u32,
     /// Number of the process that leads its process session; 0: not known.
-    pub(super) session: u32,
+    pub(crate) session: u32,
     /// In the unit of [`ProcessRef::start`].
-    pub(super) start: u64,
+    pub(crate) start: u64,
     /// A zombie: it runs no more, only its number is still taken.
-    pub(super) dead: bool,
+    pub(crate) dead: bool,
     /// Name that the process calls itself: hostile text.
-    pub(super) name: String,
+    pub(crate) name: String,
 }
 
 impl Seen {
-    pub(super) fn reference(&self, boot: &str) -> ProcessRef {
+    pub(crate) fn reference(&self, boot: &str) -> ProcessRef {
         ProcessRef {
             pid: self.pid,
             start: self.start,
@@ -59,7 +59,7 @@ impl Seen {
     }
 
     /// Returns true if this row is the recorded process. Called only within the boot in which it was recorded.
-    pub(super) fn is(&self, recorded: &ProcessRef) -> bool {
+    pub(crate) fn is(&self, recorded: &ProcessRef) -> bool {
         self.pid == recorded.pid && self.start == recorded.start
     }
 }

@@ -18,20 +18,20 @@ const ENVIRONMENT_LIMIT: u64 = 8 << 20;
 /// Maximum length of `/proc/PID/stat`, in bytes: a name of 64 and fifty numbers.
 const LONGEST_LINE: u64 = 1 << 16;
 
-pub(super) fn boot() -> String {
+pub(crate) fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|text| text.trim().to_owned())
         .unwrap_or_default()
 }
 
 /// One process, zombies included. `None`: there is none with this number, or we may not see it.
-pub(super) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
+pub(crate) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
     own_namespace()?;
     row(pid)
 }
 
 /// Every process that we may see.
-pub(super) fn all() -> Result<Vec<Seen>, ProbeError> {
+pub(crate) fn all() -> Result<Vec<Seen>, ProbeError> {
     own_namespace()?;
     let path = Path::new("/proc");
     let failed = |source| ProbeError::Read {
@@ -53,7 +53,7 @@ pub(super) fn all() -> Result<Vec<Seen>, ProbeError> {
 
 /// Every value that a variable has in the environment that a process was started with. None when the process is gone
 /// or belongs to somebody whose environment we may not read.
-pub(super) fn values(pid: u32, variable: &str) -> Result<Vec<Vec<u8>>, ProbeError> {
+pub(crate) fn values(pid: u32, variable: &str) -> Result<Vec<Vec<u8>>, ProbeError> {
     let path = PathBuf::from(format!("/proc/{pid}/environ"));
     let bytes = match read(&path, ENVIRONMENT_LIMIT) {
         Ok(bytes) => bytes,
@@ -68,7 +68,7 @@ pub(super) fn values(pid: u32, variable: &str) -> Result<Vec<Vec<u8>>, ProbeErro
 }
 
 /// Returns the file system and inode of a path, without following links; `None` if it does not exist.
-pub(super) fn place(path: &Path) -> Result<Option<(u64, u64)>, ProbeError> {
+pub(crate) fn place(path: &Path) -> Result<Option<(u64, u64)>, ProbeError> {
     match fs::symlink_metadata(path) {
         Ok(facts) => Ok(Some((facts.dev(), facts.ino()))),
         Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => {
@@ -82,7 +82,7 @@ pub(super) fn place(path: &Path) -> Result<Option<(u64, u64)>, ProbeError> {
 }
 
 /// Returns true if a process has a file open, whatever its path is to that process.
-pub(super) fn has_open(pid: u32, file: (u64, u64)) -> bool {
+pub(crate) fn has_open(pid: u32, file: (u64, u64)) -> bool {
     let Ok(handles) = fs::read_dir(format!("/proc/{pid}/fd")) else {
         return false;
     };
@@ -91,7 +91,7 @@ pub(super) fn has_open(pid: u32, file: (u64, u64)) -> bool {
 }
 
 /// Returns true if a process works in a directory or below it, whatever the paths are to that process.
-pub(super) fn works_below(pid: u32, directory: (u64, u64)) -> bool {
+pub(crate) fn works_below(pid: u32, directory: (u64, u64)) -> bool {
     /// Deeper nobody works, and the root is its own parent.
     const DEPTH: usize = 128;
     let mut path = PathBuf::from(format!("/proc/{pid}/cwd"));
@@ -107,7 +107,7 @@ pub(super) fn works_below(pid: u32, directory: (u64, u64)) -> bool {
 }
 
 /// Returns true if the number is taken, even by a process that is hidden from this one.
-pub(super) fn exists(pid: u32) -> bool {
+pub(crate) fn exists(pid: u32) -> bool {
     i32::try_from(pid)
         .ok()
         .and_then(Pid::from_raw)
@@ -115,7 +115,7 @@ pub(super) fn exists(pid: u32) -> bool {
 }
 
 /// The signals that are ignored, as a bit mask (bit 0 is signal 1). Zero when it cannot be told.
-pub(super) fn ignored_signals() -> u64 {
+pub(crate) fn ignored_signals() -> u64 {
     fs::read_to_string("/proc/self/status")
         .ok()
         .and_then(|status| {
@@ -127,7 +127,7 @@ pub(super) fn ignored_signals() -> u64 {
 
 /// Makes orphans below us our own children instead of init's, so that they are found whatever they did to their
 /// environment (`PR_SET_CHILD_SUBREAPER`, prctl(2)). Whether it worked.
-pub(super) fn adopt_orphans() -> bool {
+pub(crate) fn adopt_orphans() -> bool {
     set_child_subreaper(Some(getpid())).is_ok()
 }
 
@@ -175,7 +175,7 @@ fn is_out_of_sight(error: &io::Error) -> bool {
 
 /// `PID (NAME) STATE PPID PGRP SESSION …`. A process chooses its name freely, so it may hold spaces, parentheses and
 /// newlines; behind it stand only a letter and numbers, so the last parenthesis ends it.
-pub(super) fn parse(line: &[u8]) -> Option<Seen> {
+pub(crate) fn parse(line: &[u8]) -> Option<Seen> {
     let open = line.iter().position(|byte| *byte == b'(')?;
     let close = line.iter().rposition(|byte| *byte == b')')?;
     let pid = number(line.get(..open)?)?;

@@ -12,9 +12,9 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid};
 
 use super::forward::Forwarder;
 use super::identity::reference;
+use super::process_ref::ProcessRef;
 use super::signals::{Aside, HeldBack, Interrupts};
 use super::{orphans, system};
-use crate::model::ProcessRef;
 
 /// A command to run.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +136,7 @@ pub struct Running<'a> {
 /// Starts a command. Until [`Running::wait`] returns, SIGINT and SIGQUIT do not end us, and SIGTERM and SIGHUP go to the
 /// command. What one does that arrives when the command has ended is up to how it is waited for.
 ///
-/// This process adopts the command's orphans and collects them when they end, but not what it started for itself (`own.rs`).
+/// This process adopts the command's orphans and collects them when they end, but not what it started for itself (`child_registry.rs`).
 ///
 /// # Errors
 /// When the command cannot be run; then nothing was started.

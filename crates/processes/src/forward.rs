@@ -27,7 +27,7 @@ enum Target {
 
 /// A thread that hands signals on, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Forwarder {
+pub(crate) struct Forwarder {
     /// Held while a signal is sent, while the command is started and while its status is collected, so that the number
     /// always means the command.
     target: Arc<Mutex<Target>>,
@@ -37,7 +37,7 @@ pub(super) struct Forwarder {
 
 impl Forwarder {
     /// Listens. A signal that arrives when the command has ended sets `after`.
-    pub(super) fn listen(after: Arc<AtomicBool>) -> io::Result<Self> {
+    pub(crate) fn listen(after: Arc<AtomicBool>) -> io::Result<Self> {
         let handed_on = [SIGTERM, SIGHUP]
             .into_iter()
             .filter(|signal| !is_ignored(*signal));
@@ -71,7 +71,7 @@ impl Forwarder {
     }
 
     /// Starts the command; signals that arrive meanwhile go to it.
-    pub(super) fn start(&self, command: &mut Command) -> io::Result<Child> {
+    pub(crate) fn start(&self, command: &mut Command) -> io::Result<Child> {
         let mut target = locked(&self.target);
         let child = command.spawn()?;
         let pid = Pid::from_child(&child);
@@ -82,7 +82,7 @@ impl Forwarder {
     }
 
     /// Collects the command's status with `collect`; no signal is handed on any more.
-    pub(super) fn finish<T, E>(&self, collect: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    pub(crate) fn finish<T, E>(&self, collect: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let mut target = locked(&self.target);
         *target = Target::Over;
         collect()

@@ -199,7 +199,7 @@ struct Shared {
 
 impl Patience {
     /// Keeps a second SIGINT from ending the process from now on.
-    pub(super) fn ask(&self) {
+    pub(crate) fn ask(&self) {
         self.0.asked.store(true, Ordering::SeqCst);
         for action in self.lock().drain(..) {
             unregister(action);
@@ -207,7 +207,7 @@ impl Patience {
     }
 
     /// Returns true if the process must end, even while a pager runs.
-    pub(super) fn must_end(&self) -> bool {
+    pub(crate) fn must_end(&self) -> bool {
         self.0.ending.load(Ordering::SeqCst)
     }
 
@@ -227,7 +227,7 @@ impl Patience {
 /// Our own signals set aside while the operator's command runs: the terminal sends Ctrl-C and Ctrl-\ to the command as
 /// well, and it decides what they mean. Dropped, it puts them back.
 #[derive(Debug)]
-pub(super) struct Aside<'a> {
+pub(crate) struct Aside<'a> {
     interrupts: &'a Interrupts,
     silent: Vec<SigId>,
     /// Something else gives the signals their effect back.
@@ -235,7 +235,7 @@ pub(super) struct Aside<'a> {
 }
 
 impl<'a> Aside<'a> {
-    pub(super) fn set(interrupts: &'a Interrupts) -> io::Result<Self> {
+    pub(crate) fn set(interrupts: &'a Interrupts) -> io::Result<Self> {
         // There is an action for each signal at every moment: one without any would be lost.
         let mut silent = Vec::new();
         for signal in [SIGINT, SIGQUIT]
@@ -253,7 +253,7 @@ impl<'a> Aside<'a> {
     }
 
     /// Goes on holding the signals back, without a moment in which one would stop us.
-    pub(super) fn hold_back(mut self) -> io::Result<HeldBack<'a>> {
+    pub(crate) fn hold_back(mut self) -> io::Result<HeldBack<'a>> {
         let held = self.interrupts.hold_back()?;
         self.is_handed_on = true;
         Ok(held)
@@ -272,7 +272,7 @@ impl Drop for Aside<'_> {
 }
 
 /// Returns true if the signal was already ignored when this process started.
-pub(super) fn is_ignored(signal: i32) -> bool {
+pub(crate) fn is_ignored(signal: i32) -> bool {
     let bit = u32::try_from(signal - 1).unwrap_or(u32::MAX);
     system::ignored_signals()
         .checked_shr(bit)

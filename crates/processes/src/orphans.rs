@@ -9,14 +9,14 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use super::child_registry;
 use super::identity::current_boot;
 use super::probe::belonging;
+use super::process_ref::ProcessRef;
 use super::system;
-use crate::model::ProcessRef;
 
 /// Wait for helpers that end right after the command: number of rounds, and the pause of each.
 const SETTLE: (u32, Duration) = (20, Duration::from_millis(10));
 
 /// Collects children that have ended, except the command and others that their starters wait for.
-pub(super) fn collect(command: Option<Pid>) {
+pub(crate) fn collect(command: Option<Pid>) {
     let own = std::process::id();
     let ours = child_registry::all();
     for seen in system::all().unwrap_or_default() {
@@ -32,7 +32,7 @@ pub(super) fn collect(command: Option<Pid>) {
 }
 
 /// Returns the descendants that live on, after a short wait for those that are about to end.
-pub(super) fn settle() -> Vec<ProcessRef> {
+pub(crate) fn settle() -> Vec<ProcessRef> {
     let (times, pause) = SETTLE;
     let mut survivors = Vec::new();
     for _ in 0..times {

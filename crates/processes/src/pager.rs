@@ -1,5 +1,6 @@
 //! The operator's pager: started when there is more to show than the screen holds, fed through a pipe, and waited for.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,17 +10,19 @@ use std::time::Duration;
 
 use super::search::{absolute_path, can_run, find};
 use super::signals::Patience;
-use crate::environment::Environment;
 
 /// Variables that git sets if the operator has not: leave short text on the screen, keep colors, leave the screen as it was.
 const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 
 /// Size after which the pager certainly reads, because a pipe holds less (pipe(7): 64 KiB).
 const KEPT: usize = 1 << 17;
-/// Interval at which jackin checks whether the pager has ended.
+/// Interval at which it is checked whether the pager has ended.
 const NAP: Duration = Duration::from_millis(15);
 /// Statuses of a shell that cannot execute a command, or does not find it.
 const NOT_RUN: [i32; 2] = [126, 127];
+
+/// Environment variables by their names.
+type Variables = BTreeMap<OsString, OsString>;
 
 /// A writer that shows what it gets in the operator's pager once that is more than the screen holds. What is shorter, and
 /// what no pager would take, is written through. Dropped, it waits until the pager has ended.
@@ -45,27 +48,31 @@ enum State {
     Gone,
 }
 
-/// The command line of the operator's pager: `JACKIN_RECOVERY_PAGER`, else `PAGER`, else `less`. None when it is empty or `cat`,
-/// or when its program is not there. Only the environment is asked, never a file.
+/// Returns the command line of the operator's pager: the variable `own`, else `PAGER`, else `less`. None when it is empty or `cat`,
+/// or when its program is not there. Only `variables` are asked, never a file.
 #[must_use]
-pub fn pager_line(environment: &Environment) -> Option<OsString> {
-    let asked = ["JACKIN_RECOVERY_PAGER", "PAGER"]
+pub fn pager_line(own: &str, variables: &Variables) -> Option<OsString> {
+    let asked = [own, "PAGER"]
         .into_iter()
-        .find_map(|name| environment.variables.get(OsStr::new(name)).cloned());
+        .find_map(|name| variables.get(OsStr::new(name)).cloned());
     let line = asked.unwrap_or_else(|| "less".into());
     let mut words = line.as_bytes().split(u8::is_ascii_whitespace);
     let program = words.find(|word| !word.is_empty())?;
     // With an assignment or an expansion in front only the shell knows which program it is.
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+".contains(byte);
-    let is_known = !program.iter().all(plain) || is_there(OsStr::from_bytes(program), environment);
+    let is_known = !program.iter().all(plain) || is_there(OsStr::from_bytes(program), variables);
     (program != b"cat" && is_known).then_some(line)
 }
 
-fn is_there(program: &OsStr, environment: &Environment) -> bool {
+fn is_there(program: &OsStr, variables: &Variables) -> bool {
     if program.as_bytes().contains(&b'/') {
         return Path::new(program).is_absolute() && can_run(Path::new(program));
     }
-    find(program, &absolute_path(environment), &[]).is_some()
+    find(program, &search_path(variables), &[]).is_some()
+}
+
+fn search_path(variables: &Variables) -> OsString {
+    absolute_path(variables.get(OsStr::new("PATH")).map(OsString::as_os_str))
 }
 
 impl Pager {
@@ -74,18 +81,18 @@ impl Pager {
     #[must_use]
     pub fn new(
         line: OsString,
-        environment: &Environment,
+        variables: &Variables,
         screen: (usize, usize),
         patience: Patience,
         instead: Box<dyn Write + Send>,
     ) -> Self {
-        let mut variables = vec![(OsString::from("PATH"), absolute_path(environment))];
-        let unset = |name: &&(&str, &str)| !environment.variables.contains_key(OsStr::new(name.0));
+        let mut environment = vec![(OsString::from("PATH"), search_path(variables))];
+        let unset = |name: &&(&str, &str)| !variables.contains_key(OsStr::new(name.0));
         let defaults = DEFAULTS.iter().filter(unset);
-        variables.extend(defaults.map(|(name, value)| (name.into(), value.into())));
+        environment.extend(defaults.map(|(name, value)| (name.into(), value.into())));
         Self {
             line,
-            environment: variables,
+            environment,
             screen,
             patience,
             instead,

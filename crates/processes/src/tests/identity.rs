@@ -1,8 +1,8 @@
 //! Alive, dead, and another process with the same number.
 
 use super::{Scratch, until};
-use crate::model::ProcessRef;
-use crate::process::{Life, current_boot, is_alive, life, reference};
+use crate::ProcessRef;
+use crate::{Life, current_boot, is_alive, life, reference};
 
 #[test]
 fn a_running_process_is_alive_and_a_collected_one_dead() {

@@ -1,0 +1,53 @@
+//! Processes: starting programs, and telling which processes live and where they come from. It prints nothing and decides nothing.
+//!
+//! What cannot be told is never taken for "dead". These checks guard against accidents; a process of the same user that means harm can
+//! get round them.
+
+mod caller;
+mod child_registry;
+mod command_output;
+mod daemon;
+mod fatal;
+mod foreground;
+mod forward;
+mod identity;
+mod launch;
+mod lock_holder;
+mod manual;
+mod orphans;
+mod pager;
+mod probe;
+mod process_ref;
+mod process_table;
+mod search;
+mod signals;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(any(test, not(target_os = "linux")))]
+mod other;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use other as system;
+
+pub use caller::{Caller, caller, is_shell};
+pub use child_registry::{forget, is_registered, start_child};
+pub use command_output::{CommandOutput, CommandRequest};
+pub use daemon::{leave_behind, leave_terminal};
+pub use fatal::die;
+pub use foreground::{in_front, is_child_of, parent, suspend};
+pub use identity::{Life, current_boot, is_alive, life, reference};
+pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
+pub use lock_holder::holder;
+pub use manual::set_manual;
+pub use pager::{Pager, pager_line};
+pub use probe::{Member, Probe, Why, carried, members};
+pub use process_ref::ProcessRef;
+pub use process_table::ProbeError;
+pub use search::{find, is_outside, path_outside};
+pub use signals::{HeldBack, Interrupts, Patience, outlive_file_limit};
+
+#[cfg(test)]
+mod tests;
