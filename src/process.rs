@@ -1,7 +1,6 @@
 //! Processes of sessions: the variable by which they are known, and the programs that the operator has. The crate `processes` starts
 //! and examines them; what an answer means for a session is decided above.
 
-mod docker;
 mod freeze;
 mod transport;
 
@@ -13,7 +12,6 @@ use std::path::PathBuf;
 use crate::environment::Environment;
 use crate::model::{InstanceId, ProcessRef};
 
-pub use docker::containers;
 pub use freeze::{Dataset, Freezer, RecordedMounts, freeze_with};
 pub use processes::{
     Caller, Ended, Exit, HeldBack, Interrupts, Invocation, LaunchError, Life, Member, Pager, Patience, Probe,
@@ -21,8 +19,10 @@ pub use processes::{
     leave_terminal, life, outlive_file_limit, parent, reference, start, suspend,
 };
 pub use transport::{
-    AGENT_VARIABLE, AgentSource, Cut, HELPER_VARIABLE, LeftBehind, NewClaim, Permission, VolumePlan, carry,
-    give_up_waiting, hold, left_behind, permissions, remove_copy, settle_cluster,
+    AGENT_VARIABLE, HELPER_VARIABLE, carry, containers, left_behind, permissions, settle_cluster,
+};
+pub use transports::{
+    AgentSource, Cut, LeftBehind, NewClaim, Permission, VolumePlan, give_up_waiting, hold, remove_copy,
 };
 
 /// Names the instance in the environment of every process of a session.

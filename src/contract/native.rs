@@ -127,7 +127,7 @@ fn claim(spot: Spot, inner: &Path, mounts: &[PathBuf]) -> Result<NativePlan, Not
         why,
     };
     let freezer = Freezer::find(kind, mounts).ok_or_else(|| not(kind.missing()))?;
-    let plan = freezer.plan_volume(&spot).map_err(not)?;
+    let plan = freezer.claims().plan_volume(&spot).map_err(not)?;
     let inner = inner.strip_prefix("/").unwrap_or(inner);
     let inner = RelPath::new(std::os::unix::ffi::OsStrExt::as_bytes(inner.as_os_str()));
     Ok(NativePlan {

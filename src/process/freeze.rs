@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::transport::{PRODUCT, helper_image};
 use crate::environment::Environment;
 use handle_fs::NativeKind;
 use processes::{CommandRequest, find, path_outside};
+use transports::Claims;
 
 /// Time limit for a program, which may first write dirty data to the disk.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -38,18 +40,14 @@ pub fn freeze_with(environment: &Environment, recorded: RecordedMounts) {
     });
 }
 
-/// Returns the environment for finding programs.
-pub(super) fn environment() -> Option<Environment> {
-    let place = WHERE.lock().unwrap_or_else(PoisonError::into_inner);
-    place.as_ref().map(|place| place.environment.clone())
-}
-
 /// The program that makes snapshots of one kind of file system.
 #[derive(Clone, Debug)]
 pub struct Freezer {
     kind: NativeKind,
-    pub(super) program: PathBuf,
-    pub(super) path: OsString,
+    program: PathBuf,
+    path: OsString,
+    /// Image of helpers for claims, if the operator names one.
+    image: Option<String>,
 }
 
 /// A dataset of ZFS.
@@ -80,7 +78,23 @@ impl Freezer {
         let all = std::env::split_paths(&path).chain(more);
         let path = std::env::join_paths(all.filter(|directory| directory.is_absolute())).ok()?;
         let program = find(kind.program().as_ref(), &path, &mounts)?;
-        Some(Self { kind, program, path })
+        Some(Self {
+            kind,
+            program,
+            path,
+            image: helper_image(&place.environment).map(str::to_owned),
+        })
+    }
+
+    /// Returns the client for snapshots of claims, if this is `kubectl`.
+    #[must_use]
+    pub fn claims(&self) -> Claims<'_> {
+        Claims {
+            product: &PRODUCT,
+            program: &self.program,
+            path: &self.path,
+            image: self.image.as_deref(),
+        }
     }
 
     /// Makes a read-only snapshot of a btrfs subvolume at a path that is free.
@@ -218,107 +232,4 @@ fn is_dataset(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
-    use std::path::{Path, PathBuf};
-
-    use super::{Dataset, Freezer};
-    use handle_fs::NativeKind;
-
-    /// A program that writes its words down and says `answer`.
-    fn stand_in(directory: &Path, answer: &str, status: i32) -> Freezer {
-        let program = directory.join("zfs");
-        let log = directory.join("log");
-        let script = format!(
-            "#!/bin/sh\nfor w in \"$@\"; do printf '<%s>' \"$w\"; done >>{}\necho >>{}\nprintf '{answer}'\nexit {status}\n",
-            log.display(),
-            log.display()
-        );
-        fs::write(&program, script).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        Freezer {
-            kind: NativeKind::Zfs,
-            program,
-            path: "/usr/bin:/bin".into(),
-        }
-    }
-
-    fn log(directory: &Path) -> String {
-        fs::read_to_string(directory.join("log")).unwrap_or_default()
-    }
-
-    #[test]
-    fn the_words_for_zfs() {
-        let home = tempfile::tempdir().unwrap();
-        let zfs = stand_in(home.path(), "tank/work\\t/srv/a b\\n", 0);
-        let dataset = zfs.dataset(Path::new("/srv/a b/project")).unwrap();
-        let wanted = Dataset {
-            name: "tank/work".to_owned(),
-            mountpoint: PathBuf::from("/srv/a b"),
-        };
-        assert_eq!(dataset, wanted);
-        zfs.snapshot_dataset("tank/work@jackin-recovery-x").unwrap();
-        let zfs = stand_in(home.path(), "tank/work@jackin-recovery-x\\n", 0);
-        zfs.destroy_snapshot("tank/work@jackin-recovery-x").unwrap();
-        assert_eq!(
-            log(home.path()),
-            "<list><-H><-p><-t><filesystem><-o><name,mountpoint><--></srv/a b/project>\n\
-             <snapshot><tank/work@jackin-recovery-x>\n\
-             <list><-H><-t><snapshot><-o><name><tank/work@jackin-recovery-x>\n<destroy><tank/work@jackin-recovery-x>\n"
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_seen_is_not_taken_for_gone() {
-        let home = tempfile::tempdir().unwrap();
-        let zfs = says_of(home.path(), "dataset does not exist", "tank/work");
-        assert_eq!(zfs.has_snapshot("tank/work@x"), Ok(false));
-        zfs.destroy_snapshot("tank/work@x").unwrap();
-        // The pool is elsewhere.
-        let zfs = says_of(home.path(), "dataset does not exist", "another");
-        zfs.has_snapshot("tank/work@x").unwrap_err();
-        zfs.destroy_snapshot("tank/work@x").unwrap_err();
-        let zfs = says_of(home.path(), "permission denied", "tank/work");
-        zfs.has_snapshot("tank/work@x").unwrap_err();
-        assert!(!log(home.path()).contains("<destroy>"));
-    }
-
-    /// A program that knows one dataset without snapshots, and complains of all else.
-    fn says_of(directory: &Path, complaint: &str, dataset: &str) -> Freezer {
-        let freezer = stand_in(directory, "", 0);
-        let script = format!(
-            "#!/bin/sh\nfor w; do printf '<%s>' \"$w\"; done >>{}\n[ \"$7\" = {dataset} ] || {{ echo '{complaint}' >&2; exit 1; }}\necho $7\n",
-            directory.join("log").display()
-        );
-        fs::write(&freezer.program, script).unwrap();
-        freezer
-    }
-
-    #[test]
-    fn no_dataset_is_ever_destroyed_and_no_option_taken_for_one() {
-        let home = tempfile::tempdir().unwrap();
-        let zfs = stand_in(home.path(), "-r\\t/srv\\n", 0);
-        for name in ["tank/work", "tank@", "@x", "-r@x", "tank@a%b", "tank@a,b"] {
-            zfs.destroy_snapshot(name).unwrap_err();
-        }
-        assert_eq!(log(home.path()), "");
-        zfs.dataset(Path::new("/srv")).unwrap_err();
-        for answer in ["tank\\tlegacy\\n", "tank\\n", "tank\\t/a\\t/b\\n", ""] {
-            stand_in(home.path(), answer, 0)
-                .dataset(Path::new("/srv"))
-                .unwrap_err();
-        }
-    }
-
-    #[test]
-    fn what_fails_says_why() {
-        let home = tempfile::tempdir().unwrap();
-        let zfs = stand_in(home.path(), "", 1);
-        let why = zfs.snapshot_dataset("tank@x").unwrap_err();
-        assert_eq!(why, "zfs failed: it does not say why");
-        fs::remove_file(home.path().join("zfs")).unwrap();
-        let why = zfs.snapshot_dataset("tank@x").unwrap_err();
-        assert!(why.starts_with("zfs cannot be started"), "{why}");
-    }
-}
+mod tests;

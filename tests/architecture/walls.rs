@@ -86,8 +86,8 @@ const WALLS: &[Wall] = &[
     },
     Wall {
         names: &["std::process::Command"],
-        within: &["crates/processes", "src/process"],
-        instead: "processes are started in crates/processes and process only; give it a function there and call that",
+        within: &["crates/processes", "crates/transports"],
+        instead: "processes are started in crates/processes and crates/transports only; give it a function there and call that",
     },
     Wall {
         names: &[
@@ -125,7 +125,7 @@ const WALLS: &[Wall] = &[
         within: &[
             "crates/handle-fs",
             "crates/processes",
-            "src/process",
+            "crates/transports",
             "src/config",
             "src/contract",
             "src/doctor",
@@ -146,12 +146,12 @@ const WALLS: &[Wall] = &[
 const SYSTEM: &[&str] = &[
     "crates/handle-fs",
     "crates/processes",
-    "src/process",
+    "crates/transports",
     "src/terminal",
     "src/store/lock",
 ];
 const ASK_SYSTEM: &str =
-    "the kernel is asked in handle-fs, processes, process, terminal and store/lock; add it to handle-fs";
+    "the kernel is asked in handle-fs, processes, transports, terminal and store/lock; add it to handle-fs";
 
 /// Names that say nothing about what a file does.
 const EMPTY_NAMES: &[&str] = &[

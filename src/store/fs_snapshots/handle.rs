@@ -40,7 +40,9 @@ pub(super) fn make(native: &NativePlace, freezer: &Freezer, observer: &dyn Obser
             ..
         } => {
             let spot = spot_of(claim).ok_or(NO_CLAIM)?;
-            freezer.snapshot_volume(&spot, snapshot, class.as_deref())?;
+            freezer
+                .claims()
+                .snapshot_volume(&spot, snapshot, class.as_deref())?;
             await_volume(freezer, (&spot, snapshot), Cut::Taken, observer)
         }
     }
@@ -66,7 +68,7 @@ pub(super) fn is_readable(native: &NativePlace, mounts: &[PathBuf]) -> Result<bo
         return Ok(true);
     };
     let spot = spot_of(claim).ok_or(NO_CLAIM)?;
-    freezer_of(native, mounts)?.is_ready(&spot, snapshot)
+    freezer_of(native, mounts)?.claims().is_ready(&spot, snapshot)
 }
 
 /// Waits until a snapshot of a claim reaches the state `cut`. The observer is notified meanwhile.
@@ -76,7 +78,7 @@ fn await_volume(
     cut: Cut,
     observer: &dyn Observer,
 ) -> Result<(), String> {
-    freezer.await_volume(spot, snapshot, cut, &mut || {
+    freezer.claims().await_volume(spot, snapshot, cut, &mut || {
         observer.advance(0, 0);
         !observer.cancelled()
     })
@@ -129,7 +131,9 @@ pub(super) fn is_there(native: &NativePlace, mounts: &[PathBuf], was_made: bool)
             claim, uid, snapshot, ..
         } => {
             let spot = spot_of(claim).ok_or(NO_CLAIM)?;
-            freezer_of(native, mounts)?.has_volume_snapshot(&spot, snapshot, uid)
+            freezer_of(native, mounts)?
+                .claims()
+                .has_volume_snapshot(&spot, snapshot, uid)
         }
     }
 }
@@ -146,7 +150,7 @@ pub(super) fn remove(native: &NativePlace, mounts: &[PathBuf]) -> Result<(), Str
         // The cluster does it in its own time, and cannot be made to forget it.
         NativePlace::Volume { claim, snapshot, .. } => {
             let spot = spot_of(claim).ok_or(NO_CLAIM)?;
-            return freezer.delete_volume_snapshot(&spot, snapshot);
+            return freezer.claims().delete_volume_snapshot(&spot, snapshot);
         }
     }
     match is_there(native, mounts, false)? {

@@ -68,7 +68,7 @@ pub(super) fn to_directory(
     }
     confirm(terminal, &context.interrupts, "Write them there?", args.yes)?;
     if let Some(new) = &new {
-        let kubectl = new.freezer.make_claim(&new.spot, &new.claim);
+        let kubectl = new.freezer.claims().make_claim(&new.spot, &new.claim);
         kubectl.map_err(|why| {
             CliError::new(
                 ErrorKind::Io,
@@ -164,14 +164,17 @@ fn new_claim(target: &SnapshotRecord, directory: &Path, bytes: u64) -> Result<Op
             _ => None,
         }
     });
-    let planned = freezer.plan_claim(&spot, like.as_ref(), bytes).map_err(|why| {
-        let shown = sanitize::path(directory);
-        let why = sanitize::text(&why);
-        CliError::new(
-            ErrorKind::Io,
-            format!("{shown} cannot be written into, nor made: {why}"),
-        )
-        .hint("make the claim yourself, when it has to be another one")
-    })?;
+    let planned = freezer
+        .claims()
+        .plan_claim(&spot, like.as_ref(), bytes)
+        .map_err(|why| {
+            let shown = sanitize::path(directory);
+            let why = sanitize::text(&why);
+            CliError::new(
+                ErrorKind::Io,
+                format!("{shown} cannot be written into, nor made: {why}"),
+            )
+            .hint("make the claim yourself, when it has to be another one")
+        })?;
     Ok(planned.map(|claim| New { freezer, spot, claim }))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::model::Time;
+use handle_fs::Time;
 
 /// A right of the operator's in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Permission {
     pub needed: bool,
 }
 
-/// An object that jackin made in a cluster and did not delete.
+/// An object that was made in a cluster and not deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftBehind {
     /// `KIND/NAME`, as `kubectl delete` takes it.
@@ -60,5 +60,5 @@ pub struct NewClaim {
     /// The name of the claim that it resembles.
     pub like: Option<String>,
     /// The object to create.
-    pub(super) object: Value,
+    pub(crate) object: Value,
 }

@@ -1,7 +1,7 @@
 //! Sizes as Kubernetes writes them (`4Gi`, `500M`, `1e9`).
 
 /// Converts a size to bytes, rounded up; `None` if it is no size.
-pub(super) fn bytes(text: &str) -> Option<u128> {
+pub(crate) fn bytes(text: &str) -> Option<u128> {
     const UNITS: [(&str, u128); 12] = [
         ("Ki", 1 << 10),
         ("Mi", 1 << 20),
@@ -33,7 +33,7 @@ pub(super) fn bytes(text: &str) -> Option<u128> {
 }
 
 /// The larger of two; one that is no size counts for nothing.
-pub(super) fn larger<'t>(one: Option<&'t str>, other: Option<&'t str>) -> Option<&'t str> {
+pub(crate) fn larger<'t>(one: Option<&'t str>, other: Option<&'t str>) -> Option<&'t str> {
     let size = |text: Option<&str>| text.and_then(bytes);
     if size(one) >= size(other) { one } else { other }
 }

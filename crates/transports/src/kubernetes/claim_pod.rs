@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::{OURS, OWNER};
+use super::OWNER;
 use handle_fs::remote::{Spot, VOLUME_PLACE};
 
 /// Lifetime of a helper that was not removed (seconds).
 const LIFE: u64 = 6 * 60 * 60;
 
-/// The object of a helper pod (core/v1). It is root in a container that has nothing but the volume: only root can restore owners.
+/// The object of a helper pod (core/v1) of `package`. It is root in a container that has nothing but the volume: only root can restore owners.
 /// `claim`: which one it has, and whether it may only read there.
-pub(super) fn helper(
+pub(crate) fn helper(
+    package: &str,
     spot: &Spot,
     name: &str,
     (claim, read_only): (&str, bool),
@@ -20,7 +21,7 @@ pub(super) fn helper(
     let mut pod = json!({
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": { "name": name, "namespace": spot.namespace, "labels": { OWNER: OURS } },
+        "metadata": { "name": name, "namespace": spot.namespace, "labels": { OWNER: package } },
         "spec": {
             "restartPolicy": "Never",
             "activeDeadlineSeconds": LIFE,
@@ -28,7 +29,7 @@ pub(super) fn helper(
             "automountServiceAccountToken": false,
             "enableServiceLinks": false,
             "containers": [{
-                "name": OURS,
+                "name": package,
                 "image": image,
                 "imagePullPolicy": "IfNotPresent",
                 "command": ["sleep", LIFE.to_string()],

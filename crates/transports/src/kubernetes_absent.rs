@@ -6,37 +6,42 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::Reach;
+use super::claims::Claims;
 use super::cluster::{Cut, LeftBehind, NewClaim, Permission, VolumePlan};
-use crate::clock::Entropy;
-use crate::environment::Environment;
-use crate::features::{Feature, NotBuilt};
-use crate::process::Freezer;
+use super::not_built::NotBuilt;
+use super::product::Product;
+use super::reach::Reach;
+use handle_fs::Entropy;
 use handle_fs::remote::{Address, Spot};
 
 /// A client, of which no value exists.
-pub(super) enum Kubectl {}
+pub(crate) enum Kubectl {}
 
 impl Kubectl {
     /// Refuses.
-    pub(super) fn new(_program: &Path, _path: &OsStr, _spot: &Spot) -> Result<Self, String> {
-        Err(refusal())
+    pub(crate) fn new(
+        product: &Product,
+        _program: &Path,
+        _path: &OsStr,
+        _spot: &Spot,
+    ) -> Result<Self, String> {
+        Err(refusal(product))
     }
 }
 
-fn refusal() -> String {
-    NotBuilt(Feature::Kubernetes).to_string()
+fn refusal(product: &Product) -> String {
+    NotBuilt::kubernetes(product).to_string()
 }
 
 /// Reaches a container of a pod.
-pub(super) fn pod(kubectl: &Kubectl) -> io::Result<Reach> {
+pub(crate) fn pod(kubectl: &Kubectl) -> io::Result<Reach> {
     match *kubectl {}
 }
 
 /// Reaches a claim.
-pub(super) fn claim(
+pub(crate) fn claim(
     kubectl: &Kubectl,
-    _environment: &Environment,
+    _image: Option<&str>,
     _entropy: &dyn Entropy,
     _stop: &Arc<AtomicBool>,
 ) -> io::Result<Reach> {
@@ -48,8 +53,8 @@ pub fn give_up_waiting(_now: bool) {}
 
 /// Returns `None`: an address keeps what it says.
 pub fn settle(
-    _environment: &Environment,
-    _mounts: impl FnOnce() -> Option<Vec<PathBuf>>,
+    _path_variable: Option<&OsStr>,
+    _untrusted: impl FnOnce() -> Option<Vec<PathBuf>>,
     _address: &Address,
     _path: &Path,
 ) -> Option<(Address, PathBuf)> {
@@ -58,26 +63,33 @@ pub fn settle(
 
 /// Refuses addresses in a cluster. Returns `None` for others.
 pub fn permissions(
-    _environment: &Environment,
-    _mounts: &[PathBuf],
+    product: &Product,
+    _path: Option<&OsStr>,
+    _untrusted: &[PathBuf],
     address: &Address,
 ) -> Option<Result<Vec<Permission>, String>> {
-    matches!(address, Address::Pod(_) | Address::Claim(_)).then(|| Err(refusal()))
+    matches!(address, Address::Pod(_) | Address::Claim(_)).then(|| Err(refusal(product)))
 }
 
 /// Returns nothing.
-pub fn left_behind(_environment: &Environment, _mounts: &[PathBuf], _spot: &Spot) -> Vec<LeftBehind> {
+#[must_use]
+pub fn left_behind(
+    _product: &Product,
+    _path: Option<&OsStr>,
+    _untrusted: &[PathBuf],
+    _spot: &Spot,
+) -> Vec<LeftBehind> {
     Vec::new()
 }
 
 /// Each of these refuses.
-impl Freezer {
+impl Claims<'_> {
     /// Refuses.
     ///
     /// # Errors
     /// Always.
     pub fn plan_volume(&self, _spot: &Spot) -> Result<VolumePlan, String> {
-        Err(refusal())
+        Err(refusal(self.product))
     }
 
     /// Refuses.
@@ -85,7 +97,7 @@ impl Freezer {
     /// # Errors
     /// Always.
     pub fn snapshot_volume(&self, _spot: &Spot, _name: &str, _class: Option<&str>) -> Result<(), String> {
-        Err(refusal())
+        Err(refusal(self.product))
     }
 
     /// Refuses.
@@ -99,7 +111,7 @@ impl Freezer {
         _cut: Cut,
         _go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(), String> {
-        Err(refusal())
+        Err(refusal(self.product))
     }
 
     /// Refuses.
@@ -107,7 +119,7 @@ impl Freezer {
     /// # Errors
     /// Always.
     pub fn is_ready(&self, _spot: &Spot, _name: &str) -> Result<bool, String> {
-        Err(refusal())
+        Err(refusal(self.product))
     }
 
     /// Refuses.
@@ -115,7 +127,7 @@ impl Freezer {
     /// # Errors
     /// Always.
     pub fn has_volume_snapshot(&self, _spot: &Spot, _name: &str, _uid: &str) -> Result<bool, String> {
-        Err(refusal())
+        Err(refusal(self.product))
     }
 
     /// Refuses.
@@ -123,7 +135,7 @@ impl Freezer {
     /// # Errors
     /// Always.
     pub fn delete_volume_snapshot(&self, _spot: &Spot, _name: &str) -> Result<(), String> {
-        Err(refusal())
+        Err(refusal(self.product))
     }
 
     /// Refuses.
@@ -136,7 +148,7 @@ impl Freezer {
         _like: Option<&Spot>,
         _bytes: u64,
     ) -> Result<Option<NewClaim>, String> {
-        Err(refusal())
+        Err(refusal(self.product))
     }
 
     /// Refuses.
@@ -144,6 +156,6 @@ impl Freezer {
     /// # Errors
     /// Always.
     pub fn make_claim(&self, _spot: &Spot, _made: &NewClaim) -> Result<(), String> {
-        Err(refusal())
+        Err(refusal(self.product))
     }
 }

@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use super::claim_pod::helper;
 use super::volume_snapshot::{is_refusal, show};
-use super::{ASKED, FOR_CLAIM, Kubectl, OURS, Silence, exec, place, text};
-use crate::clock::Entropy;
-use crate::environment::Environment;
-use crate::process::transport::cleanup::Lifeline;
-use crate::process::transport::{HELPER, HELPER_VARIABLE, Reach, chosen, unguessable, words};
+use super::{ASKED, FOR_CLAIM, Kubectl, Silence, exec, place, text};
+use crate::cleanup::Lifeline;
+use crate::reach::{HELPER, Reach, chosen, words};
+use crate::token::unguessable;
+use handle_fs::Entropy;
 use handle_fs::remote::{Helper, VOLUME_PLACE};
 
 /// Time limit for a helper to run: its image may have to be fetched.
@@ -46,28 +46,37 @@ pub fn give_up_waiting(now: bool) {
     GIVEN_UP.store(now, Ordering::Relaxed);
 }
 
-/// Reaches a claim through a helper pod that is removed when jackin is done, or gone.
+/// Reaches a claim through a helper pod that is removed when this program is done, or gone.
 ///
 /// # Errors
 /// Why there can be none.
-pub(in crate::process::transport) fn claim(
+pub(crate) fn claim(
     kubectl: &Kubectl<'_>,
-    environment: &Environment,
+    image: Option<&str>,
     entropy: &dyn Entropy,
     stop: &Arc<AtomicBool>,
 ) -> io::Result<Reach> {
     let spot = kubectl.spot;
+    let product = kubectl.product;
     let snapshot = spot.snapshot();
     let (node, is_made) = match snapshot {
         None => node_of(kubectl)?,
         Some(_) => (None, false),
     };
-    let image = chosen(environment).unwrap_or_else(|| HELPER.to_owned());
+    let image = chosen(image).unwrap_or_else(|| HELPER.to_owned());
     let letters: String = unguessable(entropy).chars().take(12).collect();
-    let name = format!("{OURS}-{letters}");
+    let name = format!("{}-{letters}", product.package);
     // A claim of our own shows what a snapshot has, and is called like the pod.
     let shown = snapshot.map_or(&spot.name, |_| &name);
-    let pod = helper(spot, &name, (shown, snapshot.is_some()), &image, node.as_deref());
+    let is_shown = snapshot.is_some();
+    let pod = helper(
+        product.package,
+        spot,
+        &name,
+        (shown, is_shown),
+        &image,
+        node.as_deref(),
+    );
     // Each is there before what it removes: whatever comes, that goes. One for each, for each must be seen to have gone.
     let lifeline = |kind: &str| {
         let mut then = vec![kubectl.program.as_os_str().to_owned()];
@@ -79,7 +88,7 @@ pub(in crate::process::transport) fn claim(
             "--ignore-not-found",
             "--wait=false",
         ]));
-        Lifeline::new(then, kubectl.path)
+        Lifeline::new(product, then, kubectl.path)
     };
     // Dropped last, so that the pod goes first.
     let mut after = match snapshot {
@@ -123,7 +132,7 @@ pub(in crate::process::transport) fn claim(
         }),
         lifeline: Some(lifeline),
         after,
-        ..Reach::of(exec(spot, &name, Some(OURS)))
+        ..Reach::of(exec(spot, &name, Some(product.package)))
     })
 }
 
@@ -222,9 +231,10 @@ fn started(
             }
             _ if HOPELESS.contains(&why("reason").as_str()) => {
                 return failed(format!(
-                    "{} ({}); its image is {image}, and {HELPER_VARIABLE} names another one",
+                    "{} ({}); its image is {image}, and {} names another one",
                     why("message"),
-                    why("reason")
+                    why("reason"),
+                    kubectl.product.image_variable
                 ));
             }
             _ => {}

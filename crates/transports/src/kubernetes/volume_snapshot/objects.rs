@@ -3,25 +3,25 @@
 use serde_json::{Value, json};
 
 use super::super::quantity::larger;
-use super::super::{OURS, OWNER, text};
+use super::super::{OWNER, text};
 use super::VERSION;
 use handle_fs::remote::Spot;
 
 /// The group of [`VERSION`].
 const GROUP: &str = "snapshot.storage.k8s.io";
-/// Annotations of a snapshot with the properties of a claim made from it: its own claim may be gone by then.
-const STORAGE_CLASS: &str = "jackin-recovery/storage-class";
-const STORAGE: &str = "jackin-recovery/storage";
+/// Annotations of a snapshot, behind the package, with the properties of a claim made from it: its own claim may be gone by then.
+const STORAGE_CLASS: &str = "storage-class";
+const STORAGE: &str = "storage";
 
 /// The object of a snapshot of a claim.
-pub(in super::super) fn snapshot(spot: &Spot, name: &str, class: Option<&str>, claim: &Value) -> Value {
+pub(crate) fn snapshot(package: &str, spot: &Spot, name: &str, class: Option<&str>, claim: &Value) -> Value {
     let mut notes = serde_json::Map::new();
     for (note, at) in [
         (STORAGE_CLASS, "/spec/storageClassName"),
         // The volume may be larger than what was asked for.
         (STORAGE, "/status/capacity/storage"),
     ] {
-        notes.extend(text(claim, at).map(|value| (note.to_owned(), value.into())));
+        notes.extend(text(claim, at).map(|value| (format!("{package}/{note}"), value.into())));
     }
     let mut made = json!({
         "apiVersion": VERSION,
@@ -29,7 +29,7 @@ pub(in super::super) fn snapshot(spot: &Spot, name: &str, class: Option<&str>, c
         "metadata": {
             "name": name,
             "namespace": spot.namespace,
-            "labels": { OWNER: OURS },
+            "labels": { OWNER: package },
             "annotations": notes,
         },
         "spec": { "source": { "persistentVolumeClaimName": spot.name } },
@@ -42,16 +42,16 @@ pub(in super::super) fn snapshot(spot: &Spot, name: &str, class: Option<&str>, c
 
 /// The object of a claim (core/v1) that shows what a snapshot has. It goes with that, when nobody removed it. `None` when nobody said how large
 /// it has to be.
-pub(in super::super) fn shown(spot: &Spot, name: &str, snapshot: &Value) -> Option<Value> {
+pub(crate) fn shown(package: &str, spot: &Spot, name: &str, snapshot: &Value) -> Option<Value> {
     let notes = snapshot.pointer("/metadata/annotations");
-    let note = |key: &str| notes?.get(key)?.as_str();
+    let note = |key: &str| notes?.get(format!("{package}/{key}"))?.as_str();
     let told = text(snapshot, "/status/restoreSize").filter(|size| *size != "0");
     // A volume may be larger than what it was known for, and one that is smaller than its snapshot is refused.
     let size = larger(note(STORAGE), told)?;
     let mut made = json!({
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": { "name": name, "namespace": spot.namespace, "labels": { OWNER: OURS } },
+        "metadata": { "name": name, "namespace": spot.namespace, "labels": { OWNER: package } },
         "spec": {
             "accessModes": ["ReadWriteOnce"],
             "volumeMode": "Filesystem",

@@ -5,9 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{HELPER, HELPER_VARIABLE, Reach, chosen, words};
-use crate::environment::Environment;
-use crate::process::docker::PATIENCE;
+use super::docker::PATIENCE;
+use super::reach::{HELPER, Reach, chosen, words};
+use super::settings::Settings;
 use handle_fs::remote::{Helper, VOLUME_PLACE};
 use processes::CommandRequest;
 
@@ -57,10 +57,10 @@ fn served_by(image: String) -> Option<Helper> {
 ///
 /// # Errors
 /// Why docker knows none of this name.
-pub(super) fn container(
+pub(crate) fn container(
     docker: &Path,
     path: &OsStr,
-    environment: &Environment,
+    helper_image: Option<&str>,
     name: &str,
 ) -> io::Result<Reach> {
     let asked = ask(
@@ -81,7 +81,7 @@ pub(super) fn container(
         ));
     }
     let own = image.unwrap_or_default().to_owned();
-    let image = chosen(environment).unwrap_or(own);
+    let image = chosen(helper_image).unwrap_or(own);
     Ok(Reach {
         only,
         helper: served_by(image.clone()),
@@ -93,23 +93,19 @@ pub(super) fn container(
 ///
 /// # Errors
 /// Why docker knows none of this name: a helper would make it.
-pub(super) fn volume(
-    docker: &Path,
-    path: &OsStr,
-    environment: &Environment,
-    name: &str,
-) -> io::Result<Reach> {
+pub(crate) fn volume(settings: &Settings<'_>, docker: &Path, path: &OsStr, name: &str) -> io::Result<Reach> {
     ask(
         docker,
         path,
         &["volume", "inspect", "--format", "{{.Name}}", name],
     )?;
-    let image = chosen(environment).unwrap_or_else(|| HELPER.to_owned());
+    let image = chosen(settings.image).unwrap_or_else(|| HELPER.to_owned());
     let told = ask(docker, path, &["image", "inspect", "--format", "{{.Id}}", &image]);
     told.map_err(|why| {
         io::Error::other(format!(
             "{why}; a volume is reached through a helper container, of an image that has a shell: `docker pull {HELPER}`, or name one \
-             that is there in {HELPER_VARIABLE}"
+             that is there in {}",
+            settings.product.image_variable
         ))
     })?;
     Ok(Reach {

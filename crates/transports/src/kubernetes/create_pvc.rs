@@ -6,13 +6,13 @@ use super::super::cluster::NewClaim;
 use super::quantity::larger;
 use super::text;
 use super::{Kubectl, volume_snapshot};
-use crate::process::Freezer;
+use crate::claims::Claims;
 use handle_fs::remote::Spot;
 
 /// Smallest size of a new claim, and the step of larger ones (bytes).
 const STEP: u64 = 1 << 30;
 
-impl Freezer {
+impl Claims<'_> {
     /// Plans the claim that has to be made before anything can be written there; `None` if it exists. It is like the claim
     /// `like`, if that is in the same namespace, and otherwise has room for `bytes`. The cluster is asked with a trial that makes
     /// nothing.
@@ -85,7 +85,7 @@ impl Kubectl<'_> {
 }
 
 /// The object (core/v1).
-pub(super) fn new_claim(spot: &Spot, like: Option<&Value>, bytes: u64) -> NewClaim {
+pub(crate) fn new_claim(spot: &Spot, like: Option<&Value>, bytes: u64) -> NewClaim {
     let told = |at: &str| like.and_then(|like| text(like, at)).map(str::to_owned);
     let size = told("/status/capacity/storage").or_else(|| told("/spec/resources/requests/storage"));
     // File systems need some room for themselves.

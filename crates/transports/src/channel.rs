@@ -4,14 +4,13 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::lock;
 use handle_fs::remote::Patience;
 use handle_fs::uptime;
 
@@ -29,9 +28,13 @@ const CHATTER: usize = 64 << 10;
 /// Message of `kubectl` if no container is named; never the reason for an error.
 const CHOICE: &str = "Defaulted container";
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The first line of another machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(crate) enum Heard {
     /// This program listens.
     Agent,
     /// A shell listens.
@@ -44,7 +47,7 @@ pub(super) enum Heard {
 ///
 /// # Errors
 /// The machine closed the connection, or sent [`CHATTER`] bytes without such a line.
-pub(super) fn hear(from: &mut impl Read, token: &str) -> io::Result<Heard> {
+pub(crate) fn hear(from: &mut impl Read, token: &str) -> io::Result<Heard> {
     let mut said = Vec::new();
     while said.len() < CHATTER {
         let mut byte = [0];
@@ -74,10 +77,10 @@ pub(super) fn hear(from: &mut impl Read, token: &str) -> io::Result<Heard> {
 }
 
 /// Pipe with time limits, which are short once the operator wants to stop.
-pub(super) struct Patient<T> {
-    pub(super) pipe: T,
-    pub(super) stop: Arc<AtomicBool>,
-    pub(super) patience: Arc<Patience>,
+pub(crate) struct Patient<T> {
+    pub(crate) pipe: T,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) patience: Arc<Patience>,
 }
 
 impl<T: AsFd> Patient<T> {
@@ -131,9 +134,9 @@ impl Write for Patient<ChildStdin> {
 }
 
 /// Last part of the error output of a carrier.
-pub(super) type Complaint = Arc<Mutex<Vec<u8>>>;
+pub(crate) type Complaint = Arc<Mutex<Vec<u8>>>;
 
-pub(super) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
+pub(crate) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
     let complaint = Complaint::default();
     let kept = Arc::clone(&complaint);
     if let Some(mut from) = from {
@@ -153,12 +156,12 @@ pub(super) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
 }
 
 /// Waits a short time for a carrier to end by itself.
-pub(super) fn wait(child: &Mutex<Child>) {
+pub(crate) fn wait(child: &Mutex<Child>) {
     until_ended(&mut lock(child), PATIENCE);
 }
 
 /// Kills a carrier process.
-pub(super) fn cut(child: &Mutex<Child>) {
+pub(crate) fn cut(child: &Mutex<Child>) {
     let mut child = lock(child);
     // After it has ended, its number may belong to another process.
     if let Ok(None) = child.try_wait() {
@@ -168,7 +171,7 @@ pub(super) fn cut(child: &Mutex<Child>) {
 }
 
 /// Waits until a child ends, at most for `patience`. `None` if it has not ended, or that cannot be determined.
-pub(super) fn until_ended(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+pub(crate) fn until_ended(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let mut left = patience;
     loop {
         match child.try_wait().ok()? {
@@ -186,7 +189,7 @@ pub(super) fn until_ended(child: &mut Child, patience: Duration) -> Option<ExitS
 }
 
 /// Returns the reason why a carrier ended, in its own words; `None` while it runs.
-pub(super) fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<String> {
+pub(crate) fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<String> {
     let status = until_ended(&mut lock(child), PATIENCE)?;
     // Its last words may still be on their way.
     thread::sleep(NAP);

@@ -13,17 +13,17 @@ use serde_json::Value;
 
 use super::super::cluster::{Cut, VolumePlan};
 use super::{ASKED, Kubectl, Silence, text};
-use crate::process::Freezer;
+use crate::claims::Claims;
 use handle_fs::remote::Spot;
 
-pub(super) use objects::{shown, snapshot};
+pub(crate) use objects::{shown, snapshot};
 
 /// The group and version of their interface.
 const VERSION: &str = "snapshot.storage.k8s.io/v1";
 /// Resources, with their group: another one may have some of the same name.
-pub(super) const SNAPSHOTS: &str = "volumesnapshots.snapshot.storage.k8s.io";
+pub(crate) const SNAPSHOTS: &str = "volumesnapshots.snapshot.storage.k8s.io";
 /// Permissions for snapshots of a claim, beside those for the claim itself.
-pub(super) const FOR_SNAPSHOT: [(&str, &str); 5] = [
+pub(crate) const FOR_SNAPSHOT: [(&str, &str); 5] = [
     ("create", SNAPSHOTS),
     ("get", SNAPSHOTS),
     ("delete", SNAPSHOTS),
@@ -43,7 +43,7 @@ const COMPLAINT: Duration = Duration::from_secs(60);
 
 /// Returns true if the cluster refuses an object. A timeout is no refusal, because the object may have been made; nor is a trial
 /// that the cluster cannot run.
-pub(super) fn is_refusal(why: &str) -> bool {
+pub(crate) fn is_refusal(why: &str) -> bool {
     let words = [
         "(Forbidden)",
         "(Invalid)",
@@ -58,9 +58,9 @@ pub(super) fn is_refusal(why: &str) -> bool {
 /// Plans found so far, which do not change as long as this process lives.
 static PLANS: Mutex<Option<HashMap<Spot, VolumePlan>>> = Mutex::new(None);
 
-impl Freezer {
-    pub(super) fn kubectl<'a>(&'a self, spot: &'a Spot) -> Result<Kubectl<'a>, String> {
-        Kubectl::new(&self.program, &self.path, spot)
+impl Claims<'_> {
+    pub(crate) fn kubectl<'s>(&'s self, spot: &'s Spot) -> Result<Kubectl<'s>, String> {
+        Kubectl::new(self.product, self.program, self.path, spot)
     }
 
     /// Plans the snapshot of a claim.
@@ -89,7 +89,7 @@ impl Freezer {
                 return Err(format!("you may not {verb} {resource} there"));
             }
         }
-        kubectl.would_take(&claim, class.as_deref())?;
+        kubectl.would_take(&claim, class.as_deref(), self.image)?;
         let permissions = FOR_SNAPSHOT.map(|(verb, resource)| format!("{verb} {resource}"));
         let plan = VolumePlan {
             class,
@@ -108,7 +108,7 @@ impl Freezer {
         let kubectl = self.kubectl(spot)?;
         let claim = kubectl.object(&["get", "persistentvolumeclaim", &spot.name]);
         let claim = claim.map_err(|error| error.to_string())?;
-        let made = snapshot(spot, name, class, &claim);
+        let made = snapshot(self.product.package, spot, name, class, &claim);
         kubectl
             .ask(&["create", "-f", "-"], Some(made.to_string().into_bytes()))
             .map(drop)
@@ -204,14 +204,14 @@ impl Freezer {
 }
 
 /// Makes a claim that shows what a snapshot has, when that can be read.
-pub(super) fn show(kubectl: &Kubectl<'_>, snapshot: &str, name: &str) -> io::Result<()> {
+pub(crate) fn show(kubectl: &Kubectl<'_>, snapshot: &str, name: &str) -> io::Result<()> {
     let found = kubectl.object(&["get", SNAPSHOTS, snapshot])?;
     if found.pointer("/status/readyToUse") != Some(&Value::Bool(true)) {
         return Err(io::Error::other(format!(
             "the VolumeSnapshot {snapshot} cannot be read yet"
         )));
     }
-    let made = shown(kubectl.spot, name, &found)
+    let made = shown(kubectl.product.package, kubectl.spot, name, &found)
         .ok_or_else(|| io::Error::other(format!("nobody says how large the VolumeSnapshot {snapshot} is")))?;
     kubectl
         .ask(&["create", "-f", "-"], Some(made.to_string().into_bytes()))

@@ -21,14 +21,14 @@ use serde_json::Value;
 use self::volume_snapshot::FOR_SNAPSHOT;
 use super::cleanup::Lifeline;
 use super::cluster::Permission;
-use super::{Reach, words};
-use crate::environment::Environment;
+use super::product::Product;
+use super::reach::{Reach, words};
 use handle_fs::remote::{Address, Spot};
 use processes::{CommandRequest, find, path_outside};
 
 pub use self::contexts::settle;
 pub use self::orphans::left_behind;
-pub(super) use self::pvc::claim;
+pub(crate) use self::pvc::claim;
 pub use self::pvc::give_up_waiting;
 
 /// A cluster may be far, and signing in to it slow.
@@ -47,12 +47,12 @@ const FOR_CLAIM: [(&str, &str); 7] = [
     ("create", "pods/exec"),
     ("get", "pods/exec"),
 ];
-/// Label that names the owner of a helper.
+/// Label that names the owner of an object: the package of the product.
 const OWNER: &str = "app.kubernetes.io/managed-by";
-const OURS: &str = "jackin-recovery";
 
 /// The operator's `kubectl`, and where in a cluster it is asked.
-pub(super) struct Kubectl<'a> {
+pub(crate) struct Kubectl<'a> {
+    product: &'static Product,
     program: &'a Path,
     path: &'a OsStr,
     spot: &'a Spot,
@@ -65,7 +65,12 @@ impl<'a> Kubectl<'a> {
     ///
     /// # Errors
     /// The address names no context although `kubectl` has some, or has no `:` after the name.
-    pub(super) fn new(program: &'a Path, path: &'a OsStr, spot: &'a Spot) -> Result<Self, String> {
+    pub(crate) fn new(
+        product: &'static Product,
+        program: &'a Path,
+        path: &'a OsStr,
+        spot: &'a Spot,
+    ) -> Result<Self, String> {
         if spot.container.is_none() {
             return Err(format!(
                 "{spot} has no : behind the name: write {spot}: so that it is clear where the name ends"
@@ -76,7 +81,12 @@ impl<'a> Kubectl<'a> {
                 "{spot} names no context of kubectl: write CONTEXT/{spot}; `kubectl config get-contexts -o name` lists them"
             ));
         }
-        Ok(Self { program, path, spot })
+        Ok(Self {
+            product,
+            program,
+            path,
+            spot,
+        })
     }
 
     fn ask(&self, words: &[&str], input: Option<Vec<u8>>) -> Result<String, String> {
@@ -173,21 +183,23 @@ fn exec(spot: &Spot, pod: &str, container: Option<&str>) -> Vec<OsString> {
 ///
 /// # Errors
 /// When our own file cannot be started.
-pub(super) fn pod(kubectl: &Kubectl<'_>) -> io::Result<Reach> {
+pub(crate) fn pod(kubectl: &Kubectl<'_>) -> io::Result<Reach> {
     let spot = kubectl.spot;
     Ok(Reach {
-        lifeline: Some(Lifeline::new(Vec::new(), kubectl.path)?),
+        lifeline: Some(Lifeline::new(kubectl.product, Vec::new(), kubectl.path)?),
         ..Reach::of(exec(spot, &spot.name, spot.container.as_deref()))
     })
 }
 
-/// Asks the cluster for each thing that an address needs. `None`: it is no address in a cluster.
+/// Returns the rights that an address needs, each asked of its cluster. `None`: it is no address in a cluster. `path` is the value of
+/// `PATH`; `kubectl` is not taken from `untrusted`.
 ///
 /// # Errors
 /// Why it cannot be asked.
 pub fn permissions(
-    environment: &Environment,
-    mounts: &[PathBuf],
+    product: &'static Product,
+    path: Option<&OsStr>,
+    untrusted: &[PathBuf],
     address: &Address,
 ) -> Option<Result<Vec<Permission>, String>> {
     let (spot, needed): (&Spot, &[(&'static str, &'static str)]) = match address {
@@ -195,11 +207,11 @@ pub fn permissions(
         Address::Claim(spot) => (spot, &FOR_CLAIM),
         Address::Ssh { .. } | Address::Docker { .. } | Address::Volume { .. } => return None,
     };
-    let path = path_outside(environment.get("PATH"), mounts);
-    let Some(program) = find(OsStr::new("kubectl"), &path, mounts) else {
+    let path = path_outside(path, untrusted);
+    let Some(program) = find(OsStr::new("kubectl"), &path, untrusted) else {
         return Some(Err("kubectl is not installed here, or not in PATH".to_owned()));
     };
-    let kubectl = match Kubectl::new(&program, &path, spot) {
+    let kubectl = match Kubectl::new(product, &program, &path, spot) {
         Ok(kubectl) => kubectl,
         Err(why) => return Some(Err(why)),
     };

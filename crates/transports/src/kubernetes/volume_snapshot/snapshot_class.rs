@@ -7,8 +7,7 @@ use super::super::text;
 use super::super::{Kubectl, asked, place};
 use super::objects::{shown, snapshot};
 use super::{VERSION, is_refusal};
-use crate::process::freeze;
-use crate::process::transport::{HELPER, chosen};
+use crate::reach::{HELPER, chosen};
 
 const CLASSES: &str = "volumesnapshotclasses.snapshot.storage.k8s.io";
 const IS_DEFAULT: &str = "snapshot.storage.kubernetes.io/is-default-class";
@@ -17,14 +16,12 @@ const PROVISIONERS: [&str; 2] = [
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
 ];
-/// Name of the trial objects, which are never made.
-const TRIED: &str = "jackin-recovery-trial";
 /// Assumed size of a claim that states none.
 const SOME_SIZE: &str = "1Gi";
 
 impl Kubectl<'_> {
     /// Returns true if the cluster supports snapshots of volumes.
-    pub(in super::super) fn has_snapshots(&self) -> Result<bool, String> {
+    pub(crate) fn has_snapshots(&self) -> Result<bool, String> {
         let place = place(self.spot);
         let path = format!("/apis/{VERSION}");
         let words: Vec<&str> = place
@@ -53,7 +50,7 @@ impl Kubectl<'_> {
 
     /// Checks that a claim like this one can be made and goes again: its class makes volumes, by the same driver, and deletes
     /// them. A class that may not be read passes.
-    pub(super) fn can_be_made_again(&self, claim: &Value) -> Result<(), String> {
+    pub(crate) fn can_be_made_again(&self, claim: &Value) -> Result<(), String> {
         let class = text(claim, "/spec/storageClassName").filter(|class| !class.is_empty());
         let class = class.ok_or("its claim has no StorageClass that could make another volume")?;
         let found = match self.object(&["get", "storageclass", class]) {
@@ -76,7 +73,7 @@ impl Kubectl<'_> {
     }
 
     /// The class for snapshots of a claim: the default one of its driver, or its only one. `None` where that cannot be looked at.
-    pub(super) fn class_for(&self, claim: &Value) -> Result<Option<String>, String> {
+    pub(crate) fn class_for(&self, claim: &Value) -> Result<Option<String>, String> {
         let classes = match self.object(&["get", CLASSES]) {
             Ok(classes) => classes,
             // They are the whole cluster's, which not everybody may look at.
@@ -125,16 +122,23 @@ impl Kubectl<'_> {
 
     /// Checks that the cluster would accept the objects that are made later, when the operator can no longer choose: quotas and
     /// policies refuse what is permitted. The check is a trial that makes nothing. A cluster that cannot run the trial passes.
-    pub(super) fn would_take(&self, claim: &Value, class: Option<&str>) -> Result<(), String> {
-        let image = freeze::environment().and_then(|environment| chosen(&environment));
-        let image = image.unwrap_or_else(|| HELPER.to_owned());
-        let cut = snapshot(self.spot, TRIED, class, claim);
+    pub(crate) fn would_take(
+        &self,
+        claim: &Value,
+        class: Option<&str>,
+        image: Option<&str>,
+    ) -> Result<(), String> {
+        let package = self.product.package;
+        // Objects of this name are never made.
+        let tried = format!("{package}-trial");
+        let image = chosen(image).unwrap_or_else(|| HELPER.to_owned());
+        let cut = snapshot(package, self.spot, &tried, class, claim);
         let mut ready = cut.clone();
         if let Some(all) = ready.as_object_mut() {
             all.insert("status".to_owned(), json!({ "restoreSize": SOME_SIZE }));
         }
-        let volume = shown(self.spot, TRIED, &ready);
-        let pod = helper(self.spot, TRIED, (TRIED, true), &image, None);
+        let volume = shown(package, self.spot, &tried, &ready);
+        let pod = helper(package, self.spot, &tried, (&tried, true), &image, None);
         for made in [Some(cut), volume, Some(pod)].into_iter().flatten() {
             let words = ["create", "--dry-run=server", "-o", "name", "-f", "-"];
             match self.ask(&words, Some(made.to_string().into_bytes())) {
@@ -149,7 +153,7 @@ impl Kubectl<'_> {
     }
 
     /// Returns the cluster's last warning about the objects of this name, if it may be read.
-    pub(in super::super) fn warning(&self, name: &str) -> Option<String> {
+    pub(crate) fn warning(&self, name: &str) -> Option<String> {
         let which = format!("--field-selector=involvedObject.name={name},type=Warning");
         let events = self.object(&["get", "events", &which]).ok()?;
         let events = events.pointer("/items").and_then(Value::as_array)?;

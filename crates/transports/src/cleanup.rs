@@ -1,5 +1,5 @@
-//! Cleanup process that outlives jackin by a moment. It ends what a closed pipe may not end (`kubectl exec` can go on for ever),
-//! and removes what was started elsewhere, whether jackin exits or is killed.
+//! Cleanup process that outlives this program by a moment. It ends what a closed pipe may not end (`kubectl exec` can go on for ever),
+//! and removes what was started elsewhere, whether this program exits or is killed.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
@@ -12,9 +12,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::channel::until_ended;
-use crate::model::ProcessRef;
-use crate::process::INSTANCE_VARIABLE;
-use processes::{CommandRequest, is_alive, reference};
+use super::product::Product;
+use processes::{CommandRequest, ProcessRef, is_alive, reference};
 
 /// Time limit for the process to remove what has to be removed.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -26,7 +25,7 @@ const AGAIN: [Duration; 3] = [
 ];
 
 /// This program's end of it.
-pub(super) struct Lifeline {
+pub(crate) struct Lifeline {
     child: Child,
     /// Pipe to the process, which ends when the pipe is closed.
     to: Option<ChildStdin>,
@@ -38,15 +37,15 @@ impl Lifeline {
     ///
     /// # Errors
     /// When our own file cannot be started.
-    pub(super) fn new(then: Vec<OsString>, path: &OsStr) -> io::Result<Self> {
+    pub(crate) fn new(product: &Product, then: Vec<OsString>, path: &OsStr) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command
-            .arg0("jackin-recovery")
-            .arg("__lifeline")
+            .arg0(product.package)
+            .arg(product.cleanup_argument)
             .arg("--")
             .args(then)
             .env("PATH", path)
-            .env_remove(INSTANCE_VARIABLE)
+            .env_remove(product.cleanup_without)
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -57,13 +56,13 @@ impl Lifeline {
         Ok(Self { child, to })
     }
 
-    /// Makes the process also kill this child of jackin when it ends.
-    pub(super) fn watch(&mut self, pid: u32) -> io::Result<()> {
+    /// Makes the process also kill this child of this program when it ends.
+    pub(crate) fn watch(&mut self, pid: u32) -> io::Result<()> {
         self.say(&format!("watch {pid}\n"))
     }
 
     /// Cancels the removal, because there is nothing to remove.
-    pub(super) fn nothing(&mut self) {
+    pub(crate) fn nothing(&mut self) {
         // Otherwise the process would look for it in vain.
         let _ = self.say("nothing\n");
     }
@@ -74,7 +73,7 @@ impl Lifeline {
     }
 
     /// Ends the process, and waits until it is done.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         if self.to.take().is_none() {
             return;
         }

@@ -13,6 +13,7 @@ use super::claim_pod::helper;
 use super::contexts::{Contexts, meant};
 use super::create_pvc::new_claim;
 use super::volume_snapshot::{is_refusal, shown, snapshot};
+use crate::product::EXAMPLE;
 use handle_fs::remote::{Address, Spot};
 
 fn known(all: &[&str], current: Option<&str>) -> Contexts {
@@ -58,8 +59,9 @@ fn the_helper_is_a_pod_as_the_published_types_have_it() {
     let spot = Spot::new(Some("dev".to_owned()), "web", "data", Some(String::new())).unwrap();
     for node in [None, Some("node-1")] {
         let made = helper(
+            EXAMPLE.package,
             &spot,
-            "jackin-recovery-0",
+            "tool-box-0",
             ("data", node.is_none()),
             "busybox",
             node,
@@ -72,7 +74,7 @@ fn the_helper_is_a_pod_as_the_published_types_have_it() {
         assert_eq!(spec.restart_policy.as_deref(), Some("Never"));
         assert_eq!(spec.active_deadline_seconds, Some(6 * 60 * 60));
         let labels = pod.metadata.labels.unwrap();
-        assert_eq!(labels["app.kubernetes.io/managed-by"], "jackin-recovery");
+        assert_eq!(labels["app.kubernetes.io/managed-by"], "tool-box");
         assert_eq!(spec.automount_service_account_token, Some(false));
         let mounted = spec.containers[0].volume_mounts.as_ref().unwrap();
         assert_eq!(mounted[0].read_only, Some(node.is_none()));
@@ -116,7 +118,7 @@ fn a_snapshot_and_the_claim_that_shows_it_are_as_their_published_types_have_them
         "status": { "capacity": { "storage": "3Gi" } },
     });
     for class in [None, Some("disks")] {
-        let made = snapshot(&spot, "jackin-recovery-x-0", class, &claim);
+        let made = snapshot(EXAMPLE.package, &spot, "tool-box-x-0", class, &claim);
         let read: VolumeSnapshot = serde_json::from_value(made.clone()).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap(), made);
         assert_eq!(
@@ -130,7 +132,7 @@ fn a_snapshot_and_the_claim_that_shows_it_are_as_their_published_types_have_them
         };
         assert_eq!(name, "data");
     }
-    let taken = snapshot(&spot, "jackin-recovery-x-0", None, &claim);
+    let taken = snapshot(EXAMPLE.package, &spot, "tool-box-x-0", None, &claim);
     // The size that was noted when it was made is that of its volume.
     for (status, notes, size) in [
         (json!({}), true, Some("3Gi")),
@@ -141,9 +143,9 @@ fn a_snapshot_and_the_claim_that_shows_it_are_as_their_published_types_have_them
         taken["status"] = status;
         taken["metadata"]["uid"] = json!("the-id");
         if !notes {
-            taken["metadata"]["annotations"] = json!({ "jackin-recovery/storage-class": "quick" });
+            taken["metadata"]["annotations"] = json!({ "tool-box/storage-class": "quick" });
         }
-        let made = shown(&spot, "jackin-recovery-y", &taken);
+        let made = shown(EXAMPLE.package, &spot, "tool-box-y", &taken);
         let (Some(made), Some(size)) = (made, size) else {
             assert_eq!(size, None);
             continue;
@@ -162,7 +164,7 @@ fn a_snapshot_and_the_claim_that_shows_it_are_as_their_published_types_have_them
         assert_eq!(source.api_group.as_deref(), Some("snapshot.storage.k8s.io"));
         assert_eq!(
             (source.kind.as_str(), source.name.as_str()),
-            ("VolumeSnapshot", "jackin-recovery-x-0")
+            ("VolumeSnapshot", "tool-box-x-0")
         );
     }
 }

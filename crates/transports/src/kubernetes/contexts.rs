@@ -5,39 +5,40 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::asked;
-use crate::environment::Environment;
 use handle_fs::remote::{Address, Spot};
 use processes::{find, path_outside};
 
 /// Contexts that the operator's `kubectl` is configured with.
-pub(super) struct Contexts {
-    pub(super) all: Vec<String>,
-    pub(super) current: Option<String>,
+pub(crate) struct Contexts {
+    pub(crate) all: Vec<String>,
+    pub(crate) current: Option<String>,
 }
 
 /// Completes an address that names no context with the current one, so that a later one does not lead elsewhere. In an address
-/// without `:` the first word is a context if `kubectl` knows one of this name. `None`: the address stays as it is. `mounts`:
-/// directories that kubectl is not taken from; called once. If they are unknown, kubectl is not run.
+/// without `:` the first word is a context if `kubectl` knows one of this name. `None`: the address stays as it is.
+/// `untrusted`: directories that kubectl is not taken from; called once. If they are unknown, kubectl is not run.
 pub fn settle(
-    environment: &Environment,
-    mounts: impl FnOnce() -> Option<Vec<PathBuf>>,
+    path_variable: Option<&OsStr>,
+    untrusted: impl FnOnce() -> Option<Vec<PathBuf>>,
     address: &Address,
     path: &Path,
 ) -> Option<(Address, PathBuf)> {
     static KNOWN: OnceLock<Option<Contexts>> = OnceLock::new();
-    let known = KNOWN.get_or_init(|| contexts(environment, &mounts()?)).as_ref()?;
+    let known = KNOWN
+        .get_or_init(|| contexts(path_variable, &untrusted()?))
+        .as_ref()?;
     meant(known, address, path)
 }
 
 /// Returns true if `kubectl` has any context. Inside a cluster it has none.
-pub(super) fn any(kubectl: &Path, path: &OsStr) -> Result<bool, String> {
+pub(crate) fn any(kubectl: &Path, path: &OsStr) -> Result<bool, String> {
     let told = asked(kubectl, path).ask(&["config", "get-contexts", "-o", "name"], None)?;
     Ok(!told.trim().is_empty())
 }
 
-fn contexts(environment: &Environment, mounts: &[PathBuf]) -> Option<Contexts> {
-    let path = path_outside(environment.get("PATH"), mounts);
-    let kubectl = find(OsStr::new("kubectl"), &path, mounts)?;
+fn contexts(path: Option<&OsStr>, untrusted: &[PathBuf]) -> Option<Contexts> {
+    let path = path_outside(path, untrusted);
+    let kubectl = find(OsStr::new("kubectl"), &path, untrusted)?;
     let ask = |words: &[&str]| asked(&kubectl, &path).ask(words, None).ok();
     let all = ask(&["config", "get-contexts", "-o", "name"])?;
     let current = ask(&["config", "current-context"]).map(|told| told.trim().to_owned());
@@ -47,7 +48,7 @@ fn contexts(environment: &Environment, mounts: &[PathBuf]) -> Option<Contexts> {
     })
 }
 
-pub(super) fn meant(known: &Contexts, address: &Address, path: &Path) -> Option<(Address, PathBuf)> {
+pub(crate) fn meant(known: &Contexts, address: &Address, path: &Path) -> Option<(Address, PathBuf)> {
     let (Address::Pod(spot) | Address::Claim(spot)) = address else {
         return None;
     };

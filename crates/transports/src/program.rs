@@ -1,26 +1,19 @@
-//! Builds of this program that run on another machine: a static one needs nothing there but a kernel of its architecture.
+//! Builds of the product that run on another machine: a static one needs nothing there but a kernel of its architecture.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::AgentSource;
+use super::product::Product;
+use super::settings::{AgentSource, Settings};
 use processes::is_outside;
 
-/// Directory of the static builds, below the prefix that `bin/jackin` is installed in.
-const BESIDE: &str = "lib/jackin-recovery";
-
 /// A build of this program, open for reading.
-pub(super) struct Program {
-    pub(super) file: File,
+pub(crate) struct Program {
+    pub(crate) file: File,
     /// Its length (bytes).
-    pub(super) size: u64,
-}
-
-/// Returns the output of `recovery --version` for this version.
-pub(super) fn version() -> String {
-    format!("jackin-recovery {}", env!("CARGO_PKG_VERSION"))
+    pub(crate) size: u64,
 }
 
 impl Program {
@@ -41,16 +34,11 @@ impl Program {
 
 /// Finds the build to copy to a machine. `machine` is what `uname -sm` prints there.
 ///
-/// A static build comes first: this program itself, or the one that was installed beside it. Builds below one of `mounts`, where an agent can
-/// write, do not count, nor do those that another user can replace. This program is sent as it is only if the operator asked for a copy.
+/// A static build comes first: this program itself, or the one that was installed beside it. Builds in untrusted directories do not count, nor do those that another user can replace. This program is sent as it is only if the operator asked for a copy.
 ///
 /// # Errors
 /// The build cannot be read.
-pub(super) fn for_machine(
-    machine: &str,
-    mounts: &[PathBuf],
-    source: AgentSource,
-) -> io::Result<Option<Program>> {
+pub(crate) fn for_machine(machine: &str, settings: &Settings<'_>) -> io::Result<Option<Program>> {
     let Some((system, architecture)) = known(machine) else {
         return Ok(None);
     };
@@ -59,11 +47,12 @@ pub(super) fn for_machine(
     if is_same && cfg!(target_feature = "crt-static") {
         return Program::own(&own).map(Some);
     }
-    let beside = beside(&own, system, architecture);
-    let beside = beside.filter(|path| path.is_file() && is_outside(path, mounts) && is_trusted(path));
+    let beside = beside(settings.product, &own, system, architecture);
+    let beside =
+        beside.filter(|path| path.is_file() && is_outside(path, settings.untrusted) && is_trusted(path));
     match beside {
         Some(path) => Program::open(&path).map(Some),
-        None if is_same && source == AgentSource::Copy => Program::own(&own).map(Some),
+        None if is_same && settings.source == AgentSource::Copy => Program::own(&own).map(Some),
         None => Ok(None),
     }
 }
@@ -91,14 +80,15 @@ fn known(machine: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// Returns the path at which a package installs a static build.
-fn beside(own: &Path, system: &str, architecture: &str) -> Option<PathBuf> {
+fn beside(product: &Product, own: &Path, system: &str, architecture: &str) -> Option<PathBuf> {
     // A package manager may link to the program from a directory of its own.
     let own = own.canonicalize().ok()?;
     let prefix = own.parent()?.parent()?;
     Some(
         prefix
-            .join(BESIDE)
-            .join(format!("jackin-{architecture}-{system}")),
+            .join("lib")
+            .join(product.package)
+            .join(format!("{}-{architecture}-{system}", product.name)),
     )
 }
 
@@ -110,6 +100,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::{beside, is_trusted, known};
+    use crate::product::EXAMPLE;
 
     #[test]
     fn machines_are_known_by_what_uname_prints() {
@@ -124,7 +115,7 @@ mod tests {
     fn a_build_that_others_can_replace_is_none() {
         let place = tempfile::tempdir().unwrap();
         let prefix = place.path().join("prefix");
-        let build = prefix.join("lib/jackin-recovery/jackin-x86_64-linux");
+        let build = prefix.join("lib/tool-box/tool-x86_64-linux");
         fs::create_dir_all(build.parent().unwrap()).unwrap();
         fs::write(&build, "").unwrap();
         let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -145,7 +136,10 @@ mod tests {
     fn builds_lie_below_the_prefix_of_the_program() {
         let own = Path::new("/bin/sh").canonicalize().unwrap();
         let prefix = own.parent().unwrap().parent().unwrap();
-        let expected: PathBuf = prefix.join("lib/jackin-recovery/jackin-aarch64-linux");
-        assert_eq!(beside(Path::new("/bin/sh"), "linux", "aarch64"), Some(expected));
+        let expected: PathBuf = prefix.join("lib/tool-box/tool-aarch64-linux");
+        assert_eq!(
+            beside(&EXAMPLE, Path::new("/bin/sh"), "linux", "aarch64"),
+            Some(expected)
+        );
     }
 }

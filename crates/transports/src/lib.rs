@@ -1,0 +1,38 @@
+//! Connections to other machines: the operator's own `ssh`, `docker` and `kubectl` carry what is said to an agent there, so their
+//! configuration, keys and contexts count. Nothing of a mount is ever part of a command; the words of one are fixed, but for an address
+//! that was checked.
+
+#![cfg_attr(
+    not(all(feature = "kubernetes", feature = "remote-shell")),
+    allow(dead_code, reason = "some of what optional parts use is used by nothing else")
+)]
+
+mod carrier;
+mod channel;
+mod claims;
+mod cleanup;
+mod cluster;
+mod container;
+mod docker;
+#[cfg(feature = "kubernetes")]
+mod kubernetes;
+#[cfg(not(feature = "kubernetes"))]
+#[path = "kubernetes_absent.rs"]
+mod kubernetes;
+mod not_built;
+mod product;
+mod program;
+mod reach;
+mod script;
+mod settings;
+mod token;
+
+pub use carrier::{carry, remove_copy};
+pub use claims::Claims;
+pub use cleanup::hold;
+pub use cluster::{Cut, LeftBehind, NewClaim, Permission, VolumePlan};
+pub use docker::containers;
+pub use kubernetes::{give_up_waiting, left_behind, permissions, settle};
+pub use not_built::NotBuilt;
+pub use product::Product;
+pub use settings::{AgentSource, Settings};
