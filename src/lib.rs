@@ -1,7 +1,7 @@
 //! `jackin recovery`: makes any agent session undoable.
 //!
-//! Data flows one way, and a lower layer never imports a higher one: `model`, `clock`, `observer`, `environment`, `features` <
-//! `process` < `config` < `contract` < `git_directories` < `store` < `capture` < `transfer`, `replica` < `diff` < `restore` <
+//! Data flows one way, and a lower layer never imports a higher one: `model`, `clock`, `observer`, `environment`, `features`,
+//! `display` < `process` < `config` < `contract` < `git_directories` < `store` < `capture` < `transfer`, `replica` < `diff` < `restore` <
 //! `session` < `retention` < `agents` < `doctor` < `terminal` < `cli`. `tests/architecture` holds this.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
@@ -29,6 +29,7 @@ pub mod clock;
 pub mod config;
 pub mod contract;
 pub mod diff;
+pub mod display;
 pub mod doctor;
 pub mod environment;
 pub mod features;

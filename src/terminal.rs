@@ -2,16 +2,14 @@
 //! closed pipe is remembered, never a panic. Nothing here knows what the text is about.
 
 mod color_code;
+pub(crate) mod filter;
 mod json;
 mod log;
 mod output_stream;
 pub mod progress;
 mod prompt;
 pub(crate) mod recorded;
-pub mod sanitize;
 mod screen;
-pub mod shell;
-pub mod size;
 pub mod style;
 pub mod table;
 mod terminal_info;
@@ -32,6 +30,7 @@ pub use terminal_info::{ColorMode, Facts, Verbosity};
 #[cfg(feature = "tui")]
 pub use tty::Tty;
 
+pub use crate::display::{sanitize, shell, size};
 use crate::environment::Environment;
 use crate::process::Patience;
 use log::Level;
@@ -202,7 +201,7 @@ impl Terminal {
 
     fn record(&self, level: Level, text: &str) {
         if let Some(log) = &self.log {
-            lock(log).write(level, &sanitize::door(text, false));
+            lock(log).write(level, &filter::printable(text, false));
         }
     }
 

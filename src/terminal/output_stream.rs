@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
-use super::{json, sanitize};
+use super::{filter, json};
 
 /// Most lines kept of the output.
 const KEPT: usize = 20;
@@ -41,7 +41,7 @@ impl Sink {
 
     /// `text`, cleaned, and a newline.
     pub(super) fn line(&mut self, text: &str) {
-        let text = sanitize::door(text, self.color);
+        let text = filter::printable(text, self.color);
         self.keep(&text);
         self.attempt(|writer| {
             writer.write_all(text.as_bytes())?;

@@ -3,8 +3,5 @@
 mod door;
 mod facts;
 mod progress;
-mod sanitize;
-mod shell;
-mod size;
 mod table;
 mod width;

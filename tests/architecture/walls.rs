@@ -4,7 +4,15 @@ use crate::source::{Named, Source};
 
 /// The layers, lowest first; those of one row may see each other. A file sees its own row and the rows before it.
 const LAYERS: &[&[&str]] = &[
-    &["model", "clock", "observer", "environment", "features", "skipped"],
+    &[
+        "model",
+        "clock",
+        "observer",
+        "environment",
+        "features",
+        "display",
+        "skipped",
+    ],
     &["process"],
     &["config"],
     &["contract"],

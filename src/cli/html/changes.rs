@@ -9,7 +9,7 @@ use crate::cli::report::Compared;
 use crate::cli::view;
 use crate::cli::view::patch::Sources;
 use crate::diff::{Body, Change, Line, PatchOptions, word_marks};
-use crate::terminal::{sanitize, size};
+use crate::terminal::{filter, sanitize, size};
 
 /// Maximum size of all lines in a page, in bytes, so that a browser can open it. The page says what it omits.
 const LARGEST: usize = 32 << 20;
@@ -179,5 +179,5 @@ fn marked(text: &str, marks: &[Range<usize>]) -> Markup {
 
 /// A text for a terminal, without its colours.
 fn plain(text: &str) -> String {
-    sanitize::door(text, false)
+    filter::printable(text, false)
 }

@@ -6,7 +6,7 @@ use crate::cli::document::{ChangeDocument, ForkDocument, ForkOutcome, ReasonDocu
 use crate::cli::view;
 use crate::diff::PatchOptions;
 use crate::model::SnapshotRecord;
-use crate::terminal::{sanitize, size};
+use crate::terminal::{filter, sanitize, size};
 
 /// Characters of the longest text that is given to a model. A patch leaves out files, and says so; what else is longer is cut off.
 const LONGEST: usize = 60_000;
@@ -20,7 +20,7 @@ const WIDTH: usize = 100;
 /// No text is longer than a model can read: the end of a longer one is cut off.
 pub(super) fn bounded(text: &str) -> String {
     let end = "\n… (cut off: it would be too long)";
-    cut(sanitize::door(text, false), LONGEST, end)
+    cut(filter::printable(text, false), LONGEST, end)
 }
 
 /// At most so many characters of it; a longer one gets this end.

@@ -4,18 +4,21 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use proptest::prelude::*;
 use serde::{Serialize, Serializer, ser::Error as _};
 
+use super::super::filter::printable;
 use super::super::recorded::{facts, terminal};
-use super::super::sanitize::door;
 use super::super::style::{Role, labelled, paint};
 use super::super::{Terminal, Verbosity};
+use crate::display::sanitize::name;
+use crate::display::tests::sanitize::hostile;
 
 #[test]
 fn only_our_own_colours_pass() {
     let ours = paint(Role::Added, "new");
-    assert_eq!(door(&ours, true), ours);
-    assert_eq!(door(&ours, false), "new");
+    assert_eq!(printable(&ours, true), ours);
+    assert_eq!(printable(&ours, false), "new");
     for steering in [
         "\x1b[2J",
         "\x1b[8m",
@@ -28,16 +31,16 @@ fn only_our_own_colours_pass() {
         "\x1b[A",
     ] {
         for color in [true, false] {
-            let passed = door(steering, color);
+            let passed = printable(steering, color);
             assert!(
                 !passed.contains('\x1b') && passed.starts_with("\\x1b"),
                 "{passed:?}"
             );
         }
     }
-    assert_eq!(door("a\tb\nc\rd\u{202e}", true), "a\tb\nc\\x0dd\\u{202e}");
+    assert_eq!(printable("a\tb\nc\rd\u{202e}", true), "a\tb\nc\\x0dd\\u{202e}");
     // Where a line ends it moves nothing: files keep theirs in patches.
-    assert_eq!(door("a\r\nb\r\rc\r", true), "a\r\nb\\x0d\\x0dc\r");
+    assert_eq!(printable("a\r\nb\r\rc\r", true), "a\r\nb\\x0d\\x0dc\r");
 }
 
 #[test]
@@ -54,7 +57,7 @@ fn every_role_can_pass() {
     ] {
         let painted = paint(role, "x");
         assert!(painted.starts_with('\x1b') && painted.ends_with("\x1b[0m"));
-        assert_eq!(door(&painted, true), painted);
+        assert_eq!(printable(&painted, true), painted);
     }
     assert_eq!(paint(Role::Path, ""), "");
 }
@@ -96,7 +99,7 @@ fn verbosity_decides_what_is_said() {
 fn labels_align_wrapped_lines() {
     let text = labelled(Role::Error, "error", "one two three\n  a command kept whole", 14);
     assert_eq!(
-        door(&text, false),
+        printable(&text, false),
         "error: one two\n       three\n         a command kept whole"
     );
 }
@@ -201,4 +204,14 @@ fn a_signal_is_a_wish_to_stop() {
     assert!(!caught.requested());
     signal_hook::low_level::raise(signal_hook::consts::SIGTERM).unwrap();
     assert!(caught.requested());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn a_shown_name_passes_as_it_is(bytes in hostile()) {
+        let shown = name(&bytes);
+        prop_assert_eq!(printable(&shown, true), shown);
+    }
 }

@@ -1,6 +1,6 @@
 //! Tables at the widths that people have.
 
-use super::super::sanitize::door;
+use super::super::filter::printable;
 use super::super::style::Role;
 use super::super::table::{Cell, Column, Fit, Table};
 use super::super::width;
@@ -32,7 +32,7 @@ fn sample() -> Table {
 
 #[test]
 fn at_80_columns_paths_are_cut_and_notes_wrap() {
-    let text = door(&sample().render(80), false);
+    let text = printable(&sample().render(80), false);
     let expected = "\
 ID        SIZE  PATH                             NOTE
 sn-1   1.4 GiB  src/main.rs                      short
@@ -46,13 +46,13 @@ sn-3";
 
 #[test]
 fn at_200_columns_more_is_shown_and_nothing_is_padded() {
-    let text = door(&sample().render(200), false);
+    let text = printable(&sample().render(200), false);
     assert!(
         text.lines()
             .all(|line| width::of(line) <= 200 && !line.ends_with(' ')),
         "{text}"
     );
-    let roomy = door(&sample().render(400), false);
+    let roomy = printable(&sample().render(400), false);
     assert!(!roomy.contains('…'));
     assert_eq!(roomy.lines().count(), 4);
     assert!(roomy.contains(&("a/".repeat(60) + "end.txt")));
@@ -83,5 +83,5 @@ fn colours_take_no_columns() {
     table.row([Cell::new(Role::Removed, "-100"), "y".into()]);
     let painted = table.render(80);
     assert!(painted.contains('\x1b'));
-    assert_eq!(door(&painted, false), "  +1  x\n-100  y");
+    assert_eq!(printable(&painted, false), "  +1  x\n-100  y");
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use proptest::prelude::*;
 
-use crate::terminal::{sanitize, shell};
+use crate::display::{sanitize, shell};
 
 fn word(bytes: &[u8]) -> String {
     shell::word(OsStr::from_bytes(bytes))

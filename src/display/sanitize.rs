@@ -6,8 +6,6 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::color_code::split_code;
-
 /// A name or a path as people read it. Plain ones stay as they are; any other stands in double quotes, with escapes, so
 /// that different bytes never give the same text. Within the quotes `\"`, `\\`, `\n`, `\r` and `\t` mean what they mean in
 /// most languages, `\xNN` is a byte (an ASCII control, or part of no valid UTF-8), and `\u{…}` is a code point.
@@ -99,37 +97,6 @@ pub fn is_combining(c: char) -> bool {
     !c.is_ascii() && c.escape_debug().nth(1).is_some() && is_printable(c)
 }
 
-/// The last check of all that leaves: what is visible, newlines (with their carriage returns), tabs, and, when `color`, the colours of [`style`](super::style).
-pub(crate) fn door(text: &str, color: bool) -> String {
-    let mut passed = String::with_capacity(text.len());
-    let mut rest = text;
-    loop {
-        // Nearly all of what leaves: nothing in it can begin one of the colours, or be invisible.
-        let is_plain = |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-        let plain = rest.bytes().take_while(|byte| is_plain(*byte)).count();
-        let (run, after) = rest.split_at(plain);
-        passed.push_str(run);
-        rest = after;
-        let Some(c) = rest.chars().next() else { break };
-        if let Some((code, after)) = split_code(rest) {
-            if color {
-                passed.push_str(code);
-            }
-            rest = after;
-            continue;
-        }
-        // At the end of a line it moves the cursor to where the newline moves it anyway: lines of files keep theirs.
-        let ends_line = c == '\r' && (rest.len() == 1 || rest.starts_with("\r\n"));
-        if matches!(c, '\n' | '\t') || ends_line || is_visible(c) {
-            passed.push(c);
-        } else {
-            escape(&mut passed, c);
-        }
-        rest = rest.get(c.len_utf8()..).unwrap_or_default();
-    }
-    passed
-}
-
 /// Returns true if a name needs no quotes. A blank at either end would be invisible, and a leading quote would look like an added
 /// one.
 fn is_plain(text: &str) -> bool {
@@ -163,7 +130,8 @@ fn is_printable(c: char) -> bool {
     String::from_iter(['x', c]).escape_debug().nth(2).is_none()
 }
 
-fn escape(shown: &mut String, c: char) {
+/// Appends a code point as an escape.
+pub(crate) fn escape(shown: &mut String, c: char) {
     // Writing into a string cannot fail.
     let _ = match u8::try_from(c) {
         Ok(byte) if byte.is_ascii() => write!(shown, "\\x{byte:02x}"),
