@@ -11,7 +11,6 @@ mod document;
 pub mod error;
 pub mod exit_code;
 mod fail_point;
-mod failure;
 pub mod generate;
 #[cfg(feature = "html")]
 mod html;
@@ -131,7 +130,7 @@ fn finish(terminal: &Terminal, json: bool, status: Status, is_done: bool) -> Sta
         return status;
     }
     CliError::new(ErrorKind::Io, "cannot write the result to stdout")
-        .because(&cause)
+        .because(cause)
         .print(terminal, json);
     if status.is_success() {
         ErrorKind::Io.exit_code().into()

@@ -18,6 +18,7 @@ mod staging;
 mod target;
 
 pub use error::ContractError;
+pub(crate) use error::UNFROZEN;
 pub use exclude::{Matcher, PatternError, PrivateFiles, Verdict};
 pub use integration::{Detected, TrackedByGit, detect as automatic_excludes};
 pub use model::{

@@ -1,5 +1,7 @@
 //! The optional parts of this build, each a Cargo feature.
 
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
+
 /// An optional part of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
@@ -23,6 +25,19 @@ pub enum Feature {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this build of jackin cannot {}: it was built without the feature `{}`", .0.work(), .0.name())]
 pub struct NotBuilt(pub Feature);
+
+impl Diagnostic for NotBuilt {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Usage
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        vec![Hint::text(format!(
+            "install a released binary, which has all features, or build with `--features {}`",
+            self.0.name()
+        ))]
+    }
+}
 
 impl Feature {
     /// All optional parts, sorted by name.

@@ -1,8 +1,8 @@
 //! `jackin recovery`: makes any agent session undoable.
 //!
 //! Data flows one way, and a lower layer never imports a higher one: `model`, `clock`, `observer`, `environment`, `features`,
-//! `display` < `process` < `config` < `contract` < `git_directories` < `store` < `capture` < `transfer`, `replica` < `diff` < `restore` <
-//! `session` < `retention` < `agents` < `doctor` < `terminal` < `cli`. `tests/architecture` holds this.
+//! `display`, `diagnostic` < `process` < `config` < `contract` < `git_directories` < `store` < `capture` < `transfer`, `replica` <
+//! `diff` < `restore` < `session` < `retention` < `agents` < `doctor` < `terminal` < `cli`. `tests/architecture` holds this.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
 #![cfg_attr(
@@ -28,6 +28,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod contract;
+pub mod diagnostic;
 pub mod diff;
 pub mod display;
 pub mod doctor;

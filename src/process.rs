@@ -2,6 +2,7 @@
 //! and examines them; what an answer means for a session is decided above.
 
 mod freeze;
+mod launch_error;
 mod transport;
 
 use std::collections::BTreeSet;

@@ -27,6 +27,7 @@ pub use push::{Waiting, waiting};
 pub use s3::S3;
 pub use upload::{Copied, Copying};
 
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::model::StoreId;
 use crate::store::StoreError;
 
@@ -105,4 +106,56 @@ pub enum ReplicaError {
     /// The local store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Diagnostic for ReplicaError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Store(error) => error.kind(),
+            Self::Interrupted => ErrorKind::Interrupted,
+            Self::Bucket { .. } | Self::Unconditional { .. } => ErrorKind::ObjectStore,
+            Self::Foreign { .. } | Self::Object { .. } => ErrorKind::Integrity,
+            Self::Encrypt(_) => ErrorKind::Config,
+            Self::NoStore { .. } | Self::UnknownStore { .. } => ErrorKind::NothingToRestore,
+            Self::NoIdentity { .. } => ErrorKind::Usage,
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        let hint = match self {
+            Self::Store(error) => return error.hints(),
+            Self::Foreign { .. } => {
+                return vec![
+                    Hint::text(
+                        "if this jackin home was copied from another machine, give this store a name of its own",
+                    ),
+                    Hint::command("that is", "replicate --new-store"),
+                ];
+            }
+            Self::Bucket { source, .. } => return source.hint().map(Hint::text).into_iter().collect(),
+            Self::NoIdentity { .. } => {
+                "--identity takes the private key that belongs to one of the recipients that the store was copied for"
+            }
+            Self::NoStore { .. } | Self::UnknownStore { .. } => {
+                "look at the address: it is the one that `replicate` in [recovery.store] names on the other machine"
+            }
+            Self::Unconditional { .. } => {
+                "use a service that knows `If-None-Match: *` on puts, as AWS and most others do"
+            }
+            Self::Interrupted | Self::Encrypt(_) | Self::Object { .. } => return Vec::new(),
+        };
+        vec![Hint::text(hint)]
+    }
+
+    fn wrapped(&self) -> Option<&dyn Diagnostic> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    fn causes(&self) -> Vec<String> {
+        // The message says what the operator can act on. Layers of a network library stand in the chain that `-v` prints.
+        self.wrapped().map(Diagnostic::causes).unwrap_or_default()
+    }
 }

@@ -58,7 +58,7 @@ pub use catalog::{
 pub use chain::Told;
 pub use decrypted_content::DecryptedContent;
 pub use draft::Draft;
-pub use error::{LockedObject, StoreError};
+pub use error::{LockedObject, StoreError, wait_hint};
 pub use forks::fork_draft;
 pub use fs_snapshots::{
     FsSnapshotRegistry, NativeFact, NativeState, dataset_snapshot, letters_of, volume_snapshot,

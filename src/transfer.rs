@@ -15,6 +15,7 @@ pub use import::Incoming;
 pub use sanitize::{Dropped, DroppedWhat};
 pub use snapshot_reader::{IncomingSnapshot, StoredContents, StoredSnapshot};
 
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::model::{DecodeError, RelPath};
 use crate::store::StoreError;
 use crate::store::archive::ArchiveError;
@@ -91,6 +92,37 @@ pub enum TransferError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Diagnostic for TransferError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Store(error) => error.kind(),
+            Self::Archive(error) => error.kind(),
+            Self::Interrupted => ErrorKind::Interrupted,
+            Self::Exists(_) => ErrorKind::Usage,
+            Self::Write { .. } | Self::Room { .. } => ErrorKind::Io,
+            Self::NoExport { .. } | Self::Damaged { .. } | Self::Content { .. } => ErrorKind::Integrity,
+            Self::Newer { .. } => ErrorKind::NewerStore,
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        const COPY_AGAIN: &str = "nothing of it was kept; import takes what `export` wrote: copy the file once more, if it should be one";
+        let hint = match self {
+            Self::Store(error) => return error.hints(),
+            Self::Exists(_) => "name another file: nothing is ever written over",
+            Self::Write { .. } => "nothing was written; name a place that you may write to and that has room",
+            Self::Room { .. } => {
+                "nothing was changed; make room, or name a jackin home elsewhere in JACKIN_HOME_DIR"
+            }
+            Self::Archive(error) if error.is_damage() => COPY_AGAIN,
+            Self::NoExport { .. } | Self::Damaged { .. } => COPY_AGAIN,
+            Self::Newer { .. } => "nothing was changed; use the newer version that wrote it",
+            Self::Interrupted | Self::Archive(_) | Self::Content { .. } => return Vec::new(),
+        };
+        vec![Hint::text(hint)]
+    }
 }
 
 impl TransferError {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Agent;
 use super::classify::{Effect, of_arguments, of_command};
+use crate::diagnostic::{Diagnostic, ErrorKind};
 
 /// Maximum size of the input, in bytes; a tool call may hold a whole file.
 pub const LARGEST: u64 = 32 << 20;
@@ -65,6 +66,12 @@ pub enum EventError {
         /// The event's name.
         event: String,
     },
+}
+
+impl Diagnostic for EventError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Usage
+    }
 }
 
 impl Event {

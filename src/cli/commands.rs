@@ -56,7 +56,7 @@ use super::error::CliError;
 use super::exit_code::Status;
 use crate::environment::Environment;
 #[cfg(not(all(feature = "mcp", feature = "tui")))]
-use crate::features::Feature;
+use crate::features::{Feature, NotBuilt};
 use crate::process::{AGENT_VARIABLE, carry, freeze_with, settle_cluster};
 use crate::session::recorded_mounts;
 use crate::terminal::{Terminal, sanitize};
@@ -167,13 +167,13 @@ fn carry_out(invocation: &Invocation, mut context: Context<'_>) -> Result<Status
         #[cfg(feature = "mcp")]
         Verb::Mcp(args) => mcp::run(&context, args),
         #[cfg(not(feature = "mcp"))]
-        Verb::Mcp(_) => Err(CliError::not_built(Feature::Mcp)),
+        Verb::Mcp(_) => Err(NotBuilt(Feature::Mcp).into()),
         #[cfg(feature = "tui")]
         Verb::Ui(args) => ui::run(&context, args),
         #[cfg(feature = "tui")]
         Verb::Screen(args) => ui::draw(&context, args),
         #[cfg(not(feature = "tui"))]
-        Verb::Ui(_) | Verb::Screen(_) => Err(CliError::not_built(Feature::Tui)),
+        Verb::Ui(_) | Verb::Screen(_) => Err(NotBuilt(Feature::Tui).into()),
         Verb::AgentThere(args) => agent_there::run(&context, args),
         Verb::Lifeline(args) => lifeline::run(&context, args),
         Verb::Completions(args) => generated::completions(&context, args),

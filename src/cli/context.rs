@@ -87,7 +87,7 @@ impl<'a> Context<'a> {
         called_as: CalledAs,
     ) -> Result<Self, CliError> {
         let interrupts = Interrupts::install_with(terminal.patience())
-            .map_err(|error| CliError::new(ErrorKind::Failed, "signals cannot be caught").because(&error))?;
+            .map_err(|error| CliError::new(ErrorKind::Failed, "signals cannot be caught").because(error))?;
         if let Some(uid) = environment.homeless {
             terminal.warn(&format!(
                 "user {uid}, who called sudo, is not in /etc/passwd, so the home of HOME is used; name theirs in JACKIN_HOME_DIR"

@@ -7,103 +7,15 @@ use serde::Serialize;
 
 use super::called_as::CalledAs;
 use super::document::Head;
-use super::exit_code::ExitCode;
+use crate::diagnostic::{Diagnostic, Hint, Next, causes_behind};
 use crate::features::{Feature, NotBuilt};
 use crate::terminal::style::{self, Role};
 use crate::terminal::{Terminal, sanitize};
 
-/// What kind of failure. The words in JSON are the names in kebab case; they are stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ErrorKind {
-    /// Something failed that has no kind of its own.
-    Failed,
-    /// A file, a directory or a stream could not be read or written.
-    Io,
-    /// The operator stopped it.
-    Interrupted,
-    /// A snapshot that had to be taken could not be taken.
-    SnapshotFailed,
-    /// A limit of the configuration would be exceeded.
-    LimitExceeded,
-    /// The command line is wrong.
-    Usage,
-    /// The configuration is wrong.
-    Config,
-    /// The target is too broad (`/`, `$HOME`, a mount that holds the store) and `--allow-broad` was not given.
-    TooBroad,
-    /// The instance is active.
-    RefusedActive,
-    /// Another active instance lies on the same paths.
-    RefusedOverlap,
-    /// A process works on a repository that would change.
-    RefusedLocked,
-    /// The caller runs inside a session, which may not do this.
-    RefusedInside,
-    /// Nobody said yes.
-    NotConfirmed,
-    /// There is no such instance.
-    UnknownInstance,
-    /// There is no such snapshot or receipt.
-    UnknownSnapshot,
-    /// The instance has no snapshot to go back to.
-    NothingToRestore,
-    /// Some of it was done, some was not.
-    Partial,
-    /// Stored data is damaged.
-    Integrity,
-    /// Stored data was written by a newer version.
-    NewerStore,
-    /// The object store that snapshots are copied to cannot be reached, or refuses.
-    ObjectStore,
-    /// An interrupted restore waits.
-    Pending,
-    /// The command to launch cannot be executed.
-    CannotExecute,
-    /// The command to launch was not found.
-    CommandNotFound,
-}
-
-impl ErrorKind {
-    /// The exit code of every verb but `launch`.
-    #[must_use]
-    pub fn exit_code(self) -> ExitCode {
-        match self {
-            Self::Failed
-            | Self::Io
-            | Self::Interrupted
-            | Self::SnapshotFailed
-            | Self::LimitExceeded
-            | Self::ObjectStore => ExitCode::Failed,
-            Self::Usage | Self::Config | Self::TooBroad => ExitCode::Usage,
-            Self::RefusedActive | Self::RefusedOverlap | Self::RefusedLocked | Self::RefusedInside => {
-                ExitCode::Active
-            }
-            Self::NotConfirmed => ExitCode::NotConfirmed,
-            Self::UnknownInstance | Self::UnknownSnapshot | Self::NothingToRestore => {
-                ExitCode::NothingToRestore
-            }
-            Self::Partial => ExitCode::Partial,
-            Self::Integrity | Self::NewerStore => ExitCode::Integrity,
-            Self::Pending => ExitCode::Pending,
-            Self::CannotExecute => ExitCode::CannotExecute,
-            Self::CommandNotFound => ExitCode::CommandNotFound,
-        }
-    }
-
-    /// The exit code of `launch` before its command ran. What the operator wrote wrongly stays 2; every other failure
-    /// of ours is 125, so that it cannot be taken for the command's own status.
-    #[must_use]
-    pub fn launch_code(self) -> ExitCode {
-        match self.exit_code() {
-            code @ (ExitCode::Usage | ExitCode::CannotExecute | ExitCode::CommandNotFound) => code,
-            _ => ExitCode::LaunchFailed,
-        }
-    }
-}
+pub use crate::diagnostic::ErrorKind;
 
 /// Error of the command line. Its texts may hold anything and are sanitized when printed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct CliError {
     /// Kind of the failure.
@@ -116,15 +28,22 @@ pub struct CliError {
     pub hints: Vec<String>,
     /// Commands to type. [`CliError::as_called`] makes hints of them.
     pub next: Vec<Next>,
+    /// Typed error behind it, with its chain of sources; `None` if the command line itself found the problem.
+    pub source: Option<anyhow::Error>,
 }
 
-/// Command of this program that helps. The name that the program was called by is added later.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Next {
-    /// Purpose of the command; no full stop.
-    pub purpose: String,
-    /// Verb and arguments, quoted for a shell.
-    pub words: String,
+impl<E: Diagnostic + Send + Sync + 'static> From<E> for CliError {
+    fn from(error: E) -> Self {
+        let made = Self {
+            causes: error.causes(),
+            ..Self::new(error.kind(), error.message())
+        };
+        let made = error.hints().into_iter().fold(made, Self::advise);
+        Self {
+            source: Some(error.into()),
+            ..made
+        }
+    }
 }
 
 impl CliError {
@@ -137,15 +56,8 @@ impl CliError {
             causes: Vec::new(),
             hints: Vec::new(),
             next: Vec::new(),
+            source: None,
         }
-    }
-
-    /// The error of a stage, with every error that lies behind it.
-    #[must_use]
-    pub fn from_error(kind: ErrorKind, error: &(dyn Error + 'static)) -> Self {
-        let mut made = Self::new(kind, error.to_string());
-        made.add_causes(error.source());
-        made
     }
 
     /// Refuses what needs an optional part that this build lacks.
@@ -155,24 +67,29 @@ impl CliError {
     pub fn require(feature: Feature) -> Result<(), Self> {
         match feature.is_built() {
             true => Ok(()),
-            false => Err(Self::not_built(feature)),
+            false => Err(NotBuilt(feature).into()),
         }
-    }
-
-    /// The refusal of a command that needs an optional part that this build lacks.
-    #[must_use]
-    pub fn not_built(feature: Feature) -> Self {
-        let name = feature.name();
-        Self::from_error(ErrorKind::Usage, &NotBuilt(feature)).hint(format!(
-            "install a released binary, which has all features, or build with `--features {name}`"
-        ))
     }
 
     /// Adds `cause`, and every error behind it.
     #[must_use]
-    pub fn because(mut self, cause: &(dyn Error + 'static)) -> Self {
-        self.add_causes(Some(cause));
-        self
+    pub fn because(mut self, cause: impl Error + Send + Sync + 'static) -> Self {
+        let said = self.causes.last().unwrap_or(&self.message);
+        let causes = causes_behind(said, Some(&cause));
+        self.causes.extend(causes);
+        Self {
+            source: Some(cause.into()),
+            ..self
+        }
+    }
+
+    /// Adds a step that the error itself suggests.
+    #[must_use]
+    pub fn advise(self, hint: Hint) -> Self {
+        match hint {
+            Hint::Text(text) => self.hint(text),
+            Hint::Command(Next { purpose, words }) => self.command(purpose, words),
+        }
     }
 
     /// Adds something that can be done about it.
@@ -200,13 +117,22 @@ impl CliError {
         self
     }
 
-    /// Tells it on stderr: as one JSON document when `json`, else in words.
+    /// Prints it on stderr: as one JSON document when `json`, else in words. With `--verbose` the rest of the chain of causes follows.
     pub fn print(&self, terminal: &Terminal, json: bool) {
         if json {
             terminal.record_error(&self.render(usize::MAX));
             terminal.err_json(&self.document());
         } else {
             terminal.error(&self.render(terminal.width_err()));
+        }
+        for text in self.unsaid() {
+            let text = sanitize::text(&text);
+            terminal.detail(&style::labelled(
+                Role::Dim,
+                "caused by",
+                &text,
+                terminal.width_err(),
+            ));
         }
     }
 
@@ -235,15 +161,17 @@ impl CliError {
         }
     }
 
-    /// A cause whose words stand in the text before it already says nothing new.
-    fn add_causes(&mut self, mut next: Option<&(dyn Error + 'static)>) {
-        while let Some(cause) = next {
-            let text = cause.to_string();
-            if !self.causes.last().unwrap_or(&self.message).contains(&text) {
-                self.causes.push(text);
+    /// Returns the errors behind this one that say more than its message and causes, from the nearest to the deepest.
+    fn unsaid(&self) -> Vec<String> {
+        let mut unsaid: Vec<String> = Vec::new();
+        let said = || [&self.message].into_iter().chain(&self.causes);
+        for error in self.source.iter().flat_map(anyhow::Error::chain) {
+            let text = error.to_string();
+            if !said().chain(&unsaid).any(|said| said.contains(&text)) {
+                unsaid.push(text);
             }
-            next = cause.source();
         }
+        unsaid
     }
 }
 

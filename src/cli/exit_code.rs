@@ -1,5 +1,7 @@
 //! Exit codes: one table, which scripts rely on (DESIGN section 7, README).
 
+use crate::diagnostic::ErrorKind;
+
 /// Outcome of a command. `as i32` is the number that the process returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
@@ -64,6 +66,44 @@ impl ExitCode {
         (Self::CannotExecute, "launch: the command cannot be executed"),
         (Self::CommandNotFound, "launch: the command was not found"),
     ];
+}
+
+impl ErrorKind {
+    /// The exit code of every verb but `launch`.
+    #[must_use]
+    pub fn exit_code(self) -> ExitCode {
+        match self {
+            Self::Failed
+            | Self::Io
+            | Self::Interrupted
+            | Self::SnapshotFailed
+            | Self::LimitExceeded
+            | Self::ObjectStore => ExitCode::Failed,
+            Self::Usage | Self::Config | Self::TooBroad => ExitCode::Usage,
+            Self::RefusedActive | Self::RefusedOverlap | Self::RefusedLocked | Self::RefusedInside => {
+                ExitCode::Active
+            }
+            Self::NotConfirmed => ExitCode::NotConfirmed,
+            Self::UnknownInstance | Self::UnknownSnapshot | Self::NothingToRestore => {
+                ExitCode::NothingToRestore
+            }
+            Self::Partial => ExitCode::Partial,
+            Self::Integrity | Self::NewerStore => ExitCode::Integrity,
+            Self::Pending => ExitCode::Pending,
+            Self::CannotExecute => ExitCode::CannotExecute,
+            Self::CommandNotFound => ExitCode::CommandNotFound,
+        }
+    }
+
+    /// The exit code of `launch` before its command ran. What the operator wrote wrongly stays 2; every other failure
+    /// of ours is 125, so that it cannot be taken for the command's own status.
+    #[must_use]
+    pub fn launch_code(self) -> ExitCode {
+        match self.exit_code() {
+            code @ (ExitCode::Usage | ExitCode::CannotExecute | ExitCode::CommandNotFound) => code,
+            _ => ExitCode::LaunchFailed,
+        }
+    }
 }
 
 /// The number that the process returns: a code of ours, or what a launched command ended with.

@@ -3,7 +3,7 @@
 use super::commands::diff::Differences;
 use super::error::CliError;
 use super::report::SessionReport;
-use crate::features::Feature;
+use crate::features::{Feature, NotBuilt};
 use crate::model::Time;
 use crate::store::Store;
 
@@ -20,5 +20,5 @@ pub(in crate::cli) fn page(
     _shown: Option<&Shown<'_>>,
     _now: Time,
 ) -> Result<String, CliError> {
-    Err(CliError::not_built(Feature::Html))
+    Err(NotBuilt(Feature::Html).into())
 }

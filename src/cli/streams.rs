@@ -23,7 +23,7 @@ pub(super) fn prepared(
             Ok(log) => terminal = terminal.with_log(log),
             Err(error) => {
                 let message = format!("the log {} cannot be written", sanitize::path(&path));
-                let made = CliError::new(ErrorKind::Io, message).because(&error);
+                let made = CliError::new(ErrorKind::Io, message).because(error);
                 return (
                     terminal,
                     Err(made.hint("nothing was done; name another file, or none")),

@@ -10,6 +10,7 @@ use super::document::{Document, quoted};
 use super::embedded::embedded_workspace;
 use super::error::Place;
 use super::{Config, ConfigError, Flags, MountConfig, Resolved, shown};
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use handle_fs::{ReplaceError, replace_file};
 use insert::Insertion;
 
@@ -61,6 +62,46 @@ pub enum EditError {
     /// File that cannot be written.
     #[error(transparent)]
     Replace(#[from] ReplaceError),
+}
+
+impl Diagnostic for EditError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Config(_) | Self::Already { .. } | Self::Shape { .. } | Self::Meaning { .. } => {
+                ErrorKind::Config
+            }
+            Self::Replace(error) => error.kind(),
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Config(_) | Self::Meaning { .. } => Vec::new(),
+            Self::Already { .. } => vec![Hint::text("`explain` shows what it amounts to")],
+            Self::Shape { table, .. } => {
+                let lines: Vec<&str> = table.lines().collect();
+                vec![Hint::text(format!("add by hand:\n  {}", lines.join("\n  ")))]
+            }
+            Self::Replace(error) => error.hints(),
+        }
+    }
+}
+
+// Stands here and not beside the type, because the layer of files knows no operator. The lowest user of that type is this file.
+impl Diagnostic for ReplaceError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Changed { .. } => ErrorKind::Failed,
+            Self::Write { .. } => ErrorKind::Io,
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Changed { .. } => vec![Hint::text("run the command again")],
+            Self::Write { .. } => Vec::new(),
+        }
+    }
 }
 
 /// A table that can be added: decided and tried, not written yet.

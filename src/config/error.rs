@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
+
 /// Returns a path for a message: unchanged if it is harmless, otherwise quoted with escapes, so that nothing is lost and no
 /// control character gets through.
 #[must_use]
@@ -194,6 +196,23 @@ impl ConfigError {
             | Self::UnknownWorkspace { .. }
             | Self::Ambiguous { .. }
             | Self::NoMode { .. } => None,
+        }
+    }
+}
+
+impl Diagnostic for ConfigError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Config
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            // The message names the nearest key; the manual page has all of them.
+            Self::UnknownKey { .. } | Self::WrongType { .. } => vec![Hint::command(
+                "every key, its values and what it is for",
+                "man config | man -l -",
+            )],
+            _ => Vec::new(),
         }
     }
 }

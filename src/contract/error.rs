@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use super::{BroadReason, PatternError};
 use crate::config::{ConfigError, Unread, ValueSource, shown};
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
+use crate::display::shell;
 use handle_fs::remote::ADDRESSES;
 
 /// Reason that no contract can be made.
@@ -185,3 +187,40 @@ pub enum ContractError {
     #[error(transparent)]
     Pattern(#[from] PatternError),
 }
+
+impl Diagnostic for ContractError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Config(error) => error.kind(),
+            Self::Broad { .. } => ErrorKind::TooBroad,
+            Self::NoTarget { .. } | Self::Address { .. } => ErrorKind::Usage,
+            _ => ErrorKind::Config,
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        let hint = match self {
+            Self::Config(error) => return error.hints(),
+            Self::Missing { path, .. } => format!(
+                "name another directory, or make it:\n  mkdir -p {}",
+                shell::word(path.as_os_str())
+            ),
+            Self::NothingToCapture { .. } => {
+                "a snapshot needs a directory that the agent may write: instead of a single file mount the \
+                 directory it lies in, or set snapshot = \"off\""
+                    .to_owned()
+            }
+            Self::NotFrozen { .. } => UNFROZEN.to_owned(),
+            Self::KeptAndReplicated { .. } => {
+                "native = \"auto\" in [recovery] freezes mounts just so, and stores the contents in archives, which are copied"
+                    .to_owned()
+            }
+            _ => return Vec::new(),
+        };
+        vec![Hint::Text(hint)]
+    }
+}
+
+/// Hint for mounts without file-system snapshots.
+pub(crate) const UNFROZEN: &str =
+    "native = \"auto\" in [recovery] reads the files as they are where no such snapshot can be had";

@@ -66,6 +66,27 @@ pub struct BucketError {
 }
 
 impl BucketError {
+    /// Returns advice for the operator.
+    pub(super) fn hint(&self) -> Option<&'static str> {
+        match self.kind {
+            BucketErrorKind::Unreachable => Some(
+                "look at AWS_ENDPOINT_URL, AWS_REGION and the network; an attempt follows with the next snapshot",
+            ),
+            BucketErrorKind::NoCredentials => Some(
+                "sign in as for AWS's own tools: AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws",
+            ),
+            BucketErrorKind::Refused => Some(
+                "look at who is signed in (AWS_PROFILE); it must be allowed to list the bucket, and to get and put objects in it",
+            ),
+            BucketErrorKind::NoBucket => Some(
+                "make the bucket, or look at its name in [recovery.store] and at AWS_ENDPOINT_URL and AWS_REGION",
+            ),
+            BucketErrorKind::Skew => Some("set the clock of this machine"),
+            BucketErrorKind::Odd => Some("look at AWS_REGION and AWS_ENDPOINT_URL"),
+            BucketErrorKind::Interrupted | BucketErrorKind::NotBuilt => None,
+        }
+    }
+
     /// An error of this kind.
     #[must_use]
     pub fn new(kind: BucketErrorKind, what: impl Into<String>) -> Self {

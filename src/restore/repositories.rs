@@ -2,36 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use super::RestoreError;
+use super::error::{Locked, RestoreError};
 use super::proposal::{Proposal, ProposedMount};
 use crate::git_directories::{Repositories, work_tree};
 use crate::model::{Name, RelPath};
 use crate::process;
 use git_reader::{Files as _, Live, Repository, is_lock};
 use handle_fs::Root;
-
-/// A lock in a repository, and who holds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Locked {
-    /// The lock on the host.
-    pub lock: PathBuf,
-    /// Number and name of the process that holds the lock; `None` if unknown.
-    pub holder: Option<(u32, String)>,
-}
-
-impl fmt::Display for Locked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lock = self.lock.display();
-        match &self.holder {
-            Some((pid, name)) => write!(f, "{lock} is held by {name} (process {pid})"),
-            None => write!(f, "{lock} may be held by a process, which cannot be told here"),
-        }
-    }
-}
 
 /// Refuses to change a repository that git works on: one with a lock that a process holds. A lock that nobody holds was left by a
 /// process that died.

@@ -12,6 +12,7 @@ use super::stage::{Location, Stage};
 use crate::capture::words;
 use crate::clock::{Entropy, random};
 use crate::contract::{Matcher, Verdict, is_staging_place};
+use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::diff::{Change, ChangeKind};
 use crate::model::{AsideAct, AsideChange, AsideStep, ByteString, Identity, RelPath, StagePlace};
 use handle_fs::remote::above;
@@ -57,6 +58,12 @@ pub enum AsideError {
         /// Underlying I/O error.
         source: io::Error,
     },
+}
+
+impl Diagnostic for AsideError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Usage
+    }
 }
 
 /// Adds an excluded directory of the mount with this number to what is set aside.

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::Services;
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::model::{ArchiveId, ArchiveRef, Ending, InstanceId, Operation, SnapshotId, SnapshotRecord, Time};
 use crate::replica::{Chain, Index, Remote, ReplicaError, by_instance};
 use crate::store::archive::{Archive, ArchiveError};
@@ -63,6 +64,36 @@ pub enum AdoptError {
     /// The store here.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Diagnostic for AdoptError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Replica(error) => error.kind(),
+            Self::Transfer(error) => error.kind(),
+            Self::Store(error) => error.kind(),
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        let mut hints = match self {
+            Self::Replica(error) => error.hints(),
+            Self::Transfer(error) => error.hints(),
+            Self::Store(error) => error.hints(),
+        };
+        hints.push(Hint::text(
+            "what was brought back stays; the same command goes on with the rest",
+        ));
+        hints
+    }
+
+    fn wrapped(&self) -> Option<&dyn Diagnostic> {
+        Some(match self {
+            Self::Replica(error) => error,
+            Self::Transfer(error) => error,
+            Self::Store(error) => error,
+        })
+    }
 }
 
 /// Brings back what `records` name.

@@ -138,3 +138,14 @@ fn members(sight: &LivenessProbe, row: &InstanceRow) -> Result<Vec<Member>, Prob
 fn has_begun(store: &Store, row: &InstanceRow) -> bool {
     row.mounts.is_empty() || store.catalog().was_captured(&row.id).unwrap_or(true)
 }
+
+/// Returns the reasons without the launcher's own process, which a reason of its own names already.
+#[must_use]
+pub fn distinct(reasons: &[Reason]) -> Vec<&Reason> {
+    let launcher = reasons.iter().find_map(|reason| match reason {
+        Reason::Launcher(process) => process.as_ref().map(|process| process.pid),
+        _ => None,
+    });
+    let again = |reason: &Reason| matches!(reason, Reason::Process(member) if Some(member.pid) == launcher);
+    reasons.iter().filter(|reason| !again(reason)).collect()
+}

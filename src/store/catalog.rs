@@ -40,10 +40,17 @@ pub struct Catalog {
     connection: Mutex<Connection>,
     /// True if a write failed, so that the catalog may lack something.
     behind: AtomicBool,
-    /// Reason of the failed write, if one failed.
-    why: Mutex<Option<String>>,
+    /// The failed write, if one failed.
+    lost: Mutex<Option<LostWrite>>,
     /// Owner of the store, if root acts for another user.
     keeper: Option<Operator>,
+}
+
+/// Write that failed, so that the catalog may lack something.
+#[derive(Clone, Debug)]
+struct LostWrite {
+    why: String,
+    is_full: bool,
 }
 
 /// Names the catalog in an error of SQLite.
@@ -65,6 +72,7 @@ fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
     } else {
         StoreError::Catalog {
             path: path.to_path_buf(),
+            is_full: error.sqlite_error_code() == Some(ErrorCode::DiskFull),
             source: Box::new(error),
         }
     }
@@ -76,7 +84,7 @@ impl Catalog {
             path: path.to_path_buf(),
             connection: Mutex::new(connection),
             behind: AtomicBool::new(false),
-            why: Mutex::default(),
+            lost: Mutex::default(),
             keeper: None,
         }
     }
@@ -169,11 +177,17 @@ impl Catalog {
     /// the catalog has caught up.
     pub(super) fn follow(&self, work: impl FnOnce(&Tables<'_>) -> Result<(), StoreError>) {
         if let Err(error) = self.write(work) {
-            let why = match error {
-                StoreError::Catalog { source, .. } => source.to_string(),
-                other => other.to_string(),
+            let lost = match error {
+                StoreError::Catalog { source, is_full, .. } => LostWrite {
+                    why: source.to_string(),
+                    is_full,
+                },
+                other => LostWrite {
+                    why: other.to_string(),
+                    is_full: false,
+                },
             };
-            *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+            *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(lost);
             self.fell_behind();
         }
     }
@@ -196,13 +210,15 @@ impl Catalog {
     /// Runs a query whose answer must be complete.
     fn query<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         if self.is_behind() {
-            let why = self.why.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+            let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let is_full = lost.as_ref().is_some_and(|lost| lost.is_full);
+            let why = lost.map(|lost| format!(" ({})", lost.why)).unwrap_or_default();
             let source =
                 format!("an earlier write to it failed{why}, so it cannot answer; run the command again")
                     .into();
             return Err(StoreError::Catalog {
                 path: self.path.clone(),
+                is_full,
                 source,
             });
         }

@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::archive::ArchiveError;
 use super::held_lock::Holder;
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
+use crate::display::sanitize;
 use crate::model::{ArchiveId, DecodeError, Digest, InstanceId, SnapshotId};
 
 /// Something that another process holds.
@@ -248,6 +250,8 @@ pub enum StoreError {
     Catalog {
         /// The database file.
         path: PathBuf,
+        /// True if the disk is full (`SQLITE_FULL`).
+        is_full: bool,
         /// SQLite's reason.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -265,16 +269,122 @@ fn named(ids: &[SnapshotId]) -> String {
 
 impl StoreError {
     /// Returns a function for `map_err` that wraps an error of the system.
-    pub(in crate::store) fn io(
-        action: &'static str,
-        path: &std::path::Path,
-    ) -> impl FnOnce(io::Error) -> Self {
+    pub(in crate::store) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source }
     }
 
     /// Returns true if this is damage of the file at `path`.
-    pub(in crate::store) fn is_damage_of(&self, path: &std::path::Path) -> bool {
+    pub(in crate::store) fn is_damage_of(&self, path: &Path) -> bool {
         matches!(self, Self::Damaged { path: damaged, .. } if damaged == path)
     }
+}
+
+impl Diagnostic for StoreError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Newer { .. } | Self::UnknownReceipt { .. } => ErrorKind::NewerStore,
+            Self::Sealed { is_key: true, .. } => ErrorKind::Usage,
+            Self::Damaged { .. }
+            | Self::Sealed { .. }
+            | Self::Chain { .. }
+            | Self::Untold { .. }
+            | Self::DamagedJournal { .. }
+            | Self::LostRecord { .. }
+            | Self::Content { .. }
+            | Self::Manifest { .. }
+            | Self::NoArchive { .. } => ErrorKind::Integrity,
+            Self::Archive(error) => error.kind(),
+            Self::NoSnapshot { .. } => ErrorKind::UnknownSnapshot,
+            Self::Locked { .. } => ErrorKind::RefusedActive,
+            Self::Interrupted => ErrorKind::Interrupted,
+            Self::Create { .. }
+            | Self::Unsafe { .. }
+            | Self::Io { .. }
+            | Self::Native { .. }
+            | Self::Exists { .. }
+            | Self::WrongDraft { .. }
+            | Self::ReadOnly { .. }
+            | Self::Catalog { .. } => ErrorKind::Io,
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Chain { .. } => vec![Hint::command(
+                "put it together again from the catalog's copy",
+                "rebuild",
+            )],
+            Self::Untold { .. } => vec![
+                Hint::text("if you have a copy of receipts.log, put it back"),
+                Hint::command("or go on without them", "rebuild --accept-loss"),
+            ],
+            Self::DamagedJournal { path, instance, .. } => past_damaged_journal(path, instance.as_ref()),
+            Self::Locked {
+                object: LockedObject::Root(_, holders),
+            } => vec![wait_hint(holders)],
+            Self::Sealed { is_key: true, .. } => vec![Hint::text(
+                "--identity takes the private key that belongs to one of the recipients; the contract named them; without it everything else is \
+                 restored",
+            )],
+            Self::Catalog { is_full: true, .. } => vec![Hint::text(MAKE_ROOM)],
+            Self::Io { source, .. } | Self::Create { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => vec![Hint::text(MAKE_ROOM)],
+                io::ErrorKind::FileTooLarge => {
+                    vec![Hint::text(
+                        "raise the limit on the size of files: ulimit -f unlimited",
+                    )]
+                }
+                // As after `sudo` or `su` with the other user's HOME.
+                io::ErrorKind::PermissionDenied if matches!(self, Self::Io { .. }) => vec![Hint::text(
+                    "you may not read it: HOME may still be another user's; name a jackin home of your own in JACKIN_HOME_DIR",
+                )],
+                _ => Vec::new(),
+            },
+            _ => match self.kind() {
+                ErrorKind::Integrity => vec![Hint::command(
+                    "what else is hurt, and which snapshots are whole",
+                    "verify --read-data",
+                )],
+                ErrorKind::NewerStore => {
+                    vec![Hint::text(
+                        "nothing was changed; use the newer version that wrote it",
+                    )]
+                }
+                _ => Vec::new(),
+            },
+        }
+    }
+}
+
+const MAKE_ROOM: &str = "make room where the store lies, or name a jackin home elsewhere in JACKIN_HOME_DIR";
+
+/// Returns advice about the processes that hold a lock.
+#[must_use]
+pub fn wait_hint(holders: &[Holder]) -> Hint {
+    let pids: Vec<String> = holders.iter().map(|holder| holder.pid.to_string()).collect();
+    Hint::Text(match pids.is_empty() {
+        true => "wait until it is done".to_owned(),
+        false => format!(
+            "wait until it is done, or end it; it may wait for an answer in its terminal: ps -fp {}",
+            pids.join(",")
+        ),
+    })
+}
+
+/// Returns the ways past a restore whose journal is damaged. It can be neither finished nor rolled back, and what it moved stays.
+fn past_damaged_journal(path: &Path, instance: Option<&InstanceId>) -> Vec<Hint> {
+    let hint = match (instance, path.parent()) {
+        (Some(instance), _) => Hint::command(
+            "forget the restore, and leave everything as it is: what was moved aside is named",
+            format!("abort {instance} --yes --as-is"),
+        ),
+        (None, Some(directory)) => Hint::text(format!(
+            "put it back from a copy, or move {} away: then everything stays as it is, and what was moved aside lies in \
+             directories .jackin-recovery-* beside or in the mounts",
+            sanitize::path(directory)
+        )),
+        (None, None) => return Vec::new(),
+    };
+    vec![hint]
 }

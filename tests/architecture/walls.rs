@@ -10,6 +10,7 @@ const LAYERS: &[&[&str]] = &[
         "observer",
         "environment",
         "features",
+        "diagnostic",
         "display",
         "skipped",
     ],

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::Fault;
 use crate::agents::Agent;
 use crate::config::shown;
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use handle_fs::ReplaceError;
 
 /// Reason that a settings file was not changed.
@@ -56,4 +57,37 @@ pub enum SettingsError {
     /// File that cannot be written.
     #[error(transparent)]
     Replace(#[from] ReplaceError),
+}
+
+impl Diagnostic for SettingsError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoUserScope { .. } => ErrorKind::Usage,
+            Self::NoHome | Self::Fault { .. } => ErrorKind::Config,
+            Self::Link { .. } | Self::Program { .. } => ErrorKind::Failed,
+            Self::Read { .. } => ErrorKind::Io,
+            Self::Replace(error) => error.kind(),
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        let hint = match self {
+            Self::NoUserScope { agent } => Hint::command(
+                "in a project's directory",
+                format!("hook install {agent} --scope project"),
+            ),
+            Self::NoHome => Hint::text("set HOME to your home directory"),
+            Self::Fault { .. } => Hint::text("nothing was written; mend the file, and run the command again"),
+            Self::Link { to: Some(_), .. } => Hint::text(
+                "nothing was written: what lies in a project may have been put there to make others write elsewhere; \
+                 remove the link, or install for yourself with --scope user",
+            ),
+            Self::Link { to: None, .. } => {
+                Hint::text("nothing was written; remove the link, or make what it leads to")
+            }
+            Self::Program { .. } | Self::Read { .. } => return Vec::new(),
+            Self::Replace(error) => return error.hints(),
+        };
+        vec![hint]
+    }
 }

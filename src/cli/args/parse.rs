@@ -42,7 +42,7 @@ impl Invocation {
 }
 
 /// A command line that leads to no verb.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum ParseOutcome {
     /// Help or the version was asked for: text for stdout, exit code 0.
     Asked(String),

@@ -15,11 +15,11 @@ pub(super) fn completions(context: &Context<'_>, args: &CompletionsArgs) -> Resu
 }
 
 pub(super) fn man(context: &Context<'_>, args: &ManArgs) -> Result<Status, CliError> {
-    let file = generate::man(args.verb.as_deref()).map_err(|error| failed(&error))?;
+    let file = generate::man(args.verb.as_deref()).map_err(failed)?;
     if args.json || !context.terminal.is_tty_out() {
         return print(context, &file, args.json);
     }
-    let mounts = recorded_mounts(context.environment).map_err(|error| failed(&error))?;
+    let mounts = recorded_mounts(context.environment).map_err(failed)?;
     match set_manual(context.environment, &mounts, &file.contents) {
         Ok(text) => context.terminal.out(text.trim_end()),
         Err(why) => {
@@ -35,7 +35,7 @@ pub(super) fn man(context: &Context<'_>, args: &ManArgs) -> Result<Status, CliEr
     Ok(ExitCode::Done.into())
 }
 
-fn failed(error: &std::io::Error) -> CliError {
+fn failed(error: std::io::Error) -> CliError {
     CliError::new(ErrorKind::Io, "it cannot be generated").because(error)
 }
 

@@ -28,7 +28,7 @@ fn this() -> Result<Program, CliError> {
             ErrorKind::Failed,
             "the path of this program is not known, so no hook can call it",
         )
-        .because(&error)
+        .because(error)
     })?;
     let made = Program::new(&path, &shell::word(path.as_os_str()));
     made.map_err(|fault| {

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use crate::cli::args::McpArgs;
 use crate::cli::context::Context;
-use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::mcp::{Bound, serve};
 
@@ -15,7 +15,6 @@ pub(super) fn run(context: &Context<'_>, args: &McpArgs) -> Result<Status, CliEr
             .note("this is for programs: an agent starts it and speaks the Model Context Protocol with it; Ctrl-C ends it");
     }
     let bound = Bound::new(context, args.instance.as_deref(), args.read_only)?;
-    serve(bound, &context.interrupts.flag())
-        .map_err(|error| CliError::from_error(ErrorKind::Failed, &error))?;
+    serve(bound, &context.interrupts.flag())?;
     Ok(ExitCode::Done.into())
 }

@@ -121,7 +121,7 @@ impl Output {
             return Ok(Self::Stdout);
         }
         let file = NamedFile::settle(context, path.as_ref())?;
-        let found = look(&file.path, kind).map_err(|error| file.unwritable(kind).because(&error))?;
+        let found = look(&file.path, kind).map_err(|error| file.unwritable(kind).because(error))?;
         match found {
             Found::Nothing | Found::Replaceable(_) => Ok(Self::File(file, kind)),
             Found::Foreign(why) => {
@@ -139,7 +139,7 @@ impl Output {
             Self::Stdout => context.terminal.out(page),
             Self::File(file, kind) => {
                 file.replace(context, *kind, |file| file.write_all(page.as_bytes()))
-                    .map_err(|error| file.unwritable(*kind).because(&error))?;
+                    .map_err(|error| file.unwritable(*kind).because(error))?;
                 context.terminal.note(&format!(
                     "the page is written, for your eyes only: {}",
                     file.shown
@@ -162,7 +162,7 @@ impl Output {
                     serde_json::to_writer_pretty(&mut *file, document)?;
                     file.write_all(b"\n")
                 });
-                written.map_err(|error| file.unwritable(*kind).because(&error))?;
+                written.map_err(|error| file.unwritable(*kind).because(error))?;
             }
         }
         Ok(())

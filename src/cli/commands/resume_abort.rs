@@ -13,7 +13,6 @@ use crate::cli::context::pending::{tell_left, what_was_cleared};
 use crate::cli::document::{RestoreDocument, RestoreOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::failure::wait_for;
 use crate::cli::view;
 use crate::model::{Decision, Intent};
 use crate::restore::{
@@ -21,7 +20,9 @@ use crate::restore::{
     of_step, proposal, propose, resume, settle,
 };
 use crate::session::{Allowed, ensure_outside_session, find_called, find_instance, refuse_living};
-use crate::store::{Holder, InstanceRow, LockGuard, PendingRestore, RestoreJournal, RestoreStage, Store};
+use crate::store::{
+    Holder, InstanceRow, LockGuard, PendingRestore, RestoreJournal, RestoreStage, Store, wait_hint,
+};
 use crate::terminal::sanitize;
 
 /// Interrupted restore, with the store and the locks that `resume` and `abort` need.
@@ -216,7 +217,7 @@ fn look(context: &Context<'_>, instance: Option<&str>) -> Result<(InstanceRow, P
                 false => who.join(", "),
             };
             let message = format!("the restore of {} is under way in {who}", row.id);
-            Err(CliError::new(ErrorKind::Failed, message).hint(wait_for(&holders)))
+            Err(CliError::new(ErrorKind::Failed, message).advise(wait_hint(&holders)))
         }
         (Some(found), ..) => Ok((row, found)),
         (None, ..) => Err(none(&format!(" of {}", row.id))),

@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliErr
     words.push("--".into());
     words.extend(args.instance.as_ref().map(OsString::from));
     let ended = in_front(name, &words, &context.interrupts)
-        .map_err(|error| CliError::new(ErrorKind::Failed, "the screen cannot be started").because(&error))?;
+        .map_err(|error| CliError::new(ErrorKind::Failed, "the screen cannot be started").because(error))?;
     match ended {
         Exit::Code(PANICKED) => {
             screen.put_back();
@@ -57,7 +57,7 @@ pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliErr
 /// The screen itself.
 pub(super) fn draw(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliError> {
     let farewell = ui::run(context, args.instance.clone())
-        .map_err(|error| CliError::new(ErrorKind::Io, "the screen cannot go on").because(&error))?;
+        .map_err(|error| CliError::new(ErrorKind::Io, "the screen cannot go on").because(error))?;
     if let Some(farewell) = farewell {
         context.terminal.err(farewell.trim_end());
     }

@@ -134,14 +134,14 @@ fn check_volume(directory: &Path) -> Result<(), CliError> {
     let shown = sanitize::path(directory);
     let opened = Root::open(directory).map_err(|error| {
         let made = CliError::new(ErrorKind::Usage, format!("nothing can be written into {shown}"));
-        made.because(&error)
+        made.because(error)
             .hint("make the volume or the claim first, and name a directory that is there and empty")
     })?;
     let top = opened.dir(&RelPath::root());
     match top.and_then(|top| is_empty(&top)) {
         Ok(true) => Ok(()),
         Ok(false) => Err(RestoreError::NotEmpty(directory.to_path_buf()).into()),
-        Err(error) => Err(CliError::new(ErrorKind::Io, format!("{shown} cannot be read")).because(&error)),
+        Err(error) => Err(CliError::new(ErrorKind::Io, format!("{shown} cannot be read")).because(error)),
     }
 }
 
@@ -161,9 +161,7 @@ pub(super) fn check(directory: &Path) -> Result<(), CliError> {
         Ok(_) => match std::fs::read_dir(directory).map(|mut names| names.next().is_none()) {
             Ok(true) => Ok(()),
             Ok(false) => Err(RestoreError::NotEmpty(directory.to_path_buf()).into()),
-            Err(error) => {
-                Err(CliError::new(ErrorKind::Io, format!("{shown} cannot be read")).because(&error))
-            }
+            Err(error) => Err(CliError::new(ErrorKind::Io, format!("{shown} cannot be read")).because(error)),
         },
         Err(_) => match directory.parent() {
             Some(parent) if !parent.is_dir() => {

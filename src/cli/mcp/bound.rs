@@ -39,7 +39,7 @@ pub(super) struct Reply {
 impl Reply {
     pub(super) fn new(text: String, result: &impl Serialize) -> Result<Self, CliError> {
         let structured = serde_json::to_value(result)
-            .map_err(|error| CliError::new(ErrorKind::Failed, "the result is no JSON").because(&error))?;
+            .map_err(|error| CliError::new(ErrorKind::Failed, "the result is no JSON").because(error))?;
         Ok(Self {
             text,
             beside: Vec::new(),

@@ -17,6 +17,7 @@ use tokio::sync::Mutex as Turn;
 use super::bound::Bound;
 use super::call::call;
 use super::tools::{Right, Tool};
+use crate::diagnostic::{Diagnostic, ErrorKind};
 
 /// Interval between checks for a request to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -38,6 +39,12 @@ pub(in crate::cli) enum ServeError {
     /// The server broke down.
     #[error("the server broke down: {0}")]
     Broken(tokio::task::JoinError),
+}
+
+impl Diagnostic for ServeError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Failed
+    }
 }
 
 /// Serves until the client goes away, or `over` says so. A tool that is at work then is asked to give up, and waited for: a restore is

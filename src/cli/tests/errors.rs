@@ -4,6 +4,7 @@ use std::io;
 
 use super::super::error::{CliError, ErrorKind};
 use super::super::exit_code::{ExitCode, Status};
+use crate::diagnostic::Diagnostic;
 use crate::terminal::Verbosity;
 use crate::terminal::recorded::{facts, terminal};
 
@@ -67,6 +68,12 @@ struct Outer {
     source: Middle,
 }
 
+impl Diagnostic for Outer {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Io
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("/x/catalog.sqlite3 is locked")]
 struct Middle(#[source] io::Error);
@@ -79,13 +86,13 @@ fn nested() -> Outer {
 
 #[test]
 fn causes_are_told_once_from_the_nearest_to_the_deepest() {
-    let error = CliError::from_error(ErrorKind::Io, &nested());
+    let error = CliError::from(nested());
     assert_eq!(
         error.message,
         "cannot open the catalog: /x/catalog.sqlite3 is locked"
     );
     assert_eq!(error.causes, ["Permission denied (os error 13)"]);
-    let error = CliError::new(ErrorKind::Failed, "cannot list").because(&nested());
+    let error = CliError::new(ErrorKind::Failed, "cannot list").because(nested());
     assert_eq!(error.causes.len(), 2);
 }
 
@@ -95,7 +102,7 @@ fn in_words_it_wraps_aligns_and_is_clean() {
         ErrorKind::RefusedActive,
         "the instance rc-1-shop is active: \x1b[2Jclaude (pid 4711) still runs in it",
     )
-    .because(&io::Error::other("a\u{202e}b"))
+    .because(io::Error::other("a\u{202e}b"))
     .hint("end it first, or wait:\n  jackin recovery end rc-1-shop");
     let (terminal, out, err) = terminal(facts(40), Verbosity::Quiet);
     error.print(&terminal, false);
@@ -123,7 +130,7 @@ fn as_json_it_has_the_fixed_form() {
         "{\"schema\":1,\"error\":{\"kind\":\"pending\",\"message\":\"a restore waits\",\"hints\":[\"resume it\"]}}\n"
     );
     CliError::new(ErrorKind::Io, "x")
-        .because(&io::Error::other("full"))
+        .because(io::Error::other("full"))
         .print(&terminal, true);
     let last = err.text().lines().last().unwrap().to_owned();
     let value: serde_json::Value = serde_json::from_str(&last).unwrap();

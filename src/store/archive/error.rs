@@ -4,6 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::model::Digest;
 
 /// Error of writing or reading an archive.
@@ -128,5 +129,17 @@ impl ArchiveError {
     #[must_use]
     pub fn is_newer(&self) -> bool {
         matches!(self, Self::Newer { .. })
+    }
+}
+
+impl Diagnostic for ArchiveError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Newer { .. } => ErrorKind::NewerStore,
+            Self::Damaged { .. } | Self::TooLarge { .. } => ErrorKind::Integrity,
+            Self::Read { .. } | Self::Receiver { .. } | Self::Write { .. } | Self::Refused { .. } => {
+                ErrorKind::Io
+            }
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::config::BucketPlace;
 use crate::features::Feature;
 use crate::model::{InstanceId, SnapshotRecord, StoreId};
 use crate::replica::{Bucket, BucketError, Chain, Index, Remote, ReplicaError, S3, Stop, stores};
-use crate::session::{AdoptError, AdoptRequest, Adopted, adopt};
+use crate::session::{AdoptRequest, Adopted, adopt};
 use crate::store::Anchor;
 use crate::terminal::{sanitize, size};
 
@@ -111,7 +111,7 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Resul
         trusted: args.trust,
         owner: operator.map_or_else(handle_fs::own_ids, |owner| (owner.uid, owner.gid)),
     };
-    let adopted = adopt(&store, world, &request, found.records.clone()).map_err(unfinished)?;
+    let adopted = adopt(&store, world, &request, found.records.clone())?;
     for (id, why) in &adopted.failed {
         let why = sanitize::text(why);
         context
@@ -170,15 +170,6 @@ fn look(bucket: &S3, remote: &Remote<'_>) -> Result<Found, CliError> {
         records,
         troubles,
     })
-}
-
-fn unfinished(error: AdoptError) -> CliError {
-    let made = match error {
-        AdoptError::Replica(error) => CliError::from(error),
-        AdoptError::Transfer(error) => error.into(),
-        AdoptError::Store(error) => error.into(),
-    };
-    made.hint("what was brought back stays; the same command goes on with the rest")
 }
 
 fn sessions(records: &[SnapshotRecord]) -> Vec<&InstanceId> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cli::args::RestoreArgs;
 use crate::cli::commands::paths;
 use crate::cli::context::Context;
-use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::error::CliError;
 use crate::model::{Coverage, Intent};
 use crate::restore::{AsideError, Proposal, Purpose, bring_back, set_aside};
 use crate::store::Store;
@@ -24,7 +24,7 @@ pub(super) fn add(
     for argument in &args.set_aside_excluded {
         let (mount, path) = paths::place(context.environment, &coverages, Path::new(argument))?;
         set_aside(proposal, mount, &path, context.world().entropy)
-            .map_err(|error| refused(&error, proposal))?;
+            .map_err(|error| refused(error, proposal))?;
     }
     Ok(())
 }
@@ -52,14 +52,18 @@ pub(in crate::cli::commands) fn again(
             .into_iter()
             .flat_map(|at| mount.aside.iter().map(move |step| (at, step)))
         {
-            set_aside(proposal, at, &step.path, entropy).map_err(|error| refused(&error, proposal))?;
+            set_aside(proposal, at, &step.path, entropy).map_err(|error| refused(error, proposal))?;
         }
     }
     Ok(())
 }
 
-fn refused(error: &AsideError, proposal: &Proposal) -> CliError {
-    let made = CliError::new(ErrorKind::Usage, sanitize::text(&error.to_string()));
+fn refused(error: AsideError, proposal: &Proposal) -> CliError {
+    let message = sanitize::text(&error.to_string());
+    let made = CliError {
+        message,
+        ..error.into()
+    };
     let mut there = Vec::new();
     for mount in &proposal.mounts {
         let root = mount.request.coverage.root.to_path();

@@ -1,0 +1,42 @@
+//! What a command that could not be started means for the operator.
+
+use std::ffi::OsStr;
+use std::io;
+
+use processes::LaunchError;
+
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
+use crate::display::shell;
+
+impl Diagnostic for LaunchError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NotFound { .. } => ErrorKind::CommandNotFound,
+            Self::NotExecutable { .. } => ErrorKind::CannotExecute,
+            Self::Interrupted { .. } => ErrorKind::Interrupted,
+            Self::Directory { .. } | Self::Start { .. } | Self::Wait { .. } => ErrorKind::Failed,
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        let is_path = |program: &OsStr| program.as_encoded_bytes().contains(&b'/');
+        let hint = match self {
+            Self::NotFound { program } if is_path(program) => {
+                Hint::text("the path of a command begins at the current directory")
+            }
+            Self::NotFound { .. } => {
+                Hint::text("it lies in no directory of PATH; a program in this directory is written ./NAME")
+            }
+            Self::NotExecutable { program, source }
+                if source.kind() == io::ErrorKind::PermissionDenied && is_path(program) =>
+            {
+                Hint::text(format!(
+                    "make it executable, or name the program that runs it:\n  chmod +x {}",
+                    shell::word(program)
+                ))
+            }
+            _ => return Vec::new(),
+        };
+        vec![hint]
+    }
+}

@@ -1,0 +1,414 @@
+//! Errors of a restore, with their kinds and hints.
+
+use std::error::Error as _;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::capture::{CaptureError, REMOUNT};
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
+use crate::model::{Digest, InstanceId, Intent, RelPath, SnapshotId};
+use crate::store::StoreError;
+use handle_fs::MountError;
+
+/// Error of a restore. Unless its text says otherwise, nothing below the mounts has changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The operator stopped it.
+    #[error("interrupted; nothing was changed")]
+    Interrupted,
+    /// Looking, or the emergency snapshot, failed.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The emergency snapshot could not be taken or does not read back.
+    #[error("the emergency snapshot failed, so nothing was changed: {0}")]
+    Emergency(CaptureError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A process works on a repository that would change.
+    #[error("{0}; nothing was changed")]
+    Locked(Box<Locked>),
+    /// The staging directory cannot be used.
+    #[error("{} cannot be used for staging: {source}", path.display())]
+    Stage {
+        /// The staging directory.
+        path: PathBuf,
+        /// Underlying I/O error.
+        source: io::Error,
+    },
+    /// Not enough room to write the new content beside the old.
+    #[error("{} bytes are needed in {} and {free} are free", need, path.display())]
+    Space {
+        /// Directory that will hold the staging directory.
+        path: PathBuf,
+        /// Bytes needed.
+        need: u64,
+        /// Bytes free.
+        free: u64,
+    },
+    /// New content cannot be written.
+    #[error("{path:?} cannot be staged: {source}")]
+    Build {
+        /// Below the mount root.
+        path: RelPath,
+        /// Underlying I/O error.
+        source: io::Error,
+    },
+    /// Stored content cannot be read.
+    #[error("the stored content of {path:?} cannot be read: {source}")]
+    Content {
+        /// Below the mount root.
+        path: RelPath,
+        /// Error from the store.
+        source: StoreError,
+    },
+    /// Stored content is not what it was.
+    #[error("the stored content of {path:?} is damaged (digest {digest})")]
+    Damaged {
+        /// Below the mount root.
+        path: RelPath,
+        /// Digest that the content should have.
+        digest: Digest,
+    },
+    /// The tree changed between plan and act.
+    #[error("{} changed while the restore was under way; everything is as it was", path.display())]
+    Drift {
+        /// The host path.
+        path: PathBuf,
+    },
+    /// A move failed for a reason that the next one would meet too.
+    #[error("{} cannot be changed: {source}; everything is as it was", path.display())]
+    Apply {
+        /// The host path.
+        path: PathBuf,
+        /// Underlying I/O error.
+        source: io::Error,
+    },
+    /// The rollback failed as well, so the restore stays pending.
+    #[error(
+        "{}taking back what was done failed at {}: {source}; what was moved aside lies in {}",
+        cause.as_ref().map(|cause| format!("{cause}; ")).unwrap_or_default(), path.display(), aside.display()
+    )]
+    RollBack {
+        /// Reason for the rollback; `None` if the operator asked for it.
+        cause: Option<String>,
+        /// Path at which the rollback stopped.
+        path: PathBuf,
+        /// Directory that holds the old objects.
+        aside: PathBuf,
+        /// Underlying I/O error.
+        source: io::Error,
+    },
+    /// The restore stopped halfway and can be neither finished nor rolled back for now.
+    #[error("{why}; the restore of {instance} waits, and some paths may be old and some new")]
+    Waits {
+        /// Reason for the stop.
+        why: String,
+        /// Session that the restore belongs to.
+        instance: InstanceId,
+    },
+    /// An interrupted restore waits on these mounts.
+    #[error("a restore of {} was interrupted, and some paths may be old and some new", .0.instance)]
+    Pending(Box<Intent>),
+    /// Another process finished an interrupted restore meanwhile.
+    #[error("the restore of {} was finished by another process meanwhile", .0.instance)]
+    Finished(Box<Intent>),
+    /// An interrupted restore had not touched anything yet.
+    #[error("the restore of {} was interrupted before it changed anything", .0.instance)]
+    NotBegun(Box<Intent>),
+    /// A path that a pending restore would change has changed since.
+    #[error("{} changed since the restore of {instance} was interrupted; it waits, as it was", path.display())]
+    Changed {
+        /// The host path.
+        path: PathBuf,
+        /// Session that the restore belongs to.
+        instance: InstanceId,
+    },
+    /// The old object of a path is nowhere any more.
+    #[error("what was at {} before is gone: somebody removed it while the restore waited", path.display())]
+    Gone {
+        /// The host path.
+        path: PathBuf,
+    },
+    /// The mode or owner of a path was set while the restore waited. It counts as a later edit.
+    #[error("the mode or the owner of {} was set while the restore waited, and stays", path.display())]
+    Kept {
+        /// The host path.
+        path: PathBuf,
+    },
+    /// The staging directory of an interrupted restore is gone, and with it what was to come in.
+    #[error("{} is gone, and what was staged in it", path.display())]
+    StageGone {
+        /// The staging directory.
+        path: PathBuf,
+    },
+    /// The mount root is not the directory that an interrupted restore began in.
+    #[error("{} is not the directory that the restore began in", path.display())]
+    OtherRoot {
+        /// The mount root.
+        path: PathBuf,
+    },
+    /// The staging directory cannot be removed.
+    #[error("{} cannot be removed: {source}", path.display())]
+    Settle {
+        /// The staging directory.
+        path: PathBuf,
+        /// Underlying I/O error.
+        source: io::Error,
+    },
+    /// A flag that was taken off could not be put back.
+    #[error("{} had flags (lsattr) that could not be put back: {source}", path.display())]
+    Unbound {
+        /// The host path.
+        path: PathBuf,
+        /// Underlying I/O error.
+        source: io::Error,
+    },
+    /// Everything is done, and the last of it may not outlast a power loss.
+    #[error("times and flags in {} may not outlast a power loss: {source}", path.display())]
+    Lasting {
+        /// The mount root.
+        path: PathBuf,
+        /// Underlying I/O error.
+        source: io::Error,
+    },
+    /// A restore that stopped left something in a staging directory.
+    #[error("{cause}; {left}")]
+    Left {
+        /// Error that stopped the restore.
+        cause: Box<RestoreError>,
+        /// Error that names what stays, and its place.
+        left: Box<RestoreError>,
+    },
+    /// Files were put back, and the receipt could not be written: until it is, no `undo` knows of it.
+    #[error(
+        "the files were put back, but no receipt could be written ({source}); what was there before is in {emergency}"
+    )]
+    Unrecorded {
+        /// The emergency snapshot.
+        emergency: SnapshotId,
+        /// Error from the store.
+        source: StoreError,
+    },
+    /// The mount root cannot be opened.
+    #[error(transparent)]
+    Mount(#[from] MountError),
+    /// The snapshot is incomplete and the operator asked for a complete one.
+    #[error("snapshot {0} is not complete")]
+    Incomplete(SnapshotId),
+    /// The directory for `--to` is not absent or empty.
+    #[error("{} is not empty", .0.display())]
+    NotEmpty(PathBuf),
+}
+
+impl RestoreError {
+    /// Returns the error text without the statement about the state of the tree.
+    pub(super) fn bare(&self) -> String {
+        match self {
+            Self::Interrupted => "interrupted".to_owned(),
+            Self::Drift { path } => format!("{} changed while the restore was under way", path.display()),
+            Self::Apply { path, source } => format!("{} cannot be changed: {source}", path.display()),
+            other => other.to_string(),
+        }
+    }
+
+    /// Returns true if each later command tries to clean up what is left, and reports it until that succeeds.
+    ///
+    /// This includes foreign files in a staging directory. It excludes a directory that should be empty and gained an entry
+    /// during its removal.
+    pub(super) fn may_settle_later(&self) -> bool {
+        match self {
+            Self::Settle { source, .. } => source.kind() != io::ErrorKind::DirectoryNotEmpty,
+            Self::Stage { .. } | Self::Unbound { .. } | Self::Lasting { .. } => true,
+            Self::Left { cause, left } => left.may_settle_later() || cause.has_left_some(),
+            _ => false,
+        }
+    }
+
+    /// Returns true if the stopped restore left something that the next command may clean up. Its journal is kept for that.
+    pub(super) fn has_left_some(&self) -> bool {
+        matches!(self, Self::Left { .. }) && self.may_settle_later()
+    }
+
+    /// Returns true if the restore is neither finished nor rolled back. Its journal is kept for `resume` or `abort`.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        match self {
+            Self::RollBack { .. }
+            | Self::Waits { .. }
+            | Self::Changed { .. }
+            | Self::Pending(_)
+            | Self::Unrecorded { .. } => true,
+            Self::Left { cause, .. } => cause.is_pending(),
+            _ => false,
+        }
+    }
+}
+
+/// Combines the error that stopped a restore with the error of the cleanup after it.
+pub(super) fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> RestoreError {
+    match settled {
+        Ok(()) => cause,
+        Err(left) => RestoreError::Left {
+            cause: Box::new(cause),
+            left: Box::new(left),
+        },
+    }
+}
+
+impl Diagnostic for RestoreError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Capture(error) | Self::Emergency(error) => error.kind(),
+            Self::Store(error) => error.kind(),
+            Self::Left { cause, .. } if cause.wrapped().is_some() => ErrorKind::Io,
+            Self::Left { cause, .. } => cause.kind(),
+            Self::Interrupted => ErrorKind::Interrupted,
+            Self::Content { .. } | Self::Damaged { .. } => ErrorKind::Integrity,
+            Self::Incomplete(_) => ErrorKind::NothingToRestore,
+            Self::NotEmpty(_) => ErrorKind::Usage,
+            Self::Locked(_) => ErrorKind::RefusedLocked,
+            Self::Drift { .. } => ErrorKind::Failed,
+            Self::Pending(_)
+            | Self::RollBack { .. }
+            | Self::Changed { .. }
+            | Self::Waits { .. }
+            | Self::StageGone { .. }
+            | Self::OtherRoot { .. } => ErrorKind::Pending,
+            Self::Mount(_)
+            | Self::Space { .. }
+            | Self::Stage { .. }
+            | Self::Build { .. }
+            | Self::Apply { .. }
+            | Self::Finished(_)
+            | Self::NotBegun(_)
+            | Self::Gone { .. }
+            | Self::Kept { .. }
+            | Self::Settle { .. }
+            | Self::Unbound { .. }
+            | Self::Lasting { .. }
+            | Self::Unrecorded { .. } => ErrorKind::Io,
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Capture(error) | Self::Emergency(error) => error.hints(),
+            Self::Store(error) => error.hints(),
+            Self::Left { cause, .. } if cause.wrapped().is_some() => {
+                cause.advice().map(Hint::text).into_iter().collect()
+            }
+            Self::Left { cause, .. } => cause.hints(),
+            Self::Pending(intent) => take_up(&intent.instance),
+            Self::Waits { instance, .. } => take_up(instance),
+            Self::Changed { instance, .. } => vec![Hint::command(
+                "take it back; what changed stays",
+                format!("abort {instance}"),
+            )],
+            Self::RollBack { .. } => give_up().into(),
+            Self::StageGone { .. } => {
+                let [back, forget] = give_up();
+                let lost = "it cannot be finished any more; abort takes back what can be taken back, and names the rest";
+                vec![Hint::text(lost), back, forget]
+            }
+            other => other.advice().map(Hint::text).into_iter().collect(),
+        }
+    }
+
+    fn wrapped(&self) -> Option<&dyn Diagnostic> {
+        match self {
+            Self::Capture(error) | Self::Emergency(error) => Some(error),
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Capture(error) => error.message(),
+            Self::Store(error) => error.message(),
+            Self::Emergency(error) => format!(
+                "the emergency snapshot failed, so nothing was changed: {}",
+                error.message()
+            ),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl RestoreError {
+    /// Returns the advice for an error that leaves no restore to be resumed.
+    fn advice(&self) -> Option<&'static str> {
+        let advice = match self {
+            Self::Content { .. } | Self::Damaged { .. } => {
+                "nothing was changed; verify --read-data names everything that is hurt"
+            }
+            Self::Incomplete(_) => "`show` names what it lacks; without --require-complete it is used",
+            Self::Mount(error) if error.is_about_mounting() => REMOUNT,
+            Self::NotEmpty(_) => "name a directory that is absent or empty",
+            Self::Locked(_) => "wait until git is done there; --files-only leaves the repository out",
+            Self::Drift { .. } => "run the command again; stop what still writes there",
+            Self::Space { .. } => "nothing was changed; make room and try again",
+            Self::Stage { source, .. } if handle_fs::is_bound(source) => {
+                "nothing was changed; if the directory is immutable or append-only (lsattr -d), `chattr -i -a` takes \
+                 that off"
+            }
+            Self::OtherRoot { .. } => {
+                "put the directory back where it was, or mount it again; abort --as-is forgets the restore and leaves \
+                 everything as it is"
+            }
+            Self::Unrecorded { .. } => {
+                "the next command that works on these files writes it (undo, restore, begin, launch); until then `log` does not know of this restore"
+            }
+            other if other.is_denied() && !handle_fs::is_privileged() => {
+                "root may do what you may not: the same command after `sudo`"
+            }
+            _ => return None,
+        };
+        Some(advice)
+    }
+
+    /// Returns true if the system denied access.
+    fn is_denied(&self) -> bool {
+        let cause = self
+            .source()
+            .and_then(|source| source.downcast_ref::<io::Error>());
+        cause.is_some_and(|cause| cause.kind() == io::ErrorKind::PermissionDenied)
+    }
+}
+
+/// Returns the commands that take an interrupted restore up.
+fn take_up(instance: &InstanceId) -> Vec<Hint> {
+    vec![
+        Hint::command("finish it", format!("resume {instance}")),
+        Hint::command("take it back", format!("abort {instance}")),
+    ]
+}
+
+/// Returns the commands for a restore that can only be rolled back.
+fn give_up() -> [Hint; 2] {
+    [
+        Hint::command("take it back, once the reason is gone", "abort"),
+        Hint::command("or forget it, and leave everything as it is", "abort --as-is"),
+    ]
+}
+
+/// A lock in a repository, and who holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locked {
+    /// The lock on the host.
+    pub lock: PathBuf,
+    /// Number and name of the process that holds the lock; `None` if unknown.
+    pub holder: Option<(u32, String)>,
+}
+
+impl fmt::Display for Locked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lock = self.lock.display();
+        match &self.holder {
+            Some((pid, name)) => write!(f, "{lock} is held by {name} (process {pid})"),
+            None => write!(f, "{lock} may be held by a process, which cannot be told here"),
+        }
+    }
+}

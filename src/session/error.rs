@@ -1,0 +1,463 @@
+//! Errors of session operations, with their kinds and hints.
+
+use std::path::PathBuf;
+
+use super::liveness::{Reason, distinct};
+use crate::capture::CaptureError;
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint, causes_behind};
+use crate::display::{sanitize, shell, size};
+use crate::model::{InstanceId, PrunedSnapshot, SnapshotId, Time};
+use crate::restore::RestoreError;
+use crate::store::StoreError;
+
+/// Error of a session operation.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An interrupted restore waits, or could not be cleared up.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// The baseline could not be taken, and the contract says to block then.
+    #[error("the baseline could not be taken: {source}")]
+    Baseline {
+        /// The instance that never began.
+        instance: InstanceId,
+        /// Error of the capture.
+        source: Box<CaptureError>,
+    },
+    /// A snapshot could not be taken.
+    #[error("the {kind} snapshot of {instance} could not be taken: {source}")]
+    Capture {
+        /// Its kind.
+        kind: &'static str,
+        /// The instance.
+        instance: InstanceId,
+        /// Error of the capture.
+        source: Box<CaptureError>,
+    },
+    /// An agent of jackin's may be at work on the same paths.
+    #[error("jackin's container {container:?} may be at work on the same paths")]
+    Container {
+        /// Its name.
+        container: String,
+        /// Reasons, in words.
+        reasons: Vec<String>,
+        /// The file that tells nothing, when that is the reason.
+        unread: Option<PathBuf>,
+    },
+    /// No instance goes by this name.
+    #[error("there is no instance {wanted:?}")]
+    Unknown {
+        /// Name that was asked for.
+        wanted: String,
+        /// Ids that come close, the closest first.
+        nearest: Vec<String>,
+        /// True if any session is recorded.
+        some_recorded: bool,
+    },
+    /// jackin's container has no session of its own, and its workspace has several containers.
+    #[error(
+        "no session began for jackin's container {container:?}, and it is not the only one of the workspace {workspace:?}"
+    )]
+    OfContainer {
+        /// Its name.
+        container: String,
+        /// Its workspace.
+        workspace: String,
+    },
+    /// Several instances go by this name.
+    #[error("{wanted:?} stands for several instances")]
+    Ambiguous {
+        /// Name that was asked for.
+        wanted: String,
+        /// Their ids, newest first.
+        candidates: Vec<String>,
+    },
+    /// No snapshot of the instance goes by this name.
+    #[error("{instance} has no snapshot {wanted:?}")]
+    NoSnapshot {
+        /// The instance.
+        instance: InstanceId,
+        /// Name that was asked for.
+        wanted: String,
+        /// Names of the snapshots that exist.
+        known: Vec<String>,
+    },
+    /// A snapshot that is meant, or may be, has a record that is lost or cannot be read.
+    #[error("{instance} has no snapshot {wanted:?} that can be used: {source}")]
+    Hurt {
+        /// The instance.
+        instance: InstanceId,
+        /// Name that was asked for.
+        wanted: String,
+        /// Snapshots of the session with damaged records that the name may stand for, newest first.
+        hurt: Vec<SnapshotId>,
+        /// Error of the first of these snapshots.
+        source: Box<StoreError>,
+    },
+    /// The snapshot was pruned.
+    #[error("{} of {instance} was pruned", snapshot.called())]
+    Pruned {
+        /// The instance.
+        instance: InstanceId,
+        /// Data of the pruned snapshot.
+        snapshot: Box<PrunedSnapshot>,
+        /// The receipt that tells of it.
+        receipt: u64,
+    },
+    /// A checkpoint of the session has this name already.
+    #[error("{instance} has a checkpoint {name:?} already")]
+    NameTaken {
+        /// The instance.
+        instance: InstanceId,
+        /// The name.
+        name: String,
+    },
+    /// A checkpoint of the session had this name and was pruned.
+    #[error(
+        "the checkpoint {name:?} of {instance} was given up at {} (receipt {receipt}); its name stands for no other",
+        at.rfc3339()
+    )]
+    NamePruned {
+        /// The instance.
+        instance: InstanceId,
+        /// The name.
+        name: String,
+        /// The receipt that tells of it.
+        receipt: u64,
+        /// Time of the pruning.
+        at: Time,
+    },
+    /// The snapshot before a step was pruned.
+    #[error("what {snapshot} of {instance} changed is not known any more: the snapshot before it was pruned")]
+    StepPruned {
+        /// The instance.
+        instance: InstanceId,
+        /// The snapshot that the step led to.
+        snapshot: SnapshotId,
+    },
+    /// There is nothing before a snapshot.
+    #[error("{snapshot} of {instance} is no step: nothing of the session comes before it")]
+    NoStep {
+        /// The instance.
+        instance: InstanceId,
+        /// The snapshot.
+        snapshot: SnapshotId,
+    },
+    /// A session may go back to its own checkpoints, and to nothing else.
+    #[error("inside {0} only its own checkpoints can be restored")]
+    OnlyCheckpoints(InstanceId),
+    /// The instance ended before.
+    #[error("{0} has already ended")]
+    AlreadyEnded(InstanceId),
+    /// The instance, or another one on the same paths, lives.
+    #[error("{instance} is active")]
+    Active {
+        /// Active session.
+        instance: InstanceId,
+        /// True if it is another session than the one that was asked for.
+        other: bool,
+        /// Reasons why it counts as active.
+        reasons: Vec<Reason>,
+    },
+    /// The caller is inside a session.
+    #[error("this is not allowed from inside the session {0}")]
+    Inside(InstanceId),
+    /// A checkpoint name that cannot be used.
+    #[error("{name:?} cannot be a checkpoint's name: {why}")]
+    CheckpointName {
+        /// Name as given.
+        name: String,
+        /// Problem with the name.
+        why: &'static str,
+    },
+    /// A branch's name that cannot be used.
+    #[error("{name:?} cannot be a branch's name: {why}")]
+    BranchName {
+        /// Name as given.
+        name: String,
+        /// Problem with the name.
+        why: &'static str,
+    },
+}
+
+impl Diagnostic for SessionError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Store(error) => error.kind(),
+            Self::Restore(error) => error.kind(),
+            Self::Baseline { source, .. } => match source.kind() {
+                // A limit is the operator's own word and keeps its kind.
+                kind @ (ErrorKind::LimitExceeded | ErrorKind::Interrupted) => kind,
+                _ => ErrorKind::SnapshotFailed,
+            },
+            Self::Capture { source, .. } => source.kind(),
+            Self::Hurt { source, .. } => source.kind(),
+            Self::Unknown { .. } | Self::Ambiguous { .. } | Self::OfContainer { .. } => {
+                ErrorKind::UnknownInstance
+            }
+            Self::NoSnapshot { .. } => ErrorKind::UnknownSnapshot,
+            Self::StepPruned { .. } | Self::Pruned { .. } => ErrorKind::NothingToRestore,
+            Self::OnlyCheckpoints(_) | Self::Active { other: false, .. } => ErrorKind::RefusedActive,
+            Self::Container { .. } | Self::Active { other: true, .. } => ErrorKind::RefusedOverlap,
+            Self::Inside(_) => ErrorKind::RefusedInside,
+            Self::AlreadyEnded(_) => ErrorKind::Failed,
+            Self::NoStep { .. }
+            | Self::NameTaken { .. }
+            | Self::NamePruned { .. }
+            | Self::CheckpointName { .. }
+            | Self::BranchName { .. } => ErrorKind::Usage,
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Store(error) => error.hints(),
+            Self::Restore(error) => error.hints(),
+            Self::Capture { source, .. } => source.hints(),
+            // After a request to stop, advice on how to go on without protection is not wanted.
+            Self::Baseline { source, .. } if source.kind() == ErrorKind::Interrupted => Vec::new(),
+            Self::Baseline { source, .. } => {
+                let mut hints = source.hints();
+                hints.push(Hint::text(
+                    "--on-failure run starts the command without one, and nothing can be restored then",
+                ));
+                hints
+            }
+            Self::Unknown {
+                nearest,
+                wanted,
+                some_recorded,
+            } => unknown(wanted, nearest, *some_recorded),
+            Self::Ambiguous { candidates, .. } => {
+                let more = match candidates.len().saturating_sub(CANDIDATES) {
+                    0 => String::new(),
+                    more => format!(", and {} more", size::count(more as u64)),
+                };
+                let shown: Vec<&str> = candidates.iter().take(CANDIDATES).map(String::as_str).collect();
+                vec![
+                    Hint::text(format!("it could be: {}{more}", shown.join(", "))),
+                    Hint::command("all of them", "list"),
+                ]
+            }
+            Self::OfContainer { workspace, .. } => vec![Hint::command(
+                "the last session of the workspace, whoever began it",
+                format!("show {}", shell::word(workspace.as_ref())),
+            )],
+            Self::StepPruned { instance, .. } => vec![Hint::command(
+                "what there is to go back to",
+                format!("show {instance}"),
+            )],
+            Self::NoStep { instance, .. } => vec![
+                Hint::text(
+                    "a step leads from one snapshot of the session to the next: name a checkpoint, or `closing`",
+                ),
+                Hint::command("what there is", format!("show {instance}")),
+            ],
+            Self::OnlyCheckpoints(instance) => vec![
+                Hint::text(
+                    "name one with --from or --only-changes-of; anything else is the operator's, when the session has ended",
+                ),
+                Hint::command("the checkpoints there are", format!("show {instance}")),
+            ],
+            Self::Pruned { receipt, .. } => vec![
+                Hint::text(format!(
+                    "receipt {receipt} in `log` says why; `pin` keeps what must stay"
+                )),
+                Hint::command("what is still there", "list"),
+            ],
+            Self::Hurt { hurt, .. } => {
+                let back = match hurt.as_slice() {
+                    [one] => format!("put snapshots/{one}.json back from a copy; nothing else has it"),
+                    several => format!(
+                        "put the records back into snapshots/ from a copy; nothing else has them: {}",
+                        several
+                            .iter()
+                            .map(SnapshotId::as_str)
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    ),
+                };
+                vec![Hint::Text(back), Hint::command("what else is hurt", "verify")]
+            }
+            Self::NoSnapshot { known, instance, .. } => vec![
+                match known.as_slice() {
+                    [] => Hint::text("it has no snapshot at all"),
+                    some => Hint::text(format!("there are: {}", some.join(", "))),
+                },
+                Hint::command("all that is known of it", format!("show {instance}")),
+            ],
+            Self::Active {
+                instance,
+                reasons,
+                other,
+            } => active(instance, reasons, *other),
+            Self::Container {
+                container, unread, ..
+            } => {
+                let container = sanitize::name(container.as_bytes());
+                vec![Hint::Text(match unread {
+                    Some(path) => format!(
+                        "nothing was changed; mend {}, or remove it when that container is gone",
+                        sanitize::path(path)
+                    ),
+                    None => format!(
+                        "nothing was changed; let jackin end it first, or stop it:\n  docker stop {container}"
+                    ),
+                })]
+            }
+            Self::Inside(_) => vec![
+                Hint::text(
+                    "inside a session only list, show, diff, explain, checkpoint, and restore --from its own checkpoints are allowed",
+                ),
+                Hint::text("what an agent may restore through mcp, `[recovery.agent] restore` says"),
+            ],
+            Self::AlreadyEnded(_) => Vec::new(),
+            Self::NameTaken { .. } => {
+                vec![Hint::text("checkpoints are never overwritten; take another name")]
+            }
+            Self::NamePruned { .. } => vec![Hint::text(
+                "whoever wrote the name down means what it was then; take another name",
+            )],
+            Self::CheckpointName { .. } | Self::BranchName { .. } => vec![Hint::text(
+                "letters, digits, `_`, `.` and `-`, at most 128, not beginning with `.` or `-`",
+            )],
+        }
+    }
+
+    fn wrapped(&self) -> Option<&dyn Diagnostic> {
+        match self {
+            Self::Store(error) => Some(error),
+            Self::Restore(error) => Some(error),
+            Self::Baseline { source, .. } | Self::Capture { source, .. } => Some(source.as_ref()),
+            _ => None,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Store(error) => error.message(),
+            Self::Restore(error) => error.message(),
+            Self::Baseline { source, .. } if source.kind() == ErrorKind::Interrupted => {
+                "interrupted while the baseline was taken; nothing of it was kept, and nothing was started"
+                    .to_owned()
+            }
+            Self::Baseline { source, .. } => {
+                format!("the baseline could not be taken: {}", source.message())
+            }
+            Self::Capture { source, kind, .. } => {
+                format!("the {kind} snapshot could not be taken: {}", source.message())
+            }
+            Self::Active { other: true, .. } => format!("{self} on the same paths"),
+            other => other.to_string(),
+        }
+    }
+
+    fn causes(&self) -> Vec<String> {
+        match self {
+            Self::Baseline { source, .. } if source.kind() == ErrorKind::Interrupted => Vec::new(),
+            Self::Container { reasons, .. } => reasons.iter().map(|reason| sanitize::text(reason)).collect(),
+            Self::Active { reasons, .. } => signs_of_life(&distinct(reasons)),
+            other => match other.wrapped() {
+                Some(inner) => inner.causes(),
+                None => causes_behind(&other.to_string(), std::error::Error::source(other)),
+            },
+        }
+    }
+}
+
+/// Maximum number of ids that an error names.
+const CANDIDATES: usize = 8;
+
+/// Maximum number of signs of life that an error names.
+const SIGNS: usize = 8;
+
+/// Returns the hints for a session that is not there.
+fn unknown(wanted: &str, nearest: &[String], some_recorded: bool) -> Vec<Hint> {
+    let mut hints = Vec::new();
+    // A path in the session's place, and the word that is meant most often.
+    if wanted.contains('/') || wanted.contains('.') {
+        hints.push(Hint::text(
+            "the session stands first, then its paths: @latest PATH",
+        ));
+    } else if strsim::normalized_damerau_levenshtein("@latest", wanted) > 0.6 {
+        hints.push(Hint::text("the session that began last is @latest"));
+    }
+    match nearest {
+        [] if some_recorded => hints.push(Hint::command("the sessions", "list")),
+        [] => hints.push(Hint::command(
+            "nothing was recorded yet; begin with",
+            "launch --snapshot project DIR -- COMMAND",
+        )),
+        some => {
+            hints.push(Hint::text(format!("the nearest ids: {}", some.join(", "))));
+            hints.push(Hint::command("all of them", "list"));
+        }
+    }
+    hints
+}
+
+/// Returns the reasons why a session counts as active, in words.
+fn signs_of_life(reasons: &[&Reason]) -> Vec<String> {
+    let shown = reasons.iter().take(SIGNS).map(|reason| match reason {
+        Reason::Launcher(Some(process)) => format!("its launcher runs (process {})", process.pid),
+        Reason::Launcher(None) => "its launcher runs".to_owned(),
+        Reason::Process(member) => {
+            format!(
+                "process {} ({}) lives",
+                member.pid,
+                sanitize::name(member.name.as_bytes())
+            )
+        }
+        Reason::UntilEnd => "it was begun without a process and nobody called `end`".to_owned(),
+        Reason::Unknown(why) => format!("whether it lives cannot be told: {why}"),
+    });
+    let mut signs: Vec<String> = shown.collect();
+    if reasons.len() > SIGNS {
+        signs.push(format!("and {} more", reasons.len() - SIGNS));
+    }
+    signs
+}
+
+/// Returns the hints for a session that is active.
+fn active(instance: &InstanceId, reasons: &[Reason], other: bool) -> Vec<Hint> {
+    let reasons = distinct(reasons);
+    if reasons.contains(&&Reason::UntilEnd) {
+        return vec![Hint::command(
+            "nothing was changed; when its agent is done",
+            format!("end {instance}"),
+        )];
+    }
+    // A launcher passes the signal on to its command, takes the closing snapshot, and ends.
+    let launcher = reasons.iter().find_map(|reason| match reason {
+        Reason::Launcher(process) => process.as_ref(),
+        _ => None,
+    });
+    let pids: Vec<String> = match launcher {
+        Some(launcher) => vec![launcher.pid.to_string()],
+        None => reasons
+            .iter()
+            .filter_map(|reason| match reason {
+                Reason::Process(member) => Some(member.pid.to_string()),
+                _ => None,
+            })
+            .collect(),
+    };
+    let mut hints = vec![match pids.as_slice() {
+        [] => Hint::text("nothing was changed; stop its processes first"),
+        // A shell that waits for input does not mind being asked to end.
+        pids => Hint::text(format!(
+            "nothing was changed; wait until it has ended, leave it in its own terminal, or stop it:\n  kill {}",
+            pids.join(" ")
+        )),
+    }];
+    if !other {
+        hints.push(Hint::command(
+            "its files can be had elsewhere while it runs",
+            format!("restore {instance} --to DIR"),
+        ));
+    }
+    hints
+}
