@@ -30,6 +30,7 @@ mod output_dir;
 mod overlayfs;
 mod plan;
 mod planner;
+mod problem;
 mod proposal;
 mod propose;
 mod recovery;
@@ -57,6 +58,7 @@ pub use history::{of_instance, of_restore, of_step};
 pub use output_dir::{OutputDir, is_empty};
 pub use plan::{Action, After, AsideWhy, KeptPath, Others, Plan, Step, Why};
 pub use planner::plan;
+pub use problem::Problem;
 pub use proposal::{MountRequest, Proposal, ProposedMount, Purpose};
 pub use propose::propose;
 pub use recovery::{

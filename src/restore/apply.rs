@@ -11,10 +11,10 @@ use super::io_error::concerns_all;
 use super::metadata::{is_meant, may_change, set_metadata};
 use super::move_executor::{MoveExecutor, Stand};
 use super::move_state::{Order, Progress, place, progress};
+use super::problem::Problem;
 use super::slot::Slot;
 use super::staging_cleanup::is_as_before;
 use super::temp_writable::is_made_anew;
-use crate::capture::words;
 use crate::model::{Entry, JournalMove, MoveKind};
 use handle_fs::Stat;
 
@@ -234,7 +234,7 @@ impl MoveExecutor<'_> {
                 })
             }
             Err(error) => {
-                self.failed.push((step.path.clone(), words(&error)));
+                self.failed.push((step.path.clone(), Problem::from(&error)));
                 Ok(())
             }
         }

@@ -8,7 +8,9 @@ use std::io;
 use super::RestoreError;
 use super::io_error::is_out_of_space;
 use super::metadata::Object;
+use super::problem::Problem;
 use super::reflink::Twins;
+use crate::capture::words;
 use crate::model::{Content, Entry, EntryKind, Hasher, RelPath, Time};
 use crate::observer::Observer;
 use crate::store::archive::Piece;
@@ -54,8 +56,8 @@ pub(super) struct Builder<'a> {
     pub(super) times: Times,
     /// Files that have what is wanted already.
     pub(super) twins: Twins<'a>,
-    /// Paths with what is not as it was, in words.
-    pub(super) problems: Vec<(RelPath, String)>,
+    /// Paths that are not as they were.
+    pub(super) problems: Vec<(RelPath, Problem)>,
 }
 
 /// Result of building one object.
@@ -63,8 +65,8 @@ pub(super) struct Builder<'a> {
 pub(super) struct Built {
     /// `false`: this kind of object cannot be made here, which the notes say.
     pub(super) is_made: bool,
-    /// Differences from the recorded object, in words.
-    pub(super) notes: Vec<String>,
+    /// Differences from the recorded object.
+    pub(super) notes: Vec<Problem>,
 }
 
 impl Builder<'_> {
@@ -112,7 +114,10 @@ impl Builder<'_> {
             Err(error) if is_out_of_space(&error) => Err(fail(error)),
             Err(error) => Ok(Built {
                 is_made: false,
-                notes: vec![format!("cannot be made: {}", crate::capture::words(&error))],
+                notes: vec![Problem::caused(
+                    format!("cannot be made: {}", words(&error)),
+                    &error,
+                )],
             }),
         }
     }

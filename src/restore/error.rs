@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use super::problem::is_denial;
 use crate::capture::{CaptureError, REMOUNT};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::model::{Digest, InstanceId, Intent, RelPath, SnapshotId};
@@ -374,7 +375,7 @@ impl RestoreError {
         let cause = self
             .source()
             .and_then(|source| source.downcast_ref::<io::Error>());
-        cause.is_some_and(|cause| cause.kind() == io::ErrorKind::PermissionDenied)
+        cause.is_some_and(is_denial)
     }
 }
 

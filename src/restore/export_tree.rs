@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 
 use super::build::{Builder, Times};
+use super::problem::Problem;
 use super::reflink::Twins;
 use super::scope::Scope;
 use super::tree_writer::{Origin, TreeWriter};
@@ -24,7 +25,7 @@ pub struct Written {
     /// Paths, in order.
     pub paths: Vec<RelPath>,
     /// Paths that could not be written, or not exactly, with the reason.
-    pub problems: Vec<(RelPath, String)>,
+    pub problems: Vec<(RelPath, Problem)>,
     /// Number of paths that this user may not read once they are written. They were compared during the write and not read back.
     pub unread: u64,
 }
@@ -176,7 +177,7 @@ fn check_written(
     if observer.cancelled() {
         return Err(RestoreError::Interrupted);
     }
-    let differ = || "was written, and does not read back as the snapshot has it".to_owned();
+    let differ = || Problem::new("was written, and does not read back as the snapshot has it");
     let differ: Vec<_> = seen.differ.into_iter().map(|path| (path, differ())).collect();
     written.unread = seen.unread;
     written.problems.extend(differ);

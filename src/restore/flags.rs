@@ -10,6 +10,7 @@ use super::build_moves::{Move, Moves};
 use super::file_identity::fits;
 use super::metadata::sync_last;
 use super::plan::{Action, Step};
+use super::problem::Problem;
 use super::stage::Stage;
 use crate::capture::{is_gone, words};
 use crate::model::{BoundObject, Entry, InodeFlags, Manifest, RelPath};
@@ -23,7 +24,7 @@ pub(super) fn lift(
     before: &Manifest,
     steps: &[Step],
     moves: &mut Moves,
-) -> Vec<(RelPath, String)> {
+) -> Vec<(RelPath, Problem)> {
     let bound = take_off_all(root, steps, |_| true);
     let changed: BTreeMap<&RelPath, &Step> = steps.iter().map(|step| (&step.change.path, step)).collect();
     let mut stuck = Vec::new();
@@ -31,7 +32,7 @@ pub(super) fn lift(
         let reason = stuck_by_itself(&bound, path, step)
             .or_else(|| stuck_by_directory(&bound, &changed, before, path, step));
         let moved = reason.is_none();
-        stuck.extend(reason.map(|reason| (path.clone(), reason)));
+        stuck.extend(reason.map(|reason| (path.clone(), Problem::new(reason))));
         moved
     });
     stuck
@@ -114,7 +115,7 @@ pub(super) fn inherits(stage: &Stage) -> bool {
 
 /// Gives everything at the paths of `steps` the flags that it shall have, when all else is done; also to what could not
 /// be changed the flags that it had. Gives what could not be set, with the reason.
-pub(super) fn set(root: &Path, inherits: bool, steps: &[Step]) -> Vec<(RelPath, String)> {
+pub(super) fn set(root: &Path, inherits: bool, steps: &[Step]) -> Vec<(RelPath, Problem)> {
     let mut problems = Vec::new();
     let concerned: Vec<&Step> = concerned(inherits, steps).collect();
     if concerned.is_empty() {
@@ -135,10 +136,8 @@ pub(super) fn set(root: &Path, inherits: bool, steps: &[Step]) -> Vec<(RelPath, 
         });
         match done {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                problems.push((
-                    path.clone(),
-                    format!("its flags could not be set: {}", words(&error)),
-                ));
+                let note = format!("its flags could not be set: {}", words(&error));
+                problems.push((path.clone(), Problem::caused(note, &error)));
             }
             _ => {}
         }

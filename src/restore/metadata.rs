@@ -7,7 +7,8 @@ use super::RestoreError;
 use super::file_identity::{is_opened, is_same_object};
 use super::identity::is_same;
 use super::io_error::is_out_of_space;
-use crate::capture::is_gone;
+use super::problem::Problem;
+use crate::capture::{is_gone, words};
 use crate::model::{Entry, EntryKind, Identity, RelPath, Time, Xattr};
 use handle_fs::{Actor, AsHandle as _, Handle, HandleRef, NodeKind, Stat};
 use handle_fs::{Dir, Root};
@@ -79,9 +80,9 @@ impl Object<'_> {
         }
     }
 
-    /// Puts owner, attributes and mode to what `entry` says. What the system does not allow is returned in words; the
+    /// Puts owner, attributes and mode to what `entry` says. Returns what the system does not allow; the
     /// rest is done.
-    pub(super) fn set_metadata(self, entry: &Entry) -> io::Result<Vec<String>> {
+    pub(super) fn set_metadata(self, entry: &Entry) -> io::Result<Vec<Problem>> {
         let mut notes = Vec::new();
         let now = self.stat()?;
         let mut mode = entry.mode;
@@ -89,12 +90,11 @@ impl Object<'_> {
         let mut is_mode_known = true;
         if (now.uid, now.gid) != (entry.uid, entry.gid) {
             is_mode_known = false;
-            let both = self.chown(entry.uid, entry.gid);
-            if both.is_err() {
+            if let Err(error) = self.chown(entry.uid, entry.gid) {
                 // The group alone may be one of ours.
                 let _ = self.chown(now.uid, entry.gid);
                 let owner = format!("{}:{}", entry.uid, entry.gid);
-                notes.push(format!("owner {owner} could not be set"));
+                notes.push(Problem::caused(format!("owner {owner} could not be set"), &error));
                 // A set-id bit under another owner would be a right that nobody gave.
                 mode &= 0o1777;
             }
@@ -121,7 +121,7 @@ impl Object<'_> {
         Ok(notes)
     }
 
-    fn set_attributes(self, present: &[Xattr], wanted: &[Xattr], notes: &mut Vec<String>) -> io::Result<()> {
+    fn set_attributes(self, present: &[Xattr], wanted: &[Xattr], notes: &mut Vec<Problem>) -> io::Result<()> {
         for extra in present
             .iter()
             .filter(|have| !wanted.iter().any(|want| want.name == have.name))
@@ -154,7 +154,7 @@ pub(super) fn set_metadata(
     name: &OsStr,
     meant: impl Fn(&Stat) -> bool,
     entry: &Entry,
-) -> io::Result<Vec<String>> {
+) -> io::Result<Vec<Problem>> {
     let opened = match &entry.kind {
         EntryKind::File(_) => dir.file(name).map(|(file, stat)| (Handle::from(file), stat)),
         EntryKind::Directory => dir
@@ -190,7 +190,7 @@ fn set_metadata_by_name(
     name: &OsStr,
     meant: impl Fn(&Stat) -> bool,
     entry: &Entry,
-) -> io::Result<Vec<String>> {
+) -> io::Result<Vec<Problem>> {
     if dir.look(name)?.is_some_and(|is| meant(&is)) {
         Object::Named(dir, name).set_metadata(entry)
     } else {
@@ -253,12 +253,9 @@ fn may_write(now: &Stat, actor: Actor) -> bool {
     !(plain && ours && now.mode & 0o200 == 0)
 }
 
-fn attribute_note(attribute: &Xattr, what: &str, error: &io::Error) -> String {
-    format!(
-        "attribute {} {what}: {}",
-        attribute.name.escape_ascii(),
-        crate::capture::words(error)
-    )
+fn attribute_note(attribute: &Xattr, what: &str, error: &io::Error) -> Problem {
+    let name = attribute.name.escape_ascii();
+    Problem::caused(format!("attribute {name} {what}: {}", words(error)), error)
 }
 
 /// Makes what was set last on the file system of `root` durable: nobody comes back to it once the papers are gone.

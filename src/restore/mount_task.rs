@@ -13,6 +13,7 @@ use super::move_executor::MoveExecutor;
 use super::move_state::Progress;
 use super::overlayfs::unfold;
 use super::plan::{Action, Step};
+use super::problem::Problem;
 use super::proposal::{Proposal, ProposedMount};
 use super::reflink::Twins;
 use super::report::{Failed, MountReport};
@@ -56,7 +57,7 @@ pub(super) struct MountTask<'a> {
     /// Number of staged files that share their blocks with another file.
     pub(super) shared: u64,
     /// Paths that could not be made or moved, or not exactly, with the reason.
-    pub(super) problems: Vec<(RelPath, String)>,
+    pub(super) problems: Vec<(RelPath, Problem)>,
 }
 
 impl MountTask<'_> {
@@ -122,7 +123,7 @@ impl MountTask<'_> {
         }
         for path in undone {
             if !self.problems.iter().any(|(named, _)| named == path) {
-                let why = "it is not where it should be".to_owned();
+                let why = Problem::new("it is not where it should be");
                 self.problems.push((path.clone(), why));
             }
         }
@@ -360,14 +361,14 @@ pub(super) fn report(
         // Whatever lies at the root now is nothing that this restore knows.
         let failed = |step: &Step| Failed {
             path: step.change.path.clone(),
-            reason: "the mount root is another directory now".to_owned(),
+            problem: Problem::new("the mount root is another directory now"),
         };
         return MountReport {
             failed: steps.iter().map(failed).collect(),
             ..MountReport::default()
         };
     }
-    let mut reasons: BTreeMap<RelPath, Vec<String>> = BTreeMap::new();
+    let mut reasons: BTreeMap<RelPath, Vec<Problem>> = BTreeMap::new();
     for (path, reason) in std::mem::take(&mut job.problems) {
         reasons.entry(path).or_default().push(reason);
     }
@@ -382,12 +383,12 @@ pub(super) fn report(
             Ok(verified) if !verified.differ.contains(path) => continue,
             Ok(verified) => {
                 if said.is_empty() {
-                    said.push("it is not what it should be".to_owned());
+                    said.push(Problem::new("it is not what it should be"));
                 }
                 verified.changed.contains(path)
             }
             Err(error) => {
-                said.push(format!("it could not be verified: {error}"));
+                said.push(Problem::new(format!("it could not be verified: {error}")));
                 true
             }
         };
@@ -396,12 +397,12 @@ pub(super) fn report(
         }
         report.failed.push(Failed {
             path: path.clone(),
-            reason: said.join("; "),
+            problem: Problem::joined(said),
         });
     }
     let rest = reasons.into_iter().map(|(path, said)| Failed {
         path,
-        reason: said.join("; "),
+        problem: Problem::joined(said),
     });
     report.failed.extend(rest);
     report

@@ -5,6 +5,7 @@ use std::io;
 use super::RestoreError;
 use super::holding_dir::HoldingDir;
 use super::move_state::{Other, Progress, progress};
+use super::problem::Problem;
 use super::slot::{Slot, seat};
 use super::stage::Stage;
 use super::staging_cleanup::OwnedInodes;
@@ -32,7 +33,7 @@ pub(super) struct MoveExecutor<'a> {
     /// Objects that the staging directory may hold.
     pub(super) known: &'a OwnedInodes,
     /// Paths that could not be changed, with the reason.
-    pub(super) failed: Vec<(RelPath, String)>,
+    pub(super) failed: Vec<(RelPath, Problem)>,
     /// Some path was missing for a moment, because the file system cannot exchange.
     pub(super) in_steps: bool,
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::problem::Problem;
 use crate::diff::{Change, NotCovered};
 use crate::model::{RelPath, StepRef};
 
@@ -101,8 +102,8 @@ pub enum AsideWhy {
     Other,
     /// A mount begins in it.
     Holds(PathBuf),
-    /// This path cannot be examined, with the reason in words.
-    Unseen(PathBuf, String),
+    /// This path cannot be examined, for this reason.
+    Unseen(PathBuf, Problem),
 }
 
 /// A path that differs and stays as it is.

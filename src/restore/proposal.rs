@@ -1,13 +1,18 @@
 //! The proposal: the plans of all mounts, with what they were made from.
 
+use std::io;
+
 use super::attribution::ChangeHistory;
 use super::plan::Plan;
+use super::problem::is_denial;
 use super::scope::{Allow, Scope};
 use super::stage::Location;
 use crate::capture::{Note, PrivateOverlay, ScannedTree, Skipped};
 use crate::contract::PrivateFiles;
 use crate::diff::{NotCovered, WithheldChange, WithheldKind};
 use crate::model::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
+use crate::mount::{MountError, Root};
+use crate::platform::NodeKind;
 
 /// Purpose of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +64,24 @@ pub struct ProposedMount {
 }
 
 impl ProposedMount {
+    /// Returns true if the system denies this user a look at a path that the target has.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        let known = |gap: &&NotCovered| {
+            let target = self.target.as_ref();
+            target.is_some_and(|target| target.entry(&gap.path).is_some())
+        };
+        let mut gaps = self.plan.not_covered.iter().filter(known).peekable();
+        if gaps.peek().is_none() {
+            return false;
+        }
+        match Root::open(&self.request.coverage.root.to_path()) {
+            Ok(root) => gaps.any(|gap| look(&root, &gap.path).is_err_and(|error| is_denial(&error))),
+            Err(MountError::Io { source, .. }) => is_denial(&source),
+            Err(_) => false,
+        }
+    }
+
     /// Returns true if there is anything to do on this mount.
     #[must_use]
     pub fn is_busy(&self) -> bool {
@@ -133,5 +156,18 @@ impl Proposal {
             false => mount.left_alone().count(),
         };
         (mount.hidden().count() + private) as u64
+    }
+}
+
+/// Opens a directory or a file for reading, as a capture does.
+fn look(root: &Root, path: &RelPath) -> io::Result<()> {
+    let Some((above, name)) = path.split() else {
+        return root.dir(path)?.names().map(drop);
+    };
+    let dir = root.dir(&above)?;
+    match dir.look(name.as_os_str())?.map(|stat| stat.kind) {
+        Some(NodeKind::Directory) => dir.dir(name.as_os_str())?.names().map(drop),
+        Some(NodeKind::File) => dir.file(name.as_os_str()).map(drop),
+        _ => Ok(()),
     }
 }

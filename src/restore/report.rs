@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::plan::{Plan, Step};
+use super::problem::Problem;
 use crate::model::{AsideStep, RelPath, SnapshotId};
 
 /// Outcome of a restore.
@@ -22,8 +23,8 @@ pub enum Outcome {
 pub struct Failed {
     /// Below the mount root.
     pub path: RelPath,
-    /// Reason, in words.
-    pub reason: String,
+    /// Reason.
+    pub problem: Problem,
 }
 
 /// Result for one mount.

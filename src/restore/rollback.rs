@@ -151,7 +151,7 @@ impl MoveExecutor<'_> {
                 notes
                     .into_iter()
                     .next()
-                    .map_or(Ok(()), |note| Err(io::Error::other(note)))
+                    .map_or(Ok(()), |note| Err(io::Error::other(note.words)))
             }
             (
                 MoveKind::Exchange(_)

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use super::holding_dir::find;
 use super::identity::is_same;
 use super::plan::{AsideWhy, KeptPath, Why};
+use super::problem::Problem;
 use super::proposal::{Proposal, ProposedMount};
 use super::scope::Allow;
 use super::stage::{Location, Stage};
-use crate::capture::words;
 use crate::clock::{Entropy, random};
 use crate::contract::{Matcher, Verdict, is_staging_place};
 use crate::diagnostic::{Diagnostic, ErrorKind};
@@ -228,7 +228,7 @@ fn reverse(
     entropy: &dyn Entropy,
 ) -> Result<AsideStep, AsideWhy> {
     let lies = change.place.to_path();
-    let unseen = |why: &io::Error| AsideWhy::Unseen(lies.clone(), words(why));
+    let unseen = |why: &io::Error| AsideWhy::Unseen(lies.clone(), Problem::from(why));
     let root = match Root::open(host) {
         Ok(root) => root,
         Err(handle_fs::MountError::Io { source, .. }) => return Err(unseen(&source)),

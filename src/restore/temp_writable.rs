@@ -8,6 +8,7 @@ use super::file_identity::{FOR_ENTRIES, FOR_ITSELF, aside_name};
 use super::identity::is_same;
 use super::metadata::{is_between, set_directory_mode};
 use super::move_executor::MoveExecutor;
+use super::problem::Problem;
 use super::slot::Slot;
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, JournalMove, JournalParent, MoveKind};
@@ -71,7 +72,8 @@ impl MoveExecutor<'_> {
         for parent in self.mount.parents.iter().rev() {
             if let Err(error) = self.as_it_was(parent, false) {
                 let note = format!("its mode could not be set: {}", words(&error));
-                self.failed.push((parent.path.clone(), note));
+                self.failed
+                    .push((parent.path.clone(), Problem::caused(note, &error)));
             }
         }
     }

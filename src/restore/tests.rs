@@ -11,6 +11,7 @@ mod meddling;
 mod model;
 mod modes;
 mod nested;
+mod problems;
 mod property;
 mod refused;
 mod repositories;

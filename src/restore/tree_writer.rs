@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use super::RestoreError;
 use super::build::{Builder, failed};
 use super::metadata::Object;
+use super::problem::Problem;
 use crate::model::{Entry, Name, RelPath};
 use handle_fs::Dir;
 use handle_fs::{AsHandle as _, parallel};
@@ -197,7 +198,7 @@ impl<'a> TreeWriter<'a> {
                 level.push(number);
             }
         }
-        let mut notes: Vec<(usize, Vec<String>)> = Vec::new();
+        let mut notes: Vec<(usize, Vec<Problem>)> = Vec::new();
         for level in levels.iter().rev() {
             let shared: &Builder<'_> = builder;
             let some: Vec<&[usize]> = level.chunks(SOME).collect();
@@ -223,7 +224,7 @@ impl<'a> TreeWriter<'a> {
         Ok(())
     }
 
-    fn finish(&self, number: usize, builder: &Builder<'_>) -> Result<Vec<String>, RestoreError> {
+    fn finish(&self, number: usize, builder: &Builder<'_>) -> Result<Vec<Problem>, RestoreError> {
         let made = self.folders.get(number).and_then(|folder| folder.made);
         let Some((path, entry)) = made else {
             return Ok(Vec::new());

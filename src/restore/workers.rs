@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::RestoreError;
 use super::build::{Builder, Built, failed};
 use super::io_error::is_out_of_space;
+use super::problem::Problem;
 use super::tree_writer::{Origin, Planned, TreeWriter};
 use crate::store::{BlobPlace, BlobReader, Blobs};
 use handle_fs::Dir;
@@ -68,7 +69,7 @@ impl TreeWriter<'_> {
             .iter()
             .map(|object| object.origin == Origin::There)
             .collect();
-        let mut notes: Vec<(usize, Vec<String>)> = Vec::new();
+        let mut notes: Vec<(usize, Vec<Problem>)> = Vec::new();
         let mut errors = Vec::new();
         for done in done {
             errors.extend(done.error);
@@ -101,7 +102,7 @@ impl TreeWriter<'_> {
         &self,
         builder: &Builder<'_>,
         made: &mut [bool],
-        notes: &mut Vec<(usize, Vec<String>)>,
+        notes: &mut Vec<(usize, Vec<Problem>)>,
     ) -> Result<(), RestoreError> {
         let mut hand = Worker::new(self);
         let mut instead: HashMap<usize, usize> = HashMap::new();

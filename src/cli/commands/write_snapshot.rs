@@ -255,10 +255,11 @@ fn tell(job: &Job<'_>, part: &Part<'_>, written: Written, done: &mut Done) {
         let key = sanitize::text(&note.key.join("."));
         terminal.note(&format!("{host}: {key}: {}", note.words()));
     }
-    for (path, reason) in written.problems {
+    for (path, problem) in written.problems {
         if !job.json {
-            terminal.warn(&format!("{}: {reason}", sanitize::path(&path.on_host(&top))));
+            terminal.warn(&format!("{}: {problem}", sanitize::path(&path.on_host(&top))));
         }
-        done.problems.push(ReasonDocument::new(coverage, &path, reason));
+        done.problems
+            .push(ReasonDocument::new(coverage, &path, problem.words));
     }
 }

@@ -54,7 +54,7 @@ pub(in crate::cli) fn document(
             .extend(also.map(|path| PathDocument::new(coverage, path)));
         let failed = done.into_iter().flat_map(|done| &done.failed);
         made.failed
-            .extend(failed.map(|f| ReasonDocument::new(coverage, &f.path, f.reason.clone())));
+            .extend(failed.map(|f| ReasonDocument::new(coverage, &f.path, f.problem.words.clone())));
         let aside = done.map_or(mount.aside.as_slice(), |done| done.aside.as_slice());
         for step in aside {
             let told = AsideDocument::new(coverage, &step.path, &step.lies());

@@ -329,14 +329,14 @@ fn tell(
             "{files} blocks with what was on the file system already"
         ));
     }
-    let (mut failed, mut forbidden) = (0, false);
+    let (mut failed, mut denied) = (0, false);
     for (mount, done) in proposal.mounts.iter().zip(&report.mounts) {
         let root = mount.request.coverage.root.to_path();
         for failure in &done.failed {
             failed += 1;
-            forbidden |= is_forbidden(&failure.reason);
+            denied |= failure.problem.denied;
             let host = sanitize::path(&failure.path.on_host(&root));
-            terminal.warn(&format!("{host}: {}", failure.reason));
+            terminal.warn(&format!("{host}: {}", failure.problem));
         }
     }
     // As in the plan: a file that was moved is one.
@@ -356,7 +356,8 @@ fn tell(
         });
     }
     propose_next(context, proposal, how);
-    if (forbidden || hides_what_was_known(proposal) || lies_out_of_reach(proposal)) && !is_privileged() {
+    denied |= lies_out_of_reach(proposal) || proposal.mounts.iter().any(ProposedMount::is_denied);
+    if denied && !is_privileged() {
         context.propose_to_root("root may change what you may not", &how.again.clone().text());
     }
     if report.emergency.is_some() {
@@ -373,27 +374,8 @@ fn tell(
     }
 }
 
-/// Returns true if the system denied this user access. Reasons are text that includes the system's own words.
-fn is_forbidden(reason: &str) -> bool {
-    ["permission denied", "not permitted", "owner ", "cannot be listed"]
-        .iter()
-        .any(|words| reason.contains(words))
-}
-
 /// Returns true if this user cannot reach a set-aside directory, as when root set it aside.
 fn lies_out_of_reach(proposal: &Proposal) -> bool {
     let mut conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
-    conflicts.any(|kept| matches!(&kept.why, Why::Aside(AsideWhy::Unseen(_, why)) if is_forbidden(why)))
-}
-
-/// Returns true if this user can no longer look at a path that the snapshot holds.
-fn hides_what_was_known(proposal: &Proposal) -> bool {
-    proposal.mounts.iter().any(|mount| {
-        let is_known = |path| {
-            let target = mount.target.as_ref();
-            target.is_some_and(|target| target.entry(path).is_some())
-        };
-        let mut hidden = mount.plan.not_covered.iter();
-        hidden.any(|gap| is_forbidden(&gap.reason) && is_known(&gap.path))
-    })
+    conflicts.any(|kept| matches!(&kept.why, Why::Aside(AsideWhy::Unseen(_, why)) if why.denied))
 }

@@ -1,0 +1,62 @@
+//! Reasons why a path could not be changed, or not exactly.
+
+use std::fmt;
+use std::io;
+
+use crate::capture::words;
+
+/// Reason why a path is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Description of the problem.
+    pub words: String,
+    /// True if the system denied this user the change.
+    pub denied: bool,
+}
+
+impl Problem {
+    /// Returns a problem that another user would have as well.
+    pub(super) fn new(words: impl Into<String>) -> Self {
+        Self {
+            words: words.into(),
+            denied: false,
+        }
+    }
+
+    /// Returns a problem from an error of the system, in `words`.
+    pub(super) fn caused(words: String, error: &io::Error) -> Self {
+        Self {
+            words,
+            denied: is_denial(error),
+        }
+    }
+
+    /// Returns several problems of one path as one.
+    pub(super) fn joined(problems: Vec<Self>) -> Self {
+        Self {
+            denied: problems.iter().any(|problem| problem.denied),
+            words: problems
+                .into_iter()
+                .map(|problem| problem.words)
+                .collect::<Vec<_>>()
+                .join("; "),
+        }
+    }
+}
+
+impl From<&io::Error> for Problem {
+    fn from(error: &io::Error) -> Self {
+        Self::caused(words(error), error)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
+/// Returns true if the system denied access (EACCES, EPERM).
+pub(super) fn is_denial(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+}
