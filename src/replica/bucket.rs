@@ -1,5 +1,6 @@
 //! Interface to an object store: small, so that any service can implement it, and a test can be one.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use crate::model::Digest;
@@ -56,13 +57,15 @@ pub enum BucketErrorKind {
 }
 
 /// Failure of a request to an object store. The text never contains a credential.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 pub struct BucketError {
     /// Kind of the failure.
     pub kind: BucketErrorKind,
     /// Description of the failure.
     pub what: String,
+    /// Error of the client library; `None` if the request was not made.
+    source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl BucketError {
@@ -93,6 +96,16 @@ impl BucketError {
         Self {
             kind,
             what: what.into(),
+            source: None,
+        }
+    }
+
+    /// Adds the error of the client library.
+    #[must_use]
+    pub(super) fn because(self, source: Box<dyn Error + Send + Sync>) -> Self {
+        Self {
+            source: Some(source),
+            ..self
         }
     }
 }

@@ -95,7 +95,7 @@ impl S3 {
                 .set_continuation_token(next.take())
                 .send()
                 .await
-                .map_err(|error| told(&error))?;
+                .map_err(told)?;
             each(&page);
             next = page.next_continuation_token().map(str::to_owned);
             if next.is_none() || page.is_truncated() != Some(true) {
@@ -201,7 +201,7 @@ impl Bucket for S3 {
                 Err(error) if matches!(status(&error), Some(412 | 409)) && !is_without_bucket(&error) => {
                     Ok(Put::Taken)
                 }
-                Err(error) => Err(told(&error)),
+                Err(error) => Err(told(error)),
             }
         })
     }
@@ -223,7 +223,7 @@ impl Bucket for S3 {
                     Ok(mac.map(|mac| Tag { mac, last }))
                 }
                 Err(error) if status(&error) == Some(404) => Ok(None),
-                Err(error) => Err(told(&error)),
+                Err(error) => Err(told(error)),
             }
         })
     }
@@ -241,7 +241,7 @@ impl Bucket for S3 {
             let got = match got {
                 Ok(got) => got,
                 Err(error) if status(&error) == Some(404) && !is_without_bucket(&error) => return Ok(None),
-                Err(error) => return Err(told(&error)),
+                Err(error) => return Err(told(error)),
             };
             let mut body = got.body;
             let mut bytes = Vec::new();
@@ -302,7 +302,7 @@ impl Bucket for S3 {
             match deleted {
                 Ok(_) => Ok(()),
                 Err(error) if status(&error) == Some(404) && !is_without_bucket(&error) => Ok(()),
-                Err(error) => Err(told(&error)),
+                Err(error) => Err(told(error)),
             }
         })
     }
@@ -345,9 +345,9 @@ fn context(error: &dyn std::error::Error) -> String {
 }
 
 /// Converts an error of the SDK. Of the service's answer, it contains only the code and the message.
-fn told<E>(error: &Failure<E>) -> BucketError
+fn told<E>(error: Failure<E>) -> BucketError
 where
-    E: ProvideErrorMetadata + std::error::Error + 'static,
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
     let code = error.code().unwrap_or_default();
     let said = match (code, error.message().unwrap_or_default()) {
@@ -355,7 +355,7 @@ where
         (code, "") => format!(" ({code})"),
         (code, message) => format!(" ({code}: {message})"),
     };
-    match error {
+    let made = match &error {
         SdkError::TimeoutError(_) => BucketError::new(Kind::Unreachable, "nobody answers in time"),
         SdkError::DispatchFailure(failure) if !failure.is_user() => {
             let why = failure
@@ -365,8 +365,12 @@ where
             BucketError::new(Kind::Unreachable, format!("it cannot be reached ({why})"))
         }
         SdkError::ResponseError(_) => BucketError::new(Kind::Unreachable, "the answer broke off"),
-        SdkError::ServiceError(_) => of_service(code, status(error), &said),
+        SdkError::ServiceError(_) => of_service(code, status(&error), &said),
         other => BucketError::new(Kind::Odd, DisplayErrorContext(other).to_string()),
+    };
+    match error.into_source() {
+        Ok(source) => made.because(source),
+        Err(_) => made,
     }
 }
 

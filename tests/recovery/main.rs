@@ -38,6 +38,7 @@ mod carried_copied;
 mod carried_frozen;
 mod carried_frozen_slow;
 mod carried_inside;
+mod causes;
 mod checkpoints;
 mod choosing;
 mod clock;

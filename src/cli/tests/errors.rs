@@ -138,3 +138,51 @@ fn as_json_it_has_the_fixed_form() {
     terminal.finish().unwrap();
     assert_eq!(out.text(), "");
 }
+
+/// Says for the operator less than its chain does.
+#[derive(Debug, thiserror::Error)]
+#[error("{count} bytes are needed in /x")]
+struct Terse {
+    count: u64,
+    source: Middle,
+}
+
+impl Diagnostic for Terse {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Io
+    }
+
+    fn message(&self) -> String {
+        "there is no room in /x".to_owned()
+    }
+
+    fn causes(&self) -> Vec<String> {
+        vec![self.source.to_string()]
+    }
+}
+
+#[test]
+fn details_add_only_what_nothing_before_says() {
+    let print = |verbosity, json| {
+        let (terminal, _, err) = terminal(facts(80), verbosity);
+        CliError::from(Terse {
+            count: 1025,
+            source: nested().source,
+        })
+        .hint("make room")
+        .print(&terminal, json);
+        err.text()
+    };
+    let shown = "\
+error: there is no room in /x
+because: /x/catalog.sqlite3 is locked
+hint: make room
+";
+    assert_eq!(print(Verbosity::Normal, false), shown);
+    let chain = "\
+caused by: 1025 bytes are needed in /x
+caused by: Permission denied (os error 13)
+";
+    assert_eq!(print(Verbosity::Verbose, false), format!("{shown}{chain}"));
+    assert_eq!(print(Verbosity::Normal, true).lines().count(), 1);
+}

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 
 use super::*;
+use crate::diagnostic::{Diagnostic as _, ErrorKind};
 use crate::model::{Digest, Operation, Receipt, SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::store::log::{Link, Place as LogPlace};
 use crate::store::tests::{Place, answers, at, begin, capture, end, instance, record, restore, snapshot};
@@ -116,6 +117,45 @@ fn a_hot_journal_neither_stops_a_reader_nor_a_writer() {
     let store = place.write();
     assert_eq!(answers(store.catalog()), expected);
     assert!(store.warnings().is_empty(), "{:?}", store.warnings());
+}
+
+#[test]
+fn only_the_code_of_sqlite_says_that_the_disk_is_full() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection
+        .execute_batch("CREATE TABLE some (bytes BLOB)")
+        .unwrap();
+    connection.pragma_update(None, "max_page_count", 4).unwrap();
+    let is_full = |sql: &str| {
+        let error = connection.execute(sql, []).unwrap_err();
+        assert!(error.to_string().contains("full"), "{error}");
+        let error = failure(Path::new("/s/catalog.sqlite3"), error);
+        assert_eq!(error.kind(), ErrorKind::Io);
+        !error.hints().is_empty()
+    };
+    assert!(is_full("INSERT INTO some VALUES (zeroblob(100000))"));
+    assert!(!is_full("INSERT INTO \"full\" VALUES (1)"));
+}
+
+#[test]
+fn a_catalog_that_lacks_a_write_for_want_of_room_says_so() {
+    let place = Place::new();
+    let store = place.write();
+    // SQLite raises the limit to the pages that are there.
+    store
+        .catalog
+        .lock()
+        .pragma_update(None, "max_page_count", 1)
+        .unwrap();
+    let error = (1..=u8::MAX).find_map(|number| {
+        // The receipt is written all the same.
+        let _ = store.append(at(0), 0, &instance(number), begin("/srv/one"));
+        store.catalog().instances().err()
+    });
+    assert!(
+        matches!(error, Some(StoreError::Catalog { is_full: true, .. })),
+        "{error:?}"
+    );
 }
 
 #[test]
