@@ -11,8 +11,8 @@ use crate::capture::{Note, PrivateOverlay, ScannedTree, Skipped};
 use crate::contract::PrivateFiles;
 use crate::diff::{NotCovered, WithheldChange, WithheldKind};
 use crate::model::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
-use crate::mount::{MountError, Root};
-use crate::platform::NodeKind;
+use handle_fs::NodeKind;
+use handle_fs::{MountError, Root};
 
 /// Purpose of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
