@@ -1,12 +1,16 @@
 //! The command line: from arguments to a verb, and from its outcome to an exit code. The only layer that sees `terminal`.
 
+mod agent_session;
 pub mod args;
 mod called_as;
+mod checkpoint_timer;
+mod child;
 mod choose;
 mod commands;
 mod complete;
 pub mod confirm;
 pub mod context;
+mod contract_args;
 mod document;
 pub mod error;
 pub mod exit_code;
@@ -17,15 +21,28 @@ mod html;
 #[cfg(not(feature = "html"))]
 #[path = "cli/html_absent.rs"]
 mod html;
+mod identity_arg;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod named_file;
+mod named_session;
+mod paths;
+mod replication;
 mod report;
+mod repositories;
+mod retain;
 mod schema;
+mod session_begin;
+mod session_changes;
+mod session_end;
+mod steadfast;
 mod streams;
 mod sudo;
+mod suggested_command;
 #[cfg(feature = "tui")]
 mod ui;
 mod view;
+mod write_snapshot;
 
 use std::ffi::OsString;
 

@@ -1,13 +1,10 @@
 //! The commands: one file a verb. Each calls the stages in order and shows what they give.
 
-pub(super) mod agent;
 mod agent_there;
 mod begin;
-mod changes;
 pub(super) mod checkpoint;
-mod checkpoint_timer;
+mod checkpoints;
 mod complete;
-mod contract_args;
 pub(super) mod diff;
 mod doctor;
 mod end;
@@ -17,7 +14,6 @@ mod export;
 pub(super) mod fork;
 mod generated;
 mod hook;
-mod identity_arg;
 mod import;
 mod init;
 mod launch;
@@ -26,29 +22,17 @@ mod list;
 mod log;
 #[cfg(feature = "mcp")]
 mod mcp;
-mod named_file;
-pub(super) mod named_session;
-mod paths;
 mod pin;
 mod prune;
 mod rebuild;
-pub(super) mod replicate;
-mod repositories;
+mod replicate;
 pub(super) mod restore;
 mod resume_abort;
-pub(super) mod retain;
 mod show;
-mod steadfast;
-mod suggested_command;
 #[cfg(feature = "tui")]
 mod ui;
 pub(super) mod undo;
 mod verify;
-mod write_snapshot;
-
-#[cfg(test)]
-#[cfg(feature = "html")]
-pub(super) use named_file::PAGE_MARK;
 
 use super::args::{Invocation, Verb};
 use super::context::{Context, SystemEntropy};
@@ -179,6 +163,6 @@ fn carry_out(invocation: &Invocation, mut context: Context<'_>) -> Result<Status
         Verb::Completions(args) => generated::completions(&context, args),
         Verb::Man(args) => generated::man(&context, args),
         Verb::Complete(args) => complete::run(&context, args),
-        Verb::Checkpoints(args) => checkpoint_timer::run(&context, args),
+        Verb::Checkpoints(args) => checkpoints::run(&context, args),
     }
 }

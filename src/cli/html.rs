@@ -94,7 +94,7 @@ mod tests {
         let hostile = "</title><script>alert(1)</script>\"'&";
         let page = document(hostile, &html! { p title=(hostile) { (hostile) } }).into_string();
         assert!(!page.contains("<script"), "{page}");
-        assert!(page.starts_with(crate::cli::commands::PAGE_MARK), "{page}");
+        assert!(page.starts_with(crate::cli::named_file::PAGE_MARK), "{page}");
         assert_eq!(page.matches("&lt;/title&gt;&lt;script&gt;").count(), 3);
         assert!(page.contains("default-src 'none'; style-src 'sha256-"));
         // The style holds nothing that would end it.

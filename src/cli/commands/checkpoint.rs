@@ -1,16 +1,16 @@
 //! `checkpoint`: a named snapshot inside a running session.
 
-use super::begin::tell_notes;
-use super::named_session::{no_store, own_or};
-use super::replicate::behind;
-use super::repositories::warn_of_unsteady;
-use super::retain::by_the_rules;
 use crate::capture::Captured;
 use crate::cli::args::CheckpointArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{CheckpointDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::named_session::{no_store, own_or};
+use crate::cli::replication::behind;
+use crate::cli::repositories::warn_of_unsteady;
+use crate::cli::retain::by_the_rules;
+use crate::cli::session_begin::tell_notes;
 use crate::model::{InstanceId, SnapshotRecord};
 use crate::session::{
     Allowed, CheckpointRequest, check_name, checkpoint, ensure_outside_session, find_called, is_active,

@@ -19,10 +19,10 @@ use crate::terminal::{sanitize, size};
 
 pub(in crate::cli) use differences::{Differences, Question, differences, document};
 
-use super::identity_arg::identities;
-use super::named_file::{Kind, Output};
-use super::named_session::{nothing, open, own_or};
-use super::suggested_command::Words;
+use crate::cli::identity_arg::identities;
+use crate::cli::named_file::{Kind, Output};
+use crate::cli::named_session::{nothing, open, own_or};
+use crate::cli::suggested_command::Words;
 
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
     if args.nul && context.terminal.is_tty_out() {

@@ -1,23 +1,19 @@
 //! `end`: the last moment of a session that `begin` began.
 
-use super::begin::tell_notes;
-use super::changes;
-use super::named_session::no_store;
-use super::replicate::at_the_end;
-use super::repositories::warn_of_unsteady;
-use super::retain::by_the_rules;
-use super::steadfast::Steadfast;
 use crate::cli::args::EndArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{EndDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::model::{Ending, ProcessRef};
-use crate::process;
-use crate::session::{
-    Allowed, Closed, EndRequest, Services, SessionError, end, ensure_outside_session, find_called,
-};
-use crate::store::Store;
+use crate::cli::named_session::no_store;
+use crate::cli::replication::at_the_end;
+use crate::cli::repositories::warn_of_unsteady;
+use crate::cli::retain::by_the_rules;
+use crate::cli::session_begin::tell_notes;
+use crate::cli::session_changes;
+use crate::cli::session_end::{end_held, survivors};
+use crate::model::Ending;
+use crate::session::{Allowed, EndRequest, ensure_outside_session, find_called};
 
 pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliError> {
     // A mistyped id makes no store where there was none.
@@ -52,7 +48,7 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
         warn_of_unsteady(context, &closing.record);
         tell_notes(context, Some(closing));
     }
-    let changed = changes::of_session(&store, &row, closed.closing.as_ref())?;
+    let changed = session_changes::of_session(&store, &row, closed.closing.as_ref())?;
     if args.json {
         let record = closed.closing.as_ref().map(|captured| &captured.record);
         context.terminal.json(&EndDocument {
@@ -70,37 +66,4 @@ pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliEr
     by_the_rules(context, &store, &row.id);
     at_the_end(context, &store);
     Ok(ExitCode::Done.into())
-}
-
-/// Ends a session; no signal cancels its closing snapshot. A launcher calls this when its terminal goes away, and then this
-/// process is told to go as well.
-pub(super) fn end_held(
-    context: &Context<'_>,
-    store: &Store,
-    request: EndRequest<'_>,
-) -> Result<Closed, SessionError> {
-    let _held = context.interrupts.hold_back();
-    let world = context.world();
-    let noted = context.interrupts.noted();
-    let steadfast = Steadfast::new(Some(world.observer), context.terminal, noted);
-    let world = Services {
-        observer: &steadfast,
-        ..world
-    };
-    end(store, world, request)
-}
-
-/// The instance's processes that still live: it stays active while they do.
-pub(super) fn survivors(row: &crate::store::InstanceRow) -> Vec<ProcessRef> {
-    let known: Vec<ProcessRef> = row.keeper.iter().cloned().collect();
-    let members = process::members(&row.id, &known)
-        .map(|probe| probe.members)
-        .unwrap_or_default();
-    // The keeper itself may go on: an agent's shell that calls `end` is no work of the session any more.
-    let keeper = row.keeper.as_ref().map(|keeper| keeper.pid);
-    members
-        .iter()
-        .filter(|member| member.why == process::Why::Environment && Some(member.pid) != keeper)
-        .filter_map(|member| process::reference(member.pid))
-        .collect()
 }

@@ -3,15 +3,15 @@
 use std::ffi::OsString;
 
 use super::checkpoint::living;
-use super::launch::{checked, start, status};
-use super::replicate::behind;
-use super::retain::by_the_rules;
 use crate::agents::{Effect, of_arguments};
 use crate::cli::args::ExecArgs;
+use crate::cli::child::{checked, start, status};
 use crate::cli::context::Context;
 use crate::cli::context::settings::terms;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
+use crate::cli::replication::behind;
+use crate::cli::retain::by_the_rules;
 use crate::config::OnFailure;
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{CheckpointRequest, checkpoint_if_changed};

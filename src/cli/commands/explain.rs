@@ -1,12 +1,12 @@
 //! `explain`: prints the contract and changes nothing.
 
-use super::contract_args;
-use super::suggested_command::Words;
 use crate::cli::args::ExplainArgs;
 use crate::cli::context::Context;
+use crate::cli::contract_args;
 use crate::cli::document::ExplainDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::suggested_command::Words;
 use crate::cli::view;
 
 pub(super) fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<Status, CliError> {

@@ -1,12 +1,12 @@
 //! `export`: a snapshot as one file that needs no store.
 
-use super::named_file::NamedFile;
-use super::named_session::{no_store, nothing};
 use crate::cli::args::ExportArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{ExportDocument, Head, HostPathDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::named_file::NamedFile;
+use crate::cli::named_session::{no_store, nothing};
 use crate::clock::random;
 use crate::model::{ByteString, Operation};
 use crate::session::{Allowed, ensure_outside_session, find_called, find_snapshot};

@@ -4,12 +4,12 @@ mod edit;
 mod run;
 mod status;
 
-use super::suggested_command::Words;
 use crate::agents::settings::{Program, SettingsError};
 use crate::cli::args::{HookAction, HookArgs};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
+use crate::cli::suggested_command::Words;
 use crate::terminal::shell;
 
 pub(super) fn run(context: Context<'_>, args: &HookArgs) -> Result<Status, CliError> {

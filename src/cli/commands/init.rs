@@ -4,13 +4,13 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use super::suggested_command::Words;
 use crate::cli::args::{InitArgs, SnapshotMode};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, HostPathDocument, InitDocument, InitOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::clock::random;
 use crate::config::{Config, ConfigError, Edit, Flags, Wanted, settle};

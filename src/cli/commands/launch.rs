@@ -6,29 +6,30 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::begin::{begin_instance, tell_notes, warn_about, warn_of_absent};
-use super::checkpoint_timer::{self, Taken};
-use super::named_file::{Kind, Output};
-use super::repositories::warn_of_unsteady;
-use super::retain::by_the_rules;
-use super::steadfast::Steadfast;
-use super::{changes, contract_args, replicate};
 use crate::cli::args::LaunchArgs;
+use crate::cli::checkpoint_timer::{self, Taken};
+use crate::cli::child::{checked, start, status};
 use crate::cli::context::Context;
 use crate::cli::document::{Head, ReportDocument};
-use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
+use crate::cli::named_file::{Kind, Output};
+use crate::cli::repositories::warn_of_unsteady;
+use crate::cli::retain::by_the_rules;
+use crate::cli::session_begin::{begin_instance, tell_notes, warn_about, warn_of_absent};
+use crate::cli::session_changes;
+use crate::cli::steadfast::Steadfast;
 use crate::cli::view;
+use crate::cli::{contract_args, replication};
 use crate::config::{Mode, OnFailure, settle};
 use crate::model::{Ending, ProcessRef};
-use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE, Invocation, Running};
+use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE};
 use crate::session::{
     Allowed, Begun, Closed, EndRequest, LivenessProbe, Services, SessionError, end, ensure_outside_session,
     find_instance, overlap, state_by,
 };
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
-use handle_fs::remote::hang_up;
 
 pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status, CliError> {
     let asking = contract_args::Asking {
@@ -78,7 +79,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let mut begun = begin_instance(context, &store, &contract, keeper, command, None)?;
     if begun.behind.is_none() {
         warn_about(context, &begun);
-        replicate::behind(context, &store);
+        replication::behind(context, &store);
     }
     let variable = (
         OsString::from(INSTANCE_VARIABLE),
@@ -168,7 +169,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     drop(held);
     tell_end(context, report.as_ref(), &store, &begun, closed, &ended);
     by_the_rules(context, &store, &begun.instance);
-    replicate::at_the_end(context, &store);
+    replication::at_the_end(context, &store);
     Ok(status(ended.exit))
 }
 
@@ -177,49 +178,6 @@ fn ending(ended: &Ended) -> Ending {
         Exit::Code(code) => Ending::Status(code),
         Exit::Signal(signal) => Ending::Signal(signal),
     }
-}
-
-/// The program and its arguments, when it can be run.
-pub(super) fn checked<'c>(
-    context: &Context<'_>,
-    command: &'c [OsString],
-) -> Result<(&'c OsString, &'c [OsString]), CliError> {
-    let (program, arguments) = command
-        .split_first()
-        .ok_or_else(|| CliError::new(ErrorKind::Usage, "no command was given"))?;
-    let invocation = Invocation {
-        program,
-        arguments,
-        environment: &[],
-        directory: &context.environment.current,
-    };
-    process::check(&invocation, context.environment.get("PATH"))?;
-    Ok((program, arguments))
-}
-
-pub(super) fn status(exit: Exit) -> Status {
-    match exit {
-        Exit::Code(code) => Status::of_command(code),
-        Exit::Signal(signal) => Status::of_signal(signal),
-    }
-}
-
-pub(super) fn start<'a>(
-    context: &'a Context<'_>,
-    program: &OsString,
-    arguments: &[OsString],
-    variables: &[(OsString, OsString)],
-) -> Result<Running<'a>, CliError> {
-    // What serves for a volume may be in the way of the command, and is not needed while it runs.
-    hang_up();
-    let directory = context.environment.current.clone();
-    let invocation = Invocation {
-        program,
-        arguments,
-        environment: variables,
-        directory: &directory,
-    };
-    Ok(process::start(&invocation, &context.interrupts)?)
 }
 
 /// The command runs where the operator is, which need not be where files are kept.
@@ -332,7 +290,7 @@ fn tell_end(
     }
     let changed = find_instance(store, begun.instance.as_str())
         .map_err(CliError::from)
-        .and_then(|row| changes::of_session(store, &row, closing.as_ref()));
+        .and_then(|row| session_changes::of_session(store, &row, closing.as_ref()));
     let changed = match changed {
         Ok(changed) => changed,
         Err(error) => {

@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliEr
     }
     let only = match (&args.instance, &store) {
         (Some(wanted), Some(store)) => Some(find_called(store, context.environment, wanted)?.id),
-        (Some(wanted), None) => return Err(super::named_session::no_store(wanted)),
+        (Some(wanted), None) => return Err(crate::cli::named_session::no_store(wanted)),
         (None, _) => None,
     };
     let is_meant = |receipt: &&Receipt| only.is_none() || receipt.instance == only;

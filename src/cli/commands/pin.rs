@@ -1,11 +1,11 @@
 //! `pin` and `unpin`: what the rules of retention leave alone.
 
-use super::named_session::{no_store, nothing};
 use crate::cli::args::PinArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, PinDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::named_session::{no_store, nothing};
 use crate::model::Operation;
 use crate::session::{Allowed, ensure_outside_session, find_called, find_snapshot};
 

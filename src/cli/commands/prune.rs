@@ -1,6 +1,5 @@
 //! `prune`: plan, show, ask, give up.
 
-use super::retain::{tell_faults, tell_natives, with_rules};
 use crate::cli::args::PruneArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
@@ -10,6 +9,7 @@ use crate::cli::document::{
 };
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::retain::{tell_faults, tell_natives, with_rules};
 use crate::cli::view;
 use crate::model::{FsSnapshotIntent, SnapshotId};
 use crate::retention::{Acting, Care, PrunePlan, carry_out, plan};

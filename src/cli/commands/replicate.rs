@@ -1,25 +1,20 @@
 //! `replicate`: copies what waits to the object store that the configuration names.
 
-mod background;
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-pub(in crate::cli) use background::{at_the_end, behind, leave, run as run_behind};
-
-use crate::cli::args::ReplicateArgs;
+use crate::cli::args::{ReplicateArgs, ReplicatingArgs};
 use crate::cli::context::Context;
 use crate::cli::document::{Head, HurtDocument, ReplicateDocument, ReplicateOutcome, WaitingDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::replication::{Care, Done, configured, copy, still_waits, tell_hurt, waits};
 use crate::config::{Config, Replication};
 use crate::features::Feature;
-use crate::model::Digest;
-use crate::replica::{Copied, Copying, ReplicaError, S3, Stop, Waiting, waiting};
-use crate::session::{Allowed, Services, ensure_outside_session};
-use crate::store::archive::Recipients;
-use crate::store::{Patience, ReplicaOutcome, Store};
-use crate::terminal::{sanitize, size};
+use crate::process;
+use crate::replica::{Copied, Stop, Waiting, waiting};
+use crate::session::{Allowed, ensure_outside_session};
+use crate::terminal::size;
 
 pub(super) fn run(context: &Context<'_>, args: &ReplicateArgs) -> Result<Status, CliError> {
     CliError::require(Feature::S3)?;
@@ -83,130 +78,9 @@ pub(super) fn run(context: &Context<'_>, args: &ReplicateArgs) -> Result<Status,
     .into())
 }
 
-/// Thoroughness of a replication.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Care {
-    /// Trust in the notes about earlier uploads.
-    Passing,
-    /// Check of the objects in the bucket.
-    Thorough,
-}
-
-/// An attempt, as it ended.
-pub(in crate::cli) struct Done {
-    pub(in crate::cli) copied: Copied,
-    /// Another process copies, and finds what there is.
-    pub(in crate::cli) is_busy: bool,
-    pub(in crate::cli) ended: Result<(), ReplicaError>,
-}
-
-/// Copies what waits, and writes down how it went.
-///
-/// # Errors
-/// Only what has nothing to do with the object store: recipients that are none, a store that cannot be written.
-pub(in crate::cli) fn copy(
-    store: &Store,
-    replication: &Replication,
-    world: Services<'_>,
-    stop: &Stop,
-    care: Care,
-) -> Result<Done, CliError> {
-    let names: Vec<String> = replication
-        .recipients
-        .iter()
-        .map(|recipient| recipient.value.clone())
-        .collect();
-    let recipients = Recipients::parse(&names).map_err(|error| {
-        CliError::new(
-            ErrorKind::Config,
-            format!("what is to be copied cannot be encrypted: {error}"),
-        )
-        .hint(
-            "set recipients in [recovery.state] of config.toml to your public keys (age1… or ssh-ed25519 …)",
-        )
-    })?;
-    let patience = match care {
-        Care::Passing => Patience::Short,
-        Care::Thorough => Patience::Long,
-    };
-    let Some(_copying) = store.lock_replica(patience)? else {
-        return Ok(Done {
-            copied: Copied::default(),
-            is_busy: true,
-            ended: Ok(()),
-        });
-    };
-    let place = replication.digest();
-    let identity = store.make_replica_identity(world.entropy)?;
-    let mut copied = Copied::default();
-    let work = || -> Result<(), ReplicaError> {
-        let bucket =
-            S3::open(&replication.place.value, Arc::clone(stop)).map_err(|source| ReplicaError::Bucket {
-                place: replication.place.value.to_string(),
-                source,
-            })?;
-        let keys = (&recipients, names.as_slice());
-        let mut copying = Copying::new(store, &bucket, identity, keys, place, world.observer)?;
-        let mut all = || {
-            if care == Care::Thorough {
-                copying.look()?;
-            }
-            copying.run()?;
-            match replication.prune {
-                true => copying.remove_given_up(),
-                false => Ok(()),
-            }
-        };
-        let ended = all();
-        copied = copying.copied;
-        ended
-    };
-    let ended = work();
-    note_outcome(store, &place, world, &ended)?;
-    Ok(Done {
-        copied,
-        is_busy: false,
-        ended,
-    })
-}
-
-fn note_outcome(
-    store: &Store,
-    place: &Digest,
-    world: Services<'_>,
-    ended: &Result<(), ReplicaError>,
-) -> Result<(), CliError> {
-    // Who stopped it knows.
-    if matches!(ended, Err(ReplicaError::Interrupted)) {
-        return Ok(());
-    }
-    let at = world.clock.now();
-    let error = ended.as_ref().err().map(ToString::to_string);
-    let before = store
-        .replica_outcome(place)
-        .and_then(|before| before.failing_since);
-    let outcome = ReplicaOutcome {
-        at,
-        failing_since: error.is_some().then(|| before.unwrap_or(at)),
-        error,
-    };
-    Ok(store.set_replica_outcome(place, &outcome)?)
-}
-
 fn nowhere() -> CliError {
     CliError::new(ErrorKind::Config, "nothing says where the store is to be copied to")
         .hint("set replicate = \"s3://bucket/prefix\" in [recovery.store] of config.toml, and recipients in [recovery.state]")
-}
-
-/// Describes the snapshots and receipts that are still to be copied.
-fn waits(left: Waiting) -> String {
-    let snapshots = size::counted(left.snapshots, "snapshot", "snapshots");
-    let receipts = size::counted(left.receipts, "receipt", "receipts");
-    match (left.snapshots, left.receipts) {
-        (0, _) => receipts,
-        (_, 0) => snapshots,
-        _ => format!("{snapshots} and {receipts}"),
-    }
 }
 
 fn words_of(replication: &Replication, left: Waiting) -> String {
@@ -214,19 +88,6 @@ fn words_of(replication: &Replication, left: Waiting) -> String {
     match left.is_nothing() {
         true => format!("nothing waits for {place}"),
         false => format!("{} for {place}", waits(left)),
-    }
-}
-
-fn still_waits(left: Waiting) -> String {
-    match left.is_nothing() {
-        true => "nothing is lost: the store here has everything".to_owned(),
-        false => format!(
-            "nothing is lost: {} not copied yet, and go with the next attempt",
-            match left.snapshots + left.receipts {
-                1 => format!("{} is", waits(left)),
-                _ => format!("{} are", waits(left)),
-            }
-        ),
     }
 }
 
@@ -247,21 +108,6 @@ fn told(replication: &Replication, done: &Done, store: &str) -> String {
         count => format!("; {} removed there", size::counted(count, "object", "objects")),
     };
     format!("{snapshots} and {receipts} copied to {place}/{store}, {sent} sent{removed}")
-}
-
-/// Warns about snapshots that are not copied because they are damaged.
-fn tell_hurt(context: &Context<'_>, copied: &Copied) {
-    const NAMED: usize = 5;
-    for (id, why) in copied.hurt.iter().take(NAMED) {
-        let why = sanitize::text(why);
-        context.terminal.warn(&format!("{id} is not copied: {why}"));
-    }
-    if copied.hurt.len() > NAMED {
-        let more = copied.hurt.len() - NAMED;
-        context
-            .terminal
-            .warn(&format!("{more} more are not copied either"));
-    }
 }
 
 fn document(
@@ -292,4 +138,20 @@ fn document(
             })
             .collect(),
     }
+}
+
+/// Runs the background process. Its output has no reader, so the store records the outcome.
+pub(super) fn run_behind(context: &Context<'_>, _: &ReplicatingArgs) -> Result<Status, CliError> {
+    process::leave_terminal();
+    let Some(replication) = configured(context.environment) else {
+        return Ok(ExitCode::Done.into());
+    };
+    if !context.has_store()? {
+        return Ok(ExitCode::Done.into());
+    }
+    let store = context.store_for_writing()?;
+    let flag = context.interrupts.flag();
+    let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
+    copy(&store, &replication, context.world(), &stop, Care::Passing)?;
+    Ok(ExitCode::Done.into())
 }

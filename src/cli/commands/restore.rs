@@ -14,15 +14,15 @@ pub(in crate::cli) use flow::{Caller, act, carry, flags, gaps};
 pub(super) use flow::{RestoreOptions, carry_out, say};
 pub(super) use set_aside::again as set_aside_again;
 
-use super::identity_arg::identities;
-use super::named_session::{no_store, nothing, refuse_imported, settle_and_say};
-use super::paths;
-use super::suggested_command::Words;
 use crate::cli::args::{Mtimes, RestoreArgs};
 use crate::cli::context::pending::{make_way_and_say, refuse_torn};
 use crate::cli::context::{Context, settle_path};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
+use crate::cli::identity_arg::identities;
+use crate::cli::named_session::{no_store, nothing, refuse_imported, settle_and_say};
+use crate::cli::paths;
+use crate::cli::suggested_command::Words;
 use crate::model::{Coverage, RelPath, SnapshotKind, SnapshotRecord, StepRef};
 use crate::restore::{
     Allow, MountRequest, Proposal, Purpose, RestoreError, Scope, of_instance, of_step, propose,

@@ -2,10 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::identity_arg::identities;
-use super::named_session::no_store;
 use super::restore::{Caller, Locks, Planned, RestoreOptions, carry_out, document, say, set_aside_again};
-use super::suggested_command::Words;
 use crate::cli::args::{AbortArgs, ResumeArgs, WaitingArgs};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
@@ -13,6 +10,9 @@ use crate::cli::context::pending::{tell_left, what_was_cleared};
 use crate::cli::document::{RestoreDocument, RestoreOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::identity_arg::identities;
+use crate::cli::named_session::no_store;
+use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::model::{Decision, Intent};
 use crate::restore::{

@@ -1,8 +1,6 @@
 //! `show`: one instance in full.
 
 use super::fork::called;
-use super::named_file::{Kind, Output};
-use super::named_session::{no_store, settled};
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::context::frozen::natives_of;
@@ -13,6 +11,8 @@ use crate::cli::document::{
 };
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::named_file::{Kind, Output};
+use crate::cli::named_session::{no_store, settled};
 use crate::cli::report::SessionReport;
 use crate::cli::{html, view};
 use crate::model::SnapshotRecord;

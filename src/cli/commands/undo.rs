@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::identity_arg::identities;
-use super::named_session::no_store;
 use super::restore::{Caller, Locks, Planned, RestoreOptions, carry_out};
-use super::suggested_command::Words;
 use crate::cli::args::UndoArgs;
 use crate::cli::context::Context;
 use crate::cli::context::pending::{make_way_and_say, refuse_torn};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
+use crate::cli::identity_arg::identities;
+use crate::cli::named_session::no_store;
+use crate::cli::suggested_command::Words;
 use crate::model::RelPath;
 use crate::restore::{Allow, MountRequest, Purpose, Scope, bring_back, of_restore, propose};
 use crate::session::{Allowed, ensure_outside_session, find_called, find_instance, refuse_living, roots};

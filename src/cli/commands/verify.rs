@@ -1,11 +1,11 @@
 //! `verify`: is the store whole?
 
-use super::identity_arg::identities;
 use crate::cli::args::VerifyArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{DamageDocument, Head, VerifyDocument, VerifyOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::identity_arg::identities;
 use crate::model::InstanceId;
 use crate::restore::damaged_journals;
 use crate::store::{Finding, Store, StoreError, Verified};

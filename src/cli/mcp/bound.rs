@@ -7,12 +7,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::tools::Right;
+use crate::cli::agent_session::{begin_for, keeper};
 use crate::cli::args::CalledAs;
-use crate::cli::commands::agent::{begin_for, keeper};
-use crate::cli::commands::named_session::no_store;
 use crate::cli::context::Context;
 use crate::cli::context::settings::{opted_in, terms};
 use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::named_session::no_store;
 use crate::config::AgentRestore;
 use crate::environment::Environment;
 use crate::model::{AgentRef, InstanceId, ProcessRef};

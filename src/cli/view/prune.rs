@@ -1,7 +1,7 @@
 //! Plan of a prune, as text.
 
 use super::receipt::reason_words;
-use crate::cli::commands::retain::shortage_words;
+use crate::cli::retain::shortage_words;
 use crate::model::{SnapshotId, Time};
 use crate::retention::{Held, PrunePlan};
 use crate::terminal::table::{Column, Fit, Table};

@@ -6,15 +6,15 @@ use std::ffi::OsString;
 use super::sides::{Later, live, stored};
 use crate::capture::{CaptureError, Earlier, PrivateOverlay, ScannedTree, Show, check_mount};
 use crate::cli::args::Until;
-use crate::cli::commands::named_session::{nothing, refuse_imported};
-use crate::cli::commands::paths;
-use crate::cli::commands::repositories::{repositories, settings};
 use crate::cli::context::Context;
 use crate::cli::document::{
     ChangeDocument, DiffDocument, Head, ReasonDocument, RepositoryDocument, SettingDocument,
 };
 use crate::cli::error::CliError;
+use crate::cli::named_session::{nothing, refuse_imported};
+use crate::cli::paths;
 use crate::cli::report::{Compared, Since};
+use crate::cli::repositories::{repositories, settings};
 use crate::cli::view;
 use crate::diff::{NotCovered, Side, compare, compare_withheld, pair_renames, withheld_settings};
 use crate::model::{Coverage, Manifest, MountRecord, RelPath, SnapshotRecord};

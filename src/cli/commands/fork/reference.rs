@@ -1,8 +1,8 @@
 //! A fork by what `fork` printed: the text is a stranger's, and what it says is compared with the store.
 
-use crate::cli::commands::write_snapshot::place;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::write_snapshot::place;
 use crate::model::{ByteString, ForkMount, ForkReference, SnapshotRecord};
 use crate::session::{find_called, find_instance};
 use crate::store::{ForkRow, InstanceRow, Store, StoreError};

@@ -4,16 +4,16 @@
 use std::io::Read as _;
 
 use crate::agents::{Effect, Event, HookEvent, LARGEST, ToolCall};
+use crate::cli::agent_session::begin_for;
 use crate::cli::args::HookRunArgs;
-use crate::cli::commands::agent::begin_for;
-use crate::cli::commands::end::{end_held, survivors};
-use crate::cli::commands::replicate::leave;
-use crate::cli::commands::retain::quietly;
 use crate::cli::context::Context;
 use crate::cli::context::settings::opted_in;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::replication::leave;
 use crate::cli::report::begun;
+use crate::cli::retain::quietly;
+use crate::cli::session_end::{end_held, survivors};
 use crate::config::{OnFailure, Resolved};
 use crate::model::{AgentRef, CallRef, Ending, Operation, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::cli::args::{ImportArgs, Unlock};
-use crate::cli::commands::identity_arg::identities;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{AdoptDocument, AdoptOutcome, Head, HurtDocument, LostDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::identity_arg::identities;
 use crate::config::BucketPlace;
 use crate::features::Feature;
 use crate::model::{InstanceId, SnapshotRecord, StoreId};

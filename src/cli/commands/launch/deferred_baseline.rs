@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::super::begin::warn_about;
-use super::super::checkpoint_timer::Quiet;
-use super::super::steadfast::Steadfast;
 use crate::capture::{CaptureError, Captured, Frozen};
-use crate::cli::commands::replicate;
+use crate::cli::checkpoint_timer::Quiet;
 use crate::cli::context::frozen::{is_lack_of_room, way_to_store};
 use crate::cli::context::{Context, SystemClock, SystemEntropy};
 use crate::cli::error::CliError;
 use crate::cli::fail_point::FailPoint;
+use crate::cli::replication;
+use crate::cli::session_begin::warn_about;
+use crate::cli::steadfast::Steadfast;
 use crate::environment::Environment;
 use crate::model::{Ending, InstanceId, Operation, ProcessRef, SnapshotKind};
 use crate::process::give_up_waiting;
@@ -63,7 +63,7 @@ pub(super) fn beside<T>(
             is_ready.store(true, Ordering::Relaxed);
             if stored.is_ok() {
                 // Whether that could be started shows when the session ends.
-                replicate::leave(desk.environment);
+                replication::leave(desk.environment);
             }
             stored
         });

@@ -4,15 +4,15 @@ use std::ffi::OsString;
 
 use super::Planned;
 use super::document::document;
-use crate::cli::commands::replicate::leave;
-use crate::cli::commands::repositories::emptied;
-use crate::cli::commands::suggested_command::Words;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::context::pending::tell_left;
 use crate::cli::document::ChangedMeanwhileDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::replication::leave;
+use crate::cli::repositories::emptied;
+use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
 use crate::restore::{

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::cli::args::RestoreArgs;
-use crate::cli::commands::paths;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::paths;
 use crate::model::{Coverage, Intent};
 use crate::restore::{AsideError, Proposal, Purpose, bring_back, set_aside};
 use crate::store::Store;

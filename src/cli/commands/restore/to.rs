@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::target;
 use crate::cli::args::RestoreArgs;
-use crate::cli::commands::write_snapshot::{Done, Job, bytes, check, count, parts, write};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, HostPathDocument, NewClaimDocument, RestoreOutcome, RestoreToDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::write_snapshot::{Done, Job, bytes, check, count, parts, write};
 use crate::clock::random;
 use crate::model::SnapshotRecord;
 use crate::process::{Freezer, NewClaim};

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::super::data::{Changes, Holding, Kind, Moment, PathChange, Session, Sides, Timeline, What};
 use crate::cli::commands::diff::Differences;
-use crate::cli::commands::named_session::no_store;
 use crate::cli::context::Context;
 use crate::cli::context::pending::waiting_instances;
 use crate::cli::error::CliError;
+use crate::cli::named_session::no_store;
 use crate::cli::report::{Compared, SessionReport};
 use crate::cli::view;
 use crate::cli::view::instances::{kind_words, notes, role, status};

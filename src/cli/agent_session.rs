@@ -1,7 +1,7 @@
 //! The session that starts for an agent that calls jackin on its own.
 
-use super::begin::begin_instance;
 use super::contract_args::{Asking, contract};
+use super::session_begin::begin_instance;
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -11,7 +11,7 @@ use crate::session::Begun;
 use crate::store::Store;
 
 /// Begins a session for the agent that called us, in the current directory: it lives as long as the agent does.
-pub(in crate::cli) fn begin_for(
+pub(super) fn begin_for(
     context: &Context<'_>,
     store: &Store,
     agent: Option<AgentRef>,
@@ -26,7 +26,7 @@ pub(in crate::cli) fn begin_for(
 }
 
 /// The agent's own process: the nearest one above that is no shell.
-pub(in crate::cli) fn keeper(context: &Context<'_>) -> Option<ProcessRef> {
+pub(super) fn keeper(context: &Context<'_>) -> Option<ProcessRef> {
     let caller = process::caller(context.environment);
     let is_program = |process: &&ProcessRef| !process::is_shell(process);
     caller.ancestors.iter().find(is_program).cloned()

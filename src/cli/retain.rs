@@ -114,7 +114,7 @@ pub(super) fn quietly(
 
 /// Prunes the workspace of the session `own` by the rules. It happens beside what was asked for, so nothing that goes wrong here is
 /// more than a warning, and a store that others use is left for another time.
-pub(in crate::cli) fn by_the_rules(context: &Context<'_>, store: &Store, own: &InstanceId) {
+pub(super) fn by_the_rules(context: &Context<'_>, store: &Store, own: &InstanceId) {
     let kept = match quietly(context.environment, context.world(), store, own) {
         Ok(kept) => kept,
         Err(error) => {
@@ -176,7 +176,7 @@ fn tell_pruned(context: &Context<'_>, pruned: &Pruned) {
 }
 
 /// Describes a lack of free disk space, and what deleting snapshots could free.
-pub(in crate::cli) fn shortage_words(shortage: Shortage, store: u64) -> String {
+pub(super) fn shortage_words(shortage: Shortage, store: u64) -> String {
     let (free, floor) = (size::bytes(shortage.free), size::bytes(shortage.floor));
     let short = format!("{free} are free on the disk of the store, and min_free keeps {floor} free");
     let missing = size::bytes(shortage.missing);

@@ -9,17 +9,15 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::replicate::leave as leave_copying;
+use super::args::CalledAs;
+use super::replication::leave as leave_copying;
 use super::retain::quietly;
-use crate::cli::args::{CalledAs, CheckpointsArgs};
 use crate::cli::context::{Context, SystemClock, SystemEntropy};
-use crate::cli::error::CliError;
-use crate::cli::exit_code::{ExitCode, Status};
 use crate::environment::Environment;
-use crate::model::{InstanceId, Operation, SnapshotKind};
+use crate::model::InstanceId;
 use crate::observer::{Observer, Phase};
 use crate::process;
-use crate::session::{CheckpointRequest, Services, checkpoint_if_changed, find_instance, is_active};
+use crate::session::{CheckpointRequest, Services, checkpoint_if_changed};
 use crate::store::Store;
 use handle_fs::remote::hang_up_where;
 
@@ -64,12 +62,6 @@ pub(super) fn beside<T>(
     })
 }
 
-/// Interval at which the background process checks whether the session has ended.
-const LOOK: Duration = Duration::from_secs(2);
-
-/// Time for which it continues while the store cannot be read.
-const PATIENCE: Duration = Duration::from_secs(600);
-
 /// Starts the background process.
 ///
 /// # Errors
@@ -85,65 +77,14 @@ pub(super) fn leave(context: &Context<'_>, instance: &InstanceId, interval: Dura
     process::leave_behind(CalledAs::JackinRecovery.prefix(), &words)
 }
 
-/// Runs the background process: takes checkpoints until the session has ended. Its output has no reader, so each
-/// failure gets a receipt, one per reason. It continues while the store cannot be read, for up to `PATIENCE`.
-pub(super) fn run(context: &Context<'_>, args: &CheckpointsArgs) -> Result<Status, CliError> {
-    process::leave_terminal();
-    let (interval, quiet) = (Duration::from_secs(args.seconds), Quiet::default());
-    let mut taken = Taken::default();
-    let (mut passed, mut blind) = (Duration::ZERO, Duration::ZERO);
-    while !context.world().observer.cancelled() && blind < PATIENCE {
-        let nap = LOOK.min(interval.saturating_sub(passed));
-        thread::sleep(nap);
-        passed += nap;
-        let is_time = passed >= interval;
-        if is_time {
-            passed = Duration::ZERO;
-        }
-        match tick(context, &args.instance, is_time, &mut taken, &quiet) {
-            Ok(true) => blind = Duration::ZERO,
-            Ok(false) => break,
-            Err(_) => blind += nap,
-        }
-    }
-    Ok(ExitCode::Done.into())
-}
-
-/// One look, and a checkpoint when it is time. Whether the session goes on.
-fn tick(
-    context: &Context<'_>,
-    instance: &str,
-    is_time: bool,
-    taken: &mut Taken,
-    quiet: &Quiet,
-) -> Result<bool, CliError> {
-    // Without a store there is no session.
-    let Some(store) = context.store_for_reading()? else {
-        return Ok(false);
-    };
-    let row = find_instance(&store, instance)?;
-    if row.ended_at.is_some() || is_time && !is_active(&store, &row) {
-        return Ok(false);
-    }
-    if !is_time {
-        return Ok(true);
-    }
-    let store = context.store_for_writing()?;
-    let told = taken.failures.len();
-    taken.once(&store, context.environment, &row.id, quiet);
-    for error in taken.failures.iter().skip(told) {
-        let failed = Operation::CaptureFailed {
-            kind: SnapshotKind::Checkpoint,
-            error: error.clone(),
-        };
-        let world = context.world();
-        store.append(world.clock.now(), world.uid, &row.id, failed)?;
-    }
-    Ok(true)
-}
-
 impl Taken {
-    fn once(&mut self, store: &Store, environment: &Environment, instance: &InstanceId, quiet: &Quiet) {
+    pub(super) fn once(
+        &mut self,
+        store: &Store,
+        environment: &Environment,
+        instance: &InstanceId,
+        quiet: &Quiet,
+    ) {
         let (clock, entropy) = (SystemClock, SystemEntropy);
         let world = Services {
             observer: quiet,

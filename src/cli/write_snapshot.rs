@@ -202,13 +202,13 @@ pub(super) struct Job<'a> {
 
 /// Result of writing a snapshot.
 #[derive(Default)]
-pub(in crate::cli) struct Done {
+pub(super) struct Done {
     /// Number of paths written.
-    pub(in crate::cli) paths: u64,
+    pub(super) paths: u64,
     /// Number of paths that could not be read back.
-    pub(in crate::cli) unread: u64,
+    pub(super) unread: u64,
     /// Paths that differ from the snapshot, with the reasons.
-    pub(in crate::cli) problems: Vec<ReasonDocument>,
+    pub(super) problems: Vec<ReasonDocument>,
 }
 
 /// Writes everything into `fresh`, which the caller finishes. When that fails, nothing is left of it.

@@ -23,7 +23,7 @@ use crate::terminal::{sanitize, shell};
 const MEANWHILE: &str = "another file took its name in the meantime";
 
 /// First bytes of each page, by which `--html` recognizes a page it may replace.
-pub(in crate::cli) const PAGE_MARK: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+pub(super) const PAGE_MARK: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
     <meta name=\"generator\" content=\"jackin recovery\">";
 
 /// A file that may be written: its directory is there, it is no directory itself, and it does not lie in the store.

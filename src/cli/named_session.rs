@@ -45,7 +45,7 @@ pub(super) fn settled(
 }
 
 /// There is no store at all.
-pub(in crate::cli) fn no_store(instance: &str) -> CliError {
+pub(super) fn no_store(instance: &str) -> CliError {
     SessionError::Unknown {
         wanted: instance.to_owned(),
         nearest: Vec::new(),

@@ -1,0 +1,76 @@
+//! `__checkpoints`: the process that `begin --checkpoint-every` leaves behind. It takes checkpoints until the session has ended.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::cli::args::CheckpointsArgs;
+use crate::cli::checkpoint_timer::{Quiet, Taken};
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::model::{Operation, SnapshotKind};
+use crate::process;
+use crate::session::{find_instance, is_active};
+
+/// Interval at which the background process checks whether the session has ended.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Time for which it continues while the store cannot be read.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Runs the background process: takes checkpoints until the session has ended. Its output has no reader, so each
+/// failure gets a receipt, one per reason. It continues while the store cannot be read, for up to `PATIENCE`.
+pub(super) fn run(context: &Context<'_>, args: &CheckpointsArgs) -> Result<Status, CliError> {
+    process::leave_terminal();
+    let (interval, quiet) = (Duration::from_secs(args.seconds), Quiet::default());
+    let mut taken = Taken::default();
+    let (mut passed, mut blind) = (Duration::ZERO, Duration::ZERO);
+    while !context.world().observer.cancelled() && blind < PATIENCE {
+        let nap = LOOK.min(interval.saturating_sub(passed));
+        thread::sleep(nap);
+        passed += nap;
+        let is_time = passed >= interval;
+        if is_time {
+            passed = Duration::ZERO;
+        }
+        match tick(context, &args.instance, is_time, &mut taken, &quiet) {
+            Ok(true) => blind = Duration::ZERO,
+            Ok(false) => break,
+            Err(_) => blind += nap,
+        }
+    }
+    Ok(ExitCode::Done.into())
+}
+
+/// One look, and a checkpoint when it is time. Whether the session goes on.
+fn tick(
+    context: &Context<'_>,
+    instance: &str,
+    is_time: bool,
+    taken: &mut Taken,
+    quiet: &Quiet,
+) -> Result<bool, CliError> {
+    // Without a store there is no session.
+    let Some(store) = context.store_for_reading()? else {
+        return Ok(false);
+    };
+    let row = find_instance(&store, instance)?;
+    if row.ended_at.is_some() || is_time && !is_active(&store, &row) {
+        return Ok(false);
+    }
+    if !is_time {
+        return Ok(true);
+    }
+    let store = context.store_for_writing()?;
+    let told = taken.failures.len();
+    taken.once(&store, context.environment, &row.id, quiet);
+    for error in taken.failures.iter().skip(told) {
+        let failed = Operation::CaptureFailed {
+            kind: SnapshotKind::Checkpoint,
+            error: error.clone(),
+        };
+        let world = context.world();
+        store.append(world.clock.now(), world.uid, &row.id, failed)?;
+    }
+    Ok(true)
+}
