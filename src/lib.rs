@@ -2,7 +2,8 @@
 //!
 //! Data flows one way, and a lower layer never imports a higher one: `model`, `clock`, `observer`, `environment`, `features`,
 //! `display`, `diagnostic` < `process` < `config` < `contract` < `git_directories` < `store` < `capture` < `transfer`, `replica` <
-//! `diff` < `restore` < `session` < `retention` < `agents` < `doctor` < `terminal` < `cli`. `tests/architecture` holds this.
+//! `diff` < `restore` < `session` < `retention` < `recovery` < `agents` < `doctor` < `terminal` < `cli`. `tests/architecture` holds
+//! this.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
 #![cfg_attr(
@@ -38,6 +39,7 @@ pub mod git_directories;
 pub mod model;
 pub mod observer;
 pub mod process;
+pub mod recovery;
 pub mod replica;
 pub mod restore;
 pub mod retention;

@@ -38,8 +38,9 @@ pub use select::{check_name, find_before, find_called, find_instance, find_snaps
 
 use std::path::Path;
 
-use crate::clock::{Clock, Entropy};
+use crate::clock::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::observer::Observer;
+use handle_fs::own_ids;
 
 /// Clock, randomness, observer and user of a session operation.
 #[derive(Clone, Copy)]
@@ -52,6 +53,19 @@ pub struct Services<'a> {
     pub entropy: &'a dyn Entropy,
     /// Numeric user.
     pub uid: u32,
+}
+
+impl<'a> Services<'a> {
+    /// Returns the system's clock and randomness, and the user of this process.
+    #[must_use]
+    pub fn system(observer: &'a dyn Observer) -> Self {
+        Self {
+            observer,
+            clock: &SystemClock,
+            entropy: &SystemEntropy,
+            uid: own_ids().0,
+        }
+    }
 }
 
 /// Returns true if one path is the other or lies below it, so that a process at one may write at the other.

@@ -1,12 +1,12 @@
 //! The session that starts for an agent that calls jackin on its own.
 
 use super::contract_args::{Asking, contract};
-use super::session_begin::begin_instance;
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::model::{AgentRef, ProcessRef};
 use crate::process;
+use crate::recovery::NewSession;
 use crate::session::Begun;
 use crate::store::Store;
 
@@ -22,7 +22,12 @@ pub(super) fn begin_for(
         is_shown: false,
     };
     let contract = contract(context, &Scope::default(), &asking)?;
-    begin_instance(context, store, &contract, keeper(context), None, agent)
+    let session = NewSession {
+        keeper: keeper(context),
+        agent,
+        ..NewSession::from(&contract)
+    };
+    Ok(context.engine().begin_in(store, &session)?)
 }
 
 /// The agent's own process: the nearest one above that is no shell.

@@ -44,7 +44,7 @@ pub use session::{BeginArgs, EndArgs, ExecArgs, ExplainArgs, LaunchArgs, Scope};
 pub use store::{LogArgs, PinArgs, PruneArgs, RebuildArgs, VerifyArgs};
 pub(super) use texts::examples;
 pub use ui::UiArgs;
-pub use values::{AgentThere, Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Unlock, Until};
+pub use values::{AgentThere, Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Unlock};
 
 use crate::terminal::Verbosity;
 use values::some_path;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::args::CalledAs;
 use super::replication::leave as leave_copying;
 use super::retain::quietly;
-use crate::cli::context::{Context, SystemClock, SystemEntropy};
+use crate::cli::context::Context;
 use crate::environment::Environment;
 use crate::model::InstanceId;
 use crate::observer::{Observer, Phase};
@@ -85,13 +85,7 @@ impl Taken {
         instance: &InstanceId,
         quiet: &Quiet,
     ) {
-        let (clock, entropy) = (SystemClock, SystemEntropy);
-        let world = Services {
-            observer: quiet,
-            clock: &clock,
-            entropy: &entropy,
-            uid: handle_fs::own_ids().0,
-        };
+        let world = Services::system(quiet);
         let taken = match store.catalog().instance(instance) {
             Ok(Some(row)) => {
                 let mark = CheckpointRequest {

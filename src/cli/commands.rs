@@ -2,16 +2,16 @@
 
 mod agent_there;
 mod begin;
-pub(super) mod checkpoint;
+mod checkpoint;
 mod checkpoints;
 mod complete;
-pub(super) mod diff;
+mod diff;
 mod doctor;
 mod end;
 mod exec;
 mod explain;
 mod export;
-pub(super) mod fork;
+mod fork;
 mod generated;
 mod hook;
 mod import;
@@ -26,18 +26,19 @@ mod pin;
 mod prune;
 mod rebuild;
 mod replicate;
-pub(super) mod restore;
+mod restore;
 mod resume_abort;
 mod show;
 #[cfg(feature = "tui")]
 mod ui;
-pub(super) mod undo;
+mod undo;
 mod verify;
 
 use super::args::{Invocation, Verb};
-use super::context::{Context, SystemEntropy};
+use super::context::Context;
 use super::error::CliError;
 use super::exit_code::Status;
+use crate::clock::SystemEntropy;
 use crate::environment::Environment;
 #[cfg(not(all(feature = "mcp", feature = "tui")))]
 use crate::features::{Feature, NotBuilt};

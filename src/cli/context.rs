@@ -1,8 +1,8 @@
 //! Context of every command: environment, terminal, signals, clock, randomness and stores.
 
 pub(super) mod frozen;
+mod notices;
 pub(super) mod pending;
-pub(super) mod settings;
 mod stores;
 
 use std::ffi::OsString;
@@ -17,41 +17,15 @@ use super::called_as::CalledAs;
 use super::error::{CliError, ErrorKind};
 use super::fail_point::FailPoint;
 use super::sudo;
-use crate::clock::{Clock, Entropy};
-use crate::config::settle;
+use crate::clock::{Clock as _, SystemClock, SystemEntropy};
 use crate::environment::Environment;
 use crate::model::Time;
 use crate::process::{AGENT_VARIABLE, Interrupts};
+use crate::recovery::Recovery;
 use crate::session::Services;
 use crate::store::Layout;
 use crate::terminal::progress::Progress;
 use crate::terminal::{Terminal, shell, width};
-use handle_fs::remote::{Address, is_elsewhere};
-
-/// The system's clock.
-pub(super) struct SystemClock;
-
-impl Clock for SystemClock {
-    fn now(&self) -> Time {
-        Time::from_nanos(jiff::Timestamp::now().as_nanosecond())
-    }
-}
-
-/// The system's randomness.
-pub(super) struct SystemEntropy;
-
-impl Entropy for SystemEntropy {
-    fn fill(&self, bytes: &mut [u8]) {
-        if getrandom::fill(bytes).is_err() {
-            // No randomness at all (a kernel before 3.17 early in its boot): ids only have to differ, and they are
-            // checked for being taken.
-            let now = SystemClock.now().nanos().to_le_bytes();
-            for (byte, now) in bytes.iter_mut().zip(now.iter().cycle()) {
-                *byte = *now;
-            }
-        }
-    }
-}
 
 /// Everything a command works with.
 pub(super) struct Context<'a> {
@@ -144,6 +118,17 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Returns the engine, which reports to this command.
+    pub(super) fn engine(&self) -> Recovery<'_> {
+        let engine = Recovery::open(self.environment)
+            .with_services(self.world())
+            .reporting_to(self);
+        match self.takes_up_frozen {
+            true => engine,
+            false => engine.leaving_deferred(),
+        }
+    }
+
     /// The time now.
     pub(super) fn now(&self) -> Time {
         self.clock.now()
@@ -151,18 +136,12 @@ impl<'a> Context<'a> {
 
     /// Returns the path of the store, which need not exist.
     pub(super) fn store_directory(&self) -> Result<PathBuf, CliError> {
-        self.environment.store_directory().ok_or_else(|| {
-            CliError::new(
-                ErrorKind::Config,
-                "your home directory is not known, so neither is jackin's",
-            )
-            .hint("set HOME, or JACKIN_HOME_DIR to the directory that jackin keeps its data in")
-        })
+        Ok(self.engine().store_directory()?)
     }
 
     /// Returns the paths in the store, and its owner.
     pub(super) fn layout(&self) -> Result<Layout, CliError> {
-        Ok(Layout::new(self.store_directory()?).kept_by(self.environment.operator))
+        Ok(self.engine().layout()?)
     }
 
     /// Says on stderr what can be typed next: the verb with its arguments, quoted for a shell.
@@ -203,35 +182,6 @@ fn on_one_line_or_two(purpose: &str, command: &str, columns: usize) -> String {
         line
     } else {
         format!("{}:\n  {command}", purpose.trim_end())
-    }
-}
-
-/// A path argument as the operator means it: absolute, without `.` and `..`, with every link above its last part
-/// resolved. An address that is not understood stays what it is: it leads nowhere.
-pub(super) fn settle_path(environment: &Environment, path: &Path) -> PathBuf {
-    if is_elsewhere(path) {
-        return match Address::split(path) {
-            Some(_) => settle(path),
-            None => path.to_path_buf(),
-        };
-    }
-    let absolute = environment.absolute(path);
-    let mut plain = PathBuf::new();
-    for part in absolute.components() {
-        match part {
-            std::path::Component::ParentDir => {
-                plain.pop();
-            }
-            std::path::Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    let resolved = plain
-        .parent()
-        .and_then(|parent| std::fs::canonicalize(parent).ok());
-    match (resolved, plain.file_name()) {
-        (Some(parent), Some(name)) => parent.join(name),
-        _ => plain,
     }
 }
 

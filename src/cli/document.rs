@@ -18,9 +18,9 @@ use base64::Engine as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::report::Since;
 use crate::diff::{Change, ChangeKind, NotCovered};
 use crate::model::{Coverage, RelPath};
+use crate::recovery::Since;
 use crate::restore::{Action, After, AsideWhy, Others, Why};
 
 pub(in crate::cli) use care::{

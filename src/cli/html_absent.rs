@@ -1,10 +1,10 @@
 //! Stands in for pages in a build without them.
 
-use super::commands::diff::Differences;
 use super::error::CliError;
 use super::report::SessionReport;
 use crate::features::{Feature, NotBuilt};
 use crate::model::Time;
+use crate::recovery::Differences;
 use crate::store::Store;
 
 /// Comparison that a page would show.

@@ -4,28 +4,33 @@ use std::fs::File;
 use std::io::{self, Read as _};
 
 use crate::cli::args::Unlock;
-use crate::cli::context::{Context, settle_path};
-use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::context::Context;
+use crate::config::settle_path;
+use crate::recovery::RecoveryError;
 use crate::store::archive::Identities;
-use crate::terminal::sanitize;
 
 /// More is no key.
 const LARGEST: u64 = 1 << 20;
 
 /// The keys in the file that was named.
-pub(super) fn identities(context: &Context<'_>, unlock: &Unlock) -> Result<Option<Identities>, CliError> {
+pub(super) fn identities(
+    context: &Context<'_>,
+    unlock: &Unlock,
+) -> Result<Option<Identities>, RecoveryError> {
     let Some(file) = &unlock.identity else {
         return Ok(None);
     };
     let path = settle_path(context.environment, file.as_ref());
-    let shown = sanitize::path(&path);
     let read = || -> io::Result<Vec<u8>> {
         let file = File::open(&path)?;
         let mut content = Vec::new();
         file.take(LARGEST + 1).read_to_end(&mut content)?;
         Ok(content)
     };
-    let refused = |why: String| CliError::new(ErrorKind::Usage, format!("--identity {shown}: {why}"));
+    let refused = |why: String| RecoveryError::Identity {
+        file: path.clone(),
+        why,
+    };
     let content = read().map_err(|error| refused(format!("it cannot be read: {error}")))?;
     if content.len() as u64 > LARGEST {
         return Err(refused("it is too large to be a private key".to_owned()));

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::write_snapshot::refuse_address;
-use crate::cli::context::{Context, settle_path};
+use crate::cli::context::Context;
 use crate::cli::document::ReportDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::{letters, random};
+use crate::config::settle_path;
 use crate::features::Feature;
 use crate::model::Time;
 use crate::terminal::{sanitize, shell};

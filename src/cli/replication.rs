@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::args::CalledAs;
-use super::context::{Context, SystemClock};
+use super::context::Context;
 use super::error::{CliError, ErrorKind};
-use crate::clock::Clock as _;
+use crate::clock::{Clock as _, SystemClock};
 use crate::config::{Config, Replication};
 use crate::environment::Environment;
 use crate::model::Digest;

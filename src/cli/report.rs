@@ -1,11 +1,9 @@
 //! Facts that several commands report: a session with its steps and its origin, and a mount compared.
 
-mod comparison;
 mod origin;
 mod session;
 mod steps;
 
-pub(super) use comparison::{Compared, Since};
 pub(super) use origin::{Imported, begun};
 pub(super) use session::SessionReport;
 #[cfg(feature = "mcp")]

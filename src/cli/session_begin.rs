@@ -1,58 +1,13 @@
-//! The beginning of a session for every command that begins one, and what the operator must know about it.
+//! Messages about a session that begins, and about a snapshot of it.
 
 use super::context::Context;
 use super::document::ChangedMeanwhileDocument;
-use super::error::CliError;
-use super::repositories::warn_of_unsteady;
 use super::view;
-use crate::capture::{Captured, Limits};
-use crate::config::OnFailure;
+use crate::capture::Captured;
 use crate::contract::Contract;
-use crate::model::{
-    AgentRef, ContainerRef, Coverage, ProcessRef, RepositoryFacts, SnapshotRecord, WatchedMount,
-};
-use crate::session::{BeginRequest, Begun, begin};
-use crate::store::Store;
+use crate::model::{Coverage, RepositoryFacts, SnapshotRecord, WatchedMount};
+use crate::session::Begun;
 use crate::terminal::sanitize;
-
-/// Begins an instance by a contract.
-pub(super) fn begin_instance(
-    context: &Context<'_>,
-    store: &Store,
-    contract: &Contract,
-    keeper: Option<ProcessRef>,
-    command: Option<(String, u32)>,
-    agent: Option<AgentRef>,
-) -> Result<Begun, CliError> {
-    let limits = Limits {
-        max_entries: contract.limits.max_entries.value,
-        max_bytes: contract.limits.max_bytes.value,
-    };
-    let behind = command.is_some();
-    let request = BeginRequest {
-        label: &contract.label,
-        workspace: contract.subject.workspace(),
-        mode: contract.snapshot.mode.word(),
-        coverages: contract.coverages().cloned().collect(),
-        limits,
-        keeper,
-        command,
-        cleanup_policy: contract.cleanup_policy.clone(),
-        container: contract.jackin.as_ref().and_then(|jackin| {
-            Some(ContainerRef {
-                name: jackin.container.clone()?,
-                id: jackin.instance_id.clone(),
-            })
-        }),
-        watched: contract.watched.clone(),
-        agent,
-        run_without_baseline: contract.on_failure.value == OnFailure::Run,
-        behind,
-        // An agent waits for its first tool call otherwise.
-        waits: context.takes_up_frozen,
-    };
-    Ok(begin(store, context.world(), request)?)
-}
 
 /// Warns about each path in the contract that does not exist yet; nothing of it is captured.
 pub(super) fn warn_of_absent(context: &Context<'_>, contract: &Contract) {
@@ -124,5 +79,18 @@ fn tell_of_repositories(context: &Context<'_>, all: &[(&Coverage, &RepositoryFac
         context
             .terminal
             .note(&format!("git: {rest} more repositories: {command}"));
+    }
+}
+
+/// Says which repositories did not hold still while they were captured.
+pub(super) fn warn_of_unsteady(context: &Context<'_>, record: &SnapshotRecord) {
+    for (coverage, facts) in record.repositories() {
+        let Some(why) = &facts.unsteady else { continue };
+        let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
+        context.terminal.warn(&format!(
+            "git was at work in {own} all the while, so what {} has of it may not fit together: {}",
+            record.id,
+            sanitize::text(why)
+        ));
     }
 }

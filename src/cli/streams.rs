@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::args::Invocation;
-use super::context::{SystemClock, settle_path};
 use super::error::{CliError, ErrorKind};
+use crate::clock::SystemClock;
+use crate::config::settle_path;
 use crate::environment::Environment;
 use crate::process::{Pager, pager_line};
 use crate::terminal::{Log, Terminal, sanitize};

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::paths;
 use crate::capture::{Note, PrivateOverlay};
 use crate::cli::context::Context;
 use crate::cli::document::ReasonDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::git_directories::Repositories;
 use crate::model::{Coverage, EntryKind, Manifest, MountRecord, RelPath, SnapshotRecord};
+use crate::recovery::paths;
 use crate::restore::{
     OutputDir, RestoreError, Scope, Written, is_empty, take_away, write_to, write_verified,
 };
@@ -49,7 +49,7 @@ pub(super) fn parts<'a>(
             elsewhere: &[],
             described: &format!("is not in the {} snapshot", target.kind.word()),
         };
-        known.check(&mount.coverage, &scope, target.instance.as_str())?;
+        known.check(&mount.coverage, &scope, &target.instance)?;
         let scope = if files_only {
             without_repositories(&manifest, &scope)
         } else {

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use handle_fs::remote::{Address, settled};
+use crate::environment::Environment;
+use handle_fs::remote::{Address, is_elsewhere, settled};
 
 /// Maximum number of links followed in one path, as in Linux (`MAXSYMLINKS` in its `namei.h`).
 const MAX_LINKS: usize = 40;
@@ -47,6 +48,34 @@ pub fn settle(path: &Path) -> PathBuf {
         }
     }
     done
+}
+
+/// Resolves a path argument as the operator means it: absolute, without `.` and `..`, with every link above its last part
+/// resolved. An address that is not understood stays what it is: it leads nowhere.
+#[must_use]
+pub fn settle_path(environment: &Environment, path: &Path) -> PathBuf {
+    if is_elsewhere(path) {
+        return match Address::split(path) {
+            Some(_) => settle(path),
+            None => path.to_path_buf(),
+        };
+    }
+    let absolute = environment.absolute(path);
+    let mut plain = PathBuf::new();
+    for part in absolute.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    let resolved = plain.parent().and_then(|parent| fs::canonicalize(parent).ok());
+    match (resolved, plain.file_name()) {
+        (Some(parent), Some(name)) => parent.join(name),
+        _ => plain,
+    }
 }
 
 /// Removes `.` and `..` from the text alone: links of another machine are followed there.

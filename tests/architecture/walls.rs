@@ -25,6 +25,7 @@ const LAYERS: &[&[&str]] = &[
     &["restore"],
     &["session"],
     &["retention"],
+    &["recovery"],
     &["agents"],
     &["doctor"],
     &["terminal"],

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 
 use clap::{ArgGroup, Args, ValueHint};
 
-use super::values::{Check, Unlock, Until, some_path, some_text};
+use super::values::{Check, Unlock, some_path, some_text};
+use crate::recovery::Until;
 
 /// Arguments of `list`.
 #[derive(Clone, Debug, Args)]

@@ -1,7 +1,6 @@
 //! The words that flags take.
 
 use std::ffi::OsString;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
@@ -111,27 +110,6 @@ pub enum Shell {
     Zsh,
     /// fish
     Fish,
-}
-
-/// The later end of a comparison.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// The files as they are.
-    Now,
-    /// A snapshot: a kind, a checkpoint's name, or an id or its prefix.
-    Snapshot(String),
-}
-
-impl FromStr for Until {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(if text == "now" {
-            Self::Now
-        } else {
-            Self::Snapshot(text.to_owned())
-        })
-    }
 }
 
 /// A whole number with its unit: seconds, minutes or hours.

@@ -1,27 +1,23 @@
 //! `diff`: what changed between two snapshots, or between a snapshot and now.
 
-mod differences;
-mod sides;
-
 use std::os::unix::ffi::OsStringExt as _;
 
-use crate::cli::args::{Check, DiffArgs, DiffForm, Until};
+use crate::cli::args::{Check, DiffArgs, DiffForm};
 use crate::cli::context::Context;
+use crate::cli::diff_document::diff_document;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::report::{Compared, SessionReport};
+use crate::cli::report::SessionReport;
 use crate::cli::{html, view};
 use crate::diff::PatchOptions;
-use crate::model::{RelPath, SnapshotKind};
-use crate::session::{find_snapshot, is_active};
+use crate::model::RelPath;
+use crate::recovery::{Compared, DiffRequest, Differences, SessionDiff, Until};
+use crate::session::is_active;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
-pub(in crate::cli) use differences::{Differences, Question, differences, document};
-
 use crate::cli::identity_arg::identities;
 use crate::cli::named_file::{Kind, Output};
-use crate::cli::named_session::{nothing, open, own_or};
 use crate::cli::suggested_command::Words;
 
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
@@ -40,68 +36,44 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliE
     let page = page
         .map(|file| Output::settle(context, file, Kind::Page))
         .transpose()?;
-    let (store, row) = open(context, &own_or(context, args.instance.as_deref())?)?;
-    let store = store.unlocked_by(identities(context, &args.unlock)?);
-    // Archives must not go while they are read.
-    let _needed = store.share()?;
-    let to = later_side(&store, &row, args)?;
-    let question = Question {
+    let engine = context.engine();
+    let session = engine.own_or(args.instance.as_deref())?;
+    let keys = || identities(context, &args.unlock);
+    let compared = engine.diff(&DiffRequest {
+        session: &session,
         from: args.from.as_deref(),
-        to: &to,
+        to: args.to.as_ref(),
+        now: args.now || args.check.is_some(),
         paths: &args.paths,
         check_content: args.check == Some(Check::Content),
         show_secrets: args.show_secrets,
         pairs_renames: !args.no_renames,
-        marks_since: args.to.is_none(),
-    };
-    let found = differences(context, &store, &row, &question)?;
+        keys: &keys,
+    })?;
+    let SessionDiff {
+        store, row, found, ..
+    } = &compared;
     let code = if args.exit_code && found.are_any() {
         ExitCode::Failed
     } else {
         ExitCode::Done
     };
     if let Some(file) = &page {
-        let known = SessionReport::of(&store, row)?;
+        let known = SessionReport::of(store, row.clone())?;
         let shown = html::Shown {
-            found: &found,
+            found,
             show_secrets: args.show_secrets,
         };
-        let page = html::page(&store, &known, Some(&shown), context.now())?;
+        let page = html::page(store, &known, Some(&shown), context.now())?;
         file.write_page(context, &page)?;
         return Ok(code.into());
     }
     if args.json {
-        context.terminal.json(&document(&row, &found));
+        context.terminal.json(&diff_document(row, found));
     } else {
-        tell(context, &store, &row, &found, args);
+        tell(context, store, row, found, args);
     }
     Ok(code.into())
-}
-
-/// The later side: what was asked for, else what the session left; now while it lives, or when files are to be read anyway.
-fn later_side(store: &Store, row: &InstanceRow, args: &DiffArgs) -> Result<Until, CliError> {
-    if let Some(to) = &args.to {
-        return Ok(to.clone());
-    }
-    let closing = SnapshotKind::Closing;
-    let snapshots = store.catalog().snapshots(&row.id)?;
-    let is_closed = row.ended_at.is_some() && snapshots.iter().any(|snapshot| snapshot.kind == closing);
-    if args.now || !is_closed || args.check.is_some() {
-        return Ok(Until::Now);
-    }
-    // After the end there is only what came since.
-    let from = args
-        .from
-        .as_deref()
-        .map(|from| find_snapshot(store, row, from))
-        .transpose();
-    let from = from.map_err(|error| nothing(row, error))?;
-    let is_after =
-        from.is_some_and(|from| matches!(from.kind, SnapshotKind::Closing | SnapshotKind::Emergency));
-    Ok(match is_after {
-        true => Until::Now,
-        false => Until::Snapshot(closing.word().to_owned()),
-    })
 }
 
 fn tell(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differences, args: &DiffArgs) {
@@ -110,7 +82,7 @@ fn tell(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differe
         show_secrets: args.show_secrets,
         hides: false,
     };
-    let sources = found.sources(store.is_unlocked() && !args.show_secrets);
+    let sources = view::patch::Sources::of(found, store.is_unlocked() && !args.show_secrets);
     // What agents may do now is wanted first, whatever else changed.
     for mount in found.mounts.iter().filter(|mount| !mount.settings.is_empty()) {
         let width = context.terminal.width_out();

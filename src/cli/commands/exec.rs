@@ -2,29 +2,29 @@
 
 use std::ffi::OsString;
 
-use super::checkpoint::living;
 use crate::agents::{Effect, of_arguments};
 use crate::cli::args::ExecArgs;
 use crate::cli::child::{checked, start, status};
 use crate::cli::context::Context;
-use crate::cli::context::settings::terms;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
+use crate::cli::named_session::if_not_active;
 use crate::cli::replication::behind;
 use crate::cli::retain::by_the_rules;
 use crate::config::OnFailure;
 use crate::process::INSTANCE_VARIABLE;
+use crate::recovery::settings::terms;
 use crate::session::{CheckpointRequest, checkpoint_if_changed};
 use crate::store::InstanceRow;
 use crate::terminal::sanitize;
 
 pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, CliError> {
     let (program, arguments) = checked(context, &args.command)?;
-    let (store, row) = living(context, &args.instance, |_| {
-        (
-            "begin another one around the command",
-            "launch --snapshot project DIR -- COMMAND".to_owned(),
-        )
+    let (store, row) = context.engine().active_session(&args.instance).map_err(|error| {
+        let what = "begin another one around the command";
+        if_not_active(error, what, |_| {
+            "launch --snapshot project DIR -- COMMAND".to_owned()
+        })
     })?;
     let words: Option<Vec<String>> = args
         .command
@@ -58,6 +58,6 @@ pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, 
 
 fn blocks(context: &Context<'_>, row: &InstanceRow) -> bool {
     // What is not known any more wants nothing: the command is not held up by a workspace that is gone.
-    let terms = terms(context, row).ok().flatten();
+    let terms = terms(context.environment, row).ok().flatten();
     terms.is_some_and(|terms| terms.agent_on_failure.value == OnFailure::Block)
 }

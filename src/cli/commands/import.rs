@@ -5,13 +5,14 @@ use std::path::Path;
 
 use crate::cli::args::ImportArgs;
 use crate::cli::confirm::confirm;
-use crate::cli::context::{Context, settle_path};
+use crate::cli::context::Context;
 use crate::cli::document::{
     DroppedDocument, Head, HostPathDocument, ImportDocument, ImportOutcome, OriginDocument,
 };
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
+use crate::config::settle_path;
 use crate::model::SnapshotRecord;
 use crate::session::{Allowed, ImportRequest, ensure_outside_session, import};
 use crate::terminal::sanitize;

@@ -14,9 +14,8 @@ use crate::cli::document::{Head, ReportDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::cli::named_file::{Kind, Output};
-use crate::cli::repositories::warn_of_unsteady;
 use crate::cli::retain::by_the_rules;
-use crate::cli::session_begin::{begin_instance, tell_notes, warn_about, warn_of_absent};
+use crate::cli::session_begin::{tell_notes, warn_about, warn_of_absent, warn_of_unsteady};
 use crate::cli::session_changes;
 use crate::cli::steadfast::Steadfast;
 use crate::cli::view;
@@ -24,6 +23,7 @@ use crate::cli::{contract_args, replication};
 use crate::config::{Mode, OnFailure, settle};
 use crate::model::{Ending, ProcessRef};
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE};
+use crate::recovery::{NewSession, of_session};
 use crate::session::{
     Allowed, Begun, Closed, EndRequest, LivenessProbe, Services, SessionError, end, ensure_outside_session,
     find_instance, overlap, state_by,
@@ -76,7 +76,12 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
     let command = Some((name.to_string_lossy().into_owned(), count));
     let keeper = process::reference(std::process::id());
-    let mut begun = begin_instance(context, &store, &contract, keeper, command, None)?;
+    let session = NewSession {
+        keeper,
+        command,
+        ..NewSession::from(&contract)
+    };
+    let mut begun = context.engine().begin_in(&store, &session)?;
     if begun.behind.is_none() {
         warn_about(context, &begun);
         replication::behind(context, &store);
@@ -290,7 +295,7 @@ fn tell_end(
     }
     let changed = find_instance(store, begun.instance.as_str())
         .map_err(CliError::from)
-        .and_then(|row| session_changes::of_session(store, &row, closing.as_ref()));
+        .and_then(|row| Ok(of_session(store, &row, closing.as_ref())?));
     let changed = match changed {
         Ok(changed) => changed,
         Err(error) => {
@@ -313,7 +318,7 @@ fn tell_end(
     }
     if !begun_without_files(begun) {
         let width = context.terminal.width_err();
-        let screen = changed.screen(context, &begun.instance, width);
+        let screen = session_changes::screen(&changed, context, &begun.instance, width);
         // The first line is the result, which a quiet launch tells too.
         let (head, more) = screen.split_once('\n').unwrap_or((&screen, ""));
         context.terminal.err(head);
@@ -339,7 +344,7 @@ fn tell_end(
         complete: baseline.is_some_and(|record| record.complete)
             && closing.is_some_and(|record| record.complete),
         survivors: ended.survivors.iter().map(|process| process.pid).collect(),
-        changes: changed.documents(),
+        changes: session_changes::documents(&changed),
         undo: context.command(&format!("restore {}", begun.instance)),
     };
     if let Err(error) = report.write_document(context, &document) {

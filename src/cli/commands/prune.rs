@@ -3,7 +3,7 @@
 use crate::cli::args::PruneArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
-use crate::cli::context::frozen::{is_lack_of_room, settled, tell};
+use crate::cli::context::frozen::{is_lack_of_room, tell};
 use crate::cli::document::{
     Head, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument, ShortageDocument,
 };
@@ -97,7 +97,7 @@ fn give_up(
     if stuck.is_empty() {
         return Ok(());
     }
-    for done in settled(context, store, true) {
+    for done in context.engine().store_deferred(store, true) {
         let is_too_large = matches!(&done.end, ThawedEnd::NotStored(error) if is_lack_of_room(error));
         if !is_too_large || !stuck.contains(&done.id) {
             tell(context, done);

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::restore::{Caller, Locks, Planned, RestoreOptions, carry_out, document, say, set_aside_again};
 use crate::cli::args::{AbortArgs, ResumeArgs, WaitingArgs};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
@@ -12,9 +11,12 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::identity_arg::identities;
 use crate::cli::named_session::no_store;
+use crate::cli::restore_document::document;
+use crate::cli::restore_flow::{RestoreOptions, carry_out, say};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::model::{Decision, Intent};
+use crate::recovery::{Caller, Locks, RestorePlan};
 use crate::restore::{
     Allow, MountRequest, Purpose, RestoreError, Scope, TakenBack, abort, leave, of_instance, of_restore,
     of_step, proposal, propose, resume, settle,
@@ -79,7 +81,7 @@ pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Sta
     )?;
     let (proposal, report) = resume(&found.store, found.papers, &world.acting())?;
     let how = how(&row, &intent, args.json, args.yes);
-    Ok(say(context, &row, &proposal, &report, &how))
+    Ok(say(context, (&row, Caller::Outside), &proposal, &report, &how))
 }
 
 pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Status, CliError> {
@@ -307,10 +309,7 @@ fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> RestoreOpti
         json,
         yes,
         dry_run: false,
-        is_refused: false,
         patch: false,
-        asked: Caller::Outside,
-        exact_mtimes: intent.exact_mtimes,
         question: "Restore these files?",
         identity: None,
         again,
@@ -364,15 +363,17 @@ fn again(
     }
     let allow = Allow::of(intent);
     let mut proposal = propose(&store, target, purpose, requests, allow, false, world.observer)?;
-    set_aside_again(context, &store, &mut proposal, intent)?;
+    context.engine().set_aside_again(&store, &mut proposal, intent)?;
     let (paths, needed) = locks;
-    let planned = Planned {
-        how: how(&row, intent, args.json, args.yes),
+    let how = how(&row, intent, args.json, args.yes);
+    let planned = RestorePlan {
         store,
         row,
         proposal,
-        asked: Caller::Outside,
+        caller: Caller::Outside,
+        is_refused: false,
+        exact_mtimes: intent.exact_mtimes,
         locks: Locks::lasting((Some(paths), needed)),
     };
-    carry_out(context, &planned)
+    carry_out(context, &planned, &how)
 }

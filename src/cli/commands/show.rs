@@ -1,6 +1,5 @@
 //! `show`: one instance in full.
 
-use super::fork::called;
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::context::frozen::natives_of;
@@ -11,8 +10,9 @@ use crate::cli::document::{
 };
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::fork_reference::called;
 use crate::cli::named_file::{Kind, Output};
-use crate::cli::named_session::{no_store, settled};
+use crate::cli::named_session::no_store;
 use crate::cli::report::SessionReport;
 use crate::cli::{html, view};
 use crate::model::SnapshotRecord;
@@ -27,7 +27,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliE
         .store_for_reading()?
         .ok_or_else(|| no_store(&args.instance))?;
     let (row, fork) = called(context, &reading, &args.instance)?;
-    let (store, row) = settled(context, reading, row)?;
+    let (store, row) = context.engine().settled(reading, row)?;
     let known = SessionReport::of(&store, row)?;
     if let Some(file) = &page {
         let page = html::page(&store, &known, None, context.now())?;

@@ -1,44 +1,15 @@
-//! Recovery of file-system snapshots left by a capture that died, and the messages about it.
+//! Messages about file-system snapshots that a capture left when it died.
 
 use super::Context;
-use super::settings::terms;
-use crate::capture::{CaptureError, Limits};
+use crate::capture::CaptureError;
 use crate::cli::document::NativeDocument;
 use crate::cli::error::CliError;
 use crate::model::{FsSnapshotIntent, InstanceId};
-use crate::process::INSTANCE_VARIABLE;
-use crate::session::{DeferredBaseline, ThawedEnd, is_awaited, store_deferred_baselines};
+use crate::session::{DeferredBaseline, ThawedEnd, is_awaited};
 use crate::store::{NativeState, Store, StoreError};
 use crate::terminal::sanitize;
 
-/// Stores or removes leftover file-system snapshots and reports each one. A failure does not stop the command.
-pub(in crate::cli) fn settle_frozen_and_say(context: &Context<'_>, store: &Store) {
-    // Storing takes a while, and an agent's tool call must not wait for it. Unneeded snapshots are removed all the same.
-    if context.environment.get(INSTANCE_VARIABLE).is_some() || !context.takes_up_frozen {
-        let _ = store_deferred_baselines(store, context.world(), None, false);
-        return;
-    }
-    for done in settled(context, store, false) {
-        tell(context, done);
-    }
-}
-
-/// Takes up what was left, and stores what fits; `again`: also what was just asked for in vain.
-pub(in crate::cli) fn settled(context: &Context<'_>, store: &Store, again: bool) -> Vec<DeferredBaseline> {
-    let limits = |instance: &InstanceId| {
-        let row = store.catalog().instance(instance).ok()??;
-        let limits = terms(context, &row).ok()??.limits;
-        Some(Limits {
-            max_entries: limits.max_entries.value,
-            max_bytes: limits.max_bytes.value,
-        })
-    };
-    store_deferred_baselines(store, context.world(), Some(&limits), again).unwrap_or_else(|error| {
-        context.terminal.warn(&sanitize::text(&error.to_string()));
-        Vec::new()
-    })
-}
-
+/// Reports a baseline that a dead process left.
 pub(in crate::cli) fn tell(context: &Context<'_>, done: DeferredBaseline) {
     let terminal = context.terminal;
     let whose = done

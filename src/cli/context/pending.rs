@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::Context;
-use crate::cli::error::CliError;
 use crate::model::{Decision, InstanceId};
-use crate::restore::{Cleared, RestoreError, pending};
-use crate::session::{SessionError, recover_interrupted_restores};
-use crate::store::{InstanceRow, PendingRestore, RestoreStage, Store, StoreError};
+use crate::restore::Cleared;
+use crate::store::{PendingRestore, RestoreStage, Store, StoreError};
 use crate::terminal::{sanitize, size};
 
 /// Warns about files that remain in staging directories.
@@ -31,31 +29,6 @@ pub(in crate::cli) fn what_was_cleared(done: &Cleared) -> String {
         None => format!(
             "An interrupted restore of {id} had not changed anything yet; what it had staged is removed."
         ),
-    }
-}
-
-/// Makes way for a command that changes what `row` covers, and says what that meant.
-pub(in crate::cli) fn make_way_and_say(
-    context: &Context<'_>,
-    store: &Store,
-    row: &InstanceRow,
-) -> Result<(), CliError> {
-    for done in recover_interrupted_restores(store, context.world(), &row.mounts)? {
-        tell_left(context, &done.left);
-        context.terminal.note(&what_was_cleared(&done));
-    }
-    Ok(())
-}
-
-/// For a plan that changes nothing: refuses when a restore waits.
-pub(in crate::cli) fn refuse_torn(store: &Store, row: &InstanceRow) -> Result<(), CliError> {
-    let found = pending(store, &row.mounts)?;
-    match found
-        .into_iter()
-        .find(|found| found.stage == RestoreStage::Moving)
-    {
-        Some(found) => Err(SessionError::Restore(RestoreError::Pending(Box::new(found.intent))).into()),
-        None => Ok(()),
     }
 }
 

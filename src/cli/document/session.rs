@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{ChangeDocument, Head};
 use crate::contract::Contract;
+use crate::model::SnapshotRecord;
 
 /// `explain --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -69,6 +70,21 @@ pub(in crate::cli) struct CheckpointDocument {
     pub(in crate::cli) entries: u64,
     /// Sum of the files' sizes.
     pub(in crate::cli) bytes: u64,
+}
+
+impl CheckpointDocument {
+    /// Returns the document of a checkpoint that was taken.
+    pub(in crate::cli) fn of(record: &SnapshotRecord) -> Self {
+        Self {
+            head: Head::default(),
+            instance: record.instance.to_string(),
+            snapshot: record.id.to_string(),
+            name: record.name.clone(),
+            complete: record.complete,
+            entries: record.entries(),
+            bytes: record.bytes(),
+        }
+    }
 }
 
 /// What `launch --report FILE` writes.

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use maud::{Markup, html};
 
-use crate::cli::commands::diff::Differences;
-use crate::cli::report::Compared;
 use crate::cli::view;
 use crate::cli::view::patch::Sources;
 use crate::diff::{Body, Change, Line, PatchOptions, word_marks};
+use crate::recovery::Compared;
+use crate::recovery::Differences;
 use crate::terminal::{filter, sanitize, size};
 
 /// Maximum size of all lines in a page, in bytes, so that a browser can open it. The page says what it omits.
@@ -46,7 +46,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Markup {
 }
 
 fn of_mount(mount: &Compared, shown: &Shown<'_>, room: &mut usize) -> Markup {
-    let sources = shown.found.sources(!shown.show_secrets);
+    let sources = Sources::of(shown.found, !shown.show_secrets);
     let changes = &mount.comparison.changes;
     let gaps = &mount.comparison.not_covered;
     let root = mount.coverage.root.to_path();

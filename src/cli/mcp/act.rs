@@ -13,18 +13,22 @@ use super::results::{Checkpointed, Differing, Labelled, Listed, MOST, Restored, 
 use super::text;
 use super::tools::{self, Create, Diff, Fork, Label, Nothing, Restore, Tool, Which};
 use crate::agents;
-use crate::cli::args::{ForkArgs, Mtimes, RestoreArgs, Unlock, Until};
-use crate::cli::commands::checkpoint::{self, living};
-use crate::cli::commands::diff::{self, Question, differences};
-use crate::cli::commands::fork::{self, called, fork};
-use crate::cli::commands::restore;
+use crate::cli::args::{ForkArgs, Unlock};
 use crate::cli::context::Context;
-use crate::cli::document::Head;
+use crate::cli::diff_document::diff_document;
+use crate::cli::document::{CheckpointDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::fork::{document as fork_document, fork};
+use crate::cli::fork_reference::called;
+use crate::cli::named_session::if_not_active;
 use crate::cli::replication::leave;
 use crate::cli::report::steps;
+use crate::cli::restore_document::document as restore_document;
+use crate::cli::restore_flow::act;
 use crate::cli::retain::by_the_rules;
+use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
 use crate::model::{SnapshotId, SnapshotKind, SnapshotRecord};
+use crate::recovery::{Caller, Question, RestoreRequest, TakenCheckpoint, Until};
 use crate::restore::refuse_locked;
 use crate::session::{Allowed, CheckpointRequest, check_name, ensure_outside_session, find_snapshot};
 use crate::store::{CaptureRow, InstanceRow, SnapshotRow, Store};
@@ -60,7 +64,7 @@ fn call(
                 check_name(name)?;
             }
             let record = create(bound, context, found, name.as_deref(), description.as_deref())?;
-            Reply::new(text::created(&record), &checkpoint::document(&record))
+            Reply::new(text::created(&record), &CheckpointDocument::of(&record))
         }
         Tool::SessionCheckpoint => {
             let Label { label } = arguments(tool, given)?;
@@ -125,7 +129,7 @@ fn call(
                 unlock: Unlock::default(),
                 json: true,
             };
-            let mut made = fork::document(fork(context, store, &row, None, &args)?, &args);
+            let mut made = fork_document(fork(context, store, &row, None, &args)?, &args);
             let text = text::forked(&made, &called_by(&target));
             made.failed.truncate(MOST);
             Reply::new(text, &made)
@@ -184,15 +188,18 @@ fn create(
         Some(found) => found.row,
         None => bound.find_or_begin(context)?,
     };
-    let (store, row) = living(context, row.id.as_str(), |id| {
-        ("the operator sees what there is of it with", format!("show {id}"))
-    })?;
     let mark = CheckpointRequest {
         name,
         message,
         call: None,
     };
-    let captured = checkpoint::take(context, &store, &row, mark)?;
+    let taken = context.engine().checkpoint(row.id.as_str(), mark);
+    let TakenCheckpoint { store, row, captured } = taken.map_err(|error| {
+        let what = "the operator sees what there is of it with";
+        if_not_active(error, what, |id| format!("show {id}"))
+    })?;
+    warn_of_unsteady(context, &captured.record);
+    tell_notes(context, Some(&captured));
     by_the_rules(context, &store, &row.id);
     leave(context.environment);
     Ok(captured.record)
@@ -302,10 +309,10 @@ fn compare(context: &Context<'_>, found: Session, given: Diff) -> Result<Reply, 
         pairs_renames: true,
         marks_since: false,
     };
-    let found = differences(context, &store, &row, &question)?;
+    let found = context.engine().compare(&store, &row, &question)?;
     Reply::new(
         text::differing(&found),
-        &Differing::from(diff::document(&row, &found)),
+        &Differing::from(diff_document(&row, &found)),
     )
 }
 
@@ -317,36 +324,22 @@ fn go_back(
     paths: Vec<OsString>,
     dry_run: bool,
 ) -> Result<Restored, CliError> {
-    let args = RestoreArgs {
-        instance: row.id.to_string(),
-        paths,
+    let planned = context.engine().plan(&RestoreRequest {
+        paths: &paths,
+        from: Some(target.id.as_str()),
         dry_run,
-        patch: false,
-        yes: !dry_run,
-        from: Some(target.id.to_string()),
-        only_changes_of: None,
-        to: None,
-        overwrite_later_edits: false,
-        delete_later_files: false,
-        set_aside_excluded: Vec::new(),
-        files_only: false,
-        mtimes: Mtimes::Now,
-        unlock: Unlock::default(),
-        require_complete: false,
-        json: true,
-    };
-    let planned = restore::plan(context, &args)?;
+        ..RestoreRequest::of(row.id.as_str())
+    })?;
     // Whoever is inside a session finds it alive.
-    if planned.asked != restore::Caller::Inside {
+    if planned.caller != Caller::Inside {
         return Err(ended(&row.id));
     }
     if dry_run {
-        return Ok(restore::document(&planned.row, &planned.proposal, None).into());
+        return Ok(restore_document(&planned.row, &planned.proposal, None).into());
     }
     refuse_locked(&planned.proposal)?;
-    let how = (planned.asked, false);
-    let report = restore::act(context, &planned.store, &planned.row, &planned.proposal, how)?;
-    Ok(restore::document(&planned.row, &planned.proposal, Some(&report)).into())
+    let report = act(context, &planned)?;
+    Ok(restore_document(&planned.row, &planned.proposal, Some(&report)).into())
 }
 
 fn ended(id: &impl Display) -> CliError {

@@ -10,13 +10,13 @@ use super::tools::Right;
 use crate::cli::agent_session::{begin_for, keeper};
 use crate::cli::args::CalledAs;
 use crate::cli::context::Context;
-use crate::cli::context::settings::{opted_in, terms};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::named_session::no_store;
 use crate::config::AgentRestore;
 use crate::environment::Environment;
 use crate::model::{AgentRef, InstanceId, ProcessRef};
 use crate::process::INSTANCE_VARIABLE;
+use crate::recovery::settings::{opted_in, terms};
 use crate::session::{
     Allowed, ensure_outside_session, find_called, find_instance, is_active, sessions_of_caller,
 };
@@ -109,7 +109,7 @@ impl Bound {
             Right::Mark => is_open,
             Right::Restore => {
                 let terms = || match found {
-                    Some(found) => terms(context, &found.row),
+                    Some(found) => terms(context.environment, &found.row),
                     None => opted_in(context.environment),
                 };
                 let asked = || terms().ok().flatten().map(|terms| terms.agent_restore.value);
@@ -218,7 +218,7 @@ fn refuse_foreign(context: &Context<'_>, store: &Store) -> Result<(), CliError> 
 pub(super) fn no_session(context: &Context<'_>) -> CliError {
     let unknown = |message: String| CliError::new(ErrorKind::UnknownInstance, message);
     match opted_in(context.environment) {
-        Err(error) => error,
+        Err(error) => error.into(),
         Ok(Some(_)) => unknown(
             "no snapshots: no session was begun for this agent yet; snapshot_create begins it".to_owned(),
         ),

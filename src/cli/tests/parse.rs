@@ -1,11 +1,11 @@
 //! Every verb's arguments, the two names, and bytes that are not text.
 
+use crate::recovery::Until;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
 
 use super::super::args::{
-    CalledAs, Check, Color, DiffForm, Mtimes, OnFailure, Shell, SnapshotMode, Until, Verb, wanted_color,
-    wants_json,
+    CalledAs, Check, Color, DiffForm, Mtimes, OnFailure, Shell, SnapshotMode, Verb, wanted_color, wants_json,
 };
 use super::super::error::ErrorKind;
 use super::super::parse;

@@ -9,8 +9,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use super::News;
 use super::data::{Answer, Ask, PatchLine, Sides};
-use crate::cli::args::{CalledAs, Until};
-use crate::cli::commands::diff::{Differences, Question, differences};
+use crate::cli::args::CalledAs;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::fail_point::is_at;
@@ -18,6 +17,7 @@ use crate::cli::named_session::no_store;
 use crate::cli::view;
 use crate::diff::{Body, Line, PatchOptions, word_marks};
 use crate::environment::Environment;
+use crate::recovery::{Differences, Question, Until};
 use crate::session::find_instance;
 use crate::store::Store;
 use crate::terminal::recorded::recorded;
@@ -133,7 +133,7 @@ impl<'e> Worker<'e> {
             pairs_renames: true,
             marks_since: false,
         };
-        let found = differences(context, &store, &row, &question)?;
+        let found = context.engine().compare(&store, &row, &question)?;
         drop(needed);
         let (changes, order) = reading::changes(sides, &found);
         self.held = Some(Held { store, found, order });
@@ -160,7 +160,12 @@ impl<'e> Worker<'e> {
             show_secrets: false,
             hides: false,
         };
-        let made = view::patch::made(&mount.coverage, change, &held.found.sources(true), options);
+        let made = view::patch::made(
+            &mount.coverage,
+            change,
+            &view::patch::Sources::of(&held.found, true),
+            options,
+        );
         match made.body {
             Body::Nothing => said("its content is the same, or it has none".to_owned()),
             Body::Binary(old, new) => said(format!(

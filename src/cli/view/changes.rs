@@ -1,8 +1,8 @@
 //! Changes, one line each.
 
-use crate::cli::report::Since;
 use crate::diff::{Change, ChangeKind, WithheldChange, count};
 use crate::model::{Coverage, Entry, RelPath};
+use crate::recovery::Since;
 use crate::terminal::{Role, sanitize, size, style};
 
 /// The host path of a mount root.

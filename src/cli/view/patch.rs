@@ -1,10 +1,10 @@
 //! Changed lines for people, cleaned for a terminal (`restore --dry-run --patch`, MCP), `diff --stat`, and where contents come from.
 
 use super::changes;
-use crate::cli::report::Compared;
 use crate::contract::PrivateFiles;
 use crate::diff::{self, Body, Change, Content, Contents, Line, MAX_TEXT, NotCovered, Patch, PatchOptions};
 use crate::model::{Coverage, Entry, EntryKind, RelPath};
+use crate::recovery::{Compared, Differences};
 use crate::store::Blobs;
 use crate::store::archive::Piece;
 use crate::terminal::{Role, sanitize, size, style, width};
@@ -18,6 +18,17 @@ pub(in crate::cli) struct Sources<'a> {
     pub(in crate::cli) to: Option<&'a Blobs>,
     /// Private files were opened, and are not to be shown.
     pub(in crate::cli) hides_private: bool,
+}
+
+impl<'a> Sources<'a> {
+    /// Returns the contents of both sides of a comparison.
+    pub(in crate::cli) fn of(found: &'a Differences, hides_private: bool) -> Self {
+        Self {
+            from: found.blobs(),
+            to: found.later_blobs(),
+            hides_private,
+        }
+    }
 }
 
 /// One change as a unified patch.

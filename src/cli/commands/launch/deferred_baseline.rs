@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::capture::{CaptureError, Captured, Frozen};
 use crate::cli::checkpoint_timer::Quiet;
+use crate::cli::context::Context;
 use crate::cli::context::frozen::{is_lack_of_room, way_to_store};
-use crate::cli::context::{Context, SystemClock, SystemEntropy};
 use crate::cli::error::CliError;
 use crate::cli::fail_point::FailPoint;
 use crate::cli::replication;
@@ -52,13 +52,7 @@ pub(super) fn beside<T>(
     let observer = FailPoint::new(desk.environment, quiet);
     thread::scope(|scope| {
         let storing = scope.spawn(|| {
-            let (clock, entropy) = (SystemClock, SystemEntropy);
-            let world = Services {
-                observer: &observer,
-                clock: &clock,
-                entropy: &entropy,
-                uid: handle_fs::own_ids().0,
-            };
+            let world = Services::system(&observer);
             let stored = store_or_record(desk.store, world, instance, frozen);
             is_ready.store(true, Ordering::Relaxed);
             if stored.is_ok() {
@@ -118,15 +112,10 @@ pub(super) fn close_now(
     ending: Ending,
     survivors: &[ProcessRef],
 ) -> Result<Closed, SessionError> {
-    let (clock, entropy) = (SystemClock, SystemEntropy);
     desk.terminal
         .note("The command has ended; its closing snapshot is taken.");
-    let world = Services {
-        observer: &Steadfast::new(None, desk.terminal, Arc::clone(desk.noted)),
-        clock: &clock,
-        entropy: &entropy,
-        uid: handle_fs::own_ids().0,
-    };
+    let steadfast = Steadfast::new(None, desk.terminal, Arc::clone(desk.noted));
+    let world = Services::system(&steadfast);
     let row = find_instance(desk.store, instance.as_str())?;
     let request = EndRequest {
         row: &row,

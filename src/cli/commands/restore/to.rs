@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::target;
 use crate::cli::args::RestoreArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
@@ -13,6 +12,7 @@ use crate::cli::write_snapshot::{Done, Job, bytes, check, count, parts, write};
 use crate::clock::random;
 use crate::model::SnapshotRecord;
 use crate::process::{Freezer, NewClaim};
+use crate::recovery::{RestoreRequest, restore_target};
 use crate::restore::OutputDir;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
@@ -21,12 +21,12 @@ use handle_fs::remote::{Address, Spot};
 
 pub(super) fn to_directory(
     context: &Context<'_>,
-    store: &Store,
-    row: &InstanceRow,
+    (store, row): (&Store, &InstanceRow),
+    request: &RestoreRequest<'_>,
     args: &RestoreArgs,
     directory: PathBuf,
 ) -> Result<Status, CliError> {
-    let (target, _) = target(store, row, args)?;
+    let (target, _) = restore_target(store, row, request)?;
     let parts = parts(context, store, &target, &args.paths, args.files_only)?;
     // Before anybody is asked: what cannot be done is no question.
     let new = new_claim(&target, &directory, bytes(&parts))?;

@@ -1,73 +1,49 @@
 //! Plans, and carrying them out: by the verbs `restore` and `undo`, which refuse what they refuse elsewhere.
 
 use super::super::data::{Answer, Goal, Request};
-use crate::cli::args::{Mtimes, RestoreArgs, UndoArgs, Unlock};
-use crate::cli::commands::restore::Planned;
-use crate::cli::commands::{restore, undo};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::restore_flow::{RestoreOptions, carry, flags, gaps};
+use crate::cli::suggested_command::Words;
 use crate::cli::view;
-use crate::restore::{Purpose, refuse_locked};
+use crate::recovery::{RestorePlan, RestoreRequest, UndoRequest};
+use crate::restore::{Allow, Purpose, refuse_locked};
 use crate::terminal::recorded::Recording;
 use crate::terminal::{Role, style};
 
-/// The verb that a request stands for.
-enum Wanted {
-    Restore(RestoreArgs),
-    Undo(UndoArgs),
-}
-
-impl Wanted {
-    /// The arguments, to look or to act.
-    fn of(request: &Request, dry_run: bool) -> Self {
-        let (instance, yes) = (request.instance.clone(), !dry_run);
-        let (from, only_changes_of) = match &request.goal {
-            Goal::Undo(receipt) => {
-                return Self::Undo(UndoArgs {
-                    instance: Some(instance),
-                    receipt: *receipt,
-                    dry_run,
-                    yes,
-                    overwrite_later_edits: request.overwrite_later,
-                    delete_later_files: request.delete_later,
-                    unlock: Unlock::default(),
-                    json: false,
-                });
-            }
-            Goal::Snapshot(id) => (Some(id.clone()), None),
-            Goal::Step(id) => (None, Some(id.clone())),
-        };
-        Self::Restore(RestoreArgs {
-            instance,
-            paths: request.paths.clone(),
-            dry_run,
-            patch: false,
-            yes,
-            from,
-            only_changes_of,
-            to: None,
-            overwrite_later_edits: request.overwrite_later,
-            delete_later_files: request.delete_later,
-            set_aside_excluded: Vec::new(),
-            files_only: false,
-            mtimes: Mtimes::Now,
-            unlock: Unlock::default(),
-            require_complete: false,
-            json: false,
-        })
-    }
-
-    fn plan(&self, context: &Context<'_>) -> Result<Planned, CliError> {
-        match self {
-            Self::Restore(args) => restore::plan(context, args),
-            Self::Undo(args) => undo::plan(context, args),
+/// Plans what a request asks for, to look or to act.
+fn planned(context: &Context<'_>, request: &Request, dry_run: bool) -> Result<RestorePlan, CliError> {
+    let allow = Allow {
+        overwrite_later: request.overwrite_later,
+        delete_later: request.delete_later,
+        files_only: false,
+    };
+    let (from, only_changes_of) = match &request.goal {
+        Goal::Undo(receipt) => {
+            return Ok(context.engine().plan_undo(&UndoRequest {
+                session: Some(&request.instance),
+                receipt: *receipt,
+                allow,
+                dry_run,
+                ..UndoRequest::default()
+            })?);
         }
-    }
+        Goal::Snapshot(id) => (Some(id.as_str()), None),
+        Goal::Step(id) => (None, Some(id.as_str())),
+    };
+    Ok(context.engine().plan(&RestoreRequest {
+        paths: &request.paths,
+        from,
+        only_changes_of,
+        allow,
+        dry_run,
+        ..RestoreRequest::of(&request.instance)
+    })?)
 }
 
 /// Returns the plan of a restore. Nothing is locked while the operator reads it.
 pub(super) fn plan(context: &Context<'_>, request: Request) -> Result<Answer, CliError> {
-    let planned = Wanted::of(&request, true).plan(context)?;
+    let planned = planned(context, &request, true)?;
     Ok(told(request, &planned))
 }
 
@@ -78,15 +54,38 @@ pub(super) fn act(
     agreed: &str,
     said: &Recording,
 ) -> Result<Answer, CliError> {
-    let planned = Wanted::of(&request, false).plan(context)?;
+    let planned = planned(context, &request, false)?;
     if text(&planned) != agreed {
         return Ok(told(request, &planned));
     }
-    restore::carry(context, &planned)?;
+    let again = match (&request.goal, &planned.proposal.purpose) {
+        (Goal::Undo(_), Purpose::Undo(number)) => Words::new("undo")
+            .arg(planned.row.id.as_str())
+            .flag("--receipt", Some(number.to_string())),
+        (Goal::Snapshot(id), _) => Words::new("restore")
+            .arg(planned.row.id.as_str())
+            .flag("--from", Some(id))
+            .paths(&request.paths),
+        (Goal::Step(id), _) => Words::new("restore")
+            .arg(planned.row.id.as_str())
+            .flag("--only-changes-of", Some(id))
+            .paths(&request.paths),
+        (Goal::Undo(_), _) => Words::new("undo").arg(planned.row.id.as_str()),
+    };
+    let how = RestoreOptions {
+        json: false,
+        yes: true,
+        dry_run: false,
+        patch: false,
+        question: "",
+        identity: None,
+        again,
+    };
+    carry(context, &planned, &how)?;
     Ok(Answer::Done(said.text()))
 }
 
-fn told(mut request: Request, planned: &Planned) -> Answer {
+fn told(mut request: Request, planned: &RestorePlan) -> Answer {
     // The last restore is another one when something is restored meanwhile: what is shown is what is meant.
     if let Purpose::Undo(receipt) = planned.proposal.purpose {
         request.goal = Goal::Undo(Some(receipt));
@@ -96,17 +95,17 @@ fn told(mut request: Request, planned: &Planned) -> Answer {
 }
 
 /// The plan as the verb shows it, with what it warns of.
-fn text(planned: &Planned) -> String {
+fn text(planned: &RestorePlan) -> String {
     let proposal = &planned.proposal;
     let mut lines = Vec::new();
     let mut warn = |text: &str| lines.push(style::paint(Role::Warning, text));
-    if let Some(lacks) = restore::gaps(proposal) {
+    if let Some(lacks) = gaps(proposal) {
         warn(&lacks);
     }
     if let Err(refused) = refuse_locked(proposal) {
         warn(&format!("as it is now, it would be refused: {refused}"));
     }
-    let keys = match restore::flags(proposal) {
+    let keys = match flags(proposal) {
         (false, false) => None,
         (true, false) => Some("`o` overwrites later edits"),
         (false, true) => Some("`d` deletes later files"),

@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::super::data::{Changes, Holding, Kind, Moment, PathChange, Session, Sides, Timeline, What};
-use crate::cli::commands::diff::Differences;
 use crate::cli::context::Context;
 use crate::cli::context::pending::waiting_instances;
 use crate::cli::error::CliError;
 use crate::cli::named_session::no_store;
-use crate::cli::report::{Compared, SessionReport};
+use crate::cli::report::SessionReport;
 use crate::cli::view;
 use crate::cli::view::instances::{kind_words, notes, role, status};
 use crate::cli::view::receipt::Telling;
 use crate::cli::view::steps::step_words;
 use crate::diff::{Change, ChangeKind};
 use crate::model::{self, ArchiveId, RestoreKind, SnapshotId, SnapshotKind};
+use crate::recovery::{Compared, Differences};
 use crate::session::{LivenessProbe, State, find_called, state_by};
 use crate::store::{RestoreRow, SnapshotRow};
 use crate::terminal::{Role, sanitize, size, width};

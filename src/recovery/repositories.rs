@@ -4,14 +4,12 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use crate::cli::context::Context;
 use crate::contract::PrivateFiles;
 use crate::diff::{Change, RepositoryChange, Setting, compare_repository, compare_settings, is_secret_path};
 use crate::git_directories::{Repositories, work_tree};
-use crate::model::{Coverage, Manifest, Name, RelPath, SnapshotRecord};
+use crate::model::{Coverage, Manifest, Name, RelPath};
 use crate::restore::{Proposal, Report};
 use crate::store::{Blobs, Store, StoredTree};
-use crate::terminal::sanitize;
 use git_reader::{Files, Found, Live};
 use handle_fs::Root;
 
@@ -157,7 +155,7 @@ fn concerned<'r>(all: &'r Repositories, changes: &[Change]) -> BTreeSet<&'r RelP
 
 /// The repositories that a restore took commits out of, which only its emergency snapshot has now: the change from what is there
 /// now to what was there before.
-pub(super) fn emptied(
+pub(crate) fn emptied(
     store: &Store,
     proposal: &Proposal,
     report: &Report,
@@ -192,17 +190,4 @@ pub(super) fn emptied(
         found.extend(emptied.map(|change| (coverage.clone(), change)));
     }
     found
-}
-
-/// Says which repositories did not hold still while they were captured.
-pub(super) fn warn_of_unsteady(context: &Context<'_>, record: &SnapshotRecord) {
-    for (coverage, facts) in record.repositories() {
-        let Some(why) = &facts.unsteady else { continue };
-        let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
-        context.terminal.warn(&format!(
-            "git was at work in {own} all the while, so what {} has of it may not fit together: {}",
-            record.id,
-            sanitize::text(why)
-        ));
-    }
 }

@@ -1,14 +1,13 @@
 //! Current settings of the current directory and of a session.
 
-use super::Context;
-use crate::cli::error::CliError;
+use super::RecoveryError;
 use crate::config::{Config, Flags, Resolved};
 use crate::contract::{ContractError, Target};
 use crate::environment::Environment;
 use crate::store::InstanceRow;
 
 /// Returns the settings of the current directory; `None` if it is in no mount of a captured workspace.
-pub(in crate::cli) fn opted_in(environment: &Environment) -> Result<Option<Resolved>, CliError> {
+pub(crate) fn opted_in(environment: &Environment) -> Result<Option<Resolved>, RecoveryError> {
     let config = Config::load(environment)?;
     match Target::Here.settings(&config, environment, &Flags::default()) {
         Ok(resolved) => Ok(Some(resolved).filter(|resolved| resolved.mode.value.captures())),
@@ -18,8 +17,8 @@ pub(in crate::cli) fn opted_in(environment: &Environment) -> Result<Option<Resol
 }
 
 /// Returns the current settings of a session; `None` if it has neither a workspace nor a mount.
-pub(in crate::cli) fn terms(context: &Context<'_>, row: &InstanceRow) -> Result<Option<Resolved>, CliError> {
-    let config = Config::load(context.environment)?;
+pub(crate) fn terms(environment: &Environment, row: &InstanceRow) -> Result<Option<Resolved>, RecoveryError> {
+    let config = Config::load(environment)?;
     // The mode is the session's own: it was asked for with a flag where the configuration has none.
     let flags = Flags {
         snapshot: Some(row.mode.clone()),

@@ -12,11 +12,7 @@ use crate::store::InstanceRow;
 use crate::terminal::size;
 
 /// The document of a plan, or of what was done.
-pub(in crate::cli) fn document(
-    row: &InstanceRow,
-    proposal: &Proposal,
-    report: Option<&Report>,
-) -> RestoreDocument {
+pub(super) fn document(row: &InstanceRow, proposal: &Proposal, report: Option<&Report>) -> RestoreDocument {
     let outcome = match report.map(|report| report.outcome) {
         Some(Outcome::Done) => RestoreOutcome::Restored,
         Some(Outcome::Nothing) => RestoreOutcome::Nothing,

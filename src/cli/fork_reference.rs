@@ -12,7 +12,7 @@ use crate::terminal::sanitize;
 const LARGEST: usize = 1 << 20;
 
 /// The session that an operator names; a text that begins with `{` names a fork, which comes with it.
-pub(in crate::cli) fn called(
+pub(super) fn called(
     context: &Context<'_>,
     store: &Store,
     wanted: &str,

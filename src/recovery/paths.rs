@@ -4,20 +4,19 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use crate::cli::context::settle_path;
-use crate::cli::error::{CliError, ErrorKind};
+use super::RecoveryError;
+use crate::config::settle_path;
 use crate::contract::{Matcher, Verdict};
 use crate::environment::Environment;
-use crate::model::{Coverage, Manifest, RelPath};
+use crate::model::{Coverage, InstanceId, Manifest, RelPath};
 use crate::restore::Scope;
-use crate::terminal::sanitize;
 
 /// For each mount which paths are meant; no arguments mean everything.
-pub(super) fn scopes(
+pub(crate) fn scopes(
     environment: &Environment,
     coverages: &[Coverage],
     arguments: &[OsString],
-) -> Result<Vec<Scope>, CliError> {
+) -> Result<Vec<Scope>, RecoveryError> {
     if arguments.is_empty() {
         return Ok(coverages.iter().map(|_| Scope::All).collect());
     }
@@ -32,18 +31,23 @@ pub(super) fn scopes(
 }
 
 /// Places in which a path is looked up.
-pub(super) struct Known<'a> {
+pub(crate) struct Known<'a> {
     /// Manifests that may hold it.
-    pub(super) sides: &'a [Option<&'a Manifest>],
+    pub(crate) sides: &'a [Option<&'a Manifest>],
     /// Excluded or uncovered paths: what lies at or below them is known too.
-    pub(super) elsewhere: &'a [&'a RelPath],
+    pub(crate) elsewhere: &'a [&'a RelPath],
     /// Error text for a path that is in none of them.
-    pub(super) described: &'a str,
+    pub(crate) described: &'a str,
 }
 
 impl Known<'_> {
     /// A path that is nowhere is a mistake that must not look like success.
-    pub(super) fn check(&self, coverage: &Coverage, scope: &Scope, instance: &str) -> Result<(), CliError> {
+    pub(crate) fn check(
+        &self,
+        coverage: &Coverage,
+        scope: &Scope,
+        instance: &InstanceId,
+    ) -> Result<(), RecoveryError> {
         let Scope::Below(paths) = scope else {
             return Ok(());
         };
@@ -66,39 +70,35 @@ impl Known<'_> {
             if known {
                 continue;
             }
-            let shown = sanitize::path(&path.on_host(&coverage.root.to_path()));
-            let made = CliError::new(ErrorKind::Usage, format!("{shown} {}", self.described));
-            let made = if path.as_bytes().starts_with(b"-") {
-                made.hint("behind `--` every word is a path; flags stand before it")
-            } else {
-                made
-            };
-            return Err(made.command("the paths that changed", format!("diff {instance}")));
+            return Err(RecoveryError::Nowhere {
+                path: path.on_host(&coverage.root.to_path()),
+                described: self.described.to_owned(),
+                is_dashed: path.as_bytes().starts_with(b"-"),
+                instance: instance.clone(),
+            });
         }
         Ok(())
     }
 }
 
 /// A path that the session's excludes leave out is in no snapshot, and asking for it is no success.
-fn left_out(coverage: &Coverage, path: &RelPath) -> Option<CliError> {
+fn left_out(coverage: &Coverage, path: &RelPath) -> Option<RecoveryError> {
     let matcher = Matcher::new(coverage).ok()?;
     let excluded = |is_dir| match matcher.verdict_with_parents(path, is_dir) {
         Verdict::Excluded(rule) => Some(rule.pattern.clone()),
         _ => None,
     };
     let pattern = excluded(true).or_else(|| excluded(false))?;
-    let shown = sanitize::path(&path.on_host(&coverage.root.to_path()));
-    let pattern = sanitize::text(&pattern);
-    let message = format!("{shown} is excluded by {pattern}, so no snapshot has it");
-    Some(CliError::new(ErrorKind::NothingToRestore, message))
+    let path = path.on_host(&coverage.root.to_path());
+    Some(RecoveryError::Excluded { path, pattern })
 }
 
 /// The mount that a path lies in, and the path below it.
-pub(super) fn place(
+pub(crate) fn place(
     environment: &Environment,
     coverages: &[Coverage],
     argument: &Path,
-) -> Result<(usize, RelPath), CliError> {
+) -> Result<(usize, RelPath), RecoveryError> {
     let host = settle_path(environment, argument);
     for (at, coverage) in coverages.iter().enumerate() {
         // Of a home only what is an agent's is meant.
@@ -122,24 +122,15 @@ pub(super) fn place(
             .collect();
         return Ok((at, relative(argument, &plain)?));
     }
-    let shown = sanitize::path(&host);
-    let roots: Vec<String> = coverages
-        .iter()
-        .map(|mount| sanitize::name(&mount.root.0))
-        .collect();
-    Err(CliError::new(
-        ErrorKind::Usage,
-        format!("{shown} lies in none of the session's mounts"),
-    )
-    .hint(format!("the mounts: {}", roots.join(", "))))
+    Err(RecoveryError::Outside {
+        path: host,
+        roots: coverages.iter().map(|mount| mount.root.clone()).collect(),
+    })
 }
 
-fn relative(argument: &Path, below: &Path) -> Result<RelPath, CliError> {
-    RelPath::new(below.as_os_str().as_bytes()).map_err(|error| {
-        let shown = sanitize::path(argument);
-        CliError::new(
-            ErrorKind::Usage,
-            format!("{shown} cannot be used as a path: {error}"),
-        )
+fn relative(argument: &Path, below: &Path) -> Result<RelPath, RecoveryError> {
+    RelPath::new(below.as_os_str().as_bytes()).map_err(|error| RecoveryError::Path {
+        path: argument.to_path_buf(),
+        why: error.to_string(),
     })
 }

@@ -2,8 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::Planned;
-use super::document::document;
+use super::restore_document::document;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::context::pending::tell_left;
@@ -11,72 +10,39 @@ use crate::cli::document::ChangedMeanwhileDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::leave;
-use crate::cli::repositories::emptied;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
+use crate::recovery::{Caller, RestorePlan, emptied};
 use crate::restore::{
-    AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreContext, RestoreError, Why,
-    execute, refuse_locked,
+    AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, refuse_locked,
 };
-use crate::session::{ensure_no_overlap, refuse_living};
 use crate::store::{Blobs, InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 use handle_fs::is_privileged;
 
 /// Options for executing a proposal.
-pub(in crate::cli::commands) struct RestoreOptions {
-    pub(in crate::cli::commands) json: bool,
-    pub(in crate::cli::commands) yes: bool,
-    pub(in crate::cli::commands) dry_run: bool,
-    /// With `dry_run`: it would be refused as things are, so no command follows from it.
-    pub(in crate::cli::commands) is_refused: bool,
+pub(super) struct RestoreOptions {
+    pub(super) json: bool,
+    pub(super) yes: bool,
+    pub(super) dry_run: bool,
     /// With `dry_run`: the lines that would be taken back are shown.
-    pub(in crate::cli::commands) patch: bool,
-    pub(in crate::cli::commands) asked: Caller,
-    pub(in crate::cli::commands) exact_mtimes: bool,
-    pub(in crate::cli::commands) question: &'static str,
+    pub(super) patch: bool,
+    pub(super) question: &'static str,
     /// The file with the operator's key, when one was given.
-    pub(in crate::cli::commands) identity: Option<OsString>,
+    pub(super) identity: Option<OsString>,
     /// The same once more, without what answers, shows, or allows: for the commands that are proposed.
-    pub(in crate::cli::commands) again: Words,
-}
-
-/// Origin of a restore request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Caller {
-    /// The operator: nothing may be at work on the paths.
-    Outside,
-    /// The session itself: nothing else may be.
-    Inside,
-}
-
-impl Caller {
-    pub(in crate::cli) fn refuse_living(
-        self,
-        context: &Context<'_>,
-        store: &Store,
-        row: &InstanceRow,
-    ) -> Result<(), CliError> {
-        match self {
-            Self::Outside => refuse_living(store, context.environment, row)?,
-            Self::Inside => ensure_no_overlap(store, row)?,
-        }
-        Ok(())
-    }
+    pub(super) again: Words,
 }
 
 /// Shows what was planned, asks, and carries it out.
-pub(in crate::cli::commands) fn carry_out(
+pub(super) fn carry_out(
     context: &Context<'_>,
-    planned: &Planned,
+    planned: &RestorePlan,
+    how: &RestoreOptions,
 ) -> Result<Status, CliError> {
-    let Planned {
-        store,
-        row,
-        proposal,
-        how,
-        ..
+    let RestorePlan {
+        store, row, proposal, ..
     } = planned;
     let terminal = context.terminal;
     if !how.json {
@@ -98,7 +64,7 @@ pub(in crate::cli::commands) fn carry_out(
         if how.json {
             terminal.json(&document(row, proposal, None));
         } else {
-            propose_next(context, proposal, how);
+            propose_next(context, proposal, how, planned.is_refused);
         }
         return Ok(if proposal.is_in_part() {
             ExitCode::Partial
@@ -112,24 +78,23 @@ pub(in crate::cli::commands) fn carry_out(
         let ask = || confirm(terminal, &context.interrupts, how.question, how.yes);
         match how.yes {
             true => ask()?,
-            false => planned.locks.while_open(planned, ask)?,
+            false => planned.ask(ask)?,
         }
     }
-    carry(context, planned)
+    carry(context, planned, how)
 }
 
 /// Carries out what was planned, shown, and agreed to, and tells how that went.
-pub(in crate::cli) fn carry(context: &Context<'_>, planned: &Planned) -> Result<Status, CliError> {
-    let Planned {
-        store,
-        row,
-        proposal,
-        how,
-        ..
+pub(super) fn carry(
+    context: &Context<'_>,
+    planned: &RestorePlan,
+    how: &RestoreOptions,
+) -> Result<Status, CliError> {
+    let RestorePlan {
+        store, row, proposal, ..
     } = planned;
     let terminal = context.terminal;
-    refuse_locked(proposal)?;
-    let report = act(context, store, row, proposal, (how.asked, how.exact_mtimes))?;
+    let report = act(context, planned)?;
     if let (Some(emergency), Some(receipt)) = (&report.emergency, report.receipt) {
         terminal.detail(&format!(
             "emergency snapshot {emergency} is stored and was read back; receipt {receipt}"
@@ -138,40 +103,20 @@ pub(in crate::cli) fn carry(context: &Context<'_>, planned: &Planned) -> Result<
     if !how.json {
         tell_of_commits(context, store, row, proposal, &report);
     }
-    Ok(say(context, row, proposal, &report, how))
+    Ok(say(context, (row, planned.caller), proposal, &report, how))
 }
 
-/// Carries a proposal out that was agreed to. How: who asks, and whether content that comes back has the times that were recorded.
-pub(in crate::cli) fn act(
-    context: &Context<'_>,
-    store: &Store,
-    row: &InstanceRow,
-    proposal: &Proposal,
-    (asked, exact_mtimes): (Caller, bool),
-) -> Result<Report, CliError> {
-    if !proposal.is_empty() {
-        // The answer may have taken a while, and a session may have begun meanwhile.
-        asked.refuse_living(context, store, row)?;
-    }
-    let world = context.world();
-    let acting = RestoreContext {
-        observer: world.observer,
-        entropy: world.entropy,
-        now: context.now(),
-        uid: world.uid,
-        inside: asked == Caller::Inside,
-        exact_mtimes,
-    };
-    let report = execute(store, proposal, &acting)?;
-    // The emergency snapshot.
+/// Carries a plan out that was agreed to, and leaves a process behind that copies the emergency snapshot.
+pub(super) fn act(context: &Context<'_>, planned: &RestorePlan) -> Result<Report, CliError> {
+    let report = context.engine().restore(planned)?;
     leave(context.environment);
     Ok(report)
 }
 
 /// Tells how a restore went, and gives its exit code.
-pub(in crate::cli::commands) fn say(
+pub(super) fn say(
     context: &Context<'_>,
-    row: &InstanceRow,
+    (row, caller): (&InstanceRow, Caller),
     proposal: &Proposal,
     report: &Report,
     how: &RestoreOptions,
@@ -180,7 +125,7 @@ pub(in crate::cli::commands) fn say(
     if how.json {
         context.terminal.json(&document(row, proposal, Some(report)));
     } else {
-        tell(context, row, proposal, report, how);
+        tell(context, (row, caller), proposal, report, how);
     }
     if report.outcome == Outcome::Partial {
         ExitCode::Partial.into()
@@ -246,7 +191,7 @@ fn warn_of_gaps(context: &Context<'_>, proposal: &Proposal) {
 }
 
 /// Describes the gaps of the target snapshot; `None` if it is complete.
-pub(in crate::cli) fn gaps(proposal: &Proposal) -> Option<String> {
+pub(super) fn gaps(proposal: &Proposal) -> Option<String> {
     let lacks: u64 = proposal.target.mounts.iter().map(|mount| mount.gap_count).sum();
     let rest = match lacks {
         0 => return None,
@@ -257,7 +202,7 @@ pub(in crate::cli) fn gaps(proposal: &Proposal) -> Option<String> {
 }
 
 /// The flags that the conflicts of a proposal give way to: overwriting, deleting.
-pub(in crate::cli) fn flags(proposal: &Proposal) -> (bool, bool) {
+pub(super) fn flags(proposal: &Proposal) -> (bool, bool) {
     let conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
     let later = conflicts.filter(|kept| match &kept.why {
         Why::Holds(_) | Why::Parent(_) | Why::Socket => false,
@@ -272,8 +217,8 @@ pub(in crate::cli) fn flags(proposal: &Proposal) -> (bool, bool) {
 }
 
 /// The commands that follow from a proposal: carry it out, and give the conflicts up.
-fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions) {
-    if how.is_refused {
+fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions, is_refused: bool) {
+    if is_refused {
         return;
     }
     let allow = proposal.allow;
@@ -311,7 +256,7 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
 
 fn tell(
     context: &Context<'_>,
-    row: &InstanceRow,
+    (row, caller): (&InstanceRow, Caller),
     proposal: &Proposal,
     report: &Report,
     how: &RestoreOptions,
@@ -355,7 +300,7 @@ fn tell(
             ),
         });
     }
-    propose_next(context, proposal, how);
+    propose_next(context, proposal, how, false);
     denied |= lies_out_of_reach(proposal) || proposal.mounts.iter().any(ProposedMount::is_denied);
     if denied && !is_privileged() {
         context.propose_to_root("root may change what you may not", &how.again.clone().text());
@@ -363,7 +308,7 @@ fn tell(
     if report.emergency.is_some() {
         let undo = Words::new("undo").arg(row.id.as_str());
         let undo = undo.flag("--identity", how.identity.as_ref());
-        match how.asked {
+        match caller {
             Caller::Outside => context.propose("take it back", &undo.text()),
             // Inside a session it is refused.
             Caller::Inside => context.propose(

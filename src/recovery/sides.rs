@@ -1,9 +1,9 @@
 //! The two sides of a `diff`: a snapshot, and a later one or the files as they are.
 
+use super::RecoveryError;
 use crate::capture::{Earlier, Latest, LiveScan, PrivateOverlay, ScannedTree, look};
-use crate::cli::context::Context;
-use crate::cli::error::CliError;
 use crate::model::{Coverage, SnapshotRecord, WithheldFact};
+use crate::observer::Observer;
 use crate::store::Store;
 
 /// The later side.
@@ -30,12 +30,12 @@ impl Later {
 
 /// The files as they are.
 pub(super) fn live(
-    context: &Context<'_>,
+    observer: &dyn Observer,
     store: &Store,
     coverage: &Coverage,
     before: Option<Earlier<'_>>,
     check_content: bool,
-) -> Result<ScannedTree, CliError> {
+) -> Result<ScannedTree, RecoveryError> {
     let latest = Latest::find(store, coverage);
     let reference = latest.as_ref().map(Latest::earlier).or(before);
     Ok(look(
@@ -44,7 +44,7 @@ pub(super) fn live(
             reference,
             check_content,
         },
-        context.world().observer,
+        observer,
     )?)
 }
 
@@ -54,7 +54,7 @@ pub(super) fn stored(
     record: &SnapshotRecord,
     coverage: &Coverage,
     reveal: &mut PrivateOverlay,
-) -> Result<ScannedTree, CliError> {
+) -> Result<ScannedTree, RecoveryError> {
     let mut mounts = record.mounts.iter();
     let manifest = match mounts.find(|mount| mount.coverage.label == coverage.label) {
         Some(mount) => reveal.stored_manifest(store, record, mount)?.0,

@@ -1,0 +1,126 @@
+//! The engine's face: records sessions, compares them and puts their files back, for any program.
+//!
+//! A [`Recovery`] is one user's store with everything that its methods need from outside: variables, a clock, randomness, an
+//! observer of the progress, and a listener to events. Each method is one job. What it returns holds the open store, and the locks
+//! that the caller needs as long as it looks at the result.
+//!
+//! ```
+//! use jackin_recovery::environment::Environment;
+//! use jackin_recovery::recovery::{ContractRequest, DiffRequest, Recovery, RestoreRequest};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let scratch = tempfile::tempdir()?;
+//! let project = scratch.path().join("project");
+//! std::fs::create_dir(&project)?;
+//! std::fs::write(project.join("notes"), "one\n")?;
+//! let environment = Environment {
+//!     home: Some(scratch.path().join("home")),
+//!     current: project.clone(),
+//!     ..Environment::default()
+//! };
+//! let recovery = Recovery::open(&environment);
+//!
+//! let contract = recovery.contract(&ContractRequest::of_directory(&project))?;
+//! let session = recovery.begin(&(&contract).into())?.into_id();
+//! std::fs::write(project.join("notes"), "two\n")?;
+//! recovery.end(session.as_str())?;
+//!
+//! let found = recovery.diff(&DiffRequest::of(session.as_str()))?;
+//! assert!(found.are_any());
+//! let plan = recovery.plan(&RestoreRequest::of(session.as_str()))?;
+//! recovery.restore(&plan)?;
+//! assert_eq!(std::fs::read_to_string(project.join("notes"))?, "one\n");
+//! # Ok(())
+//! # }
+//! ```
+
+mod begin;
+mod checkpoint;
+mod comparison;
+mod contract;
+mod differences;
+mod end;
+mod error;
+mod event;
+pub(crate) mod paths;
+mod plan;
+mod repositories;
+mod restore;
+mod session_changes;
+mod sessions;
+mod set_aside;
+pub(crate) mod settings;
+mod sides;
+mod stores;
+mod undo;
+
+pub use begin::{NewSession, StartedSession};
+pub use checkpoint::TakenCheckpoint;
+pub use comparison::{Compared, Since};
+pub use contract::ContractRequest;
+pub use differences::{DiffRequest, Differences, Question, SessionDiff, Until};
+pub use end::EndedSession;
+pub(crate) use end::survivors;
+pub use error::RecoveryError;
+pub use event::{Event, Listener, Unheard};
+pub(crate) use plan::Locks;
+pub use plan::{Caller, Keys, RestorePlan, no_keys};
+pub(crate) use repositories::emptied;
+pub(crate) use restore::restore_target;
+pub use restore::{RestoreRequest, RestoreSubject};
+pub use session_changes::SessionChanges;
+pub(crate) use session_changes::of_session;
+pub(crate) use sessions::{no_files, refuse_imported};
+pub use undo::UndoRequest;
+
+use crate::environment::Environment;
+use crate::observer::Silent;
+use crate::session::Services;
+
+/// The engine for one user: all sessions in the store below jackin's home.
+#[derive(Clone, Copy)]
+pub struct Recovery<'a> {
+    environment: &'a Environment,
+    services: Services<'a>,
+    listener: &'a dyn Listener,
+    /// True if opening the store for writing stores the baselines that dead processes left.
+    stores_deferred: bool,
+}
+
+impl<'a> Recovery<'a> {
+    /// Opens the engine. Nothing is read or written before the first method is called, and the store need not exist.
+    #[must_use]
+    pub fn open(environment: &'a Environment) -> Self {
+        Self {
+            environment,
+            services: Services::system(&Silent),
+            listener: &Unheard,
+            stores_deferred: true,
+        }
+    }
+
+    /// Returns the engine with another clock, source of randomness, observer or user.
+    #[must_use]
+    pub fn with_services(self, services: Services<'a>) -> Self {
+        Self { services, ..self }
+    }
+
+    /// Returns the engine that reports its events to `listener`.
+    #[must_use]
+    pub fn reporting_to(self, listener: &'a dyn Listener) -> Self {
+        Self { listener, ..self }
+    }
+
+    /// Returns the engine that leaves the baselines of dead processes to another call: storing one takes a while.
+    #[must_use]
+    pub fn leaving_deferred(self) -> Self {
+        Self {
+            stores_deferred: false,
+            ..self
+        }
+    }
+
+    fn report(&self, event: Event<'_>) {
+        self.listener.on(event);
+    }
+}

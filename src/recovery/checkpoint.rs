@@ -1,0 +1,55 @@
+//! A named snapshot inside an active session.
+
+use super::{Recovery, RecoveryError};
+use crate::capture::Captured;
+use crate::session::{CheckpointRequest, check_name, checkpoint};
+use crate::store::{InstanceRow, Store};
+
+/// Checkpoint that was taken, with the session and its store.
+pub struct TakenCheckpoint {
+    /// The store, open for writing.
+    pub store: Store,
+    /// The session.
+    pub row: InstanceRow,
+    /// The snapshot.
+    pub captured: Captured,
+}
+
+impl Recovery<'_> {
+    /// Takes a checkpoint of an active session.
+    ///
+    /// ```
+    /// # use jackin_recovery::environment::Environment;
+    /// # use jackin_recovery::recovery::{ContractRequest, Recovery};
+    /// # use jackin_recovery::session::CheckpointRequest;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let scratch = tempfile::tempdir()?;
+    /// # let environment = Environment { home: Some(scratch.path().join("home")), ..Environment::default() };
+    /// # let project = scratch.path().join("project");
+    /// # std::fs::create_dir(&project)?;
+    /// # let recovery = Recovery::open(&environment);
+    /// # let contract = recovery.contract(&ContractRequest::of_directory(&project))?;
+    /// let session = recovery.begin(&(&contract).into())?.into_id();
+    /// let mark = CheckpointRequest { name: Some("before-tests"), ..CheckpointRequest::default() };
+    /// let taken = recovery.checkpoint(session.as_str(), mark)?;
+    /// assert_eq!(taken.captured.record.name.as_deref(), Some("before-tests"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`RecoveryError::NotActive`]; [`RecoveryError::NoMounts`]; [`RecoveryError::Session`] if the name cannot be used or the capture
+    /// fails.
+    pub fn checkpoint(
+        &self,
+        wanted: &str,
+        mark: CheckpointRequest<'_>,
+    ) -> Result<TakenCheckpoint, RecoveryError> {
+        if let Some(name) = mark.name {
+            check_name(name)?;
+        }
+        let (store, row) = self.active_session(wanted)?;
+        let captured = checkpoint(&store, self.services, &row, mark)?;
+        Ok(TakenCheckpoint { store, row, captured })
+    }
+}

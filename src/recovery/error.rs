@@ -1,0 +1,302 @@
+//! Error of the engine: those of the stages below, and the refusals that only the engine knows.
+
+use std::path::PathBuf;
+
+use crate::capture::CaptureError;
+use crate::config::ConfigError;
+use crate::contract::ContractError;
+use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
+use crate::display::sanitize;
+use crate::model::{ByteString, InstanceId};
+use crate::restore::{AsideError, RestoreError};
+use crate::session::SessionError;
+use crate::store::StoreError;
+
+/// Number of excluded directories that a hint names.
+const NAMED: usize = 8;
+
+/// Error of a method of [`super::Recovery`].
+#[derive(Debug, thiserror::Error)]
+pub enum RecoveryError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The session cannot be found, or may not do this.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The restore failed or was refused.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// A capture or a look at the live files failed.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The contract cannot be made.
+    #[error(transparent)]
+    Contract(#[from] ContractError),
+    /// Neither jackin's home nor the user's is known.
+    #[error("your home directory is not known, so neither is jackin's")]
+    NoHome,
+    /// The contract's mode records nothing.
+    #[error("the mode is off, so there is nothing to begin")]
+    ModeOff,
+    /// The recipients that credentials are to be encrypted for cannot be used.
+    #[error("{place}: {why}")]
+    Recipients {
+        /// Place in the configuration.
+        place: String,
+        /// Problem with them.
+        why: String,
+    },
+    /// No session was named, and the caller runs in none.
+    #[error("which session is meant? Inside a session it is known; here name it")]
+    Unnamed,
+    /// The session's mode records no files.
+    #[error("nothing to restore from: {instance} has no files, its mode was {mode}")]
+    NoFiles {
+        /// The session.
+        instance: InstanceId,
+        /// Its mode.
+        mode: String,
+    },
+    /// No checkpoint can be taken of a session whose mode records no files.
+    #[error("{instance} records no files (mode {mode}), so there is nothing to keep")]
+    NoMounts {
+        /// The session.
+        instance: InstanceId,
+        /// Its mode.
+        mode: String,
+    },
+    /// The session was imported from another machine.
+    #[error("{0} was imported: its paths are those of another machine")]
+    Imported(InstanceId),
+    /// The session is not active.
+    #[error("{0} is not active; a checkpoint shows a moment within a session")]
+    NotActive(InstanceId),
+    /// A launcher holds the session and ends it.
+    #[error("{0} was started by launch, which ends it itself")]
+    HeldByLauncher(InstanceId),
+    /// A path lies in no mount of the session.
+    #[error("{} lies in none of the session's mounts", path.display())]
+    Outside {
+        /// The path.
+        path: PathBuf,
+        /// Roots of the mounts.
+        roots: Vec<ByteString>,
+    },
+    /// A path cannot be used.
+    #[error("{} cannot be used as a path: {why}", path.display())]
+    Path {
+        /// The path as given.
+        path: PathBuf,
+        /// Problem with it.
+        why: String,
+    },
+    /// A path is on neither side of a comparison, nor in the snapshot.
+    #[error("{} {described}", path.display())]
+    Nowhere {
+        /// The path on this machine.
+        path: PathBuf,
+        /// Places in which it is not.
+        described: String,
+        /// True if the path begins with `-` below its mount.
+        is_dashed: bool,
+        /// The session.
+        instance: InstanceId,
+    },
+    /// The session's excludes leave a path out.
+    #[error("{} is excluded by {pattern}, so no snapshot has it", path.display())]
+    Excluded {
+        /// The path on this machine.
+        path: PathBuf,
+        /// Pattern of the exclude.
+        pattern: String,
+    },
+    /// A directory cannot be set aside.
+    #[error("{refused}")]
+    Aside {
+        /// The refusal.
+        refused: AsideError,
+        /// Excluded directories that are there.
+        there: Vec<PathBuf>,
+    },
+    /// A file with private keys cannot be used.
+    #[error("--identity {}: {why}", file.display())]
+    Identity {
+        /// The file.
+        file: PathBuf,
+        /// Problem with it.
+        why: String,
+    },
+    /// Another session changed something while the caller was asked.
+    #[error(
+        "{0} changed something here while the question was open, so the plan may be out of date; nothing was changed"
+    )]
+    Outdated(InstanceId),
+    /// There is no restore to undo, or none with this receipt.
+    #[error("{}", nothing_to_undo(*receipt))]
+    NothingToUndo {
+        /// Number of the receipt, when one was named.
+        receipt: Option<u64>,
+    },
+}
+
+fn nothing_to_undo(receipt: Option<u64>) -> String {
+    match receipt {
+        Some(number) => format!("receipt {number} is no restore that can be taken back"),
+        None => "nothing was restored yet, so there is nothing to undo".to_owned(),
+    }
+}
+
+impl RecoveryError {
+    /// Returns the error for a name when there is no store at all.
+    #[must_use]
+    pub fn no_store(wanted: &str) -> Self {
+        Self::Session(SessionError::Unknown {
+            wanted: wanted.to_owned(),
+            nearest: Vec::new(),
+            some_recorded: false,
+        })
+    }
+
+    /// Returns true if the session, or a process on the same files, is at work, so that the call may succeed later.
+    #[must_use]
+    pub fn is_refused_active(&self) -> bool {
+        let is_locked = |error: &StoreError| matches!(error, StoreError::Locked { .. });
+        match self {
+            Self::Session(SessionError::Active { other, .. }) => !other,
+            Self::Session(SessionError::OnlyCheckpoints(_)) | Self::HeldByLauncher(_) => true,
+            Self::Store(error) | Self::Session(SessionError::Store(error)) => is_locked(error),
+            _ => false,
+        }
+    }
+}
+
+impl Diagnostic for RecoveryError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoHome | Self::ModeOff | Self::Recipients { .. } => ErrorKind::Config,
+            Self::NoFiles { .. }
+            | Self::NoMounts { .. }
+            | Self::Imported(_)
+            | Self::Excluded { .. }
+            | Self::NothingToUndo { receipt: None } => ErrorKind::NothingToRestore,
+            Self::NothingToUndo { receipt: Some(_) } => ErrorKind::UnknownSnapshot,
+            Self::HeldByLauncher(_) => ErrorKind::RefusedActive,
+            Self::Unnamed
+            | Self::Outside { .. }
+            | Self::Path { .. }
+            | Self::Nowhere { .. }
+            | Self::Identity { .. }
+            | Self::Aside { .. } => ErrorKind::Usage,
+            _ => self.wrapped().map_or(ErrorKind::Failed, Diagnostic::kind),
+        }
+    }
+
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::NoHome => vec![Hint::text(
+                "set HOME, or JACKIN_HOME_DIR to the directory that jackin keeps its data in",
+            )],
+            Self::ModeOff => vec![Hint::text(
+                "give --snapshot project, or set snapshot in the [recovery] table",
+            )],
+            Self::Recipients { .. } => vec![
+                Hint::text(
+                    "name one or more public keys, of age or of ssh, in [recovery.state]:\n  recipients = [\"ssh-ed25519 AAAA…\"]",
+                ),
+                Hint::text(
+                    "yours may be the line in ~/.ssh/id_ed25519.pub; its private key opens what is encrypted with --identity",
+                ),
+            ],
+            Self::Unnamed => vec![Hint::command("the sessions", "list")],
+            Self::NoFiles { .. } => vec![
+                Hint::command(
+                    "have the files recorded next time",
+                    "launch --snapshot project DIR -- COMMAND",
+                ),
+                Hint::command("sessions that have snapshots", "list"),
+            ],
+            Self::Imported(id) => vec![
+                Hint::command("its files in a directory of their own", format!("fork {id}")),
+                Hint::command("some of them", format!("restore {id} PATH --to DIR")),
+            ],
+            Self::HeldByLauncher(_) => vec![Hint::text("stop its command instead")],
+            Self::Outdated(_) => vec![Hint::text("run the command again")],
+            Self::NothingToUndo { receipt: Some(_) } => {
+                vec![Hint::command("the number of each restore stands first in", "log")]
+            }
+            Self::Outside { roots, .. } => {
+                let roots: Vec<String> = roots.iter().map(|root| sanitize::name(&root.0)).collect();
+                vec![Hint::text(format!("the mounts: {}", roots.join(", ")))]
+            }
+            Self::Nowhere {
+                is_dashed, instance, ..
+            } => {
+                let dashed =
+                    is_dashed.then(|| Hint::text("behind `--` every word is a path; flags stand before it"));
+                let changed = Hint::command("the paths that changed", format!("diff {instance}"));
+                dashed.into_iter().chain([changed]).collect()
+            }
+            Self::Aside { there, .. } => vec![can_be_set_aside(there)],
+            _ => self.wrapped().map_or_else(Vec::new, Diagnostic::hints),
+        }
+    }
+
+    fn wrapped(&self) -> Option<&dyn Diagnostic> {
+        match self {
+            Self::Store(error) => Some(error),
+            Self::Session(error) => Some(error),
+            Self::Restore(error) => Some(error),
+            Self::Capture(error) => Some(error),
+            Self::Config(error) => Some(error),
+            Self::Contract(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Outside { path, .. } => {
+                format!("{} lies in none of the session's mounts", sanitize::path(path))
+            }
+            Self::Path { path, why } => format!("{} cannot be used as a path: {why}", sanitize::path(path)),
+            Self::Nowhere { path, described, .. } => format!("{} {described}", sanitize::path(path)),
+            Self::Excluded { path, pattern } => {
+                let (shown, pattern) = (sanitize::path(path), sanitize::text(pattern));
+                format!("{shown} is excluded by {pattern}, so no snapshot has it")
+            }
+            Self::Identity { file, why } => format!("--identity {}: {why}", sanitize::path(file)),
+            Self::Aside { refused, .. } => sanitize::text(&refused.to_string()),
+            _ => self
+                .wrapped()
+                .map_or_else(|| self.to_string(), Diagnostic::message),
+        }
+    }
+
+    fn causes(&self) -> Vec<String> {
+        self.wrapped().map_or_else(Vec::new, Diagnostic::causes)
+    }
+}
+
+/// Names the excluded directories that are there.
+fn can_be_set_aside(there: &[PathBuf]) -> Hint {
+    if there.is_empty() {
+        return Hint::text("the snapshot's excludes leave no directory out that is there now");
+    }
+    let more = match there.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let shown: Vec<String> = there
+        .iter()
+        .take(NAMED)
+        .map(|path| sanitize::path(path))
+        .collect();
+    Hint::text(format!(
+        "excluded directories that are there: {}{more}",
+        shown.join(", ")
+    ))
+}
