@@ -460,6 +460,52 @@ fn a_module_and_its_parts_are_no_circle() {
     assert_eq!(circles_of(&files), Vec::<Vec<String>>::new());
 }
 
+/// Imports of commands by other files, in files that are given as path and text.
+fn imports_of_commands<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+    Imports::of(files).into_parts_of("src/cli/commands.rs")
+}
+
+#[test]
+fn no_file_but_the_dispatch_imports_a_command() {
+    let files = files("src");
+    let product = files.iter().filter(|(path, _)| !is_test(path));
+    let found = imports_of_commands(product.map(|(path, text)| (path.as_str(), text.as_str())));
+    assert!(
+        found.is_empty(),
+        "a command parses, calls the engine and prints; move what others need to `recovery` or beside `cli/commands`:\n  {}",
+        found.join("\n  ")
+    );
+}
+
+#[test]
+fn imports_of_commands_are_found() {
+    let files = [
+        ("src/lib.rs", "mod cli;\n"),
+        ("src/cli.rs", "mod commands;\nmod view;\nuse commands::perform;\n"),
+        (
+            "src/cli/commands.rs",
+            "mod diff;\nmod end;\npub(super) use diff::Lines;\nfn perform() { diff::run(); end::run() }\n",
+        ),
+        (
+            "src/cli/commands/diff.rs",
+            "mod lines;\npub(super) use lines::Lines;\n",
+        ),
+        (
+            "src/cli/commands/diff/lines.rs",
+            "use super::Sides;\nuse crate::cli::view;\n",
+        ),
+        ("src/cli/commands/end.rs", "use super::diff::run as show;\n"),
+        ("src/cli/view.rs", "use super::commands::Lines;\n"),
+    ];
+    assert_eq!(
+        imports_of_commands(files.into_iter()),
+        [
+            "src/cli/commands/end.rs:1 imports src/cli/commands/diff.rs (super::diff::run)",
+            "src/cli/view.rs:1 imports src/cli/commands/diff/lines.rs (super::commands::Lines)",
+        ]
+    );
+}
+
 #[test]
 fn doc_comments_say_what_a_thing_is_or_does() {
     let (mut all, mut clauses) = (0, Vec::new());

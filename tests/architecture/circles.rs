@@ -66,6 +66,27 @@ impl Imports {
         found
     }
 
+    /// Returns every import of a part of `room` by a file that is neither `room` itself nor below that part: each as one line.
+    pub(crate) fn into_parts_of(&self, room: &str) -> Vec<String> {
+        let room = module(room);
+        let mut found = Vec::new();
+        for own in self.paths.keys().filter(|own| **own != room) {
+            for (to, named) in self.edges(own) {
+                let part = to.get(..=room.len()).filter(|part| part.starts_with(&room));
+                if part.is_some_and(|part| !own.starts_with(part)) {
+                    let path = named.parts.join("::");
+                    found.push(format!(
+                        "{}:{} imports {} ({path})",
+                        file(own),
+                        named.line,
+                        file(&to)
+                    ));
+                }
+            }
+        }
+        found
+    }
+
     /// Returns the modules that a file imports something of, each with one of these imports.
     fn edges(&self, own: &Module) -> BTreeMap<Module, &Named> {
         let mut edges = BTreeMap::new();
