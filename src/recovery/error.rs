@@ -7,10 +7,10 @@ use crate::config::ConfigError;
 use crate::contract::ContractError;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::sanitize;
-use crate::model::{ByteString, InstanceId};
+use crate::model::{ByteString, Digest, InstanceId};
 use crate::restore::{AsideError, RestoreError};
 use crate::session::SessionError;
-use crate::store::StoreError;
+use crate::store::{Anchor, Holder, StoreError, wait_hint};
 
 /// Number of excluded directories that a hint names.
 const NAMED: usize = 8;
@@ -135,6 +135,54 @@ pub enum RecoveryError {
         "{0} changed something here while the question was open, so the plan may be out of date; nothing was changed"
     )]
     Outdated(InstanceId),
+    /// No interrupted restore waits.
+    #[error("{}", none_interrupted(instance.as_ref()))]
+    NoneInterrupted {
+        /// The session, when one was named.
+        instance: Option<InstanceId>,
+    },
+    /// Several interrupted restores wait, and no session was named.
+    #[error("several interrupted restores wait; name the session")]
+    SeveralInterrupted {
+        /// Session of the first.
+        first: InstanceId,
+        /// Session of another one.
+        other: InstanceId,
+    },
+    /// The restore is not interrupted: its process is alive.
+    #[error("the restore of {instance} is under way in {}", described(holders))]
+    RestoreRuns {
+        /// The session.
+        instance: InstanceId,
+        /// Processes that hold its lock; empty if they are unknown.
+        holders: Vec<Holder>,
+    },
+    /// Another process has taken the interrupted restore up.
+    #[error("the restore of {0} is taken up by another process")]
+    TakenUp(InstanceId),
+    /// The interrupted restore needs the private key that it was begun with.
+    #[error("that restore was begun with your private key, and had not changed anything yet")]
+    KeyWanted,
+    /// The log ends before a receipt that was saved elsewhere.
+    #[error("receipts are gone: the chain ends with {last}, and the anchor is receipt {known}")]
+    ReceiptsGone {
+        /// Number of the last receipt.
+        last: u64,
+        /// Number of the saved receipt.
+        known: u64,
+    },
+    /// The log differs from a receipt that was saved elsewhere.
+    #[error(
+        "receipt {} or one before it is not what it was: the anchor says {}, the chain {found}",
+        known.number,
+        known.hash
+    )]
+    ReceiptChanged {
+        /// The saved link.
+        known: Anchor,
+        /// Hash in the log.
+        found: Digest,
+    },
     /// There is no restore to undo, or none with this receipt.
     #[error("{}", nothing_to_undo(*receipt))]
     NothingToUndo {
@@ -147,6 +195,19 @@ fn nothing_to_undo(receipt: Option<u64>) -> String {
     match receipt {
         Some(number) => format!("receipt {number} is no restore that can be taken back"),
         None => "nothing was restored yet, so there is nothing to undo".to_owned(),
+    }
+}
+
+fn none_interrupted(instance: Option<&InstanceId>) -> String {
+    let of = instance.map_or_else(String::new, |id| format!(" of {id}"));
+    format!("no interrupted restore{of} waits, so there is nothing to finish or to take back")
+}
+
+fn described(holders: &[Holder]) -> String {
+    let all: Vec<String> = holders.iter().map(Holder::described).collect();
+    match all.is_empty() {
+        true => "another process".to_owned(),
+        false => all.join(", "),
     }
 }
 
@@ -182,10 +243,14 @@ impl Diagnostic for RecoveryError {
             | Self::NoMounts { .. }
             | Self::Imported(_)
             | Self::Excluded { .. }
+            | Self::NoneInterrupted { .. }
             | Self::NothingToUndo { receipt: None } => ErrorKind::NothingToRestore,
             Self::NothingToUndo { receipt: Some(_) } => ErrorKind::UnknownSnapshot,
             Self::HeldByLauncher(_) => ErrorKind::RefusedActive,
+            Self::ReceiptsGone { .. } | Self::ReceiptChanged { .. } => ErrorKind::Integrity,
             Self::Unnamed
+            | Self::SeveralInterrupted { .. }
+            | Self::KeyWanted
             | Self::Outside { .. }
             | Self::Path { .. }
             | Self::Nowhere { .. }
@@ -225,6 +290,11 @@ impl Diagnostic for RecoveryError {
             ],
             Self::HeldByLauncher(_) => vec![Hint::text("stop its command instead")],
             Self::Outdated(_) => vec![Hint::text("run the command again")],
+            Self::SeveralInterrupted { first, other } => {
+                vec![Hint::text(format!("among them {first} and {other}"))]
+            }
+            Self::RestoreRuns { holders, .. } => vec![wait_hint(holders)],
+            Self::KeyWanted => vec![Hint::text("give it again with --identity FILE, or `abort` it")],
             Self::NothingToUndo { receipt: Some(_) } => {
                 vec![Hint::command("the number of each restore stands first in", "log")]
             }

@@ -30,6 +30,8 @@ pub enum Event<'a> {
     Begins(&'a Contract),
     /// An interrupted restore was cleared up.
     Cleared(&'a Cleared),
+    /// Files stay in the staging directories of an interrupted restore, as these messages say.
+    StagingStays(&'a [String]),
     /// An orphaned session was closed late.
     ClosedLate(&'a InstanceId, Closed),
     /// The session may be restored although it was never ended: all its processes are gone.

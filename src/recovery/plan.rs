@@ -44,11 +44,11 @@ pub struct RestorePlan {
     pub is_refused: bool,
     /// Puts recorded modification times back instead of new ones.
     pub exact_mtimes: bool,
-    pub(crate) locks: Locks,
+    pub(super) locks: Locks,
 }
 
 /// Locks of a restore.
-pub(crate) struct Locks {
+pub(super) struct Locks {
     held: RefCell<Option<(Option<LockGuard>, LockGuard)>>,
     /// Roots to lock again after the answer; `None` if the locks are held throughout.
     roots: Option<Vec<PathBuf>>,
@@ -64,7 +64,7 @@ impl Locks {
     }
 
     /// Returns locks that are held from the plan to the end: what is done with them lies half done.
-    pub(crate) fn lasting(held: (Option<LockGuard>, LockGuard)) -> Self {
+    pub(super) fn lasting(held: (Option<LockGuard>, LockGuard)) -> Self {
         Self {
             held: RefCell::new(Some(held)),
             roots: None,

@@ -22,7 +22,7 @@ impl Recovery<'_> {
     }
 
     /// Adds the set-aside moves of an interrupted restore's intent to a new proposal.
-    pub(crate) fn set_aside_again(
+    pub(super) fn set_aside_again(
         &self,
         store: &Store,
         proposal: &mut Proposal,

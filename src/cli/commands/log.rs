@@ -6,32 +6,34 @@ use crate::cli::document::{AnchorDocument, LogDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view::{self, receipt::Telling};
-use crate::model::{Digest, Receipt};
-use crate::session::find_called;
+use crate::model::Receipt;
+use crate::recovery::Log;
 use crate::store::Anchor;
 use crate::terminal::size;
 
 pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliError> {
     let known = args.anchor.as_deref().filter(|given| !given.is_empty());
     let known = known.map(parse).transpose()?;
-    let store = context.store_for_reading()?;
+    let engine = context.engine();
     // Reading the chain checks every link; the error names the first that does not hold.
-    let (receipts, head, mut broken) = match &store {
-        Some(store) => store.chain_as_told()?,
-        None => (Vec::new(), Anchor::NOTHING, None),
-    };
+    let mut log = engine.log()?;
     let only_checked = args.verify || args.anchor.is_some();
-    if let Some(broken) = broken.take_if(|_| only_checked) {
+    if let Some(broken) = log.broken.take_if(|_| only_checked) {
         return Err(broken.into());
     }
     if let Some(known) = &known {
-        check(known, &receipts, head)?;
+        log.check(known)?;
     }
-    let only = match (&args.instance, &store) {
-        (Some(wanted), Some(store)) => Some(find_called(store, context.environment, wanted)?.id),
-        (Some(wanted), None) => return Err(crate::cli::named_session::no_store(wanted)),
-        (None, _) => None,
+    let only = match &args.instance {
+        Some(wanted) => Some(engine.session_of_log(&log, wanted)?),
+        None => None,
     };
+    let Log {
+        store,
+        receipts,
+        head,
+        broken,
+    } = log;
     let is_meant = |receipt: &&Receipt| only.is_none() || receipt.instance == only;
     let terminal = context.terminal;
     let shown = receipts.iter().rev().filter(is_meant);
@@ -91,25 +93,4 @@ fn parse(given: &str) -> Result<Anchor, CliError> {
         )
         .command("what it looks like", "log --anchor")
     })
-}
-
-/// The chain must have the link that somebody kept, at its place.
-fn check(known: &Anchor, receipts: &[Receipt], head: Anchor) -> Result<(), CliError> {
-    let changed = |text: String| Err(CliError::new(ErrorKind::Integrity, text));
-    if known.number > head.number {
-        return changed(format!(
-            "receipts are gone: the chain ends with {}, and the anchor is receipt {}",
-            head.number, known.number
-        ));
-    }
-    // What the next link says of the one before it is the hash of that.
-    let next = usize::try_from(known.number).ok().and_then(|at| receipts.get(at));
-    let found: Digest = next.map_or(head.hash, |next| next.previous);
-    if found != known.hash {
-        return changed(format!(
-            "receipt {} or one before it is not what it was: the anchor says {}, the chain {found}",
-            known.number, known.hash
-        ));
-    }
-    Ok(())
 }

@@ -44,6 +44,7 @@ impl Listener for Context<'_> {
                 tell_left(self, &done.left);
                 terminal.note(&what_was_cleared(done));
             }
+            Event::StagingStays(left) => tell_left(self, left),
             Event::ClosedLate(id, closed) => {
                 terminal.warn(&format!(
                     "{id} ended without a closing snapshot; a late one was taken now, and changes before and after the end cannot be \
