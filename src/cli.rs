@@ -6,6 +6,7 @@ mod called_as;
 mod checkpoint_timer;
 mod child;
 mod choose;
+mod command;
 mod commands;
 mod complete;
 pub mod confirm;
@@ -49,15 +50,27 @@ mod write_snapshot;
 
 use std::ffi::OsString;
 
-pub use args::{Invocation, ParseOutcome, parse};
+pub use args::ParseOutcome;
 pub use called_as::CalledAs;
+pub use commands::Verb;
 
 use crate::environment::Environment;
 use crate::process::outlive_file_limit;
 use crate::terminal::{Terminal, Verbosity};
-use args::{Verb, is_called_by_agent, wanted_color, wants_json};
+use args::{is_called_by_agent, wanted_color, wants_json};
 use error::{CliError, ErrorKind, LostResult};
 use exit_code::{ExitCode, Status};
+
+/// A command line that was understood.
+pub type Invocation = args::Invocation<Verb>;
+
+/// Understands `args`, the first of which is the program's name. Help is laid out for `columns`.
+///
+/// # Errors
+/// When there is nothing to carry out: help was asked for, or the command line is wrong.
+pub fn parse(args: Vec<OsString>, columns: usize) -> Result<Invocation, ParseOutcome> {
+    args::parse(args, columns)
+}
 
 /// The whole program: understands the arguments, carries the verb out, and tells how that ended.
 #[must_use]
@@ -126,11 +139,7 @@ fn run_on(
             let status = performed.unwrap_or_else(|error| {
                 let error = error.as_called(invocation.called_as);
                 error.print(&terminal, json);
-                match invocation.verb {
-                    Verb::Launch(_) => error.kind.launch_code().into(),
-                    Verb::Hook(_) if is_hook => ExitCode::Failed.into(),
-                    _ => error.kind.exit_code().into(),
-                }
+                invocation.verb.exit_code(error.kind).into()
             });
             let status = finish(&terminal, json, status, is_done);
             terminal.detail(&format!("exit code {}", i32::from(status)));

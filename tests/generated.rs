@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackin_recovery::cli::Verb;
 use jackin_recovery::cli::generate::{self, GeneratedFile};
 
 fn top() -> &'static Path {
@@ -13,7 +14,7 @@ fn top() -> &'static Path {
 
 #[test]
 fn committed_files_are_up_to_date() {
-    let files = generate::all().unwrap();
+    let files = generate::all::<Verb>().unwrap();
     if std::env::var_os("JACKIN_BLESS").is_some() {
         for directory in ["man", "completions"] {
             for entry in fs::read_dir(top().join(directory)).into_iter().flatten() {
@@ -48,12 +49,12 @@ fn committed_files_are_up_to_date() {
 
 #[test]
 fn generation_gives_the_same_bytes_each_time() {
-    assert_eq!(generate::all().unwrap(), generate::all().unwrap());
+    assert_eq!(generate::all::<Verb>().unwrap(), generate::all::<Verb>().unwrap());
 }
 
 #[test]
 fn pages_are_named_after_their_verb_and_say_how_to_type_it() {
-    let page = generate::man(Some("restore")).unwrap();
+    let page = generate::man::<Verb>(Some("restore")).unwrap();
     assert_eq!(page.path, "man/jackin-recovery-restore.1");
     assert!(page.contents.contains(".TH jackin-recovery-restore 1"));
     assert!(
@@ -61,16 +62,16 @@ fn pages_are_named_after_their_verb_and_say_how_to_type_it() {
             .contains("\\fBjackin recovery restore [OPTIONS] <INSTANCE> [PATH]...\\fR")
     );
     assert!(page.contents.contains(".SH EXAMPLES"));
-    let overview = generate::man(None).unwrap();
+    let overview = generate::man::<Verb>(None).unwrap();
     assert_eq!(overview.path, "man/jackin-recovery.1");
     assert!(overview.contents.contains("jackin\\-recovery\\-undo(1)"));
     assert!(overview.contents.contains(".SH \"EXIT STATUS\""));
-    assert!(generate::man(Some("nonsense")).is_err());
+    assert!(generate::man::<Verb>(Some("nonsense")).is_err());
 }
 
 #[test]
 fn nothing_steers_a_terminal_and_no_date_creeps_in() {
-    for GeneratedFile { path, contents } in generate::all().unwrap() {
+    for GeneratedFile { path, contents } in generate::all::<Verb>().unwrap() {
         assert!(
             !contents
                 .chars()

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use super::args::{Invocation, Lack, ParseOutcome, Verb, with_chosen};
+use super::Invocation;
+use super::args::{Lack, ParseOutcome, with_chosen};
 use super::called_as::CalledAs;
+use super::commands::Verb;
 use super::context::Context;
 use super::error::CliError;
 use crate::agents::Agent;

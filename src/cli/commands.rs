@@ -1,51 +1,62 @@
-//! The commands: one file a verb. Each calls the stages in order and shows what they give.
+//! The commands: one file and one line each. A command parses, calls the engine and shows what it gives.
 
-mod agent_there;
-mod begin;
-mod checkpoint;
-mod checkpoints;
-mod complete;
-mod diff;
-mod doctor;
-mod end;
-mod exec;
-mod explain;
-mod export;
-mod fork;
-mod generated;
-mod hook;
-mod import;
-mod init;
-mod launch;
-mod lifeline;
-mod list;
-mod log;
-#[cfg(feature = "mcp")]
-mod mcp;
-mod pin;
-mod prune;
-mod rebuild;
-mod replicate;
-mod restore;
-mod resume_abort;
-mod show;
-#[cfg(feature = "tui")]
-mod ui;
-mod undo;
-mod verify;
-
-use super::args::{Invocation, Verb};
+use super::Invocation;
+use super::args::{self, CommandInfo, CommandSet};
+use super::command::{Command, commands, info};
 use super::context::Context;
-use super::error::CliError;
-use super::exit_code::Status;
+use super::error::{CliError, ErrorKind};
+use super::exit_code::{ExitCode, Status};
 use crate::clock::SystemEntropy;
 use crate::environment::Environment;
-#[cfg(not(all(feature = "mcp", feature = "tui")))]
-use crate::features::{Feature, NotBuilt};
 use crate::process::{AGENT_VARIABLE, carry, freeze_with, settle_cluster};
 use crate::session::recorded_mounts;
 use crate::terminal::{Terminal, sanitize};
 use handle_fs::remote::{Lost, MISSING, hang_up, lost, set_carrier, set_settler};
+
+// rustfmt does not look into a macro: `cargo fmt -- src/cli/commands/*.rs` formats these modules too.
+commands! {
+    mod explain: Explain(explain::ExplainArgs);
+    mod launch: Launch(launch::LaunchArgs);
+    mod begin: Begin(begin::BeginArgs);
+    mod end: End(end::EndArgs);
+    mod checkpoint: Checkpoint(checkpoint::CheckpointArgs);
+    mod exec: Exec(exec::ExecArgs);
+    mod list: List(list::ListArgs);
+    mod show: Show(show::ShowArgs);
+    pub(super) mod diff: Diff(diff::DiffArgs);
+    mod restore: Restore(restore::RestoreArgs);
+    mod undo: Undo(undo::UndoArgs);
+    mod resume_abort: Resume(resume_abort::ResumeArgs), Abort(resume_abort::AbortArgs);
+    mod fork: Fork(args::ForkArgs);
+    mod export: Export(export::ExportArgs);
+    mod import: Import(import::ImportArgs);
+    mod verify: Verify(verify::VerifyArgs);
+    mod log: Log(log::LogArgs);
+    mod prune: Prune(prune::PruneArgs);
+    mod replicate: Replicate(replicate::ReplicateArgs);
+    mod pin: Pin(pin::PinArgs), Unpin(pin::UnpinArgs);
+    mod rebuild: Rebuild(rebuild::RebuildArgs);
+    mod doctor: Doctor(doctor::DoctorArgs);
+    mod init: Init(init::InitArgs);
+    mod hook: Hook(hook::HookArgs);
+    mod mcp: Mcp(mcp::McpArgs);
+    mod ui: Ui(ui::UiArgs);
+    mod generated: Completions(generated::CompletionsArgs), Man(generated::ManArgs);
+    mod complete: Complete(complete::CompleteArgs);
+    mod checkpoints: Checkpoints(checkpoints::CheckpointsArgs);
+    mod replicating: Replicating(replicating::ReplicatingArgs);
+    mod screen: Screen(screen::ScreenArgs);
+    mod agent_there: AgentThere(agent_there::AgentThereArgs);
+    mod lifeline: Lifeline(lifeline::LifelineArgs);
+}
+
+impl Verb {
+    /// Returns true if its result is something to read, which a pager may show.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.info().is_read && !self.json()
+    }
+}
 
 /// Carries a verb out.
 ///
@@ -74,21 +85,11 @@ pub(super) fn perform(
     set_settler(Box::new(move |address, path| {
         settle_cluster(&settlers, || recorded_mounts(&settlers).ok(), address, path)
     }));
-    // What is read of a tree that is half restored is half true; what changes something refuses.
-    context.tells_pending = matches!(
-        invocation.verb,
-        Verb::List(_) | Verb::Show(_) | Verb::Diff(_) | Verb::Verify(_) | Verb::Log(_)
-    );
-    // An agent waits for these, or they are beside something else.
-    context.takes_up_frozen = !matches!(
-        invocation.verb,
-        Verb::Hook(_) | Verb::Mcp(_) | Verb::Replicating(_) | Verb::Checkpoints(_)
-    );
-    // What is to be forgotten is not waited for.
-    context.takes_up_frozen &= !matches!(&invocation.verb, Verb::Prune(args) if args.forget.is_some());
+    context.tells_pending = invocation.verb.info().tells_pending;
+    context.takes_up_frozen = invocation.verb.takes_up_frozen();
     let known = environment.clone();
     freeze_with(environment, Box::new(move || recorded_mounts(&known)));
-    let done = carry_out(invocation, context);
+    let done = invocation.verb.run(context);
     hang_up();
     tell_lost(terminal, done)
 }
@@ -117,53 +118,5 @@ fn tell_lost(terminal: &Terminal, done: Result<Status, CliError>) -> Result<Stat
             let error = error.hint(told(lost));
             advice.into_iter().fold(error, CliError::hint)
         })),
-    }
-}
-
-fn carry_out(invocation: &Invocation, mut context: Context<'_>) -> Result<Status, CliError> {
-    match &invocation.verb {
-        Verb::Explain(args) => explain::run(&context, args),
-        Verb::Launch(args) => launch::run(&mut context, args),
-        Verb::Begin(args) => begin::run(&context, args),
-        Verb::End(args) => end::run(&context, args),
-        Verb::List(args) => list::run(&context, args),
-        Verb::Show(args) => show::run(&context, args),
-        Verb::Diff(args) => diff::run(&context, args),
-        Verb::Restore(args) => restore::run(&context, args),
-        Verb::Undo(args) => undo::run(&context, args),
-        Verb::Resume(args) => resume_abort::run_resume(&context, args),
-        Verb::Abort(args) => resume_abort::run_abort(&context, args),
-        Verb::Export(args) => export::run(&context, args),
-        Verb::Import(args) => import::run(&context, args),
-        Verb::Fork(args) => fork::run(&context, args),
-        Verb::Checkpoint(args) => checkpoint::run(&context, args),
-        Verb::Exec(args) => exec::run(&mut context, args),
-        Verb::Verify(args) => verify::run(&context, args),
-        Verb::Log(args) => log::run(&context, args),
-        Verb::Prune(args) => prune::run(&context, args),
-        Verb::Replicate(args) => replicate::run(&context, args),
-        Verb::Replicating(args) => replicate::run_behind(&context, args),
-        Verb::Pin(args) => pin::pin(&context, args),
-        Verb::Unpin(args) => pin::unpin(&context, args),
-        Verb::Rebuild(args) => rebuild::run(&context, args),
-        Verb::Doctor(args) => doctor::run(&context, args),
-        Verb::Init(args) => init::run(&context, args),
-        Verb::Hook(args) => hook::run(context, args),
-        #[cfg(feature = "mcp")]
-        Verb::Mcp(args) => mcp::run(&context, args),
-        #[cfg(not(feature = "mcp"))]
-        Verb::Mcp(_) => Err(NotBuilt(Feature::Mcp).into()),
-        #[cfg(feature = "tui")]
-        Verb::Ui(args) => ui::run(&context, args),
-        #[cfg(feature = "tui")]
-        Verb::Screen(args) => ui::draw(&context, args),
-        #[cfg(not(feature = "tui"))]
-        Verb::Ui(_) | Verb::Screen(_) => Err(NotBuilt(Feature::Tui).into()),
-        Verb::AgentThere(args) => agent_there::run(&context, args),
-        Verb::Lifeline(args) => lifeline::run(&context, args),
-        Verb::Completions(args) => generated::completions(&context, args),
-        Verb::Man(args) => generated::man(&context, args),
-        Verb::Complete(args) => complete::run(&context, args),
-        Verb::Checkpoints(args) => checkpoints::run(&context, args),
     }
 }

@@ -9,7 +9,7 @@ use clap::builder::StyledStr;
 use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
-use super::args::{CalledAs, command_for};
+use super::args::{CalledAs, CommandSet, command_for};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::model::Time;
@@ -49,14 +49,14 @@ pub(super) struct Candidates {
 }
 
 /// Completes the word `index` of a command line whose word 0 is the program.
-pub(super) fn candidates(
+pub(super) fn candidates<V: CommandSet>(
     environment: &Environment,
     called_as: CalledAs,
     words: Vec<OsString>,
     index: usize,
     now: Time,
 ) -> Candidates {
-    let definition = command_for(called_as, 80);
+    let definition = command_for::<V>(called_as, 80);
     let before = words.get(..index).unwrap_or_default();
     let line = Line::of(&definition, called_as, before);
     let source = Arc::new(Source {

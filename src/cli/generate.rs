@@ -7,7 +7,7 @@ use std::io;
 
 pub use manual::{CONFIG, man};
 
-use super::args::{CalledAs, Shell, VERBS};
+use super::args::{CalledAs, CommandSet, Shell};
 use crate::config;
 
 /// A file to write below the package's top directory.
@@ -31,19 +31,19 @@ impl GeneratedFile {
 ///
 /// # Errors
 /// When a generator fails to write into memory, which would be a defect of it.
-pub fn all() -> io::Result<Vec<GeneratedFile>> {
+pub fn all<V: CommandSet>() -> io::Result<Vec<GeneratedFile>> {
     let mut files = Vec::new();
     for called_as in [CalledAs::Jackin, CalledAs::JackinRecovery] {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             files.push(completions(shell, called_as));
         }
     }
-    files.push(man(None)?);
-    for verb in VERBS {
-        files.push(man(Some(verb))?);
+    files.push(man::<V>(None)?);
+    for verb in V::names() {
+        files.push(man::<V>(Some(verb))?);
     }
-    files.push(man(Some(CONFIG))?);
-    files.push(schema()?);
+    files.push(man::<V>(Some(CONFIG))?);
+    files.push(schema::<V>()?);
     files.push(GeneratedFile {
         path: "config/default.toml".to_owned(),
         contents: config::default_file(),
@@ -77,8 +77,10 @@ pub fn completions(shell: Shell, called_as: CalledAs) -> GeneratedFile {
 ///
 /// # Errors
 /// When it cannot be written as text, which would be a defect.
-pub fn schema() -> io::Result<GeneratedFile> {
-    let mut contents = serde_json::to_string_pretty(&super::schema::all()).map_err(io::Error::other)?;
+pub fn schema<V: CommandSet>() -> io::Result<GeneratedFile> {
+    let documents = V::ALL.iter().flat_map(|command| command.documents);
+    let schema = super::schema::all(documents.copied());
+    let mut contents = serde_json::to_string_pretty(&schema).map_err(io::Error::other)?;
     contents.push('\n');
     Ok(GeneratedFile {
         path: "config/schema.json".to_owned(),

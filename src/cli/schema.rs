@@ -4,56 +4,38 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::document::{
-    AdoptDocument, AnchorDocument, BeginDocument, CheckpointDocument, DiffDocument, DoctorDocument,
-    EndDocument, ExplainDocument, ExportDocument, FileDocument, ForkDocument, HookEditDocument,
-    HookStatusDocument, ImportDocument, InitDocument, ListDocument, LogDocument, PinDocument, PruneDocument,
-    RebuildDocument, ReplicateDocument, ReportDocument, RestoreDocument, RestoreToDocument, ShowDocument,
-    VerifyDocument,
-};
 use super::error::{ErrorDocument, LostResult};
+
+/// JSON document: its name below `$defs`, and its type.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli) struct Document {
+    name: &'static str,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl Document {
+    /// Returns the document of type `T`.
+    pub(in crate::cli) const fn of<T: JsonSchema>(name: &'static str) -> Self {
+        Self {
+            name,
+            schema: T::json_schema,
+        }
+    }
+}
 
 /// The whole schema (JSON Schema 2020-12). Each document has a name below `$defs`: the verb's, or `error` (on stderr), `report`
 /// (`launch --report`) and `restore-to` (`restore --to`). Any of them is valid against the whole.
-pub(super) fn all() -> Value {
+pub(super) fn all(documents: impl Iterator<Item = Document>) -> Value {
     // As they are written: what is left out when it is none is not required, and nothing else is optional.
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let documents = [
-        one::<RestoreDocument>(&mut generator, "abort"),
-        one::<BeginDocument>(&mut generator, "begin"),
-        one::<CheckpointDocument>(&mut generator, "checkpoint"),
-        one::<FileDocument<'_>>(&mut generator, "completions"),
-        one::<DiffDocument>(&mut generator, "diff"),
-        one::<DoctorDocument>(&mut generator, "doctor"),
-        one::<EndDocument>(&mut generator, "end"),
-        one::<ErrorDocument<'_>>(&mut generator, "error"),
-        one::<ExplainDocument<'_>>(&mut generator, "explain"),
-        one::<ExportDocument>(&mut generator, "export"),
-        one::<ForkDocument>(&mut generator, "fork"),
-        one::<HookEditDocument>(&mut generator, "hook-install"),
-        one::<HookStatusDocument>(&mut generator, "hook-status"),
-        one::<HookEditDocument>(&mut generator, "hook-uninstall"),
-        one::<ImportDocument>(&mut generator, "import"),
-        one::<AdoptDocument>(&mut generator, "import-from"),
-        one::<InitDocument>(&mut generator, "init"),
-        one::<ListDocument>(&mut generator, "list"),
-        one::<LogDocument<'_>>(&mut generator, "log"),
-        one::<AnchorDocument>(&mut generator, "log-anchor"),
-        one::<FileDocument<'_>>(&mut generator, "man"),
-        one::<PinDocument>(&mut generator, "pin"),
-        one::<PruneDocument>(&mut generator, "prune"),
-        one::<RebuildDocument>(&mut generator, "rebuild"),
-        one::<ReplicateDocument>(&mut generator, "replicate"),
-        one::<ReportDocument>(&mut generator, "report"),
-        one::<RestoreDocument>(&mut generator, "restore"),
-        one::<RestoreToDocument>(&mut generator, "restore-to"),
-        one::<RestoreDocument>(&mut generator, "resume"),
-        one::<ShowDocument<'_>>(&mut generator, "show"),
-        one::<RestoreDocument>(&mut generator, "undo"),
-        one::<PinDocument>(&mut generator, "unpin"),
-        one::<VerifyDocument>(&mut generator, "verify"),
-        one::<LostResult>(&mut generator, "warning"),
+    let of_all = [
+        Document::of::<ErrorDocument<'_>>("error"),
+        Document::of::<LostResult>("warning"),
     ];
+    let mut documents: Vec<Document> = documents.chain(of_all).collect();
+    documents.sort_unstable_by_key(|document| document.name);
+    let schema = |document: Document| (document.name, (document.schema)(&mut generator));
+    let documents: Vec<_> = documents.into_iter().map(schema).collect();
     let names = documents
         .iter()
         .map(|(name, _)| json!({ "$ref": format!("#/$defs/{name}") }));
@@ -71,9 +53,4 @@ pub(super) fn all() -> Value {
         "anyOf": any,
         "$defs": definitions,
     })
-}
-
-/// A document's own schema; the types that it shares with others become definitions.
-fn one<T: JsonSchema>(generator: &mut SchemaGenerator, name: &'static str) -> (&'static str, Schema) {
-    (name, T::json_schema(generator))
 }

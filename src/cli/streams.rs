@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::args::Invocation;
+use super::Invocation;
 use super::error::{CliError, ErrorKind};
 use crate::clock::SystemClock;
 use crate::config::settle_path;

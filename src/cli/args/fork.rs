@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 use super::values::{Unlock, some_path, some_text};
 
-/// Arguments of `fork`.
+/// Write a snapshot to a new directory to work in
 #[derive(Clone, Debug, Args)]
 pub struct ForkArgs {
     /// The session: an id or its prefix, a workspace, a container, or @latest; or what `fork` printed before

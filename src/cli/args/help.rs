@@ -4,67 +4,17 @@ use clap::builder::Styles;
 use clap::{Arg, ArgAction, Command};
 
 use super::CalledAs;
-use super::texts::{examples, long_about};
+use super::table::{CommandSet, Example, Group};
 use crate::terminal::Role;
 
-/// Every verb.
-pub(in crate::cli) const VERBS: [&str; 30] = [
-    "explain",
-    "launch",
-    "begin",
-    "end",
-    "checkpoint",
-    "exec",
-    "list",
-    "show",
-    "diff",
-    "restore",
-    "undo",
-    "resume",
-    "abort",
-    "fork",
-    "export",
-    "import",
-    "verify",
-    "log",
-    "prune",
-    "replicate",
-    "pin",
-    "unpin",
-    "rebuild",
-    "doctor",
-    "init",
-    "hook",
-    "mcp",
-    "ui",
-    "completions",
-    "man",
-];
-
-/// The verbs as a user meets them.
-const GROUPS: [(&str, &[&str]); 5] = [
+/// Examples of the overview.
+pub(in crate::cli) const OVERVIEW: &[Example] = &[
     (
-        "Sessions",
-        &["explain", "launch", "begin", "end", "checkpoint", "exec"],
+        "Let an agent work on this directory, then look, then go back:",
+        "jackin recovery launch --snapshot project . -- claude",
     ),
-    ("Inspect", &["ui", "list", "show", "diff"]),
-    ("Restore", &["restore", "undo", "resume", "abort", "fork"]),
-    (
-        "Store",
-        &[
-            "export",
-            "import",
-            "replicate",
-            "verify",
-            "log",
-            "prune",
-            "pin",
-            "unpin",
-            "rebuild",
-            "doctor",
-        ],
-    ),
-    ("Setup", &["init", "hook", "mcp", "completions", "man"]),
+    ("", "jackin recovery diff @latest"),
+    ("", "jackin recovery restore @latest"),
 ];
 
 /// Help wider than this is hard to read.
@@ -72,8 +22,8 @@ const WIDEST: usize = 100;
 
 /// The command line of the program under the name it was called by, with help for a terminal of `columns`.
 #[must_use]
-pub fn command_for(called_as: CalledAs, columns: usize) -> Command {
-    let recovery = laid_out(super::bare(), called_as);
+pub fn command_for<V: CommandSet>(called_as: CalledAs, columns: usize) -> Command {
+    let recovery = laid_out::<V>(super::bare::<V>(), called_as);
     let command = match called_as {
         CalledAs::JackinRecovery => recovery,
         CalledAs::Jackin => Command::new("jackin")
@@ -92,13 +42,13 @@ pub fn command_for(called_as: CalledAs, columns: usize) -> Command {
     command.styles(styles()).term_width(columns.min(WIDEST))
 }
 
-fn laid_out(command: Command, called_as: CalledAs) -> Command {
-    let (overview, heading) = (overview(&command), Role::Heading.style());
+fn laid_out<V: CommandSet>(command: Command, called_as: CalledAs) -> Command {
+    let (overview, heading) = (overview::<V>(&command), Role::Heading.style());
     let command = command
         .help_template(format!(
             "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{overview}{heading}Output:{heading:#}\n{{options}}{{after-help}}"
         ))
-        .after_help(shown_examples("", called_as))
+        .after_help(shown_examples(OVERVIEW, called_as))
         .disable_help_subcommand(true)
         .disable_help_flag(true)
         .disable_version_flag(true)
@@ -106,28 +56,26 @@ fn laid_out(command: Command, called_as: CalledAs) -> Command {
         .subcommand_value_name("COMMAND")
         .arg(help_flag())
         .arg(version_flag());
-    VERBS.into_iter().fold(command, |command, verb| {
-        command.mut_subcommand(verb, |command| {
-            let command = command.after_help(shown_examples(verb, called_as));
-            match long_about(verb) {
-                Some(text) => {
-                    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-                    command.long_about(format!("{about}\n\n{text}"))
-                }
-                None => command,
+    V::shown().fold(command, |command, info| {
+        command.mut_subcommand(info.name, |command| {
+            let command = command.after_help(shown_examples(info.examples, called_as));
+            if info.long.is_empty() {
+                return command;
             }
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            command.long_about(format!("{about}\n\n{}", info.long))
         })
     })
 }
 
-/// The verbs with their first lines, in groups.
-fn overview(command: &Command) -> String {
+/// Returns the commands with their first lines, in groups.
+fn overview<V: CommandSet>(command: &Command) -> String {
     let heading = Role::Heading.style();
     let literal = Role::Path.style();
     let mut text = String::new();
-    for (title, verbs) in GROUPS {
-        text.push_str(&format!("{heading}{title}:{heading:#}\n"));
-        for verb in verbs {
+    for group in Group::ALL {
+        text.push_str(&format!("{heading}{}:{heading:#}\n", group.title()));
+        for verb in in_group::<V>(group) {
             let about = command
                 .find_subcommand(verb)
                 .and_then(Command::get_about)
@@ -142,10 +90,21 @@ fn overview(command: &Command) -> String {
     text
 }
 
-fn shown_examples(verb: &str, called_as: CalledAs) -> String {
+/// Returns the names of the commands of a group, in the order of the overview.
+fn in_group<V: CommandSet>(group: Group) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for command in V::shown().filter(|command| command.group == Some(group)) {
+        let before = |before| names.iter().position(|name| *name == before);
+        let at = command.before.and_then(before).unwrap_or(names.len());
+        names.insert(at, command.name);
+    }
+    names
+}
+
+fn shown_examples(examples: &[Example], called_as: CalledAs) -> String {
     let heading = Role::Heading.style();
     let mut text = format!("{heading}Examples:{heading:#}");
-    for (what, line) in examples(verb) {
+    for (what, line) in examples {
         let line = as_called(line, called_as);
         if !what.is_empty() {
             text.push_str(&format!("\n  {what}"));

@@ -5,27 +5,28 @@ use std::ffi::{OsStr, OsString};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 
-use super::help::{VERBS, command_for};
+use super::help::command_for;
 use super::lack::{Lack, lacking};
-use super::{CalledAs, GlobalArgs, Verb, typed};
+use super::table::CommandSet;
+use super::{CalledAs, GlobalArgs, typed};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::features::Feature;
 use crate::terminal::{ColorMode, sanitize, shell};
 
 /// A command line that was understood.
 #[derive(Clone, Debug)]
-pub struct Invocation {
+pub struct Invocation<V> {
     /// The name that the program was called by.
     pub called_as: CalledAs,
     /// What holds for every verb.
     pub global: GlobalArgs,
     /// What to do.
-    pub verb: Verb,
+    pub verb: V,
     /// The arguments before a command to launch.
     words: Vec<OsString>,
 }
 
-impl Invocation {
+impl<V> Invocation<V> {
     /// Program, version and the arguments in short. What belongs to a command to launch is not told: it may hold secrets.
     pub(in crate::cli) fn described(&self) -> String {
         let words = self
@@ -61,18 +62,18 @@ pub enum ParseOutcome {
 ///
 /// # Errors
 /// When there is nothing to carry out: help was asked for, or the command line is wrong.
-pub fn parse(args: Vec<OsString>, columns: usize) -> Result<Invocation, ParseOutcome> {
+pub fn parse<V: CommandSet>(args: Vec<OsString>, columns: usize) -> Result<Invocation<V>, ParseOutcome> {
     let called_as = CalledAs::of(args.first().map(OsString::as_os_str));
-    if let Some(error) = misplaced(called_as, args.get(1).map(OsString::as_os_str)) {
+    if let Some(error) = misplaced::<V>(called_as, args.get(1).map(OsString::as_os_str)) {
         return Err(ParseOutcome::Wrong {
             error: Box::new(error),
             help: None,
             lacks: None,
         });
     }
-    let mut command = command_for(called_as, columns);
+    let mut command = command_for::<V>(called_as, columns);
     let words: Vec<OsString> = own(&args).cloned().collect();
-    let verb = own(&args).find_map(|arg| VERBS.into_iter().find(|verb| arg == verb));
+    let verb = own(&args).find_map(|arg| V::names().find(|verb| arg == verb));
     let understood = command
         .try_get_matches_from_mut(args)
         .and_then(|matches| match called_as {
@@ -166,10 +167,10 @@ fn own(args: &[OsString]) -> impl Iterator<Item = &OsString> {
 }
 
 /// A verb where `recovery` must stand, or the reverse.
-fn misplaced(called_as: CalledAs, first: Option<&OsStr>) -> Option<CliError> {
+fn misplaced<V: CommandSet>(called_as: CalledAs, first: Option<&OsStr>) -> Option<CliError> {
     let first = first.filter(|first| !first.as_encoded_bytes().starts_with(b"-"))?;
     let shown = sanitize::os(first);
-    let is_verb = first.to_str().is_some_and(|first| VERBS.contains(&first));
+    let is_verb = first.to_str().is_some_and(|first| V::named(first).is_some());
     let usage = |message: String| CliError::new(ErrorKind::Usage, message);
     match called_as {
         CalledAs::Jackin if first == "recovery" => None,

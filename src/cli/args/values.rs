@@ -154,7 +154,7 @@ impl ValueEnum for HookScope {
 }
 
 /// A path in any bytes. The empty one is refused: it would silently mean the current directory.
-pub(super) fn some_path() -> impl TypedValueParser<Value = OsString> {
+pub(in crate::cli) fn some_path() -> impl TypedValueParser<Value = OsString> {
     OsStringValueParser::new().try_map(|path| {
         if path.is_empty() {
             Err("it is empty")
@@ -165,6 +165,6 @@ pub(super) fn some_path() -> impl TypedValueParser<Value = OsString> {
 }
 
 /// Text that is not empty.
-pub(super) fn some_text() -> clap::builder::NonEmptyStringValueParser {
+pub(in crate::cli) fn some_text() -> clap::builder::NonEmptyStringValueParser {
     clap::builder::NonEmptyStringValueParser::new()
 }

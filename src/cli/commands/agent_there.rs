@@ -2,14 +2,37 @@
 
 use std::io::Write as _;
 
+use clap::Args;
+
 use crate::capture::{UNCHANGED, answer};
-use crate::cli::args::AgentThereArgs;
+use crate::cli::args::Group;
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::contract::{COUNT, count_answer};
 use crate::process::remove_copy;
 use handle_fs::remote::serve;
+
+/// Answer on standard output what another machine asks on standard input
+#[derive(Clone, Debug, Args)]
+pub struct AgentThereArgs {
+    /// Remove this copy of the program, and the directory that it lies in alone
+    #[arg(long, value_name = "DIR")]
+    pub remove: Option<std::path::PathBuf>,
+    /// Print this line before anything else
+    #[arg(long, value_name = "LINE")]
+    pub listening: Option<String>,
+}
+
+impl Command for AgentThereArgs {
+    const NAME: &'static str = "__agent";
+    const GROUP: Option<Group> = None;
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &AgentThereArgs) -> Result<Status, CliError> {
     let failed = |error: std::io::Error| CliError::new(ErrorKind::Io, format!("the agent stops: {error}"));

@@ -1,15 +1,64 @@
 //! `begin`: the first moment of a session, for a launcher that starts the agent itself.
 
-use crate::cli::args::BeginArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group, Scope};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::{BeginDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::schema::Document;
 use crate::cli::session_begin::warn_about;
 use crate::cli::{checkpoint_timer, contract_args, replication};
 use crate::config::Mode;
 use crate::process;
 use crate::recovery::{NewSession, StartedSession};
+
+/// Start a session for a command you run yourself
+#[derive(Clone, Debug, Args)]
+pub struct BeginArgs {
+    /// What is protected.
+    #[command(flatten)]
+    pub scope: Scope,
+    /// The process whose life is the session's
+    ///
+    /// Without it the session is active until `end` or until the machine is started anew.
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pub pid: Option<u32>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for BeginArgs {
+    const NAME: &'static str = "begin";
+    const GROUP: Option<Group> = Some(Group::Sessions);
+    const LONG: &'static str = "\
+        The first half of `launch`, for a launcher that starts the agent itself: prints the contract, takes the baseline, and prints \
+        the id of the session. The agent should find that id in JACKIN_RECOVERY_INSTANCE.";
+    const EXAMPLES: &'static [Example] = &[
+        (
+            "Until the process 4711 is gone:",
+            "jackin recovery begin --snapshot project --pid 4711 .",
+        ),
+        ("Until `end`:", "id=$(jackin recovery begin shop)"),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<BeginDocument>("begin")];
+    const READS_CONFIG: bool = true;
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        true
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &BeginArgs) -> Result<Status, CliError> {
     let asking = contract_args::Asking {

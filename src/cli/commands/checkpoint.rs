@@ -1,6 +1,9 @@
 //! `checkpoint`: a named snapshot inside a running session.
 
-use crate::cli::args::CheckpointArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group, some_text};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::CheckpointDocument;
 use crate::cli::error::CliError;
@@ -8,9 +11,56 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_session::if_not_active;
 use crate::cli::replication::behind;
 use crate::cli::retain::by_the_rules;
+use crate::cli::schema::Document;
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
 use crate::recovery::TakenCheckpoint;
 use crate::session::CheckpointRequest;
+
+/// Take a named snapshot in a running session
+#[derive(Clone, Debug, Args)]
+pub struct CheckpointArgs {
+    /// The session; inside one it may be left out
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
+    /// A name to find it by: letters, digits, `_`, `.` and `-`
+    #[arg(long, value_name = "NAME", value_parser = some_text())]
+    pub name: Option<String>,
+    /// What this moment is
+    #[arg(long, value_name = "TEXT")]
+    pub message: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for CheckpointArgs {
+    const NAME: &'static str = "checkpoint";
+    const GROUP: Option<Group> = Some(Group::Sessions);
+    const LONG: &'static str = "A checkpoint is a moment to compare with and to go back to. Only what changed since the last snapshot is stored.";
+    const EXAMPLES: &'static [Example] = &[
+        (
+            "Inside a session:",
+            "jackin recovery checkpoint --name before-upgrade",
+        ),
+        (
+            "From outside:",
+            "jackin recovery checkpoint @latest --message \"tests pass\"",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<CheckpointDocument>("checkpoint")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        true
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {
     let engine = context.engine();

@@ -3,14 +3,42 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::cli::args::CheckpointsArgs;
+use clap::Args;
+
+use crate::cli::args::{Group, some_text};
 use crate::cli::checkpoint_timer::{Quiet, Taken};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::model::{Operation, SnapshotKind};
 use crate::process;
 use crate::session::{find_instance, is_active};
+
+/// Take checkpoints of a session until it ends: what `begin --checkpoint-every` leaves behind
+#[derive(Clone, Debug, Args)]
+pub struct CheckpointsArgs {
+    /// The session's id
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// Between two checkpoints
+    #[arg(value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub seconds: u64,
+}
+
+impl Command for CheckpointsArgs {
+    const NAME: &'static str = "__checkpoints";
+    const GROUP: Option<Group> = None;
+
+    /// Returns false: the command runs beside another one.
+    fn takes_up_frozen(&self) -> bool {
+        false
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 /// Interval at which the background process checks whether the session has ended.
 const LOOK: Duration = Duration::from_secs(2);

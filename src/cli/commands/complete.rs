@@ -1,11 +1,37 @@
 //! The hidden verb behind the completions of every shell: one line a candidate (the word, a tab, what it is), and last
 //! what the shell shall add by itself.
 
-use crate::cli::args::CompleteArgs;
+use std::ffi::OsString;
+
+use clap::Args;
+
+use super::Verb;
+use crate::cli::args::Group;
+use crate::cli::command::Command;
 use crate::cli::complete::candidates;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+
+/// What could stand at the cursor: for the completions
+#[derive(Clone, Debug, Args)]
+pub struct CompleteArgs {
+    /// Which of the words is to be completed; the program is word 0
+    #[arg(value_name = "INDEX")]
+    pub index: usize,
+    /// The command line up to the cursor
+    #[arg(last = true, num_args = 0.., value_name = "WORD")]
+    pub words: Vec<OsString>,
+}
+
+impl Command for CompleteArgs {
+    const NAME: &'static str = "__complete";
+    const GROUP: Option<Group> = None;
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &CompleteArgs) -> Result<Status, CliError> {
     let mut words = args.words.clone();
@@ -13,7 +39,7 @@ pub(super) fn run(context: &Context<'_>, args: &CompleteArgs) -> Result<Status, 
     if words.len() == args.index {
         words.push(Default::default());
     }
-    let found = candidates(
+    let found = candidates::<Verb>(
         context.environment,
         context.called_as,
         words,

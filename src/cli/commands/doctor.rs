@@ -1,14 +1,53 @@
 //! `doctor`: looks for what is wrong and says what to type; changes nothing.
 
-use crate::cli::args::DoctorArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::{
     DoctorDocument, FindingDocument, Head, HostPathDocument, StoreDocument, VersionsDocument,
 };
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::schema::Document;
 use crate::cli::view;
 use crate::doctor::{Checkup, Finding, Severity, Step, look};
+
+/// Check the installation and suggest fixes
+#[derive(Clone, Copy, Debug, Args)]
+pub struct DoctorArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for DoctorArgs {
+    const NAME: &'static str = "doctor";
+    const GROUP: Option<Group> = Some(Group::Store);
+    const LONG: &'static str = "\
+        Looks at configuration, store, locks, sessions, mounts and versions, and changes nothing. Each finding comes with the \
+        command or step that deals with it. Exit code 0 without an error, 7 when stored data is damaged or comes from a newer \
+        version, else 1. Contents are read by `verify --read-data`.";
+    const EXAMPLES: &'static [Example] = &[
+        ("", "jackin recovery doctor"),
+        (
+            "For a script, which looks at the exit code:",
+            "jackin recovery doctor --json",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<DoctorDocument>("doctor")];
+    const READS_CONFIG: bool = true;
+    const IS_READ: bool = true;
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Status, CliError> {
     // Where the kernel or the system hides it there is one finding less, no error.

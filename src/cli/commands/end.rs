@@ -1,15 +1,50 @@
 //! `end`: the last moment of a session that `begin` began.
 
-use crate::cli::args::EndArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group, some_text};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::{EndDocument, Head};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::at_the_end;
 use crate::cli::retain::by_the_rules;
+use crate::cli::schema::Document;
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
 use crate::cli::session_changes::{documents, screen};
 use crate::cli::session_end::end_held;
+
+/// End a session started with `begin`
+#[derive(Clone, Debug, Args)]
+pub struct EndArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for EndArgs {
+    const NAME: &'static str = "end";
+    const GROUP: Option<Group> = Some(Group::Sessions);
+    const LONG: &'static str = "The second half of `launch`: takes the closing snapshot of a session that `begin` began, and says what changed.";
+    const EXAMPLES: &'static [Example] = &[("", "jackin recovery end \"$id\"")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<EndDocument>("end")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        true
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliError> {
     let engine = context.engine();

@@ -2,9 +2,12 @@
 
 use std::ffi::OsString;
 
+use clap::{Args, ValueHint};
+
 use crate::agents::{Effect, of_arguments};
-use crate::cli::args::ExecArgs;
+use crate::cli::args::{Example, Group, some_text};
 use crate::cli::child::{checked, start, status};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
@@ -17,6 +20,34 @@ use crate::recovery::settings::terms;
 use crate::session::{CheckpointRequest, checkpoint_if_changed};
 use crate::store::InstanceRow;
 use crate::terminal::sanitize;
+
+/// Take a checkpoint, then run a command
+#[derive(Clone, Debug, Args)]
+pub struct ExecArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// The command and its arguments, taken as they are
+    #[arg(last = true, required = true, num_args = 1.., value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+}
+
+impl Command for ExecArgs {
+    const NAME: &'static str = "exec";
+    const GROUP: Option<Group> = Some(Group::Sessions);
+    const LONG: &'static str = "\
+        A checkpoint is taken only when something changed since the last snapshot, and none before a command that only reads. The \
+        command's status is the status. When no checkpoint can be taken the command runs all the same, with a warning, unless \
+        [recovery.agent] on_failure says \"block\".";
+    const EXAMPLES: &'static [Example] = &[(
+        "From a script, in a session that was begun before:",
+        "jackin recovery exec \"$id\" -- make generate",
+    )];
+
+    fn run(&self, mut context: Context<'_>) -> Result<Status, CliError> {
+        run(&mut context, self)
+    }
+}
 
 pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, CliError> {
     let (program, arguments) = checked(context, &args.command)?;

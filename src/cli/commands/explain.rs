@@ -1,13 +1,57 @@
 //! `explain`: prints the contract and changes nothing.
 
-use crate::cli::args::ExplainArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group, Scope};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::contract_args;
 use crate::cli::document::ExplainDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
+
+/// Print the recovery contract without changing anything
+#[derive(Clone, Debug, Args)]
+pub struct ExplainArgs {
+    /// What is protected.
+    #[command(flatten)]
+    pub scope: Scope,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for ExplainArgs {
+    const NAME: &'static str = "explain";
+    const GROUP: Option<Group> = Some(Group::Sessions);
+    const LONG: &'static str = "\
+        Prints the recovery contract: what would be captured and what not, where it would be kept, and what a restore could \
+        overwrite. Nothing is written.";
+    const EXAMPLES: &'static [Example] = &[
+        (
+            "For this directory:",
+            "jackin recovery explain --snapshot project .",
+        ),
+        (
+            "For the workspace shop, as its configuration says:",
+            "jackin recovery explain shop",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<ExplainDocument<'static>>("explain")];
+    const READS_CONFIG: bool = true;
+    const IS_READ: bool = true;
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<Status, CliError> {
     let asking = contract_args::Asking {

@@ -1,17 +1,72 @@
 //! `export`: a snapshot as one file that needs no store.
 
-use crate::cli::args::ExportArgs;
+use std::ffi::OsString;
+
+use clap::{Args, ValueHint};
+
+use crate::cli::args::{Example, Group, some_path, some_text};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::{ExportDocument, Head, HostPathDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_file::NamedFile;
 use crate::cli::named_session::{no_store, nothing};
+use crate::cli::schema::Document;
 use crate::clock::random;
 use crate::model::{ByteString, Operation};
 use crate::session::{Allowed, ensure_outside_session, find_called, find_snapshot};
 use crate::terminal::size;
 use crate::transfer::{ExportRequest, export};
+
+/// Write a snapshot to a self-contained file
+#[derive(Clone, Debug, Args)]
+pub struct ExportArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// The file to write; it must not exist
+    #[arg(value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
+    pub file: OsString,
+    /// The snapshot: a kind, a checkpoint's name, or an id or its prefix; without it the baseline
+    #[arg(long, value_name = "SNAP", value_parser = some_text())]
+    pub from: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for ExportArgs {
+    const NAME: &'static str = "export";
+    const GROUP: Option<Group> = Some(Group::Store);
+    const LONG: &'static str = "\
+        Writes all files of a snapshot into one compressed archive that depends on nothing: its files lie at LABEL/PATH, one label a \
+        mount, and `tar --zstd -xf FILE` unpacks them. Only you may read it. It gets its name when it is whole, on disk, and read back. Credentials that the snapshot \
+        withholds are not in it, and what is encrypted stays so.";
+    const EXAMPLES: &'static [Example] = &[
+        (
+            "To carry it to another machine, where `import` reads it:",
+            "jackin recovery export @latest before.tar.zst",
+        ),
+        (
+            "The files as they were at the end:",
+            "jackin recovery export shop shop.tar.zst --from closing",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<ExportDocument>("export")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        true
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Status, CliError> {
     let reading = context

@@ -1,15 +1,56 @@
 //! `fork`: a snapshot into a directory of its own, read back, with a receipt. Nothing else is touched.
 
-use crate::cli::args::ForkArgs;
+use crate::cli::args::{Example, ForkArgs, Group};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
+use crate::cli::document::ForkDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::fork::{Forked, document, fork};
 use crate::cli::fork_reference::called;
 use crate::cli::named_session::no_store;
+use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::{sanitize, size};
+
+impl Command for ForkArgs {
+    const NAME: &'static str = "fork";
+    const GROUP: Option<Group> = Some(Group::Restore);
+    const LONG: &'static str = "\
+        Writes all files of a snapshot into a directory that is absent or empty, with their modes, links, attributes and times, reads \
+        each back, and touches nothing else. Only you may enter the directory. Prints one line of JSON that names the fork; `fork` and \
+        `show` take it in the place of a session. `list` tells which forks there are, and which session began in one. What the file \
+        system there cannot hold is named (exit code 6).";
+    const EXAMPLES: &'static [Example] = &[
+        (
+            "The files as they were before the last session, in a place of their own:",
+            "jackin recovery fork @latest",
+        ),
+        (
+            "Two agents side by side, each from the same moment:",
+            "jackin recovery fork shop ../shop-codex --branch codex",
+        ),
+        ("", "jackin recovery fork shop ../shop-claude --branch claude"),
+        (
+            "Once more the snapshot of a fork that was made:",
+            "jackin recovery fork \"$reference\" ../again",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<ForkDocument>("fork")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        true
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &ForkArgs) -> Result<Status, CliError> {
     let reading = context

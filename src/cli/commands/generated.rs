@@ -1,13 +1,81 @@
 //! `completions` and `man`: what is generated from the command line's own definition.
 
-use crate::cli::args::{CompletionsArgs, ManArgs};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::Verb;
+use crate::cli::args::{CommandSet as _, Example, Group, Shell};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::FileDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::generate;
+use crate::cli::generate::CONFIG;
+use crate::cli::schema::Document;
 use crate::process::set_manual;
 use crate::session::recorded_mounts;
+
+/// Print shell completions
+#[derive(Clone, Copy, Debug, Args)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: Shell,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for CompletionsArgs {
+    const NAME: &'static str = "completions";
+    const GROUP: Option<Group> = Some(Group::Setup);
+    const LONG: &'static str = "Prints the completions for the name that the program was called by.";
+    const EXAMPLES: &'static [Example] = &[(
+        "For bash, from the next shell on:",
+        "mkdir -p ~/.local/share/bash-completion/completions\njackin recovery completions bash \\\n    > ~/.local/share/bash-completion/completions/jackin",
+    )];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<FileDocument<'static>>("completions")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        completions(&context, self)
+    }
+}
+
+/// Print a manual page
+#[derive(Clone, Debug, Args)]
+pub struct ManArgs {
+    /// The command, or `config` for the configuration [default: the overview]
+    #[arg(value_name = "PAGE", value_parser = pages(), hide_possible_values = true)]
+    pub verb: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for ManArgs {
+    const NAME: &'static str = "man";
+    const GROUP: Option<Group> = Some(Group::Setup);
+    const LONG: &'static str = "Prints a page in the form that man(1) reads.";
+    const EXAMPLES: &'static [Example] = &[("", "jackin recovery man restore | man -l -")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<FileDocument<'static>>("man")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        man(&context, self)
+    }
+}
+
+fn pages() -> PossibleValuesParser {
+    PossibleValuesParser::new(Verb::names().chain([CONFIG]))
+}
 
 pub(super) fn completions(context: &Context<'_>, args: &CompletionsArgs) -> Result<Status, CliError> {
     let file = generate::completions(args.shell, context.called_as);
@@ -15,7 +83,7 @@ pub(super) fn completions(context: &Context<'_>, args: &CompletionsArgs) -> Resu
 }
 
 pub(super) fn man(context: &Context<'_>, args: &ManArgs) -> Result<Status, CliError> {
-    let file = generate::man(args.verb.as_deref()).map_err(failed)?;
+    let file = generate::man::<Verb>(args.verb.as_deref()).map_err(failed)?;
     if args.json || !context.terminal.is_tty_out() {
         return print(context, &file, args.json);
     }

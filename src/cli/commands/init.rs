@@ -2,14 +2,19 @@
 //! store without a restore, and it writes that one file.
 
 use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::cli::args::{InitArgs, SnapshotMode};
+use clap::{Args, ValueHint};
+
+use crate::cli::args::{Example, Group, SnapshotMode, some_path};
+use crate::cli::command::Command;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, HostPathDocument, InitDocument, InitOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::clock::random;
@@ -18,6 +23,59 @@ use crate::contract::{Target, automatic_excludes};
 use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::sanitize;
 use clap::ValueEnum as _;
+
+/// Enable recovery for a workspace
+#[derive(Clone, Debug, Args)]
+pub struct InitArgs {
+    /// A workspace, or a directory in its mount (with a `/`, `.` or `..`); without it the current directory
+    #[arg(value_name = "TARGET", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
+    pub target: Option<OsString>,
+    /// What is captured: off, metadata or project [default: project]
+    #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true)]
+    pub snapshot: Option<SnapshotMode>,
+    /// Show what would be added and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for InitArgs {
+    const NAME: &'static str = "init";
+    const GROUP: Option<Group> = Some(Group::Setup);
+    const LONG: &'static str = "\
+        Adds a [recovery] table to the file that defines the workspace, shows what is added, and asks. Every other byte of the file \
+        stays as it is. What is excluded automatically for the detected stack is named in a comment. A workspace that has such a table \
+        is left alone.";
+    const EXAMPLES: &'static [Example] = &[
+        (
+            "See what would be added for the workspace shop:",
+            "jackin recovery init shop --dry-run",
+        ),
+        (
+            "For the workspace that this directory belongs to:",
+            "jackin recovery init .",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<InitDocument>("init")];
+    const READS_CONFIG: bool = true;
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        !self.dry_run
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &InitArgs) -> Result<Status, CliError> {
     let terminal = context.terminal;

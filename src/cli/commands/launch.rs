@@ -6,15 +6,19 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use crate::cli::args::LaunchArgs;
+use clap::{Args, ValueHint};
+
+use crate::cli::args::{Example, Group, Scope, some_path};
 use crate::cli::checkpoint_timer::{self, Taken};
 use crate::cli::child::{checked, start, status};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, ReportDocument};
-use crate::cli::error::CliError;
-use crate::cli::exit_code::Status;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_file::{Kind, Output};
 use crate::cli::retain::by_the_rules;
+use crate::cli::schema::Document;
 use crate::cli::session_begin::{tell_notes, warn_about, warn_of_absent, warn_of_unsteady};
 use crate::cli::session_changes;
 use crate::cli::steadfast::Steadfast;
@@ -30,6 +34,54 @@ use crate::session::{
 };
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
+
+/// Run a command in a session that you can undo
+#[derive(Clone, Debug, Args)]
+pub struct LaunchArgs {
+    /// What is protected.
+    #[command(flatten)]
+    pub scope: Scope,
+    /// Write a report of the session to FILE, as JSON; it replaces only such a report; - prints it
+    #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
+    pub report: Option<OsString>,
+    /// The command and its arguments, taken as they are
+    #[arg(last = true, required = true, num_args = 1.., value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+}
+
+impl Command for LaunchArgs {
+    const NAME: &'static str = "launch";
+    const GROUP: Option<Group> = Some(Group::Sessions);
+    const LONG: &'static str = "\
+        Prints the contract, takes the baseline, runs CMD in the current directory, takes the closing snapshot, and says what \
+        changed and how to undo it. Returns what CMD returns, 128+N when signal N ended it. Before CMD runs: 2 when the command \
+        line or the configuration is wrong, 125 when anything else stops it, 126 when CMD cannot be executed, 127 when it is \
+        not found.";
+    const EXAMPLES: &'static [Example] = &[
+        (
+            "Without any configuration:",
+            "jackin recovery launch --snapshot project . -- claude",
+        ),
+        (
+            "The workspace shop, whose configuration says how:",
+            "jackin recovery launch shop -- codex --full-auto",
+        ),
+        (
+            "Leave out what a build makes again:",
+            "jackin recovery launch --snapshot project --exclude target/ . -- make",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<ReportDocument>("report")];
+    const READS_CONFIG: bool = true;
+
+    fn exit_code(&self, kind: ErrorKind) -> ExitCode {
+        kind.launch_code()
+    }
+
+    fn run(&self, mut context: Context<'_>) -> Result<Status, CliError> {
+        run(&mut context, self)
+    }
+}
 
 pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status, CliError> {
     let asking = contract_args::Asking {

@@ -2,18 +2,48 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::cli::args::ListArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::context::frozen::natives_of;
 use crate::cli::context::pending::waiting_instances;
 use crate::cli::document::{ForkedDocument, InstanceDocument, JackinDocument, ListDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::schema::Document;
 use crate::cli::view;
 use crate::config::{JackinInstance, Unread, jackin_instances};
 use crate::session::{Docker, LivenessProbe, State, forked_from, state_by};
 use crate::store::{InstanceRow, Store, Tally};
 use crate::terminal::{self, Role, sanitize, size, style};
+
+/// List sessions and their snapshots
+#[derive(Clone, Debug, Args)]
+pub struct ListArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for ListArgs {
+    const NAME: &'static str = "list";
+    const GROUP: Option<Group> = Some(Group::Inspect);
+    const LONG: &'static str = "Newest first. A session is active while any of its processes lives.";
+    const EXAMPLES: &'static [Example] = &[("", "jackin recovery list")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<ListDocument>("list")];
+    const IS_READ: bool = true;
+    const TELLS_PENDING: bool = true;
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Status, CliError> {
     let (mut rows, mut waiting, mut forks) = (Vec::new(), BTreeSet::new(), Vec::new());

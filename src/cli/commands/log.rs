@@ -1,15 +1,65 @@
 //! `log`: the chain of receipts, whether it holds, and what to keep elsewhere to find out later.
 
-use crate::cli::args::LogArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group, some_text};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::{AnchorDocument, LogDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::schema::Document;
 use crate::cli::view::{self, receipt::Telling};
 use crate::model::Receipt;
 use crate::recovery::Log;
 use crate::store::Anchor;
 use crate::terminal::size;
+
+/// Show the log of all operations
+#[derive(Clone, Debug, Args)]
+pub struct LogArgs {
+    /// Only of this session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text(), conflicts_with = "verify")]
+    pub instance: Option<String>,
+    /// Check that no receipt was changed, removed or moved
+    #[arg(long)]
+    pub verify: bool,
+    /// Print the head of the chain, to keep it elsewhere; with HEAD, check that the chain still continues it
+    #[arg(long, value_name = "HEAD", num_args = 0..=1, default_missing_value = "", require_equals = false)]
+    pub anchor: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for LogArgs {
+    const NAME: &'static str = "log";
+    const GROUP: Option<Group> = Some(Group::Store);
+    const LONG: &'static str = "\
+        Every act leaves a receipt, and each receipt holds the hash of the one before. Newest first. Receipts stay when their \
+        snapshots go. Who can write the store can write a whole chain anew: what --anchor prints, kept elsewhere, shows that.";
+    const EXAMPLES: &'static [Example] = &[
+        ("", "jackin recovery log --verify"),
+        (
+            "What to keep elsewhere, so that a chain that was written anew is noticed:",
+            "jackin recovery log --anchor",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[
+        Document::of::<LogDocument<'static>>("log"),
+        Document::of::<AnchorDocument>("log-anchor"),
+    ];
+    const IS_READ: bool = true;
+    const TELLS_PENDING: bool = true;
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Status, CliError> {
     let known = args.anchor.as_deref().filter(|given| !given.is_empty());

@@ -1,13 +1,86 @@
 //! `pin` and `unpin`: what the rules of retention leave alone.
 
-use crate::cli::args::PinArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group, some_text};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, PinDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_session::{no_store, nothing};
+use crate::cli::schema::Document;
 use crate::model::Operation;
 use crate::session::{Allowed, ensure_outside_session, find_called, find_snapshot};
+
+/// Exempt a session or snapshot from retention
+#[derive(Clone, Debug, Args)]
+pub struct PinArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// Only this snapshot: a kind, a checkpoint's name, or an id or its prefix; without it the whole session
+    #[arg(value_name = "SNAP", value_parser = some_text())]
+    pub snapshot: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for PinArgs {
+    const NAME: &'static str = "pin";
+    const GROUP: Option<Group> = Some(Group::Store);
+    const LONG: &'static str =
+        "What is pinned is never given up. The snapshots of a pinned session do not count for the rules.";
+    const EXAMPLES: &'static [Example] = &[
+        (
+            "A session with all of its snapshots:",
+            "jackin recovery pin @latest",
+        ),
+        ("One checkpoint:", "jackin recovery pin shop before-upgrade"),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<PinDocument>("pin")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        true
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        pin(&context, self)
+    }
+}
+
+/// Let retention delete a session or snapshot again
+#[derive(Clone, Debug, Args)]
+pub struct UnpinArgs {
+    /// Session or snapshot.
+    #[command(flatten)]
+    pub pinned: PinArgs,
+}
+
+impl Command for UnpinArgs {
+    const NAME: &'static str = "unpin";
+    const GROUP: Option<Group> = Some(Group::Store);
+    const LONG: &'static str = "Of a whole session: with every snapshot of it that was pinned by itself.";
+    const EXAMPLES: &'static [Example] = &[("", "jackin recovery unpin @latest")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<PinDocument>("unpin")];
+
+    fn json(&self) -> bool {
+        self.pinned.json
+    }
+
+    fn changes_something(&self) -> bool {
+        true
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        unpin(&context, &self.pinned)
+    }
+}
 
 pub(super) fn pin(context: &Context<'_>, args: &PinArgs) -> Result<Status, CliError> {
     set(context, args, true)

@@ -1,6 +1,9 @@
 //! `prune`: plan, show, ask, give up.
 
-use crate::cli::args::PruneArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group, some_text};
+use crate::cli::command::Command;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::context::frozen::{is_lack_of_room, tell};
@@ -10,6 +13,7 @@ use crate::cli::document::{
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::retain::{tell_faults, tell_natives, with_rules};
+use crate::cli::schema::Document;
 use crate::cli::view;
 use crate::model::{FsSnapshotIntent, SnapshotId};
 use crate::retention::{Acting, Care, PrunePlan, carry_out, plan};
@@ -18,6 +22,53 @@ use crate::session::{
 };
 use crate::store::Store;
 use crate::terminal::{sanitize, size};
+
+/// Delete snapshots that exceed the retention policy
+#[derive(Clone, Debug, Args)]
+pub struct PruneArgs {
+    /// Print what would go and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Only forget, and do not remove, what was frozen for this snapshot outside of the store: its cluster or disk is gone for good.
+    /// An id or its prefix
+    #[arg(long, value_name = "SNAP", value_parser = some_text())]
+    pub forget: Option<String>,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for PruneArgs {
+    const NAME: &'static str = "prune";
+    const GROUP: Option<Group> = Some(Group::Store);
+    const LONG: &'static str = "\
+        What goes beyond [recovery.retention] goes by itself when a session ends; this shows all of it, with the bytes for each \
+        reason, and asks. Never given up are: what is pinned, the baseline and the closing snapshot of an active session and of the \
+        newest one of each workspace, and what an interrupted restore or the undo of the last one needs. Archives that are mostly \
+        dead, and many small ones, are packed anew. Receipts stay.";
+    const EXAMPLES: &'static [Example] = &[("See what would go:", "jackin recovery prune --dry-run")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<PruneDocument>("prune")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        !self.dry_run
+    }
+
+    /// Returns false with `--forget`: the command does not wait for what it is to forget.
+    fn takes_up_frozen(&self) -> bool {
+        self.forget.is_none()
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, CliError> {
     let terminal = context.terminal;

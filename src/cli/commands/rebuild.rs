@@ -1,14 +1,51 @@
 //! `rebuild`: the catalog anew from records and receipts.
 
-use crate::cli::args::RebuildArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, HostPathDocument, RebuildDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::schema::Document;
 use crate::model::Operation;
 use crate::session::{Allowed, ensure_outside_session};
 use crate::store::{LostRecord, Mended, Store, StoreError, mend_chain};
 use crate::terminal::{sanitize, size};
+
+/// Rebuild the catalog from snapshots and receipts
+#[derive(Clone, Debug, Args)]
+pub struct RebuildArgs {
+    /// When receipts are hurt or lost of which the catalog has no copy, or records are gone: go on with what is whole, and give up
+    /// the rest
+    #[arg(long)]
+    pub accept_loss: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for RebuildArgs {
+    const NAME: &'static str = "rebuild";
+    const GROUP: Option<Group> = Some(Group::Store);
+    const LONG: &'static str =
+        "The catalog is only an index. Snapshots and receipts are the truth, and are not changed.";
+    const EXAMPLES: &'static [Example] = &[("", "jackin recovery rebuild")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<RebuildDocument>("rebuild")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        true
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 /// Damage found in the store, and its repair.
 #[derive(Default)]

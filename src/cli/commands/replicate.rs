@@ -3,18 +3,64 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::cli::args::{ReplicateArgs, ReplicatingArgs};
+use clap::Args;
+
+use crate::cli::args::{Example, Group};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, HurtDocument, ReplicateDocument, ReplicateOutcome, WaitingDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::replication::{Care, Done, configured, copy, still_waits, tell_hurt, waits};
+use crate::cli::replication::{Care, Done, copy, still_waits, tell_hurt, waits};
+use crate::cli::schema::Document;
 use crate::config::{Config, Replication};
 use crate::features::Feature;
-use crate::process;
 use crate::replica::{Copied, Stop, Waiting, waiting};
 use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::size;
+
+/// Copy the store to the configured object store
+#[derive(Clone, Debug, Args)]
+pub struct ReplicateArgs {
+    /// Print what waits and stop; nothing is asked of the object store
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Give this store another name there first: for a jackin home that was copied from another machine
+    #[arg(long, conflicts_with = "dry_run")]
+    pub new_store: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for ReplicateArgs {
+    const NAME: &'static str = "replicate";
+    const GROUP: Option<Group> = Some(Group::Store);
+    const BEFORE: Option<&'static str> = Some("verify");
+    const LONG: &'static str = "\
+        Copies archives, records and receipts to the bucket that `replicate` in [recovery.store] of config.toml names, each encrypted to \
+        the recipients of [recovery.state] there, and only where nothing is. It happens by itself after each snapshot; this is for \
+        timers, and after an outage. It also looks what is there, and puts again what is missing. Region, endpoint and credentials are \
+        found where AWS's own tools find them. The store here stays the truth: nothing is read back, and nothing is removed there \
+        unless prune_replica is set. On another machine `import --from s3://… --identity FILE` brings everything back.";
+    const EXAMPLES: &'static [Example] = &[
+        ("See what waits:", "jackin recovery replicate --dry-run"),
+        ("Copy it, and what is missing there:", "jackin recovery replicate"),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<ReplicateDocument>("replicate")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        !self.dry_run
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &ReplicateArgs) -> Result<Status, CliError> {
     CliError::require(Feature::S3)?;
@@ -138,20 +184,4 @@ fn document(
             })
             .collect(),
     }
-}
-
-/// Runs the background process. Its output has no reader, so the store records the outcome.
-pub(super) fn run_behind(context: &Context<'_>, _: &ReplicatingArgs) -> Result<Status, CliError> {
-    process::leave_terminal();
-    let Some(replication) = configured(context.environment) else {
-        return Ok(ExitCode::Done.into());
-    };
-    if !context.has_store()? {
-        return Ok(ExitCode::Done.into());
-    }
-    let store = context.store_for_writing()?;
-    let flag = context.interrupts.flag();
-    let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
-    copy(&store, &replication, context.world(), &stop, Care::Passing)?;
-    Ok(ExitCode::Done.into())
 }

@@ -4,17 +4,124 @@ mod to;
 
 use std::ffi::OsString;
 
-use crate::cli::args::{Mtimes, RestoreArgs};
+use clap::{Args, ValueHint};
+
+use crate::cli::args::{Example, Group, Mtimes, Unlock, some_path, some_text};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
+use crate::cli::document::{RestoreDocument, RestoreToDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
 use crate::cli::restore_flow::{RestoreOptions, carry_out};
+use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::config::settle_path;
 use crate::recovery::RestoreRequest;
 use crate::restore::Allow;
 use crate::store::InstanceRow;
+
+/// Restore files from a snapshot
+#[derive(Clone, Debug, Args)]
+pub struct RestoreArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// Only these paths and what lies below them
+    #[arg(value_name = "PATH", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<OsString>,
+    /// Print the plan and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// With --dry-run: show the lines that would be taken back
+    #[arg(long, requires = "dry_run", conflicts_with_all = ["json", "to"])]
+    pub patch: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// The snapshot to go back to: a kind, a checkpoint's name, or an id or its prefix; without it the baseline
+    #[arg(long, value_name = "SNAP", value_parser = some_text())]
+    pub from: Option<String>,
+    /// Take back one step alone: what changed from the snapshot before this one to it; later steps stay
+    #[arg(long, value_name = "SNAP", value_parser = some_text(), conflicts_with_all = ["from", "to"])]
+    pub only_changes_of: Option<String>,
+    /// Write into this directory instead, absent or empty; or into a new claim or volume (k8s-pvc://…, which is
+    /// made when it is not there; docker-volume://…)
+    #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath,
+          conflicts_with_all = ["overwrite_later_edits", "delete_later_files", "set_aside_excluded"])]
+    pub to: Option<OsString>,
+    /// Replace also what was edited after the session
+    #[arg(long)]
+    pub overwrite_later_edits: bool,
+    /// Delete also what was created after the session
+    #[arg(long)]
+    pub delete_later_files: bool,
+    /// Move this excluded directory away, undoably; it is in no snapshot (repeatable)
+    #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath)]
+    pub set_aside_excluded: Vec<OsString>,
+    /// Leave out what is git's own: HEAD, branches, index, hooks, configuration, objects
+    #[arg(long)]
+    pub files_only: bool,
+    /// Times of files whose content is put back: `now`, so that build tools notice, or `exact`, as recorded
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHICH",
+        hide_possible_values = true,
+        default_value_t
+    )]
+    pub mtimes: Mtimes,
+    /// What opens what is encrypted.
+    #[command(flatten)]
+    pub unlock: Unlock,
+    /// Refuse a snapshot that lacks anything
+    #[arg(long)]
+    pub require_complete: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for RestoreArgs {
+    const NAME: &'static str = "restore";
+    const GROUP: Option<Group> = Some(Group::Restore);
+    const LONG: &'static str = "\
+        Prints the plan with every path, asks, takes an emergency snapshot of what is there, and only then changes anything; \
+        `undo` brings that back. It deletes only what is proved to be new, and keeps what was edited after the session: such \
+        paths are conflicts, are named, and give exit code 6. What the session's excludes leave out is in no snapshot and stays as \
+        it is; --set-aside-excluded moves such a directory away as a whole, and `undo` brings it back.";
+    const EXAMPLES: &'static [Example] = &[
+        (
+            "See what would be done:",
+            "jackin recovery restore @latest --dry-run",
+        ),
+        ("One directory only:", "jackin recovery restore @latest src"),
+        (
+            "Move a build directory away too, for the agent could write to it and no snapshot holds it:",
+            "jackin recovery restore @latest --set-aside-excluded target",
+        ),
+        (
+            "Into a new directory, touching nothing else:",
+            "jackin recovery restore shop --to /tmp/before",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[
+        Document::of::<RestoreDocument>("restore"),
+        Document::of::<RestoreToDocument>("restore-to"),
+    ];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        !self.dry_run
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, CliError> {
     let engine = context.engine();

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::cli::args::{AbortArgs, ResumeArgs};
+use clap::Args;
+
+use crate::cli::args::{Example, Group, Unlock, some_text};
+use crate::cli::command::Command;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::context::pending::{tell_left, what_was_cleared};
@@ -12,6 +15,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::identity_arg::identities;
 use crate::cli::restore_document::document;
 use crate::cli::restore_flow::{RestoreOptions, carry_out, say};
+use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::model::{Decision, Intent};
@@ -19,6 +23,90 @@ use crate::recovery::{Caller, InterruptedRestore};
 use crate::restore::{Purpose, RestoreError, TakenBack};
 use crate::store::{InstanceRow, RestoreStage};
 use crate::terminal::sanitize;
+
+/// Which interrupted restore, and how.
+#[derive(Clone, Debug, Args)]
+pub struct WaitingArgs {
+    /// The session; without it the one whose restore was interrupted
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
+    /// Print what the restore does and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Finish an interrupted restore
+#[derive(Clone, Debug, Args)]
+pub struct ResumeArgs {
+    /// Which restore, and how.
+    #[command(flatten)]
+    pub restore: WaitingArgs,
+    /// What opens what is encrypted.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+impl Command for ResumeArgs {
+    const NAME: &'static str = "resume";
+    const GROUP: Option<Group> = Some(Group::Restore);
+    const LONG: &'static str = "\
+        A restore that was killed, or lost its power, waits: until it is finished or taken back some paths may be old and some \
+        new, every command says so, and nothing else may be restored or begun there (exit code 8). This finishes it: afterwards \
+        every path is new. What you changed meanwhile at a path that was not put back yet stops it.";
+    const EXAMPLES: &'static [Example] = &[("", "jackin recovery resume")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument>("resume")];
+
+    fn json(&self) -> bool {
+        self.restore.json
+    }
+
+    fn changes_something(&self) -> bool {
+        !self.restore.dry_run
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run_resume(&context, self)
+    }
+}
+
+/// Roll back an interrupted restore
+#[derive(Clone, Debug, Args)]
+pub struct AbortArgs {
+    /// Which restore, and how.
+    #[command(flatten)]
+    pub restore: WaitingArgs,
+    /// Take nothing back: leave every path as it is now, and forget the restore
+    #[arg(long)]
+    pub as_is: bool,
+}
+
+impl Command for AbortArgs {
+    const NAME: &'static str = "abort";
+    const GROUP: Option<Group> = Some(Group::Restore);
+    const LONG: &'static str = "\
+        The other way out of an interrupted restore: afterwards every path is as it was before it. What you changed meanwhile \
+        at a path that had been put back is kept aside and named.";
+    const EXAMPLES: &'static [Example] = &[("", "jackin recovery abort")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument>("abort")];
+
+    fn json(&self) -> bool {
+        self.restore.json
+    }
+
+    fn changes_something(&self) -> bool {
+        !self.restore.dry_run
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run_abort(&context, self)
+    }
+}
 
 pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Status, CliError> {
     let identities = identities(context, &args.unlock)?;

@@ -1,6 +1,11 @@
 //! `show`: one instance in full.
 
-use crate::cli::args::ShowArgs;
+use std::ffi::OsString;
+
+use clap::{Args, ValueHint};
+
+use crate::cli::args::{Example, Group, some_path, some_text};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::context::frozen::natives_of;
 use crate::cli::context::pending::waiting_instances;
@@ -14,9 +19,43 @@ use crate::cli::fork_reference::called;
 use crate::cli::named_file::{Kind, Output};
 use crate::cli::named_session::no_store;
 use crate::cli::report::SessionReport;
+use crate::cli::schema::Document;
 use crate::cli::{html, view};
 use crate::model::SnapshotRecord;
 use crate::terminal::sanitize;
+
+/// Show the details of a session
+#[derive(Clone, Debug, Args)]
+pub struct ShowArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest; or what `fork` printed
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Write a self-contained HTML page to FILE, which may only be a page written before; - prints it
+    #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath, conflicts_with = "json")]
+    pub html: Option<OsString>,
+}
+
+impl Command for ShowArgs {
+    const NAME: &'static str = "show";
+    const GROUP: Option<Group> = Some(Group::Inspect);
+    const LONG: &'static str =
+        "What was agreed, which snapshots there are, what they lack, and what was restored since.";
+    const EXAMPLES: &'static [Example] = &[("", "jackin recovery show @latest")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<ShowDocument<'static>>("show")];
+    const IS_READ: bool = true;
+    const TELLS_PENDING: bool = true;
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Status, CliError> {
     let page = args.html.as_ref();

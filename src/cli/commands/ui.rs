@@ -1,65 +1,50 @@
-//! `ui`: sessions, what changed in them, and going back, by keys. The screen is drawn by a process of its own, so that whatever ends it
-//! leaves the terminal as it was.
+//! `ui`: sessions, what changed in them, and going back, by keys.
 
-use std::ffi::OsString;
+#[cfg(feature = "tui")]
+mod start;
 
-use crate::cli::args::UiArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group, some_text};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::error::{CliError, ErrorKind};
-use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::ui;
-use crate::process::{Exit, in_front};
-use crate::terminal::Screen;
+use crate::cli::error::CliError;
+use crate::cli::exit_code::Status;
+#[cfg(not(feature = "tui"))]
+use crate::features::{Feature, NotBuilt};
 
-/// The code of a process that panicked.
-const PANICKED: i32 = 101;
+/// Browse sessions and restore files interactively
+#[derive(Clone, Debug, Args)]
+pub struct UiArgs {
+    /// The session to begin with: an id or its prefix, a workspace, a container, or @latest
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
+}
 
-pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliError> {
-    if !context.terminal.has_screen() {
-        return Err(
-            CliError::new(ErrorKind::Usage, "there is no terminal to draw a screen on")
-                .command("the same in words", "list")
-                .command("one session", "show @latest"),
-        );
-    }
-    let screen = Screen::remember();
-    // What it says to type is as this one was called.
-    let mut called = context.called_as.prefix().split(' ');
-    let name = called.next().unwrap_or_default();
-    let mut words: Vec<OsString> = called.chain(["__screen"]).map(OsString::from).collect();
-    if !context.terminal.shows_colors() {
-        words.push("--color=never".into());
-    }
-    words.extend(context.agent_words());
-    words.push("--".into());
-    words.extend(args.instance.as_ref().map(OsString::from));
-    let ended = in_front(name, &words, &context.interrupts)
-        .map_err(|error| CliError::new(ErrorKind::Failed, "the screen cannot be started").because(error))?;
-    match ended {
-        Exit::Code(PANICKED) => {
-            screen.put_back();
-            Err(CliError::new(
-                ErrorKind::Failed,
-                "the screen broke down; nothing that it showed was changed by that",
-            ))
-        }
-        Exit::Code(code) => Ok(Status::of_command(code)),
-        Exit::Signal(signal) => {
-            screen.put_back();
-            let message = format!(
-                "the screen was ended by signal {signal}; a restore that was under way waits to be resumed"
-            );
-            Err(CliError::new(ErrorKind::Interrupted, message).command("whether one waits", "list"))
-        }
+impl Command for UiArgs {
+    const NAME: &'static str = "ui";
+    const GROUP: Option<Group> = Some(Group::Inspect);
+    const BEFORE: Option<&'static str> = Some("list");
+    const LONG: &'static str = "\
+        Sessions, what happened in each, what changed since, line by line, and the way back, on one screen: by keys, which stand at \
+        the bottom (`?` explains them), or with the mouse. A restore is the one of `restore`: a plan first, a question, an emergency \
+        snapshot, and the same refusals; `u` takes the last one back. Nothing is put back under a session that is active.";
+    const EXAMPLES: &'static [Example] = &[
+        ("All sessions:", "jackin recovery ui"),
+        ("The latest one:", "jackin recovery ui @latest"),
+    ];
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
     }
 }
 
-/// The screen itself.
-pub(super) fn draw(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliError> {
-    let farewell = ui::run(context, args.instance.clone())
-        .map_err(|error| CliError::new(ErrorKind::Io, "the screen cannot go on").because(error))?;
-    if let Some(farewell) = farewell {
-        context.terminal.err(farewell.trim_end());
-    }
-    Ok(ExitCode::Done.into())
+#[cfg(feature = "tui")]
+pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliError> {
+    start::run(context, args)
+}
+
+#[cfg(not(feature = "tui"))]
+pub(super) fn run(_: &Context<'_>, _: &UiArgs) -> Result<Status, CliError> {
+    Err(NotBuilt(Feature::Tui).into())
 }

@@ -1,14 +1,76 @@
 //! `undo`: takes back a restore, limited to what that restore touched. It is a restore itself.
 
-use crate::cli::args::UndoArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group, Unlock, some_text};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
+use crate::cli::document::RestoreDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
 use crate::cli::restore_flow::{RestoreOptions, carry_out};
+use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::recovery::UndoRequest;
 use crate::restore::{Allow, Purpose};
+
+/// Undo the last restore
+#[derive(Clone, Debug, Args)]
+pub struct UndoArgs {
+    /// The session; without it the one that was restored last
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
+    /// Take back the restore with this number in `log`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub receipt: Option<u64>,
+    /// Print the plan and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Replace also what was edited after the restore
+    #[arg(long)]
+    pub overwrite_later_edits: bool,
+    /// Delete also what was created after the restore
+    #[arg(long)]
+    pub delete_later_files: bool,
+    /// What opens what is encrypted.
+    #[command(flatten)]
+    pub unlock: Unlock,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for UndoArgs {
+    const NAME: &'static str = "undo";
+    const GROUP: Option<Group> = Some(Group::Restore);
+    const LONG: &'static str = "\
+        Puts back what the last restore replaced or deleted, and only that. It is a restore itself: a second `undo` takes the first \
+        one back.";
+    const EXAMPLES: &'static [Example] = &[
+        ("The last restore:", "jackin recovery undo"),
+        (
+            "An older one, by its number in `log`:",
+            "jackin recovery undo --receipt 12",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument>("undo")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        !self.dry_run
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliError> {
     let keys = || identities(context, &args.unlock);

@@ -1,15 +1,51 @@
 //! `verify`: is the store whole?
 
-use crate::cli::args::VerifyArgs;
+use clap::Args;
+
+use crate::cli::args::{Example, Group, Unlock};
+use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::document::{DamageDocument, Head, VerifyDocument, VerifyOutcome};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::identity_arg::identities;
+use crate::cli::schema::Document;
 use crate::model::InstanceId;
 use crate::restore::damaged_journals;
 use crate::store::{Finding, Store, StoreError, Verified};
 use crate::terminal::{sanitize, size, width};
+
+/// Check the store for damaged or missing data
+#[derive(Clone, Debug, Args)]
+pub struct VerifyArgs {
+    /// Read and check every stored byte, not only that everything is there
+    #[arg(long)]
+    pub read_data: bool,
+    /// What opens what is encrypted.
+    #[command(flatten)]
+    pub unlock: Unlock,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for VerifyArgs {
+    const NAME: &'static str = "verify";
+    const GROUP: Option<Group> = Some(Group::Store);
+    const LONG: &'static str =
+        "Checks that every snapshot has all that it needs and names each one that does not.";
+    const EXAMPLES: &'static [Example] = &[("", "jackin recovery verify --read-data")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<VerifyDocument>("verify")];
+    const TELLS_PENDING: bool = true;
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
 
 pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Status, CliError> {
     let store = match context.store_for_reading()? {

@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, italic, roman};
 
 use super::GeneratedFile;
-use crate::cli::args::{CalledAs, command_for, examples};
+use crate::cli::args::{CalledAs, CommandInfo, CommandSet, Example, OVERVIEW, command_for};
 use crate::cli::exit_code::ExitCode;
 use crate::config::{KeyReference, reference};
 
@@ -18,32 +18,33 @@ pub const CONFIG: &str = "config";
 ///
 /// # Errors
 /// When there is no such verb.
-pub fn man(verb: Option<&str>) -> io::Result<GeneratedFile> {
+pub fn man<V: CommandSet>(verb: Option<&str>) -> io::Result<GeneratedFile> {
     if verb == Some(CONFIG) {
         return Ok(GeneratedFile {
             path: "man/jackin-recovery-config.5".to_owned(),
             contents: text(config_page()?)?,
         });
     }
-    let mut whole = command_for(CalledAs::Jackin, 80);
+    let mut whole = command_for::<V>(CalledAs::Jackin, 80);
     whole.build();
     let missing = || io::Error::other(format!("there is no command {}", verb.unwrap_or("recovery")));
     let recovery = whole.find_subcommand("recovery").ok_or_else(missing)?;
-    let (page, name) = match verb {
-        None => (recovery, "jackin-recovery".to_owned()),
+    let (page, name, info) = match verb {
+        None => (recovery, "jackin-recovery".to_owned(), None),
         Some(verb) => (
             recovery.find_subcommand(verb).ok_or_else(missing)?,
             format!("jackin-recovery-{verb}"),
+            Some(V::named(verb).ok_or_else(missing)?),
         ),
     };
-    let contents = page_text(page.clone().display_name(&name), verb)?;
+    let contents = page_text(page.clone().display_name(&name), info)?;
     Ok(GeneratedFile {
         path: format!("man/{name}.1"),
         contents,
     })
 }
 
-fn page_text(page: Command, verb: Option<&str>) -> io::Result<String> {
+fn page_text(page: Command, info: Option<&CommandInfo>) -> io::Result<String> {
     let mut bytes = Vec::new();
     let usage = page.clone().render_usage().to_string();
     let actions: Vec<Command> = page.get_subcommands().cloned().collect();
@@ -56,19 +57,19 @@ fn page_text(page: Command, verb: Option<&str>) -> io::Result<String> {
     man.render_name_section(&mut bytes)?;
     synopsis(&usage).to_writer(&mut bytes)?;
     man.render_description_section(&mut bytes)?;
-    if verb.is_none() {
+    if info.is_none() {
         man.render_subcommands_section(&mut bytes)?;
     }
     man.render_options_section(&mut bytes)?;
-    if verb.is_some() && !actions.is_empty() {
+    if info.is_some() && !actions.is_empty() {
         action_section(&actions).to_writer(&mut bytes)?;
     }
-    example_section(verb.unwrap_or_default()).to_writer(&mut bytes)?;
-    if verb.is_none() {
+    example_section(info.map_or(OVERVIEW, |info| info.examples)).to_writer(&mut bytes)?;
+    if info.is_none() {
         exit_section().to_writer(&mut bytes)?;
         surroundings().to_writer(&mut bytes)?;
     }
-    see_also(verb).to_writer(&mut bytes)?;
+    see_also(info).to_writer(&mut bytes)?;
     text(bytes)
 }
 
@@ -116,10 +117,10 @@ fn action_section(actions: &[Command]) -> Roff {
     roff
 }
 
-fn example_section(verb: &str) -> Roff {
+fn example_section(examples: &[Example]) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["EXAMPLES"]);
-    for (what, line) in examples(verb) {
+    for (what, line) in examples {
         if !what.is_empty() {
             roff.control("PP", []);
             roff.text([roman(*what)]);
@@ -203,17 +204,15 @@ fn surroundings() -> Roff {
     roff
 }
 
-fn see_also(verb: Option<&str>) -> Roff {
-    let pages: &[&str] = match verb {
+fn see_also(info: Option<&CommandInfo>) -> Roff {
+    let pages: &[&str] = match info {
         None => &[
             "jackin-recovery-launch(1)",
             "jackin-recovery-diff(1)",
             "jackin-recovery-restore(1)",
             "jackin-recovery-config(5)",
         ],
-        Some("init" | "explain" | "launch" | "begin" | "doctor") => {
-            &["jackin-recovery(1)", "jackin-recovery-config(5)"]
-        }
+        Some(info) if info.reads_config => &["jackin-recovery(1)", "jackin-recovery-config(5)"],
         Some(_) => &["jackin-recovery(1)"],
     };
     let mut roff = Roff::new();

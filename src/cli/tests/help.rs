@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::args::{CalledAs, VERBS, command_for, examples};
+use super::super::args::{CalledAs, CommandSet as _, OVERVIEW, command_for};
+use super::super::commands::Verb;
 use super::super::{ParseOutcome, parse};
 use super::{understood, words};
 use crate::terminal::sanitize;
@@ -17,8 +18,8 @@ fn asked(line: &str, columns: usize) -> String {
 
 #[test]
 fn the_definition_is_sound() {
-    command_for(CalledAs::Jackin, 80).debug_assert();
-    command_for(CalledAs::JackinRecovery, 80).debug_assert();
+    command_for::<Verb>(CalledAs::Jackin, 80).debug_assert();
+    command_for::<Verb>(CalledAs::JackinRecovery, 80).debug_assert();
 }
 
 #[test]
@@ -26,7 +27,7 @@ fn every_verb_has_help_that_fits_80_columns() {
     for program in ["jackin recovery", "jackin-recovery"] {
         for flag in ["-h", "--help"] {
             let mut pages = vec![asked(&format!("{program} {flag}"), 80)];
-            pages.extend(VERBS.map(|verb| asked(&format!("{program} {verb} {flag}"), 80)));
+            pages.extend(Verb::names().map(|verb| asked(&format!("{program} {verb} {flag}"), 80)));
             for page in pages {
                 for line in page.lines() {
                     assert!(width::of(line) <= 80, "{program} {flag}: {line}");
@@ -41,17 +42,17 @@ fn every_verb_has_help_that_fits_80_columns() {
 fn the_overview_shows_every_verb_once_and_in_groups() {
     let page = asked("jackin recovery --help", 80);
     let overview = page.split("Output:").next().unwrap();
-    for verb in VERBS {
+    for verb in Verb::names() {
         let shown = overview
             .lines()
             .filter(|line| bare(line).trim_start().starts_with(&format!("{verb} ")))
             .count();
         assert_eq!(shown, 1, "{verb}");
     }
-    let command = command_for(CalledAs::JackinRecovery, 80);
+    let command = command_for::<Verb>(CalledAs::JackinRecovery, 80);
     let shown = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     let defined: BTreeSet<&str> = shown.map(clap::Command::get_name).collect();
-    assert_eq!(defined, BTreeSet::from(VERBS));
+    assert_eq!(defined, Verb::names().collect());
 }
 
 /// Without colour codes.
@@ -67,9 +68,10 @@ fn bare(line: &str) -> String {
 
 #[test]
 fn every_example_is_understood() {
-    for verb in VERBS.into_iter().chain([""]) {
-        assert!(!examples(verb).is_empty(), "{verb}");
-        for (_, line) in examples(verb) {
+    let own = Verb::shown().map(|command| (command.name, command.examples));
+    for (verb, examples) in own.chain([("", OVERVIEW)]) {
+        assert!(!examples.is_empty(), "{verb}");
+        for (_, line) in examples {
             // A line before may make what the command needs.
             let line = line
                 .strip_prefix("mkdir -p ~/.local/share/bash-completion/completions\n")
@@ -117,7 +119,7 @@ fn help_and_version_are_asked_for_under_either_name() {
 
 #[test]
 fn nothing_in_help_needs_escaping() {
-    for verb in VERBS {
+    for verb in Verb::names() {
         let page = bare(&asked(&format!("jackin recovery {verb} --help"), 80));
         assert_eq!(sanitize::text(&page), page);
     }

@@ -5,8 +5,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
 
 use super::super::args::{
-    CalledAs, Check, Color, DiffForm, Mtimes, OnFailure, Shell, SnapshotMode, Verb, wanted_color, wants_json,
+    CalledAs, Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, wanted_color, wants_json,
 };
+use super::super::commands::Verb;
+use super::super::commands::diff::DiffForm;
 use super::super::error::ErrorKind;
 use super::super::parse;
 use super::{ParseOutcome, understood, words, wrong};
@@ -237,7 +239,9 @@ fn the_store_and_the_rest() {
     assert!(
         matches!(understood("jackin recovery pin x y").verb, Verb::Pin(a) if a.instance == "x" && a.snapshot.as_deref() == Some("y"))
     );
-    assert!(matches!(understood("jackin recovery unpin x").verb, Verb::Unpin(a) if a.snapshot.is_none()));
+    assert!(
+        matches!(understood("jackin recovery unpin x").verb, Verb::Unpin(a) if a.pinned.snapshot.is_none())
+    );
     for (line, wanted) in [
         ("log", None),
         ("log --anchor", Some("")),

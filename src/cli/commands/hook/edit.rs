@@ -1,9 +1,9 @@
 //! `hook install` and `hook uninstall`: shown, asked, written.
 
+use super::HookEditArgs;
 use super::{status_words, this};
 use crate::agents::settings::{After, Edit};
 use crate::agents::{Agent, Scope};
-use crate::cli::args::HookEditArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, HookEditDocument, HookOutcome, HostPathDocument};

@@ -3,9 +3,9 @@
 
 use std::io::Read as _;
 
+use super::HookRunArgs;
 use crate::agents::{Effect, Event, HookEvent, LARGEST, ToolCall};
 use crate::cli::agent_session::begin_for;
-use crate::cli::args::HookRunArgs;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use super::HookStatusArgs;
 use crate::agents::settings::{Standing, standing};
 use crate::agents::{Agent, Scope};
-use crate::cli::args::HookStatusArgs;
 use crate::cli::context::Context;
 use crate::cli::document::{
     Head, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument, HostPathDocument,

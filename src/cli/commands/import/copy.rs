@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::cli::args::{ImportArgs, Unlock};
+use super::ImportArgs;
+use crate::cli::args::Unlock;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{AdoptDocument, AdoptOutcome, Head, HurtDocument, LostDocument};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::RestoreArgs;
+use super::RestoreArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::document::{Head, HostPathDocument, NewClaimDocument, RestoreOutcome, RestoreToDocument};

@@ -1,0 +1,20 @@
+//! The server behind `mcp`.
+
+use std::io::IsTerminal as _;
+
+use super::McpArgs;
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::mcp::{Bound, serve};
+
+pub(super) fn run(context: &Context<'_>, args: &McpArgs) -> Result<Status, CliError> {
+    if std::io::stdin().is_terminal() {
+        context
+            .terminal
+            .note("this is for programs: an agent starts it and speaks the Model Context Protocol with it; Ctrl-C ends it");
+    }
+    let bound = Bound::new(context, args.instance.as_deref(), args.read_only)?;
+    serve(bound, &context.interrupts.flag())?;
+    Ok(ExitCode::Done.into())
+}

@@ -1,0 +1,49 @@
+//! `__replicate`: the process that copies the store in the background.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use clap::Args;
+
+use crate::cli::args::Group;
+use crate::cli::command::Command;
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::replication::{Care, configured, copy};
+use crate::process;
+use crate::replica::Stop;
+
+/// Copy the store: what a snapshot leaves behind
+#[derive(Clone, Debug, Args)]
+pub struct ReplicatingArgs {}
+
+impl Command for ReplicatingArgs {
+    const NAME: &'static str = "__replicate";
+    const GROUP: Option<Group> = None;
+
+    /// Returns false: the command runs beside another one.
+    fn takes_up_frozen(&self) -> bool {
+        false
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        run(&context, self)
+    }
+}
+
+/// Runs the background process. Its output has no reader, so the store records the outcome.
+pub(super) fn run(context: &Context<'_>, _: &ReplicatingArgs) -> Result<Status, CliError> {
+    process::leave_terminal();
+    let Some(replication) = configured(context.environment) else {
+        return Ok(ExitCode::Done.into());
+    };
+    if !context.has_store()? {
+        return Ok(ExitCode::Done.into());
+    }
+    let store = context.store_for_writing()?;
+    let flag = context.interrupts.flag();
+    let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
+    copy(&store, &replication, context.world(), &stop, Care::Passing)?;
+    Ok(ExitCode::Done.into())
+}

@@ -1,0 +1,53 @@
+//! Start of the screen in a process of its own, so that whatever ends it leaves the terminal as it was.
+
+use std::ffi::OsString;
+
+use super::UiArgs;
+use crate::cli::context::Context;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::Status;
+use crate::process::{Exit, in_front};
+use crate::terminal::Screen;
+
+/// The code of a process that panicked.
+const PANICKED: i32 = 101;
+
+pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliError> {
+    if !context.terminal.has_screen() {
+        return Err(
+            CliError::new(ErrorKind::Usage, "there is no terminal to draw a screen on")
+                .command("the same in words", "list")
+                .command("one session", "show @latest"),
+        );
+    }
+    let screen = Screen::remember();
+    // What it says to type is as this one was called.
+    let mut called = context.called_as.prefix().split(' ');
+    let name = called.next().unwrap_or_default();
+    let mut words: Vec<OsString> = called.chain(["__screen"]).map(OsString::from).collect();
+    if !context.terminal.shows_colors() {
+        words.push("--color=never".into());
+    }
+    words.extend(context.agent_words());
+    words.push("--".into());
+    words.extend(args.instance.as_ref().map(OsString::from));
+    let ended = in_front(name, &words, &context.interrupts)
+        .map_err(|error| CliError::new(ErrorKind::Failed, "the screen cannot be started").because(error))?;
+    match ended {
+        Exit::Code(PANICKED) => {
+            screen.put_back();
+            Err(CliError::new(
+                ErrorKind::Failed,
+                "the screen broke down; nothing that it showed was changed by that",
+            ))
+        }
+        Exit::Code(code) => Ok(Status::of_command(code)),
+        Exit::Signal(signal) => {
+            screen.put_back();
+            let message = format!(
+                "the screen was ended by signal {signal}; a restore that was under way waits to be resumed"
+            );
+            Err(CliError::new(ErrorKind::Interrupted, message).command("whether one waits", "list"))
+        }
+    }
+}
