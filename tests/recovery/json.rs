@@ -111,9 +111,12 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     seen.push("import-from".to_owned());
     // That takes a stdout that takes nothing: `lost_result.rs`.
     seen.push("warning".to_owned());
-    seen.sort();
-    seen.dedup();
-    assert_eq!(seen, names(), "a document that nobody tried");
+    // A command that takes a session and nothing else needs no line of its own above.
+    let names = names();
+    for name in names.iter().filter(|name| !seen.contains(name)) {
+        sandbox.jackin([name.as_str(), id, "--json"]).code(0);
+    }
+    assert!(seen.iter().all(|name| names.contains(name)), "{seen:?}");
 }
 
 #[test]
