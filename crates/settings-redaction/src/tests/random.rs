@@ -210,10 +210,10 @@ proptest! {
         for (element, read) in elements.iter().zip(&read) {
             let tree::Kind::Text(text) = &element.kind else { panic!("{file}") };
             prop_assert_eq!(text, read);
-            prop_assert_eq!(&serde_json::from_str::<String>(&file[element.span.clone()]).unwrap(), read);
+            prop_assert_eq!(&serde_json::from_str::<String>(file.get(element.span.clone()).unwrap()).unwrap(), read);
         }
         for comma in at {
-            prop_assert_eq!(&file[comma..=comma], ",");
+            prop_assert_eq!(file.as_bytes()[comma], b',');
             prop_assert!(!elements.iter().any(|element| element.span.contains(&comma)));
         }
     }
