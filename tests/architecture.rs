@@ -462,7 +462,7 @@ fn a_module_and_its_parts_are_no_circle() {
 
 /// Imports of commands by other files, in files that are given as path and text.
 fn imports_of_commands<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
-    Imports::of(files).into_parts_of("src/cli/commands.rs")
+    Imports::of(files).imports_of_parts_of("src/cli/commands.rs")
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub enum Event<'a> {
     /// Files stay in the staging directories of an interrupted restore, as these messages say.
     StagingStays(&'a [String]),
     /// An orphaned session was closed late.
-    ClosedLate(&'a InstanceId, Closed),
+    ClosedLate(&'a InstanceId, &'a Closed),
     /// The session may be restored although it was never ended: all its processes are gone.
     NeverEnded(&'a InstanceId),
     /// The restore is refused as things are; the plan shows it all the same.

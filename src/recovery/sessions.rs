@@ -56,7 +56,7 @@ impl Recovery<'_> {
     /// Takes the late closing snapshot of an orphaned session, and reports it.
     pub(super) fn close_if_orphaned(&self, store: &Store, row: &InstanceRow) -> Result<(), RecoveryError> {
         if let Some(closed) = close_orphaned_sessions(store, self.services, row)? {
-            self.report(Event::ClosedLate(&row.id, closed));
+            self.report(Event::ClosedLate(&row.id, &closed));
         }
         Ok(())
     }

@@ -67,7 +67,7 @@ impl Imports {
     }
 
     /// Returns every import of a part of `room` by a file that is neither `room` itself nor below that part: each as one line.
-    pub(crate) fn into_parts_of(&self, room: &str) -> Vec<String> {
+    pub(crate) fn imports_of_parts_of(&self, room: &str) -> Vec<String> {
         let room = module(room);
         let mut found = Vec::new();
         for own in self.paths.keys().filter(|own| **own != room) {

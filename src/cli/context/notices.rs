@@ -50,7 +50,7 @@ impl Listener for Context<'_> {
                     "{id} ended without a closing snapshot; a late one was taken now, and changes before and after the end cannot be \
                      distinguished"
                 ));
-                if let Some(error) = closed.error {
+                if let Some(error) = &closed.error {
                     terminal.warn(&format!("the late closing snapshot failed: {error}"));
                 }
             }
