@@ -41,8 +41,8 @@ const PREFIXES: [&str; 16] = [
 /// assert!(is_secret("curl -H 'Authorization: Bearer abc'", Strictness::Stored));
 /// assert!(!is_secret("npm run build", Strictness::Shown));
 /// // Too short to be certain, but not shown.
-/// assert!(!is_secret("SG.abcdefghij0.klmnopqrst1", Strictness::Stored));
-/// assert!(is_secret("SG.abcdefghij0.klmnopqrst1", Strictness::Shown));
+/// assert!(!is_secret("SG.abcdefghij0.klmnopq1", Strictness::Stored));
+/// assert!(is_secret("SG.abcdefghij0.klmnopq1", Strictness::Shown));
 /// ```
 #[must_use]
 pub fn is_secret(text: &str, strictness: Strictness) -> bool {
