@@ -102,14 +102,25 @@ pub(super) fn write(path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> {
 /// Syncs the file `from`, renames it to `to`, and syncs the directory of `to`. When that last step fails the
 /// file is taken away again as far as possible: what is not durable must not look finished.
 pub(super) fn publish(from: &Path, to: &Path) -> Result<(), StoreError> {
+    rename_synced(from, to)?;
+    // The error of the sync is the one to report; a second one would say the same.
+    sync_parent(to).inspect_err(|_| drop(withdraw(to)))
+}
+
+/// The same in the place of an older file, which must not be missing at any moment. When the last step fails, the new file
+/// stays: the older one may be gone from the disk already.
+pub(super) fn replace(from: &Path, to: &Path) -> Result<(), StoreError> {
+    rename_synced(from, to)?;
+    sync_parent(to)
+}
+
+fn rename_synced(from: &Path, to: &Path) -> Result<(), StoreError> {
     let Some(file) = open(from)? else {
         return Err(StoreError::io("publish", from)(io::ErrorKind::NotFound.into()));
     };
     // Before the rename: a name that reaches the disk before its content leads to an empty file after a power loss.
     file.sync().map_err(StoreError::io("sync", from))?;
-    handle_fs::rename_path(from, to).map_err(StoreError::io("publish", to))?;
-    // The error of the sync is the one to report; a second one would say the same.
-    sync_parent(to).inspect_err(|_| drop(withdraw(to)))
+    handle_fs::rename_path(from, to).map_err(StoreError::io("publish", to))
 }
 
 /// Takes back a file that may be there, and may be on disk: when this returns there is none, and none comes back.

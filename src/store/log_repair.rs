@@ -74,13 +74,18 @@ pub fn mend_chain(layout: &Layout, accept_loss: bool) -> Result<Option<Mended>, 
         text.push_str(&format!("{} {json}\n", Digest::of(json.as_bytes())));
     }
     let new = layout.root().join("receipts.log.new");
+    let aside = free_name(layout)?;
+    // A copy goes aside, not the log itself: a kill between two renames would leave no log, and the next repair would take
+    // the catalog's copy, which may be shorter than what is whole in the log, for all that there was.
+    if let Some(mut damaged) = durable::open(&path)? {
+        durable::remove(&new)?;
+        let mut copy = durable::create(&new)?;
+        std::io::copy(&mut damaged, &mut copy).map_err(StoreError::io("lay aside", &path))?;
+        durable::publish(&new, &aside)?;
+    }
     durable::remove(&new)?;
     durable::write(&new, &[text.as_bytes()])?;
-    let aside = free_name(layout)?;
-    if durable::is_there(&path)? {
-        handle_fs::rename_path(&path, &aside).map_err(StoreError::io("lay aside", &path))?;
-    }
-    durable::publish(&new, &path)?;
+    durable::replace(&new, &path)?;
     // It mirrors places in the old file.
     if durable::is_there(&layout.catalog())? {
         super::catalog::lay_aside(&layout.catalog(), &layout.damaged_catalog())?;

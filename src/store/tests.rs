@@ -14,6 +14,7 @@ use crate::model::{Operation, Receipt, Time};
 
 mod catalog_file;
 mod children;
+mod crashes;
 mod directories;
 mod drafts;
 mod locks;

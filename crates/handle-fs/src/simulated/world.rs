@@ -144,6 +144,14 @@ impl World {
         world
     }
 
+    /// The world after a kill: nothing is lost, and what was not on disk is not there yet. A power loss may follow.
+    pub fn killed(moment: &Moment) -> Self {
+        let mut world = Self::after(moment, moment.disk());
+        world.durable = moment.durable.clone();
+        world.pending.clone_from(&moment.pending);
+        world
+    }
+
     /// The world as it is now.
     pub fn moment(&self) -> Moment {
         Moment {

@@ -1,0 +1,101 @@
+//! The store in a simulated file system: a kill, a power loss or an error at every call, also a power loss behind the work of the
+//! process that comes after a kill.
+
+use handle_fs::simulated::{Fault, Losses, Moment, Shared, World, errors, outcomes, within, world};
+
+use super::*;
+
+const STORE: &str = "/data/recovery";
+/// States of a power loss that are tried at each moment.
+const MOST: usize = 24;
+
+fn layout() -> Layout {
+    Layout::new(STORE.into())
+}
+
+fn open() -> Store {
+    Store::open_write(Path::new(STORE)).unwrap()
+}
+
+/// A world in which `work` was done, all on disk.
+fn prepared(work: impl FnOnce()) -> Moment {
+    let ((), world) = within(World::new(&["/data"]), work);
+    let mut world = world.lock();
+    world.end_process();
+    world.settle();
+    world.moment()
+}
+
+/// The moments before each call of `work` that changes something, and the one after it.
+fn moments(mut world: World, work: impl FnOnce()) -> Vec<Moment> {
+    world.moments = Some(Vec::new());
+    let ((), world) = within(world, work);
+    let mut world = world.lock();
+    world.end_process();
+    let mut moments = world.moments.take().unwrap();
+    moments.push(world.moment());
+    moments
+}
+
+/// Runs `judge` in every state that a kill or a power loss at one of `moments` leaves.
+fn after_crashes(moments: &[Moment], judge: impl Fn(&str)) {
+    for moment in moments {
+        let power = outcomes(moment, Losses::Power { most: MOST });
+        for (at, disk) in [moment.disk()].into_iter().chain(power).enumerate() {
+            let world = Shared::new(World::after(moment, disk));
+            let _inside = world.enter();
+            judge(&format!("call {}, state {at}", moment.call));
+        }
+    }
+}
+
+#[test]
+fn a_repair_of_the_log_that_is_interrupted_loses_no_whole_link() {
+    const WHOLE: usize = 10;
+    let path = layout().receipts();
+    let from = prepared(|| {
+        let store = open();
+        store.append(at(0), 7, &instance(1), begin("/srv/one")).unwrap();
+        let world = world().unwrap();
+        let behind = world.lock().content(&layout().catalog()).unwrap();
+        for second in 1..=WHOLE {
+            store.append(at(second as i64), 7, &instance(1), end()).unwrap();
+        }
+        drop(store);
+        // The last link is damaged, and the catalog's copy has only the first.
+        let mut text = world.lock().content(&path).unwrap().to_vec();
+        let last = text.len() - 3;
+        text[last] ^= 1;
+        world.lock().store(&path, &text).unwrap();
+        world.lock().store(&layout().catalog(), &behind).unwrap();
+    });
+    let judge = |about: &str| {
+        let mended = mend_chain(&layout(), true);
+        assert!(mended.is_ok(), "{about}: {mended:?}");
+        assert_eq!(open().receipts().unwrap().len(), WHOLE, "{about}");
+        let world = world().unwrap();
+        let names = world.lock().names_in(STORE);
+        assert!(names.contains("receipts.log.damaged-1"), "{about}: {names:?}");
+    };
+    let start = || World::after(&from, from.disk());
+    let moments = moments(start(), || drop(mend_chain(&layout(), true).unwrap()));
+    assert!(moments.len() > 8);
+    after_crashes(&moments, judge);
+    for (_, error, stays) in errors() {
+        for call in 1.. {
+            let mut world = start();
+            world.fault = Some(Fault::new(error, call, stays));
+            let (_, world) = within(world, || mend_chain(&layout(), true));
+            let has_struck = {
+                let mut world = world.lock();
+                world.end_process();
+                world.fault.take().is_some_and(|fault| fault.struck())
+            };
+            if !has_struck {
+                break;
+            }
+            let _inside = world.enter();
+            judge(&format!("{error:?} at call {call}"));
+        }
+    }
+}
