@@ -190,7 +190,7 @@ impl Commit<'_> {
         for job in jobs {
             left.extend(job.settle().err());
             left.extend(job.settle_berths(End::TakenBack));
-            left.extend(settle_times(job, &BTreeSet::new(), None, false).err());
+            left.extend(settle_times(job, &BTreeSet::new(), None, (None, false)).err());
             left.extend(job.bind_again());
             left.extend(job.sync_last().err());
         }
@@ -246,14 +246,17 @@ impl Commit<'_> {
             let failed: BTreeSet<&RelPath> = job.problems.iter().map(|(path, _)| path).collect();
             let touched = job.touched(&failed);
             let exact = self.papers.intent().exact_mtimes;
-            let timed = settle_times(job, &touched, mount.target.as_ref(), exact).unwrap_or_else(|error| {
+            let before = job.before.map(|(manifest, _)| manifest);
+            let target = (mount.target.as_ref(), exact);
+            let timed = settle_times(job, &touched, before, target).unwrap_or_else(|error| {
                 unsettled |= error.may_settle_later();
                 left.push(error.to_string());
                 false
             });
             // After everything else: what is immutable takes no time, and a name of it that lies aside could not be removed.
             if !job.is_foreign() {
-                let unset = flags::set(&job.host, inherits, &mount.plan.steps);
+                let placed = flags::Placed::of(&job.journal.moves, &job.known);
+                let unset = flags::set(&job.host, inherits, &mount.plan.steps, &placed);
                 job.problems.extend(unset);
             }
             if (timed || flags::concern(inherits, &mount.plan.steps))

@@ -7,13 +7,15 @@ use std::path::Path;
 
 use super::RestoreError;
 use super::build_moves::{Move, Moves};
-use super::file_identity::fits;
+use super::file_identity::{fits, is_same_object};
+use super::identity::is_same;
 use super::metadata::sync_last;
 use super::plan::{Action, Step};
 use super::problem::Problem;
 use super::stage::Stage;
+use super::staging_cleanup::OwnedInodes;
 use crate::capture::{is_gone, words};
-use crate::model::{BoundObject, Entry, InodeFlags, Manifest, RelPath};
+use crate::model::{BoundObject, Entry, Identity, InodeFlags, JournalMove, Manifest, RelPath, Stamp};
 use handle_fs::Root;
 use handle_fs::{AsHandle as _, HandleRef, NodeKind, Stat};
 
@@ -113,9 +115,53 @@ pub(super) fn inherits(stage: &Stage) -> bool {
     stage.dir().stat().is_ok_and(|stat| !stat.flags.is_empty())
 }
 
-/// Gives everything at the paths of `steps` the flags that it shall have, when all else is done; also to what could not
+/// Objects that a restore put at its paths or left there. What another process put there since is none of them.
+pub(super) struct Placed<'a> {
+    moves: HashMap<&'a RelPath, Vec<&'a JournalMove>>,
+    known: &'a OwnedInodes,
+}
+
+impl<'a> Placed<'a> {
+    pub(super) fn of(moves: &'a [JournalMove], known: &'a OwnedInodes) -> Self {
+        let mut placed: HashMap<_, Vec<_>> = HashMap::new();
+        for step in moves {
+            placed.entry(&step.path).or_default().push(step);
+        }
+        Self { moves: placed, known }
+    }
+
+    /// Returns true if the object at the path of `step` is the restore's. What lies in a directory that was moved as a whole has
+    /// no move of its own.
+    fn holds(&self, step: &Step, is: &Stat, layered: bool) -> bool {
+        let stayed = |was: &Entry| is_same_object(was, is);
+        match self.moves.get(&step.change.path) {
+            Some(moves) => {
+                let mut named = moves.iter().flat_map(|step| [&step.old, &step.new]).flatten();
+                named.any(|identity| is_placed(identity, is, layered))
+            }
+            None => self.known.has(is) || step.change.to.as_ref().is_some_and(stayed),
+        }
+    }
+}
+
+/// Returns true if `is` describes the object of `identity`. The times of a directory change with its entries; an overlay may copy
+/// a directory, and the copy is born then.
+fn is_placed(identity: &Identity, is: &Stat, layered: bool) -> bool {
+    if is.kind != NodeKind::Directory {
+        return is_same(identity, is, false);
+    }
+    let born = identity.born.zip(is.born.map(Stamp::from));
+    identity.ino == is.ino && (layered || born.is_none_or(|(then, now)| then == now))
+}
+
+/// Gives what the restore put at the paths of `steps` the flags that it shall have, when all else is done; also to what could not
 /// be changed the flags that it had. Gives what could not be set, with the reason.
-pub(super) fn set(root: &Path, inherits: bool, steps: &[Step]) -> Vec<(RelPath, Problem)> {
+pub(super) fn set(
+    root: &Path,
+    inherits: bool,
+    steps: &[Step],
+    placed: &Placed<'_>,
+) -> Vec<(RelPath, Problem)> {
     let mut problems = Vec::new();
     let concerned: Vec<&Step> = concerned(inherits, steps).collect();
     if concerned.is_empty() {
@@ -129,7 +175,8 @@ pub(super) fn set(root: &Path, inherits: bool, steps: &[Step]) -> Vec<(RelPath, 
     for step in concerned.into_iter().rev() {
         let path = &step.change.path;
         let done = on_object(&root, path, |handle, is| {
-            let Some(wanted) = wanted(step, is).filter(|wanted| *wanted != is.flags) else {
+            let wanted = wanted(step, is).filter(|wanted| *wanted != is.flags);
+            let Some(wanted) = wanted.filter(|_| placed.holds(step, is, root.is_layered())) else {
                 return Ok(());
             };
             handle_fs::set_inode_flags(handle, wanted)

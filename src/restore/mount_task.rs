@@ -1,6 +1,7 @@
 //! One mount's share of a restore: staged before it begins, verified when it is done.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use super::build::{Builder, Times};
 use super::build_moves::{Move, prepare};
@@ -28,7 +29,7 @@ use crate::model::{
 };
 use crate::observer::{Observer, Phase};
 use crate::store::Blobs;
-use handle_fs::{MountError, Root};
+use handle_fs::{Dir, MountError, Root};
 
 /// One mount under way: everything new is staged, and every move is known.
 pub(super) struct MountTask<'a> {
@@ -314,17 +315,31 @@ pub(super) fn discard(jobs: &[MountTask<'_>], cause: RestoreError) -> RestoreErr
 /// Puts a time right that only our staging directory disturbed, and under `--mtimes exact` those of the directories whose
 /// entries changed (`touched`). `true`: some were set, and are not on disk yet.
 ///
+/// A directory that is not the one in `before` is another process's, and keeps its time. There is no `before` after a rollback,
+/// which makes directories anew.
+///
 /// # Errors
 /// [`RestoreError::Lasting`] when the file system fails. A time that may not be set harms nothing.
 pub(super) fn settle_times(
     job: &MountTask<'_>,
     touched: &BTreeSet<RelPath>,
-    target: Option<&Manifest>,
-    exact: bool,
+    before: Option<&Manifest>,
+    (target, exact): (Option<&Manifest>, bool),
 ) -> Result<bool, RestoreError> {
     let Some(root) = &job.root else { return Ok(false) };
     let mut some = false;
     let mut failed = Ok(());
+    // The root was compared when it was opened, and an overlay may have copied a directory.
+    let before = before.filter(|_| !root.is_layered());
+    let is_other = |path: &RelPath, dir: &Dir| -> io::Result<bool> {
+        let was = before
+            .filter(|_| !path.is_root())
+            .and_then(|before| before.entry(path));
+        Ok(match was {
+            Some(was) => was.ino != dir.stat()?.ino,
+            None => false,
+        })
+    };
     for parent in job.journal.parents.iter().rev() {
         let recorded = target.and_then(|target| target.entry(&parent.path));
         let time = match (touched.contains(&parent.path), recorded) {
@@ -334,9 +349,12 @@ pub(super) fn settle_times(
         };
         let set = root
             .dir(&parent.path)
-            .and_then(|dir| handle_fs::set_mtime(&dir, ".".as_ref(), time));
+            .and_then(|dir| match is_other(&parent.path, &dir)? {
+                true => Ok(false),
+                false => handle_fs::set_mtime(&dir, ".".as_ref(), time).map(|()| true),
+            });
         match set {
-            Ok(()) => some = true,
+            Ok(set) => some |= set,
             Err(source) if is_gone(&source) || !concerns_all(&source) => {}
             Err(source) => {
                 failed = Err(RestoreError::Lasting {

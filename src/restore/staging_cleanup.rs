@@ -89,12 +89,17 @@ impl OwnedInodes {
         Ok(())
     }
 
+    /// Returns true if the object itself is known.
+    pub(super) fn has(&self, stat: &Stat) -> bool {
+        self.0.get(&stat.ino) == Some(&state(stat))
+    }
+
     /// Returns true if an object, and everything below it, is known.
     pub(super) fn holds(&self, dir: &Dir, name: &OsStr) -> io::Result<bool> {
         let Some(stat) = dir.look(name)? else {
             return Ok(false);
         };
-        if self.0.get(&stat.ino) != Some(&state(&stat)) {
+        if !self.has(&stat) {
             return Ok(false);
         }
         let mut stack = Vec::new();
@@ -105,7 +110,7 @@ impl OwnedInodes {
             let below = dir.dir_below(&at)?;
             for name in below.names()? {
                 match below.look(name.as_os_str())? {
-                    Some(stat) if self.0.get(&stat.ino) == Some(&state(&stat)) => {
+                    Some(stat) if self.has(&stat) => {
                         if enters(&stat, dir.actor()) {
                             stack.push(at.join(&name));
                         }
@@ -164,7 +169,7 @@ impl OwnedInodes {
             };
             // The last look before the removal. A write through a descriptor that is still open changes size or time, and the
             // object stays. Only a write between these two calls is lost, and nothing can close that.
-            if self.0.get(&stat.ino) != Some(&state(&stat)) {
+            if !self.has(&stat) {
                 let changed = format!("{name:?} in it is nothing that the restore put there");
                 kept = kept.or(Some(io::Error::other(changed)));
             } else if stat.kind == NodeKind::Directory {

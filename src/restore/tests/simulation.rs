@@ -2,6 +2,7 @@
 
 mod cases;
 mod crashes;
+mod decided;
 mod done;
 mod errors;
 mod judge;
