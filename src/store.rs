@@ -380,6 +380,7 @@ impl Store {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
         let _receipts = lock::wait(&self.layout, RECEIPTS)?;
+        log::sync(&self.layout.receipts())?;
         match catalog_sync::renew(&self.catalog, &self.layout) {
             Err(error) if error.is_damage_of(&self.layout.catalog()) => {
                 self.catalog.renew(&self.layout.damaged_catalog())?;

@@ -94,6 +94,10 @@ fn apply_records(
 /// could not be read.
 pub(super) fn catch_up(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
     let state = State::of(catalog, layout)?;
+    if state.more_receipts {
+        // A catalog on disk that knows a receipt which a power loss takes away is the sign of a log that was cut short.
+        log::sync(&layout.receipts())?;
+    }
     let unreadable = if state.strange {
         renew(catalog, layout)?
     } else if state.is_whole() {

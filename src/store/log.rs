@@ -237,6 +237,14 @@ fn confirm(file: &mut File, path: &Path, place: Place) -> Result<(), StoreError>
     }
 }
 
+/// Makes durable what is in the log, also what a process that was killed has appended and not synced.
+pub(super) fn sync(path: &Path) -> Result<(), StoreError> {
+    match durable::open(path)? {
+        Some(file) => file.sync().map_err(StoreError::io("sync", path)),
+        None => Ok(()),
+    }
+}
+
 /// Appends `receipt` behind `last` and syncs it. What lies behind `last` is a line that was never finished;
 /// it is cut off.
 pub(super) fn append(path: &Path, last: Place, receipt: Receipt) -> Result<Link, StoreError> {
