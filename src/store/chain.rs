@@ -1,7 +1,9 @@
 //! The chain of receipts as the store offers it: read whole, and appended to together with what it tells of.
 
 use super::reconcile::Account;
-use super::{Anchor, Draft, RECEIPTS, Store, StoreError, catalog_sync, draft, lock, log, record, store_id};
+use super::{
+    Anchor, Draft, RECEIPTS, Store, StoreError, catalog_sync, draft, durable, lock, log, record, store_id,
+};
 use crate::model::{
     CallRef, ChangeCounts, Digest, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord, Time,
 };
@@ -183,6 +185,9 @@ impl Store {
             return Ok(());
         }
         let (record, digest) = record::read_with_digest(&self.layout, id)?;
+        // Its process may have died before it synced the record's name. A receipt on disk of a record that is not would count as
+        // the loss of a snapshot.
+        durable::sync_parent(&self.layout.record(id))?;
         let act = captured(&record, digest, Told::default());
         let uid = handle_fs::own_ids().0;
         self.append(handle_fs::fine_clock(), uid, &record.instance, act)

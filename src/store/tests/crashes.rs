@@ -99,3 +99,47 @@ fn a_repair_of_the_log_that_is_interrupted_loses_no_whole_link() {
         }
     }
 }
+
+/// Runs `first`, kills it at every call, runs `second` behind it, and `judge` in every state that a power loss after that leaves.
+fn after_kill_and_loss(from: &Moment, first: impl Fn(), second: impl Fn(), judge: impl Fn(&str)) {
+    let killed = moments(World::after(from, from.disk()), &first);
+    assert!(killed.len() > 2);
+    for moment in killed {
+        let ((), world) = within(World::killed(&moment), &second);
+        let last = {
+            let mut world = world.lock();
+            world.end_process();
+            world.moment()
+        };
+        for (at, disk) in outcomes(&last, Losses::Power { most: MOST })
+            .into_iter()
+            .enumerate()
+        {
+            let world = Shared::new(World::after(&last, disk));
+            let _inside = world.enter();
+            judge(&format!("killed at call {}, state {at}", moment.call));
+        }
+    }
+}
+
+fn published(n: u8) {
+    let store = open();
+    let record = record(n);
+    let draft = store.draft(snapshot(n)).unwrap();
+    store.publish(draft, &record, Told::default(), at(1), 7).unwrap();
+}
+
+#[test]
+fn a_receipt_that_the_next_process_writes_has_its_record_on_disk() {
+    let from = prepared(|| drop(open().append(at(0), 7, &instance(1), begin("/srv/one"))));
+    let judge = |about: &str| {
+        let store = open();
+        assert!(store.warnings().is_empty(), "{about}: {:?}", store.warnings());
+        for receipt in store.receipts().unwrap() {
+            if let Operation::Capture { snapshot, .. } = &receipt.act {
+                assert!(store.record(snapshot).is_ok(), "{about}");
+            }
+        }
+    };
+    after_kill_and_loss(&from, || published(1), || drop(open()), judge);
+}
