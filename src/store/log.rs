@@ -259,6 +259,11 @@ pub(super) fn append(path: &Path, last: Place, receipt: Receipt) -> Result<Link,
         hash,
     };
     let mut file = durable::open_or_create(path)?;
+    // This append may have created the file. Its name comes to disk before a receipt is in it: a process that is killed behind
+    // the receipt could not do that any more, and the next one finds a log that is not new.
+    if last.number == 0 {
+        durable::sync_parent(path)?;
+    }
     let written = file
         .set_len(last.stop)
         .and_then(|()| file.seek(SeekFrom::Start(last.stop)))
@@ -269,10 +274,6 @@ pub(super) fn append(path: &Path, last: Place, receipt: Receipt) -> Result<Link,
         // the next writer cuts the half line off.
         let _ = file.set_len(last.stop);
         return Err(StoreError::io("write", path)(error));
-    }
-    // This append may have created the file, and its name is not on disk yet.
-    if last.number == 0 {
-        durable::sync_parent(path)?;
     }
     Ok(Link { receipt, json, place })
 }

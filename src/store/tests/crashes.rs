@@ -143,3 +143,13 @@ fn a_receipt_that_the_next_process_writes_has_its_record_on_disk() {
     };
     after_kill_and_loss(&from, || published(1), || drop(open()), judge);
 }
+
+#[test]
+fn a_receipt_stays_whoever_made_the_log() {
+    let from = prepared(|| drop(open()));
+    let append = || {
+        open().append(at(0), 7, &instance(1), begin("/srv/one")).unwrap();
+    };
+    let judge = |about: &str| assert!(!open().receipts().unwrap().is_empty(), "{about}");
+    after_kill_and_loss(&from, append, append, judge);
+}
