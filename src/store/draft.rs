@@ -21,6 +21,8 @@ pub struct Draft {
     catalog: Arc<Catalog>,
     /// An archive of the same letters was published by this draft.
     archived: AtomicBool,
+    /// The record may have been visible for a moment.
+    shown: AtomicBool,
     /// Let go after the directory is removed: fields are dropped after `Drop::drop`.
     _lock: LockGuard,
 }
@@ -53,6 +55,7 @@ impl Draft {
             layout: layout.clone(),
             catalog,
             archived: AtomicBool::new(false),
+            shown: AtomicBool::new(false),
             _lock: lock,
         })
     }
@@ -142,6 +145,7 @@ impl Draft {
             .map_err(|why| StoreError::io("write", &path)(io::Error::other(why)))?;
         let written = self.directory().join("record");
         durable::write(&written, &[&bytes])?;
+        self.shown.store(true, Ordering::Relaxed);
         durable::publish(&written, &path)?;
         // The record first: what the catalog has must already be on disk, or a power loss would leave it ahead of the store.
         self.catalog.follow(|tables| tables.apply_record(record));
@@ -154,6 +158,15 @@ impl Draft {
     pub(super) fn leave_archives(&self) {
         self.archived.store(false, Ordering::Relaxed);
     }
+
+    /// Removes the archives of a snapshot that is not there. If its record was visible for a moment, a concurrent capture may rely on
+    /// them.
+    fn remove_archives(&self) -> Result<(), StoreError> {
+        match self.shown.load(Ordering::Relaxed) {
+            true => withdraw(&self.layout, &self.id),
+            false => remove_archives(&self.layout, &self.id),
+        }
+    }
 }
 
 impl Drop for Draft {
@@ -165,7 +178,7 @@ impl Drop for Draft {
             // and the draft with them, so that the next sweep decides.
             match durable::is_there(&self.layout.record(&self.id)) {
                 Ok(true) => {}
-                Ok(false) if remove_archives(&self.layout, &self.id).is_ok() => {}
+                Ok(false) if self.remove_archives().is_ok() => {}
                 _ => return,
             }
         }

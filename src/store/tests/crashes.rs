@@ -153,3 +153,51 @@ fn a_receipt_stays_whoever_made_the_log() {
     let judge = |about: &str| assert!(!open().receipts().unwrap().is_empty(), "{about}");
     after_kill_and_loss(&from, append, append, judge);
 }
+
+#[test]
+fn archives_of_a_record_that_was_visible_stay_while_another_draft_is_open() {
+    use std::io::Write as _;
+
+    let from = prepared(|| drop(open()));
+    let archive = snapshot(1).archive();
+    let (mut shown, mut unseen) = (0, 0);
+    for call in 1.. {
+        let mut world = World::after(&from, from.disk());
+        world.moments = Some(Vec::new());
+        let (done, world) = within(world, || {
+            let store = open();
+            let _other = store.draft(snapshot(2)).unwrap();
+            let draft = store.draft(snapshot(1)).unwrap();
+            draft.archive_file(&archive).unwrap().write_all(b"abc").unwrap();
+            draft.publish_archive(&archive).unwrap();
+            let mut record = record(1);
+            record.archives = vec![archive_ref(archive.clone())];
+            let world = handle_fs::simulated::world().unwrap();
+            world.lock().fault = Some(Fault::new(rustix::io::Errno::IO, call, false));
+            let published = draft.publish(&record);
+            let struck = world.lock().fault.take().is_some_and(|fault| fault.struck());
+            drop(draft);
+            (published.is_ok(), struck)
+        });
+        let mut world = world.lock();
+        world.end_process();
+        let (is_published, has_struck) = done;
+        let moments = world.moments.take().unwrap();
+        let is_there = |moment: &Moment, path: &Path| {
+            let world = World::after(moment, moment.disk());
+            world.content(path).is_some()
+        };
+        if !is_published {
+            let layout = layout();
+            let record = layout.record(&snapshot(1));
+            let was_shown = moments.iter().any(|moment| is_there(moment, &record));
+            let stays = is_there(&world.moment(), &layout.archive(&archive));
+            assert!(stays || !was_shown, "call {call}");
+            (shown, unseen) = (shown + u64::from(was_shown), unseen + u64::from(!was_shown));
+        }
+        if !has_struck {
+            break;
+        }
+    }
+    assert!(shown > 0 && unseen > 0, "{shown}, {unseen}");
+}
