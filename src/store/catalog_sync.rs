@@ -111,10 +111,11 @@ pub(super) fn catch_up(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreEr
 
 /// Empties the catalog and applies everything, in one transaction.
 pub(super) fn renew(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
-    let records = record::ids(layout)?;
     let unreadable = catalog.write(|tables| {
         tables.reset()?;
-        apply(tables, layout, Place::BEGIN, &records)
+        // Listed inside the transaction: a process that publishes a record takes no lock of ours, and adds it to the catalog before
+        // this transaction, when it is listed, or behind it.
+        apply(tables, layout, Place::BEGIN, &record::ids(layout)?)
     })?;
     catalog.caught_up();
     Ok(unreadable)
@@ -122,7 +123,6 @@ pub(super) fn renew(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError
 
 /// Rebuilds like [`renew`], with the receipts before the damaged one.
 fn renew_before(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
-    let records = record::ids(layout)?;
     let unreadable = catalog.write(|tables| {
         tables.reset()?;
         let scanned = log::scan(&layout.receipts(), Place::BEGIN, |link| {
@@ -132,7 +132,7 @@ fn renew_before(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, S
             Err(StoreError::Chain { .. }) | Ok(_) => {}
             Err(error) => return Err(error),
         }
-        apply_records(tables, layout, &records)
+        apply_records(tables, layout, &record::ids(layout)?)
     })?;
     catalog.caught_up();
     Ok(unreadable)
