@@ -84,7 +84,7 @@ pub fn clear_up(
 /// Finishes a restore that was decided, or forgets one that never began to move anything.
 ///
 /// # Errors
-/// [`RestoreError`]; the papers stay then.
+/// [`RestoreError::Pending`] when it may have moved something and nothing is decided; others. The papers stay then.
 pub fn settle(
     store: &Store,
     papers: RestoreJournal,
@@ -109,7 +109,9 @@ pub fn settle(
         }
         // The papers were being thrown away: everything is done.
         (Some(_), None) | (Some(Decision::Left), _) => (Vec::new(), false),
-        (None, _) => told(forget(&papers)?),
+        (None, None) => told(forget(&papers)?),
+        // Written since the caller looked: it waits for `resume` or `abort`.
+        (None, Some(_)) => return Err(RestoreError::Pending(Box::new(intent))),
     };
     if !unsettled {
         papers.close()?;

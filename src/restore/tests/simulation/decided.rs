@@ -1,8 +1,12 @@
 //! Another process replaces what a decided restore put in place, before the next command finishes that restore. Nothing is set on its
-//! objects.
+//! objects, and a restore that is not decided is not forgotten.
+
+use std::path::{Path, PathBuf};
 
 use super::session::{ROOT, STORE, left, within};
-use super::{Session, Verb, cases};
+use super::{Ended, Session, Verb, cases};
+use crate::restore::{RestoreError, settle};
+use crate::store::Store;
 use handle_fs::simulated::Moment;
 
 /// Moments of a restore at which its papers hold `has` and not `lacks`.
@@ -43,4 +47,26 @@ fn what_replaces_an_installed_object_keeps_its_flags_and_times() {
         }
     }
     assert!(replaced > 50, "{replaced}");
+}
+
+#[test]
+fn a_restore_that_wrote_its_journal_is_not_forgotten() {
+    let session = cases::bound();
+    let moments = moments(&session, "/journal", "/decision");
+    let moment = moments.first().unwrap();
+    let (settled, world) = within(left(moment, &moment.disk()), || {
+        let store = Store::open_write(Path::new(STORE)).unwrap();
+        let _locks = store.lock_restore(&[PathBuf::from(ROOT)]).unwrap();
+        let id = store.pending_restores().unwrap().remove(0).intent.id;
+        let papers = store.take_up(&id).unwrap().unwrap();
+        settle(&store, papers, &session.acting())
+    });
+    assert!(matches!(settled, Err(RestoreError::Pending(_))), "{settled:?}");
+    let after = {
+        let mut world = world.lock();
+        world.end_process();
+        world.moment()
+    };
+    let (ended, _) = within(left(&after, &after.disk()), || session.recover(Verb::Resume));
+    assert_eq!(ended, Ok(Ended::New));
 }
