@@ -234,11 +234,17 @@ pub(super) fn is_between(is: &Stat, was: &Entry, will: &Entry) -> bool {
     owner && (modes.contains(&is.mode) || modes.iter().any(is_open))
 }
 
-/// Sets the mode of what should be a directory, through a handle wherever its mode lets one be had: what came into its place keeps
-/// its own.
-pub(super) fn set_directory_mode(dir: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
+/// Sets the mode of a directory if it is the `meant` one, through a handle wherever its mode lets one be had: what came into its
+/// place keeps its own.
+pub(super) fn set_directory_mode(
+    dir: &Dir,
+    name: &OsStr,
+    mode: u32,
+    meant: impl Fn(&Stat) -> bool,
+) -> io::Result<()> {
     match dir.dir(name) {
-        Ok(opened) => handle_fs::chmod_handle(&opened, mode),
+        Ok(opened) if meant(&opened.stat()?) => handle_fs::chmod_handle(&opened, mode),
+        Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             handle_fs::chmod_node(dir, name, mode)
         }

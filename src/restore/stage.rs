@@ -13,7 +13,7 @@ use crate::contract::{ASIDE_SUFFIX, staging_prefix};
 use crate::model::{ByteString, Identity, Name, StagePlace, Stamp, Time};
 use handle_fs::Dir;
 use handle_fs::remote::above;
-use handle_fs::{Actor, NodeKind};
+use handle_fs::{Actor, NodeKind, Stat};
 
 /// Location of a mount's staging directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,11 +163,18 @@ impl Stage {
                 return Ok(None);
             };
             // A directory of another user under this name is left alone: jackin would move or delete what that user put in it.
-            let ours = stat.kind == NodeKind::Directory && stat.uid == parent.actor().uid;
-            if !ours || identity.is_some_and(|identity| !is_same(identity, &stat, true)) {
+            let is_meant = |stat: &Stat| {
+                let ours = stat.kind == NodeKind::Directory && stat.uid == parent.actor().uid;
+                ours && identity.is_none_or(|identity| is_same(identity, stat, true))
+            };
+            if !is_meant(&stat) {
                 return Ok(None);
             }
             let dir = parent.dir(&name)?;
+            // Compared again through its handle: another directory may have taken the name in between.
+            if !is_meant(&dir.stat()?) {
+                return Ok(None);
+            }
             Ok(Some(Self {
                 parent,
                 name: name.clone(),

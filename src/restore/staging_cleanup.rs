@@ -158,7 +158,7 @@ impl OwnedInodes {
             let dir = top.dir_below(&parent)?;
             let mode = dir.look(name.as_os_str())?.map_or(0o700, |stat| stat.mode);
             if mode & 0o700 != 0o700 && !dir.actor().is_privileged() {
-                set_directory_mode(&dir, name.as_os_str(), mode | 0o700)?;
+                set_directory_mode(&dir, name.as_os_str(), mode | 0o700, |is| self.has(is))?;
             }
         }
         let dir = top.dir_below(at)?;

@@ -140,9 +140,12 @@ impl MoveExecutor<'_> {
             let Some(is) = dir.look(name)?.filter(|is| is.kind == NodeKind::Directory) else {
                 continue;
             };
-            let moved = shut.clone().find(|(identity, _)| is_same(identity, &is, ours));
-            if let Some(mode) = moved.and_then(|(_, mode)| change(&is, mode)) {
-                set_directory_mode(dir, name, mode)?;
+            let wanted = |is: &Stat| {
+                let moved = shut.clone().find(|(identity, _)| is_same(identity, is, ours));
+                moved.and_then(|(_, mode)| change(is, mode))
+            };
+            if let Some(mode) = wanted(&is) {
+                set_directory_mode(dir, name, mode, |is| wanted(is) == Some(mode))?;
             }
         }
         Ok(())
