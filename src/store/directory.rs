@@ -26,6 +26,16 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
                 .map_err(StoreError::io("change the mode of", &directory))?;
         }
     }
+    if !durable::is_there(&layout.receipts())? {
+        // Whoever made the directories may have been killed before their names were on disk. No receipt is written before they are.
+        for path in layout.root().ancestors().filter(|path| path.parent().is_some()) {
+            match durable::sync_parent(path) {
+                // A directory that is not ours to list was there before.
+                Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {}
+                synced => synced?,
+            }
+        }
+    }
     Ok(())
 }
 

@@ -34,15 +34,17 @@ impl Store {
     /// As [`Store::digest_key`]; when it cannot be written.
     pub fn make_digest_key(&self, entropy: &dyn Entropy) -> Result<DigestKey, StoreError> {
         let layout = self.layout();
+        let _kept = layout.enter()?;
         let _making = lock::wait(layout, MAKING)?;
         // Looked for under the lock: if two captures each made a key, the digests of one could not be compared with those of
         // the other.
         if let Some(key) = self.digest_key()? {
+            // Whoever made it may have been killed before its name was on disk, and what is stored now depends on it.
+            durable::sync_parent(&layout.digest_key())?;
             return Ok(key);
         }
         let mut key = [0; LENGTH];
         entropy.fill(&mut key);
-        let _kept = layout.enter()?;
         let path = layout.digest_key();
         let new = path.with_extension("new");
         if durable::is_there(&new)? {

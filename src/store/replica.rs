@@ -91,11 +91,15 @@ impl Store {
     /// As [`Store::replica_identity`]; when it cannot be written.
     pub fn make_replica_identity(&self, entropy: &dyn Entropy) -> Result<ReplicaIdentity, StoreError> {
         self.must_be_writable()?;
-        if let Some(identity) = self.replica_identity()? {
-            return Ok(identity);
-        }
         let layout = self.layout();
         let _kept = layout.enter()?;
+        if let Some(identity) = self.replica_identity()? {
+            // Whoever made it may have been killed before these names were on disk. Objects under a name that a power loss takes
+            // away would be nobody's.
+            durable::sync_parent(&layout.replica())?;
+            durable::sync_parent(&layout.replica_identity())?;
+            return Ok(identity);
+        }
         directory::make(&layout.replica())?;
         let identity = ReplicaIdentity {
             id: StoreId::new(random(entropy)),

@@ -201,3 +201,33 @@ fn archives_of_a_record_that_was_visible_stay_while_another_draft_is_open() {
     }
     assert!(shown > 0 && unseen > 0, "{shown}, {unseen}");
 }
+
+#[test]
+fn a_key_and_an_identity_that_were_used_stay_whoever_made_them() {
+    use handle_fs::simulated::Letters;
+
+    let used = std::cell::RefCell::new(None);
+    let from = prepared(|| drop(open()));
+    let make = || {
+        let store = open();
+        let key = store.make_digest_key(&Letters).unwrap();
+        let identity = store.make_replica_identity(&Letters).unwrap();
+        used.replace(Some((key, identity)));
+    };
+    let judge = |about: &str| {
+        let store = open();
+        let found = store.digest_key().unwrap().zip(store.replica_identity().unwrap());
+        assert_eq!(found, *used.borrow(), "{about}");
+    };
+    after_kill_and_loss(&from, make, make, judge);
+}
+
+#[test]
+fn a_store_stays_whoever_made_its_directories() {
+    let from = World::new(&["/data"]).moment();
+    let append = || {
+        open().append(at(0), 7, &instance(1), begin("/srv/one")).unwrap();
+    };
+    let judge = |about: &str| assert!(!open().receipts().unwrap().is_empty(), "{about}");
+    after_kill_and_loss(&from, || drop(open()), append, judge);
+}
