@@ -1,4 +1,4 @@
-//! Records a session of a directory, compares it, puts the files back, and takes that back, all with the engine alone.
+//! Records a session of a directory, compares it, restores the files and undoes that, with the engine alone.
 //!
 //! `cargo run --example embed` works on a temporary directory. `cargo run --example embed -- DIRECTORY` uses the new or empty
 //! DIRECTORY, and leaves it there with its store.
@@ -36,7 +36,7 @@ pub(crate) fn run(place: &Path) -> Result<(), Box<dyn Error>> {
     };
     let recovery = Recovery::open(&environment);
 
-    // 1. Begin: the contract says what is recorded, the baseline records it.
+    // 1. Begin: the contract lists what is recorded, the baseline records it.
     let contract = recovery.contract(&ContractRequest::of_directory(&project))?;
     let session = recovery.begin(&NewSession::from(&contract))?.into_id();
     println!("began {session}");
@@ -72,7 +72,7 @@ pub(crate) fn run(place: &Path) -> Result<(), Box<dyn Error>> {
     println!("restored: {:?}", report.outcome);
     check(&project, "one\n", true)?;
 
-    // 5. Undo: the restore is taken back from its emergency snapshot.
+    // 5. Undo: the emergency snapshot reverts the restore.
     let report = recovery.undo(&UndoRequest::default())?;
     println!("undone: {:?}", report.outcome);
     check(&project, "two\n", false)

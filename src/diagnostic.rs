@@ -5,7 +5,7 @@ use std::error::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What kind of failure. The words in JSON are the names in kebab case; they are stable.
+/// Kind of a failure. The words in JSON are the names in kebab case; they are stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {

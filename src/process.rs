@@ -57,7 +57,7 @@ pub fn caller(environment: &Environment) -> Caller {
 /// Starts this program anew with these arguments, called `name`, and leaves it behind. It belongs to no session.
 ///
 /// # Errors
-/// When our own file cannot be found or started.
+/// If the program's own file cannot be found or started.
 pub fn leave_behind(name: &str, arguments: &[OsString]) -> io::Result<()> {
     processes::leave_behind(name, arguments, INSTANCE_VARIABLE)
 }

@@ -1,4 +1,4 @@
-//! The engine's face: records sessions, compares them and puts their files back, for any program.
+//! The engine's face: records sessions, compares them and restores their files, for any program.
 //!
 //! A [`Recovery`] is one user's store with everything that its methods need from outside: variables, a clock, randomness, an
 //! observer of the progress, and a listener to events. Each method is one job. What it returns holds the open store, and the locks

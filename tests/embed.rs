@@ -1,4 +1,4 @@
-//! The example `embed` does what it says: it records, compares, restores and undoes with the engine alone.
+//! The example `embed` works: it records, compares, restores and undoes with the engine alone.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Choosing from a list on the terminal what a command line does not say.
+//! Lists on the terminal, to choose an argument that is missing.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::terminal::{Terminal, sanitize, size};
 
 /// Returns the arguments with the session or the agent that the operator chose; `None` if they lack neither, or nothing was chosen.
 ///
-/// Nobody is asked without a terminal, with `--json` or `--yes`, or inside a session.
+/// Nothing is asked without a terminal, with `--json` or `--yes`, or inside a session.
 pub(super) fn completed(
     args: &[OsString],
     understood: &Result<Invocation, ParseOutcome>,

@@ -232,7 +232,7 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
     let (overwrite, delete) = flags(proposal);
     if overwrite || delete {
         let (overwrite, delete) = (overwrite || allow.overwrite_later, delete || allow.delete_later);
-        say("give up the later work too", overwrite, delete);
+        say("discard later edits as well", overwrite, delete);
     }
     for mount in &proposal.mounts {
         let host = |change: &WithheldChange| change.path.on_host(&mount.request.coverage.root.to_path());

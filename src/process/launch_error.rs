@@ -1,4 +1,4 @@
-//! What a command that could not be started means for the operator.
+//! Kind and hints of a command that could not be started.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,4 +1,4 @@
-//! Interrupted restores: found, taken up under locks, and finished, taken back or left as they are.
+//! Interrupted restores: found, taken up under locks, and finished, rolled back or left as they are.
 
 use std::path::PathBuf;
 

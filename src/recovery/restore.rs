@@ -15,7 +15,7 @@ use crate::session::{
     Allowed, SessionError, State, ensure_outside_session, find_before, find_instance, find_snapshot,
     is_inside, recover_interrupted_restores, roots, state,
 };
-use crate::store::{InstanceRow, Store};
+use crate::store::{InstanceRow, LockGuard, Store};
 
 /// Request to plan a restore.
 #[derive(Clone)]
@@ -149,19 +149,10 @@ impl Recovery<'_> {
         };
         let is_own_work = is_refused && state(&reading, &row).is_active();
         let roots = roots(&row.mounts);
-        // Looking keeps nobody from working, and writes nothing; only archives must not go meanwhile.
-        let (store, locks) = if request.dry_run {
-            refuse_torn(&reading, &row)?;
-            let needed = reading.share()?;
-            (reading, (None, needed))
-        } else {
-            drop(reading);
-            let store = self.store_for_writing()?;
-            let locks = (Some(store.lock_restore(&roots)?), store.share()?);
-            self.clear_up(&store, &row)?;
+        let (store, locks) = self.store_for_plan(reading, &row, request.dry_run)?;
+        if !request.dry_run {
             self.close_if_orphaned(&store, &row)?;
-            (store, locks)
-        };
+        }
         let store = store.unlocked_by(keys);
         let row = find_instance(&store, row.id.as_str())?;
         if state(&store, &row) == State::Lost {
@@ -232,8 +223,28 @@ impl Recovery<'_> {
         Ok(requests)
     }
 
+    /// Opens the store for a plan, with the lock of the session's mounts and the one that keeps archives. A dry run writes nothing and
+    /// blocks no other command: it takes the second lock alone.
+    pub(super) fn store_for_plan(
+        &self,
+        reading: Store,
+        row: &InstanceRow,
+        dry_run: bool,
+    ) -> Result<(Store, (Option<LockGuard>, LockGuard)), RecoveryError> {
+        if dry_run {
+            refuse_torn(&reading, row)?;
+            let needed = reading.share()?;
+            return Ok((reading, (None, needed)));
+        }
+        drop(reading);
+        let store = self.store_for_writing()?;
+        let locks = (Some(store.lock_restore(&roots(&row.mounts))?), store.share()?);
+        self.clear_up(&store, row)?;
+        Ok((store, locks))
+    }
+
     /// Finishes or forgets interrupted restores of the session's files, and reports each.
-    pub(super) fn clear_up(&self, store: &Store, row: &InstanceRow) -> Result<(), RecoveryError> {
+    fn clear_up(&self, store: &Store, row: &InstanceRow) -> Result<(), RecoveryError> {
         for done in recover_interrupted_restores(store, self.services, &row.mounts)? {
             self.report(Event::Cleared(&done));
         }

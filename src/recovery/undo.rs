@@ -87,17 +87,7 @@ impl Recovery<'_> {
         refuse_living(&reading, self.environment, &row)?;
         let roots = roots(&row.mounts);
         let keys = (request.keys)()?;
-        let (store, locks) = if request.dry_run {
-            refuse_torn(&reading, &row)?;
-            let needed = reading.share()?;
-            (reading, (None, needed))
-        } else {
-            drop(reading);
-            let store = self.store_for_writing()?;
-            let locks = (Some(store.lock_restore(&roots)?), store.share()?);
-            self.clear_up(&store, &row)?;
-            (store, locks)
-        };
+        let (store, locks) = self.store_for_plan(reading, &row, request.dry_run)?;
         let store = store.unlocked_by(keys);
         // What was cleared up may have been a restore that is the last one now.
         let (row, undone) = self.last_restore(&store, request)?;

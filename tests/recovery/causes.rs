@@ -1,4 +1,4 @@
-//! What lies behind an error is printed with `-v`, and nowhere else.
+//! Causes of an error that only `-v` prints.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

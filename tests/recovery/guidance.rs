@@ -213,7 +213,7 @@ fn conflicts_name_the_flags_that_they_give_way_to() {
     assert_untouched(&damaged, &Tree::read(&project));
     let plain = proposed(&run, "carry it out:");
     typed(&sandbox, &project, &plain, "--yes").code(6);
-    let all = proposed(&run, "give up the later work too:");
+    let all = proposed(&run, "discard later edits as well:");
     typed(&sandbox, &project, &all, "--yes").ok();
     assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "1\n");
     assert!(!project.join("new").exists());

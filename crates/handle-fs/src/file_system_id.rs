@@ -1,4 +1,4 @@
-//! What tells one mounted file system from another, also after it was mounted again.
+//! Identity of a mounted file system, which stays the same when it is mounted again.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ impl FileSystemId {
         let told = |id: &Self| id.id.is_some() || id.root.is_some();
         match self.kind == other.kind {
             true => differ(self.id, other.id) || roots.is_some_and(|(a, b)| a != b),
-            // One of a type that says nothing may be the same one through another driver.
+            // A type without such numbers may be the same one through another driver.
             false => told(self) && told(other),
         }
     }

@@ -1,7 +1,7 @@
-//! Processes: starting programs, and telling which processes live and where they come from. It prints nothing and decides nothing.
+//! Starts programs, and finds which processes live and where they come from. The crate prints nothing.
 //!
-//! What cannot be told is never taken for "dead". These checks guard against accidents; a process of the same user that means harm can
-//! get round them.
+//! A process whose state is unknown never counts as dead. These checks guard against accidents, not against a malicious process of
+//! the same user.
 
 mod caller;
 mod child_registry;

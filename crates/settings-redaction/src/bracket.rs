@@ -1,6 +1,6 @@
 //! Members between brackets: removes some and adds others, so that the commas still fit.
 //!
-//! One editor serves JSON and the inline tables of TOML. Those of `jsonc-parser` and `toml_edit` format the members around anew.
+//! One editor serves JSON and the inline tables of TOML. Those of `jsonc-parser` and `toml_edit` reformat the neighboring members.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The program that carries what is said to an agent on another machine.
+//! The program (ssh, docker or kubectl) that connects to the agent on another machine.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};

@@ -1,4 +1,4 @@
-//! Connections to other machines: the operator's own `ssh`, `docker` and `kubectl` carry what is said to an agent there, so their
+//! Connections to other machines: the operator's own `ssh`, `docker` and `kubectl` connect to the agent there, so their
 //! configuration, keys and contexts count. Nothing of a mount is ever part of a command; the words of one are fixed, but for an address
 //! that was checked.
 

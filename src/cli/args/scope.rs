@@ -1,4 +1,4 @@
-//! What is protected: the arguments that `explain`, `launch` and `begin` share.
+//! Arguments for the protected directories, which `explain`, `launch` and `begin` share.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 
 use super::values::{OnFailure, SnapshotMode, duration, some_path, some_text};
 
-/// What is protected, and how: the same for `explain`, `launch` and `begin`, so that the first tells what the others do.
+/// Directories to protect, and how. `explain`, `launch` and `begin` share them, so that the first shows what the others do.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Scope {
     /// A directory, a workspace, or a container of jackin's
@@ -17,14 +17,14 @@ pub struct Scope {
     /// must lie in a configured mount.
     #[arg(value_name = "TARGET", value_parser = some_path(), value_hint = ValueHint::DirPath)]
     pub target: Option<OsString>,
-    /// How much is captured
+    /// Set how much to capture
     ///
     /// Needed for a directory that has no configuration.
     #[arg(long, value_enum, value_name = "MODE")]
     pub snapshot: Option<SnapshotMode>,
-    /// Leave out what matches, in gitignore syntax (may be repeated)
+    /// Exclude matching paths, in gitignore syntax (may be repeated)
     ///
-    /// What is left out is not captured, and no restore touches it.
+    /// Excluded paths are never captured or restored.
     #[arg(long, value_name = "GLOB", value_parser = some_text())]
     pub exclude: Vec<String>,
     /// Cover only this directory below the mounts (may be repeated)
@@ -33,9 +33,9 @@ pub struct Scope {
     /// Allow `/`, the home directory, or a mount that holds the store
     #[arg(long)]
     pub allow_broad: bool,
-    /// What to do when the baseline cannot be taken
+    /// Set what happens if the baseline fails
     ///
-    /// Without it, what the configuration says, else `block`.
+    /// The default is the value in the configuration, else `block`.
     #[arg(long, value_enum, value_name = "ACTION")]
     pub on_failure: Option<OnFailure>,
     /// Take a checkpoint each time this long has passed and something changed: 30s, 10m, 2h

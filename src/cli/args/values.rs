@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use crate::agents::{Agent, Scope as HookScope};
 use crate::terminal::ColorMode;
 
-/// How much is captured.
+/// Amount of data that a session captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SnapshotMode {
     /// Nothing at all
@@ -22,7 +22,7 @@ pub enum SnapshotMode {
     ProjectAndState,
 }
 
-/// What a launch does when the baseline cannot be taken.
+/// Action of a launch whose baseline fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnFailure {
     /// Start the command without protection
@@ -31,7 +31,7 @@ pub enum OnFailure {
     Block,
 }
 
-/// What opens the credentials that were stored encrypted.
+/// Private key that decrypts stored credentials.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Unlock {
     /// Your private key, of age or ssh: opens the agents' credentials that were stored encrypted

@@ -30,21 +30,19 @@ impl Command for AgentThereArgs {
     const GROUP: Option<Group> = None;
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        let failed =
+            |error: std::io::Error| CliError::new(ErrorKind::Io, format!("the agent stops: {error}"));
+        if let Some(directory) = &args.remove {
+            remove_copy(directory).map_err(failed)?;
+        }
+        let (from, mut to) = context.terminal.pipes().map_err(failed)?;
+        if let Some(line) = &args.listening {
+            writeln!(to, "{line}").and_then(|()| to.flush()).map_err(failed)?;
+        }
+        serve(from, to, &knows).map_err(failed)?;
+        Ok(ExitCode::Done.into())
     }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &AgentThereArgs) -> Result<Status, CliError> {
-    let failed = |error: std::io::Error| CliError::new(ErrorKind::Io, format!("the agent stops: {error}"));
-    if let Some(directory) = &args.remove {
-        remove_copy(directory).map_err(failed)?;
-    }
-    let (from, mut to) = context.terminal.pipes().map_err(failed)?;
-    if let Some(line) = &args.listening {
-        writeln!(to, "{line}").and_then(|()| to.flush()).map_err(failed)?;
-    }
-    serve(from, to, &knows).map_err(failed)?;
-    Ok(ExitCode::Done.into())
 }
 
 /// Answers a request that is not a file call; its first byte names its kind.

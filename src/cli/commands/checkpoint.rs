@@ -19,13 +19,13 @@ use crate::session::CheckpointRequest;
 /// Take a named snapshot in a running session
 #[derive(Clone, Debug, Args)]
 pub struct CheckpointArgs {
-    /// The session; inside one it may be left out
+    /// The session; optional inside a session
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
     /// A name to find it by: letters, digits, `_`, `.` and `-`
     #[arg(long, value_name = "NAME", value_parser = some_text())]
     pub name: Option<String>,
-    /// What this moment is
+    /// Describe the checkpoint
     #[arg(long, value_name = "TEXT")]
     pub message: Option<String>,
     /// Print one JSON document
@@ -58,36 +58,33 @@ impl Command for CheckpointArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        let engine = context.engine();
+        let wanted = engine.own_or(args.instance.as_deref())?;
+        let mark = CheckpointRequest {
+            name: args.name.as_deref(),
+            message: args.message.as_deref(),
+            call: None,
+        };
+        let taken = engine.checkpoint(&wanted, mark).map_err(|error| {
+            let what = "its files as they were at the end are a snapshot already";
+            if_not_active(error, what, |id| format!("show {id}"))
+        })?;
+        let TakenCheckpoint { store, row, captured } = taken;
+        warn_of_unsteady(context, &captured.record);
+        tell_notes(context, Some(&captured));
+        let record = captured.record;
+        // The process ends now; to give a million names back one by one would take longer than what is left to do.
+        std::mem::forget(captured.manifests);
+        if args.json {
+            context.terminal.json(&CheckpointDocument::of(&record));
+        } else {
+            context
+                .terminal
+                .out(record.name.as_deref().unwrap_or(record.id.as_str()));
+        }
+        by_the_rules(context, &store, &row.id);
+        behind(context, &store);
+        Ok(ExitCode::Done.into())
     }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &CheckpointArgs) -> Result<Status, CliError> {
-    let engine = context.engine();
-    let wanted = engine.own_or(args.instance.as_deref())?;
-    let mark = CheckpointRequest {
-        name: args.name.as_deref(),
-        message: args.message.as_deref(),
-        call: None,
-    };
-    let taken = engine.checkpoint(&wanted, mark).map_err(|error| {
-        let what = "its files as they were at the end are a snapshot already";
-        if_not_active(error, what, |id| format!("show {id}"))
-    })?;
-    let TakenCheckpoint { store, row, captured } = taken;
-    warn_of_unsteady(context, &captured.record);
-    tell_notes(context, Some(&captured));
-    let record = captured.record;
-    // The process ends now; to give a million names back one by one would take longer than what is left to do.
-    std::mem::forget(captured.manifests);
-    if args.json {
-        context.terminal.json(&CheckpointDocument::of(&record));
-    } else {
-        context
-            .terminal
-            .out(record.name.as_deref().unwrap_or(record.id.as_str()));
-    }
-    by_the_rules(context, &store, &row.id);
-    behind(context, &store);
-    Ok(ExitCode::Done.into())
 }

@@ -36,7 +36,26 @@ impl Command for CheckpointsArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        process::leave_terminal();
+        let (interval, quiet) = (Duration::from_secs(args.seconds), Quiet::default());
+        let mut taken = Taken::default();
+        let (mut passed, mut blind) = (Duration::ZERO, Duration::ZERO);
+        while !context.world().observer.cancelled() && blind < PATIENCE {
+            let nap = LOOK.min(interval.saturating_sub(passed));
+            thread::sleep(nap);
+            passed += nap;
+            let is_time = passed >= interval;
+            if is_time {
+                passed = Duration::ZERO;
+            }
+            match tick(context, &args.instance, is_time, &mut taken, &quiet) {
+                Ok(true) => blind = Duration::ZERO,
+                Ok(false) => break,
+                Err(_) => blind += nap,
+            }
+        }
+        Ok(ExitCode::Done.into())
     }
 }
 
@@ -45,30 +64,6 @@ const LOOK: Duration = Duration::from_secs(2);
 
 /// Time for which it continues while the store cannot be read.
 const PATIENCE: Duration = Duration::from_secs(600);
-
-/// Runs the background process: takes checkpoints until the session has ended. Its output has no reader, so each
-/// failure gets a receipt, one per reason. It continues while the store cannot be read, for up to `PATIENCE`.
-pub(super) fn run(context: &Context<'_>, args: &CheckpointsArgs) -> Result<Status, CliError> {
-    process::leave_terminal();
-    let (interval, quiet) = (Duration::from_secs(args.seconds), Quiet::default());
-    let mut taken = Taken::default();
-    let (mut passed, mut blind) = (Duration::ZERO, Duration::ZERO);
-    while !context.world().observer.cancelled() && blind < PATIENCE {
-        let nap = LOOK.min(interval.saturating_sub(passed));
-        thread::sleep(nap);
-        passed += nap;
-        let is_time = passed >= interval;
-        if is_time {
-            passed = Duration::ZERO;
-        }
-        match tick(context, &args.instance, is_time, &mut taken, &quiet) {
-            Ok(true) => blind = Duration::ZERO,
-            Ok(false) => break,
-            Err(_) => blind += nap,
-        }
-    }
-    Ok(ExitCode::Done.into())
-}
 
 /// One look, and a checkpoint when it is time. Whether the session goes on.
 fn tick(

@@ -13,7 +13,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 
-/// What could stand at the cursor: for the completions
+/// List the candidates at the cursor, for completions
 #[derive(Clone, Debug, Args)]
 pub struct CompleteArgs {
     /// Which of the words is to be completed; the program is word 0
@@ -29,31 +29,28 @@ impl Command for CompleteArgs {
     const GROUP: Option<Group> = None;
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        let mut words = args.words.clone();
+        // Some shells do not pass an empty word on.
+        if words.len() == args.index {
+            words.push(Default::default());
+        }
+        let found = candidates::<Verb>(
+            context.environment,
+            context.called_as,
+            words,
+            args.index,
+            context.now(),
+        );
+        for (word, help) in &found.words {
+            context.terminal.out(&match help.as_str() {
+                "" => word.clone(),
+                help => format!("{word}\t{help}"),
+            });
+        }
+        if let Some(shell) = found.shell {
+            context.terminal.out(shell.line());
+        }
+        Ok(ExitCode::Done.into())
     }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &CompleteArgs) -> Result<Status, CliError> {
-    let mut words = args.words.clone();
-    // Some shells do not pass an empty word on.
-    if words.len() == args.index {
-        words.push(Default::default());
-    }
-    let found = candidates::<Verb>(
-        context.environment,
-        context.called_as,
-        words,
-        args.index,
-        context.now(),
-    );
-    for (word, help) in &found.words {
-        context.terminal.out(&match help.as_str() {
-            "" => word.clone(),
-            help => format!("{word}\t{help}"),
-        });
-    }
-    if let Some(shell) = found.shell {
-        context.terminal.out(shell.line());
-    }
-    Ok(ExitCode::Done.into())
 }

@@ -46,7 +46,7 @@ const NO_PATCH: [&str; 5] = ["name_only", "name_status", "stat", "json", "html"]
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["name_only", "name_status", "stat", "patch", "json", "html"]))]
 pub struct DiffArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest; inside a session it may be left out
+    /// The session: an id or its prefix, a workspace, a container, or @latest; optional inside a session
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
     /// Only these paths and what lies below them
@@ -100,7 +100,7 @@ pub struct DiffArgs {
     /// Show also what is likely to be a secret: values of settings and, with --patch, the content of files
     #[arg(long)]
     pub show_secrets: bool,
-    /// What opens what is encrypted.
+    /// Private key for encrypted content.
     #[command(flatten)]
     pub unlock: Unlock,
     /// How changes are found: `content` reads every file instead of trusting size and times
@@ -141,7 +141,60 @@ impl Command for DiffArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        if args.nul && context.terminal.is_tty_out() {
+            let error = CliError::new(
+                ErrorKind::Usage,
+                "-z prints names unquoted, which a terminal must not get",
+            );
+            return Err(error.hint("leave out -z, or send the output to a program or a file"));
+        }
+        if args.nul && !args.name_only && !args.name_status {
+            let error = CliError::new(ErrorKind::Usage, "-z needs --name-only or --name-status");
+            return Err(error.hint("add --name-only"));
+        }
+        let page = args.html.as_ref();
+        let page = page
+            .map(|file| Output::settle(context, file, Kind::Page))
+            .transpose()?;
+        let engine = context.engine();
+        let session = engine.own_or(args.instance.as_deref())?;
+        let keys = || identities(context, &args.unlock);
+        let compared = engine.diff(&DiffRequest {
+            session: &session,
+            from: args.from.as_deref(),
+            to: args.to.as_ref(),
+            now: args.now || args.check.is_some(),
+            paths: &args.paths,
+            check_content: args.check == Some(Check::Content),
+            show_secrets: args.show_secrets,
+            pairs_renames: !args.no_renames,
+            keys: &keys,
+        })?;
+        let SessionDiff {
+            store, row, found, ..
+        } = &compared;
+        let code = if args.exit_code && found.are_any() {
+            ExitCode::Failed
+        } else {
+            ExitCode::Done
+        };
+        if let Some(file) = &page {
+            let known = SessionReport::of(store, row.clone())?;
+            let shown = html::Shown {
+                found,
+                show_secrets: args.show_secrets,
+            };
+            let page = html::page(store, &known, Some(&shown), context.now())?;
+            file.write_page(context, &page)?;
+            return Ok(code.into());
+        }
+        if args.json {
+            context.terminal.json(&diff_document(row, found));
+        } else {
+            tell(context, store, row, found, args);
+        }
+        Ok(code.into())
     }
 }
 
@@ -157,62 +210,6 @@ impl DiffArgs {
             _ => DiffForm::NameStatus,
         }
     }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Status, CliError> {
-    if args.nul && context.terminal.is_tty_out() {
-        let error = CliError::new(
-            ErrorKind::Usage,
-            "-z prints names unquoted, which a terminal must not get",
-        );
-        return Err(error.hint("leave out -z, or send the output to a program or a file"));
-    }
-    if args.nul && !args.name_only && !args.name_status {
-        let error = CliError::new(ErrorKind::Usage, "-z needs --name-only or --name-status");
-        return Err(error.hint("add --name-only"));
-    }
-    let page = args.html.as_ref();
-    let page = page
-        .map(|file| Output::settle(context, file, Kind::Page))
-        .transpose()?;
-    let engine = context.engine();
-    let session = engine.own_or(args.instance.as_deref())?;
-    let keys = || identities(context, &args.unlock);
-    let compared = engine.diff(&DiffRequest {
-        session: &session,
-        from: args.from.as_deref(),
-        to: args.to.as_ref(),
-        now: args.now || args.check.is_some(),
-        paths: &args.paths,
-        check_content: args.check == Some(Check::Content),
-        show_secrets: args.show_secrets,
-        pairs_renames: !args.no_renames,
-        keys: &keys,
-    })?;
-    let SessionDiff {
-        store, row, found, ..
-    } = &compared;
-    let code = if args.exit_code && found.are_any() {
-        ExitCode::Failed
-    } else {
-        ExitCode::Done
-    };
-    if let Some(file) = &page {
-        let known = SessionReport::of(store, row.clone())?;
-        let shown = html::Shown {
-            found,
-            show_secrets: args.show_secrets,
-        };
-        let page = html::page(store, &known, Some(&shown), context.now())?;
-        file.write_page(context, &page)?;
-        return Ok(code.into());
-    }
-    if args.json {
-        context.terminal.json(&diff_document(row, found));
-    } else {
-        tell(context, store, row, found, args);
-    }
-    Ok(code.into())
 }
 
 fn tell(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differences, args: &DiffArgs) {

@@ -45,32 +45,29 @@ impl Command for DoctorArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        // Where the kernel or the system hides it there is one finding less, no error.
+        let program = std::env::current_exe().ok();
+        let checkup = look(context.environment, program.as_deref());
+        if args.json {
+            context.terminal.json(&document(context, &checkup));
+        } else {
+            let next = |step: &Step| next(context, step);
+            let terminal = context.terminal;
+            terminal.out(&view::doctor::doctor(
+                &checkup,
+                &next,
+                terminal.verbosity(),
+                terminal.width_out(),
+            ));
+        }
+        Ok(match checkup.worst() {
+            Severity::Error if checkup.is_damaged() => ExitCode::Integrity,
+            Severity::Error => ExitCode::Failed,
+            Severity::Ok | Severity::Note | Severity::Warning => ExitCode::Done,
+        }
+        .into())
     }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Status, CliError> {
-    // Where the kernel or the system hides it there is one finding less, no error.
-    let program = std::env::current_exe().ok();
-    let checkup = look(context.environment, program.as_deref());
-    if args.json {
-        context.terminal.json(&document(context, &checkup));
-    } else {
-        let next = |step: &Step| next(context, step);
-        let terminal = context.terminal;
-        terminal.out(&view::doctor::doctor(
-            &checkup,
-            &next,
-            terminal.verbosity(),
-            terminal.width_out(),
-        ));
-    }
-    Ok(match checkup.worst() {
-        Severity::Error if checkup.is_damaged() => ExitCode::Integrity,
-        Severity::Error => ExitCode::Failed,
-        Severity::Ok | Severity::Note | Severity::Warning => ExitCode::Done,
-    }
-    .into())
 }
 
 /// Returns the next step as the operator types it.

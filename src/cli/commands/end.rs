@@ -42,42 +42,40 @@ impl Command for EndArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        let engine = context.engine();
+        let mut ended =
+            engine.end_with(&args.instance, |store, request| end_held(context, store, request))?;
+        if let Some(error) = ended.closed.error.take() {
+            let inner = CliError::from(error);
+            let message = format!(
+                "{} has ended, but its closing snapshot failed: {}",
+                ended.row.id, inner.message
+            );
+            return Err(CliError { message, ..inner });
+        }
+        let (store, id) = (&ended.store, &ended.row.id);
+        if let Some(closing) = &ended.closed.closing {
+            warn_of_unsteady(context, &closing.record);
+            tell_notes(context, Some(closing));
+        }
+        let changed = ended.changes()?;
+        if args.json {
+            let closing = ended.closed.closing.as_ref();
+            let record = closing.map(|captured| &captured.record);
+            context.terminal.json(&EndDocument {
+                head: Head::default(),
+                instance: id.to_string(),
+                closing: record.map(|record| record.id.to_string()),
+                complete: record.map(|record| record.complete),
+                changes: documents(&changed),
+            });
+        } else {
+            let width = context.terminal.width_out();
+            context.terminal.out(&screen(&changed, context, id, width));
+        }
+        by_the_rules(context, store, id);
+        at_the_end(context, store);
+        Ok(ExitCode::Done.into())
     }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &EndArgs) -> Result<Status, CliError> {
-    let engine = context.engine();
-    let mut ended = engine.end_with(&args.instance, |store, request| end_held(context, store, request))?;
-    if let Some(error) = ended.closed.error.take() {
-        let inner = CliError::from(error);
-        let message = format!(
-            "{} has ended, but its closing snapshot failed: {}",
-            ended.row.id, inner.message
-        );
-        return Err(CliError { message, ..inner });
-    }
-    let (store, id) = (&ended.store, &ended.row.id);
-    if let Some(closing) = &ended.closed.closing {
-        warn_of_unsteady(context, &closing.record);
-        tell_notes(context, Some(closing));
-    }
-    let changed = ended.changes()?;
-    if args.json {
-        let closing = ended.closed.closing.as_ref();
-        let record = closing.map(|captured| &captured.record);
-        context.terminal.json(&EndDocument {
-            head: Head::default(),
-            instance: id.to_string(),
-            closing: record.map(|record| record.id.to_string()),
-            complete: record.map(|record| record.complete),
-            changes: documents(&changed),
-        });
-    } else {
-        let width = context.terminal.width_out();
-        context.terminal.out(&screen(&changed, context, id, width));
-    }
-    by_the_rules(context, store, id);
-    at_the_end(context, store);
-    Ok(ExitCode::Done.into())
 }

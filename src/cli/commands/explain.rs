@@ -16,7 +16,7 @@ use crate::cli::view;
 /// Print the recovery contract without changing anything
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArgs {
-    /// What is protected.
+    /// Directories to protect.
     #[command(flatten)]
     pub scope: Scope,
     /// Print one JSON document
@@ -49,24 +49,21 @@ impl Command for ExplainArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        let asking = contract_args::Asking {
+            verb: "explain",
+            command: &[],
+            is_shown: true,
+        };
+        let contract = contract_args::contract(context, &args.scope, &asking)?;
+        if args.json {
+            context.terminal.json(&ExplainDocument::new(&contract));
+        } else {
+            let text = view::contract::contract(&contract, context.terminal.width_out());
+            context.terminal.out(&text);
+            let launch = Words::new("launch").scope(&args.scope, None).plain("-- CMD");
+            context.propose("agreed", &launch.text());
+        }
+        Ok(ExitCode::Done.into())
     }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<Status, CliError> {
-    let asking = contract_args::Asking {
-        verb: "explain",
-        command: &[],
-        is_shown: true,
-    };
-    let contract = contract_args::contract(context, &args.scope, &asking)?;
-    if args.json {
-        context.terminal.json(&ExplainDocument::new(&contract));
-    } else {
-        let text = view::contract::contract(&contract, context.terminal.width_out());
-        context.terminal.out(&text);
-        let launch = Words::new("launch").scope(&args.scope, None).plain("-- CMD");
-        context.propose("agreed", &launch.text());
-    }
-    Ok(ExitCode::Done.into())
 }

@@ -64,78 +64,75 @@ impl Command for ExportArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
-    }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Status, CliError> {
-    let reading = context
-        .store_for_reading()?
-        .ok_or_else(|| no_store(&args.instance))?;
-    let row = find_called(&reading, context.environment, &args.instance)?;
-    ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
-    let wanted = args.from.as_deref().unwrap_or("baseline");
-    let snapshot = find_snapshot(&reading, &row, wanted).map_err(|error| nothing(&row, error))?;
-    if args.file == "-" {
-        let error = CliError::new(ErrorKind::Usage, "an export cannot go to standard output");
-        return Err(error.hint("name a file; one that is called `-` is ./-"));
-    }
-    let NamedFile { path: file, shown } = NamedFile::settle(context, args.file.as_ref())?;
-    drop(reading);
-    let store = context.store_for_writing()?;
-    let _needed = store.share()?;
-    let record = store.record(&snapshot.id)?;
-    let world = context.world();
-    let request = ExportRequest {
-        record: &record,
-        mode: &row.mode,
-        file: &file,
-        owner: context.environment.operator.map(|owner| (owner.uid, owner.gid)),
-        now: context.now(),
-        random: random(world.entropy),
-    };
-    let exported = export(&store, &request, world.observer)?;
-    let act = Operation::Export {
-        snapshot: record.id.clone(),
-        file: ByteString::from(file.as_path()),
-        digest: exported.digest,
-        size: exported.size,
-    };
-    store
-        .append(context.now(), world.uid, &row.id, act)
-        .map_err(|error| {
-            CliError::from(error).hint(format!(
-                "{shown} is written and whole; only `log` does not know of it"
-            ))
-        })?;
-    let terminal = context.terminal;
-    if args.json {
-        let place = HostPathDocument::new(&file);
-        terminal.json(&ExportDocument {
-            head: Head::default(),
-            instance: row.id.to_string(),
-            snapshot: record.id.to_string(),
-            file: place.path,
-            file_bytes: place.path_bytes,
+        let (context, args) = (&context, self);
+        let reading = context
+            .store_for_reading()?
+            .ok_or_else(|| no_store(&args.instance))?;
+        let row = find_called(&reading, context.environment, &args.instance)?;
+        ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
+        let wanted = args.from.as_deref().unwrap_or("baseline");
+        let snapshot = find_snapshot(&reading, &row, wanted).map_err(|error| nothing(&row, error))?;
+        if args.file == "-" {
+            let error = CliError::new(ErrorKind::Usage, "an export cannot go to standard output");
+            return Err(error.hint("name a file; one that is called `-` is ./-"));
+        }
+        let NamedFile { path: file, shown } = NamedFile::settle(context, args.file.as_ref())?;
+        drop(reading);
+        let store = context.store_for_writing()?;
+        let _needed = store.share()?;
+        let record = store.record(&snapshot.id)?;
+        let world = context.world();
+        let request = ExportRequest {
+            record: &record,
+            mode: &row.mode,
+            file: &file,
+            owner: context.environment.operator.map(|owner| (owner.uid, owner.gid)),
+            now: context.now(),
+            random: random(world.entropy),
+        };
+        let exported = export(&store, &request, world.observer)?;
+        let act = Operation::Export {
+            snapshot: record.id.clone(),
+            file: ByteString::from(file.as_path()),
+            digest: exported.digest,
             size: exported.size,
-            digest: exported.digest.to_string(),
-            complete: record.complete,
-            entries: record.entries(),
-        });
-        return Ok(ExitCode::Done.into());
-    }
-    terminal.out(&format!(
-        "{shown}\n{} ({} bytes), {}\nBLAKE3 {}",
-        size::bytes(exported.size),
-        size::count(exported.size),
-        size::counted(record.entries(), "entry", "entries"),
-        exported.digest
-    ));
-    if !record.complete {
-        terminal.warn(&format!(
-            "the snapshot is not complete, and so neither is the file; `show {}` names what it lacks",
-            row.id
+        };
+        store
+            .append(context.now(), world.uid, &row.id, act)
+            .map_err(|error| {
+                CliError::from(error).hint(format!(
+                    "{shown} is written and whole; only `log` does not know of it"
+                ))
+            })?;
+        let terminal = context.terminal;
+        if args.json {
+            let place = HostPathDocument::new(&file);
+            terminal.json(&ExportDocument {
+                head: Head::default(),
+                instance: row.id.to_string(),
+                snapshot: record.id.to_string(),
+                file: place.path,
+                file_bytes: place.path_bytes,
+                size: exported.size,
+                digest: exported.digest.to_string(),
+                complete: record.complete,
+                entries: record.entries(),
+            });
+            return Ok(ExitCode::Done.into());
+        }
+        terminal.out(&format!(
+            "{shown}\n{} ({} bytes), {}\nBLAKE3 {}",
+            size::bytes(exported.size),
+            size::count(exported.size),
+            size::counted(record.entries(), "entry", "entries"),
+            exported.digest
         ));
+        if !record.complete {
+            terminal.warn(&format!(
+                "the snapshot is not complete, and so neither is the file; `show {}` names what it lacks",
+                row.id
+            ));
+        }
+        Ok(ExitCode::Done.into())
     }
-    Ok(ExitCode::Done.into())
 }

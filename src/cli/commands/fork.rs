@@ -48,23 +48,20 @@ impl Command for ForkArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        let reading = context
+            .store_for_reading()?
+            .ok_or_else(|| no_store(&args.instance))?;
+        let (row, again) = called(context, &reading, &args.instance)?;
+        if again.is_some() && args.from.is_some() {
+            let message = "the reference of a fork says which snapshot is meant; --from says another one";
+            return Err(CliError::new(ErrorKind::Usage, message)
+                .hint("leave --from out, or name the session instead of the fork"));
+        }
+        ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
+        let forked = fork(context, reading, &row, again.as_ref(), args)?;
+        Ok(tell(context, args, forked))
     }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &ForkArgs) -> Result<Status, CliError> {
-    let reading = context
-        .store_for_reading()?
-        .ok_or_else(|| no_store(&args.instance))?;
-    let (row, again) = called(context, &reading, &args.instance)?;
-    if again.is_some() && args.from.is_some() {
-        let message = "the reference of a fork says which snapshot is meant; --from says another one";
-        return Err(CliError::new(ErrorKind::Usage, message)
-            .hint("leave --from out, or name the session instead of the fork"));
-    }
-    ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
-    let forked = fork(context, reading, &row, again.as_ref(), args)?;
-    Ok(tell(context, args, forked))
 }
 
 fn tell(context: &Context<'_>, args: &ForkArgs, forked: Forked) -> Status {

@@ -22,7 +22,7 @@ use crate::terminal::shell;
 #[derive(Clone, Debug, Args)]
 #[command(subcommand_value_name = "ACTION", subcommand_help_heading = "Actions")]
 pub struct HookArgs {
-    /// What to do.
+    /// Action.
     #[command(subcommand)]
     pub action: HookAction,
 }
@@ -31,7 +31,7 @@ impl Command for HookArgs {
     const NAME: &'static str = "hook";
     const GROUP: Option<Group> = Some(Group::Setup);
     const LONG: &'static str = "\
-        `install` adds our hooks to the settings of an agent (claude, codex, gemini, opencode, cursor, copilot), shows what is \
+        `install` adds hooks to the settings of an agent (claude, codex, gemini, opencode, cursor, copilot), shows what is \
         added, and asks. Everything else in the file stays, byte for byte, and `uninstall` leaves the file as it was. With \
         --scope project the hooks stand in files of the current directory, which the agent itself can write: they are a \
         convenience then, no protection. `status` says which agents have our hooks, and which program they call. \
@@ -47,7 +47,10 @@ impl Command for HookArgs {
             "For this project only, where the agent could change it:",
             "jackin recovery hook install codex --scope project",
         ),
-        ("Which agents have our hooks:", "jackin recovery hook status"),
+        (
+            "List the agents that have the hooks:",
+            "jackin recovery hook status",
+        ),
         ("Take them out again:", "jackin recovery hook uninstall claude"),
     ];
     const DOCUMENTS: &'static [Document] = &[
@@ -82,14 +85,14 @@ impl Command for HookArgs {
     }
 }
 
-/// What `hook` does.
+/// Action of `hook`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum HookAction {
-    /// Add our hooks to an agent's settings
+    /// Add the hooks to an agent's settings
     Install(HookEditArgs),
-    /// Take our hooks out of an agent's settings again
+    /// Remove the hooks from an agent's settings
     Uninstall(HookEditArgs),
-    /// Say which agents have our hooks
+    /// Show which agents have the hooks
     Status(HookStatusArgs),
     /// What an agent calls: the event stands on standard input
     Run(HookRunArgs),

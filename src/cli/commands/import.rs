@@ -93,71 +93,68 @@ impl Command for ImportArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
-    }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Status, CliError> {
-    if let Some(store) = context.store_for_reading()? {
-        ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
-    }
-    if let Some(from) = &args.from {
-        return copy::run(context, args, from);
-    }
-    let Some(file) = &args.file else {
-        return Err(CliError::new(ErrorKind::Usage, "no file was named"));
-    };
-    let file = settle_path(context.environment, file.as_ref());
-    if !file.is_file() {
-        let shown = sanitize::path(&file);
-        let message = match file.symlink_metadata() {
-            Ok(_) => format!("{shown} is no regular file"),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => format!("there is no file {shown}"),
-            Err(error) => format!("{shown} cannot be looked at: {error}"),
+        let (context, args) = (&context, self);
+        if let Some(store) = context.store_for_reading()? {
+            ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
+        }
+        if let Some(from) = &args.from {
+            return copy::run(context, args, from);
+        }
+        let Some(file) = &args.file else {
+            return Err(CliError::new(ErrorKind::Usage, "no file was named"));
         };
-        return Err(CliError::new(ErrorKind::Usage, message)
-            .hint("import takes a file that `export` wrote, here or on another machine"));
+        let file = settle_path(context.environment, file.as_ref());
+        if !file.is_file() {
+            let shown = sanitize::path(&file);
+            let message = match file.symlink_metadata() {
+                Ok(_) => format!("{shown} is no regular file"),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => format!("there is no file {shown}"),
+                Err(error) => format!("{shown} cannot be looked at: {error}"),
+            };
+            return Err(CliError::new(ErrorKind::Usage, message)
+                .hint("import takes a file that `export` wrote, here or on another machine"));
+        }
+        let world = context.world();
+        let mut incoming = Incoming::read(&file, world.observer)?;
+        if !args.trust {
+            let operator = context.environment.operator;
+            incoming.strip(operator.map_or_else(handle_fs::own_ids, |owner| (owner.uid, owner.gid)));
+        }
+        let shown = view::import::shown(&incoming, &file, args.trust);
+        match (args.json, args.dry_run) {
+            (true, true) => tell(context, args, &incoming, &file, None),
+            (false, _) => context.terminal.out(&shown),
+            (true, false) if !args.yes && context.terminal.can_ask() => context.terminal.err(&shown),
+            (true, false) => {}
+        }
+        if args.dry_run {
+            return Ok(ExitCode::Done.into());
+        }
+        confirm(
+            context.terminal,
+            &context.interrupts,
+            "Take it over as a new session?",
+            args.yes,
+        )?;
+        let store = context.store_for_writing()?;
+        let _needed = store.share()?;
+        let request = ImportRequest {
+            incoming: &incoming,
+            file: &file,
+            trusted: args.trust,
+        };
+        let record = import(&store, world, &request)?;
+        if args.json {
+            tell(context, args, &incoming, &file, Some(&record));
+        } else {
+            context.terminal.out(&format!(
+                "imported as {}, snapshot {}",
+                record.instance, record.id
+            ));
+            context.propose("have its files", &format!("fork {}", record.instance));
+        }
+        Ok(ExitCode::Done.into())
     }
-    let world = context.world();
-    let mut incoming = Incoming::read(&file, world.observer)?;
-    if !args.trust {
-        let operator = context.environment.operator;
-        incoming.strip(operator.map_or_else(handle_fs::own_ids, |owner| (owner.uid, owner.gid)));
-    }
-    let shown = view::import::shown(&incoming, &file, args.trust);
-    match (args.json, args.dry_run) {
-        (true, true) => tell(context, args, &incoming, &file, None),
-        (false, _) => context.terminal.out(&shown),
-        (true, false) if !args.yes && context.terminal.can_ask() => context.terminal.err(&shown),
-        (true, false) => {}
-    }
-    if args.dry_run {
-        return Ok(ExitCode::Done.into());
-    }
-    confirm(
-        context.terminal,
-        &context.interrupts,
-        "Take it over as a new session?",
-        args.yes,
-    )?;
-    let store = context.store_for_writing()?;
-    let _needed = store.share()?;
-    let request = ImportRequest {
-        incoming: &incoming,
-        file: &file,
-        trusted: args.trust,
-    };
-    let record = import(&store, world, &request)?;
-    if args.json {
-        tell(context, args, &incoming, &file, Some(&record));
-    } else {
-        context.terminal.out(&format!(
-            "imported as {}, snapshot {}",
-            record.instance, record.id
-        ));
-        context.propose("have its files", &format!("fork {}", record.instance));
-    }
-    Ok(ExitCode::Done.into())
 }
 
 fn tell(

@@ -30,7 +30,7 @@ pub struct InitArgs {
     /// A workspace, or a directory in its mount (with a `/`, `.` or `..`); without it the current directory
     #[arg(value_name = "TARGET", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
     pub target: Option<OsString>,
-    /// What is captured: off, metadata or project [default: project]
+    /// Set what to capture: off, metadata or project [default: project]
     #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true)]
     pub snapshot: Option<SnapshotMode>,
     /// Show what would be added and stop
@@ -73,59 +73,56 @@ impl Command for InitArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
-    }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &InitArgs) -> Result<Status, CliError> {
-    let terminal = context.terminal;
-    // An agent must not decide what its next session may be undone to.
-    if let Some(store) = context.store_for_reading()? {
-        ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
-    }
-    let config = Config::load(context.environment)?;
-    let workspace = workspace(context, &config, args.target.as_deref())?;
-    let propose = |mode| Edit::propose(&config, &workspace, &wanted(&config, &workspace, mode));
-    let mode = match args.snapshot {
-        Some(mode) => mode,
-        None if args.yes || args.dry_run || args.json => SnapshotMode::Project,
-        None => {
-            // What cannot be added is refused before the operator chooses.
-            propose(SnapshotMode::Project)?;
-            chosen_mode(context)?
+        let (context, args) = (&context, self);
+        let terminal = context.terminal;
+        // An agent must not decide what its next session may be undone to.
+        if let Some(store) = context.store_for_reading()? {
+            ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
         }
-    };
-    let edit = propose(mode)?;
-    let document = |outcome| InitDocument {
-        head: Head::default(),
-        workspace: workspace.clone(),
-        outcome,
-        file: HostPathDocument::new(edit.file()),
-        line: edit.line().0,
-        added: edit.added().to_owned(),
-    };
-    let shown = view::addition::addition(&edit);
-    if !args.json {
-        terminal.out(&shown);
-    } else if !args.yes && !args.dry_run {
-        terminal.err(&shown);
-    }
-    if args.dry_run {
+        let config = Config::load(context.environment)?;
+        let workspace = workspace(context, &config, args.target.as_deref())?;
+        let propose = |mode| Edit::propose(&config, &workspace, &wanted(&config, &workspace, mode));
+        let mode = match args.snapshot {
+            Some(mode) => mode,
+            None if args.yes || args.dry_run || args.json => SnapshotMode::Project,
+            None => {
+                // What cannot be added is refused before the operator chooses.
+                propose(SnapshotMode::Project)?;
+                chosen_mode(context)?
+            }
+        };
+        let edit = propose(mode)?;
+        let document = |outcome| InitDocument {
+            head: Head::default(),
+            workspace: workspace.clone(),
+            outcome,
+            file: HostPathDocument::new(edit.file()),
+            line: edit.line().0,
+            added: edit.added().to_owned(),
+        };
+        let shown = view::addition::addition(&edit);
+        if !args.json {
+            terminal.out(&shown);
+        } else if !args.yes && !args.dry_run {
+            terminal.err(&shown);
+        }
+        if args.dry_run {
+            if args.json {
+                terminal.json(&document(InitOutcome::Planned));
+            }
+            return Ok(ExitCode::Done.into());
+        }
+        confirm(terminal, &context.interrupts, "Write this file?", args.yes)?;
+        edit.apply(&config, random(context.world().entropy))?;
         if args.json {
-            terminal.json(&document(InitOutcome::Planned));
+            terminal.json(&document(InitOutcome::Written));
+        } else {
+            terminal.out(&format!("Written: {}", sanitize::path(edit.file())));
+            let explain = Words::new("explain").arg(&workspace);
+            context.propose("see what it amounts to", &explain.text());
         }
-        return Ok(ExitCode::Done.into());
+        Ok(ExitCode::Done.into())
     }
-    confirm(terminal, &context.interrupts, "Write this file?", args.yes)?;
-    edit.apply(&config, random(context.world().entropy))?;
-    if args.json {
-        terminal.json(&document(InitOutcome::Written));
-    } else {
-        terminal.out(&format!("Written: {}", sanitize::path(edit.file())));
-        let explain = Words::new("explain").arg(&workspace);
-        context.propose("see what it amounts to", &explain.text());
-    }
-    Ok(ExitCode::Done.into())
 }
 
 /// The workspace that is meant: by its name, or as the one that a directory belongs to.
@@ -188,7 +185,7 @@ fn chosen_mode(context: &Context<'_>) -> Result<SnapshotMode, CliError> {
         .ok_or_else(|| CliError::new(ErrorKind::NotConfirmed, "not confirmed; nothing was changed"))
 }
 
-/// The mode that was asked for, and what is left out of the workspace's mounts without being named.
+/// The mode that was asked for, and the automatic excludes of the workspace's mounts.
 fn wanted(config: &Config, workspace: &str, mode: SnapshotMode) -> Wanted {
     let mode = mode.to_possible_value();
     let mut wanted = Wanted {

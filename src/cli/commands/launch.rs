@@ -38,7 +38,7 @@ use crate::terminal::{sanitize, size};
 /// Run a command in a session that you can undo
 #[derive(Clone, Debug, Args)]
 pub struct LaunchArgs {
-    /// What is protected.
+    /// Directories to protect.
     #[command(flatten)]
     pub scope: Scope,
     /// Write a report of the session to FILE, as JSON; it replaces only such a report; - prints it

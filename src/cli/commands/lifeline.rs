@@ -24,14 +24,11 @@ impl Command for LifelineArgs {
     const GROUP: Option<Group> = None;
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        leave_terminal();
+        let pipes = context.terminal.pipes();
+        let (from, _) = pipes.map_err(|error| CliError::new(ErrorKind::Io, error.to_string()))?;
+        hold(from, &args.then);
+        Ok(ExitCode::Done.into())
     }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &LifelineArgs) -> Result<Status, CliError> {
-    leave_terminal();
-    let pipes = context.terminal.pipes();
-    let (from, _) = pipes.map_err(|error| CliError::new(ErrorKind::Io, error.to_string()))?;
-    hold(from, &args.then);
-    Ok(ExitCode::Done.into())
 }

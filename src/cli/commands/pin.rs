@@ -30,8 +30,7 @@ pub struct PinArgs {
 impl Command for PinArgs {
     const NAME: &'static str = "pin";
     const GROUP: Option<Group> = Some(Group::Store);
-    const LONG: &'static str =
-        "What is pinned is never given up. The snapshots of a pinned session do not count for the rules.";
+    const LONG: &'static str = "Pinned snapshots are never deleted. Those of a pinned session do not count toward the retention policy.";
     const EXAMPLES: &'static [Example] = &[
         (
             "A session with all of its snapshots:",

@@ -66,75 +66,72 @@ impl Command for PruneArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
-    }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Status, CliError> {
-    let terminal = context.terminal;
-    let Some(store) = context.store_for(args.dry_run)? else {
-        if args.json {
-            terminal.json(&nothing());
-        } else {
-            terminal.note("no sessions were recorded yet");
+        let (context, args) = (&context, self);
+        let terminal = context.terminal;
+        let Some(store) = context.store_for(args.dry_run)? else {
+            if args.json {
+                terminal.json(&nothing());
+            } else {
+                terminal.note("no sessions were recorded yet");
+            }
+            return Ok(ExitCode::Done.into());
+        };
+        ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
+        if let Some(prefix) = &args.forget {
+            return forget(context, args, &store, prefix);
         }
-        return Ok(ExitCode::Done.into());
-    };
-    ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
-    if let Some(prefix) = &args.forget {
-        return forget(context, args, &store, prefix);
-    }
-    let planned = {
-        let _shared = store.share()?;
-        let (planned, faults) = with_rules(context.environment, None, |rules| {
-            let observer = context.world().observer;
-            Ok(plan(&store, rules, Care::Thorough, context.now(), observer)?)
-        })?;
-        tell_faults(context, &faults);
-        planned
-    };
-    let stuck = stuck(&store)?;
-    let mut document = document(&planned, &stuck);
-    let now = context.now();
-    let shown = view::prune::plan((&planned, &stuck), now, terminal.width_out());
-    if !args.json {
-        terminal.out(&shown);
-    } else if !args.yes && !args.dry_run && terminal.can_ask() {
-        terminal.err(&view::prune::plan((&planned, &stuck), now, terminal.width_err()));
-    }
-    let is_empty = planned.is_empty() && stuck.is_empty();
-    if is_empty || args.dry_run {
+        let planned = {
+            let _shared = store.share()?;
+            let (planned, faults) = with_rules(context.environment, None, |rules| {
+                let observer = context.world().observer;
+                Ok(plan(&store, rules, Care::Thorough, context.now(), observer)?)
+            })?;
+            tell_faults(context, &faults);
+            planned
+        };
+        let stuck = stuck(&store)?;
+        let mut document = document(&planned, &stuck);
+        let now = context.now();
+        let shown = view::prune::plan((&planned, &stuck), now, terminal.width_out());
+        if !args.json {
+            terminal.out(&shown);
+        } else if !args.yes && !args.dry_run && terminal.can_ask() {
+            terminal.err(&view::prune::plan((&planned, &stuck), now, terminal.width_err()));
+        }
+        let is_empty = planned.is_empty() && stuck.is_empty();
+        if is_empty || args.dry_run {
+            if args.json {
+                terminal.json(&document);
+            } else if !is_empty {
+                context.propose("do it", "prune");
+            }
+            return Ok(ExitCode::Done.into());
+        }
+        if !planned.chosen.is_empty() || !stuck.is_empty() {
+            confirm(
+                terminal,
+                &context.interrupts,
+                "Give these snapshots up for good?",
+                args.yes,
+            )?;
+        }
+        let is_lacking = planned.lacking > 0 || planned.shortage.is_some();
+        carry(context, &store, planned, &mut document)?;
+        give_up(context, &store, &stuck, &mut document)?;
+        document.outcome = if is_lacking {
+            PruneOutcome::Lacking
+        } else {
+            PruneOutcome::Pruned
+        };
         if args.json {
             terminal.json(&document);
-        } else if !is_empty {
-            context.propose("do it", "prune");
+        } else {
+            let count = size::counted(document.snapshots.len() as u64, "snapshot", "snapshots");
+            let free = size::bytes(document.freed.saturating_add(document.repacked_bytes));
+            terminal.out(&format!("Done: {count} given up, {free} free."));
         }
-        return Ok(ExitCode::Done.into());
+        Ok(ExitCode::Done.into())
     }
-    if !planned.chosen.is_empty() || !stuck.is_empty() {
-        confirm(
-            terminal,
-            &context.interrupts,
-            "Give these snapshots up for good?",
-            args.yes,
-        )?;
-    }
-    let is_lacking = planned.lacking > 0 || planned.shortage.is_some();
-    carry(context, &store, planned, &mut document)?;
-    give_up(context, &store, &stuck, &mut document)?;
-    document.outcome = if is_lacking {
-        PruneOutcome::Lacking
-    } else {
-        PruneOutcome::Pruned
-    };
-    if args.json {
-        terminal.json(&document);
-    } else {
-        let count = size::counted(document.snapshots.len() as u64, "snapshot", "snapshots");
-        let free = size::bytes(document.freed.saturating_add(document.repacked_bytes));
-        terminal.out(&format!("Done: {count} given up, {free} free."));
-    }
-    Ok(ExitCode::Done.into())
 }
 
 /// Gives up what was frozen for baselines that do not fit, now that there may be room: what fits is stored.

@@ -17,8 +17,7 @@ use crate::terminal::{sanitize, size};
 /// Rebuild the catalog from snapshots and receipts
 #[derive(Clone, Debug, Args)]
 pub struct RebuildArgs {
-    /// When receipts are hurt or lost of which the catalog has no copy, or records are gone: go on with what is whole, and give up
-    /// the rest
+    /// Continue although receipts or records are damaged or missing and no copy exists: keep the valid ones, discard the rest
     #[arg(long)]
     pub accept_loss: bool,
     /// Print one JSON document
@@ -43,7 +42,45 @@ impl Command for RebuildArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        // Where there is no store none is made.
+        let Some(reading) = Store::open_read(context.layout()?)? else {
+            tell(context, args, 0, &Found::default());
+            return Ok(ExitCode::Done.into());
+        };
+        ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
+        drop(reading);
+        let mended = mend_chain(&context.layout()?, args.accept_loss).map_err(|error| match error {
+            StoreError::Chain { number, .. } => {
+                let message = format!("{error}; but not of all of them from there on");
+                CliError::new(ErrorKind::Integrity, message)
+                    .hint("if you have a copy of receipts.log, put it back")
+                    .command(
+                        format!(
+                            "or go on with the {} before it; the damaged log is laid aside",
+                            number - 1
+                        ),
+                        "rebuild --accept-loss",
+                    )
+            }
+            other => other.into(),
+        })?;
+        let store = context.store_for_writing()?;
+        ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
+        let found = Found {
+            given_up: accept_loss(context, &store, args, mended.as_ref())?,
+            unread: store.rebuild()?,
+            lost: store.lost_records()?,
+            mended,
+        };
+        let sessions = store.catalog().instances()?.len() as u64;
+        tell(context, args, sessions, &found);
+        Ok(if found.unread.is_empty() && found.lost.is_empty() {
+            ExitCode::Done
+        } else {
+            ExitCode::Integrity
+        }
+        .into())
     }
 }
 
@@ -58,47 +95,6 @@ struct Found {
     given_up: Vec<LostRecord>,
     /// The chain was broken.
     mended: Option<Mended>,
-}
-
-pub(super) fn run(context: &Context<'_>, args: &RebuildArgs) -> Result<Status, CliError> {
-    // Where there is no store none is made.
-    let Some(reading) = Store::open_read(context.layout()?)? else {
-        tell(context, args, 0, &Found::default());
-        return Ok(ExitCode::Done.into());
-    };
-    ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
-    drop(reading);
-    let mended = mend_chain(&context.layout()?, args.accept_loss).map_err(|error| match error {
-        StoreError::Chain { number, .. } => {
-            let message = format!("{error}; but not of all of them from there on");
-            CliError::new(ErrorKind::Integrity, message)
-                .hint("if you have a copy of receipts.log, put it back")
-                .command(
-                    format!(
-                        "or go on with the {} before it; the damaged log is laid aside",
-                        number - 1
-                    ),
-                    "rebuild --accept-loss",
-                )
-        }
-        other => other.into(),
-    })?;
-    let store = context.store_for_writing()?;
-    ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
-    let found = Found {
-        given_up: accept_loss(context, &store, args, mended.as_ref())?,
-        unread: store.rebuild()?,
-        lost: store.lost_records()?,
-        mended,
-    };
-    let sessions = store.catalog().instances()?.len() as u64;
-    tell(context, args, sessions, &found);
-    Ok(if found.unread.is_empty() && found.lost.is_empty() {
-        ExitCode::Done
-    } else {
-        ExitCode::Integrity
-    }
-    .into())
 }
 
 /// A chain that holds may lack receipts that were in it, and may tell of records that are gone. That they are given up is said in the

@@ -58,70 +58,67 @@ impl Command for ReplicateArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
-    }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &ReplicateArgs) -> Result<Status, CliError> {
-    CliError::require(Feature::S3)?;
-    let replication = Config::load(context.environment)?
-        .replication()
-        .ok_or_else(nowhere)?;
-    let terminal = context.terminal;
-    let Some(store) = context.store_for(args.dry_run)? else {
-        if args.json {
-            let nothing = (None, Waiting::default(), ReplicateOutcome::Nothing);
-            terminal.json(&document(&replication, nothing, &Copied::default()));
-        } else {
-            terminal.note("no sessions were recorded yet");
+        let (context, args) = (&context, self);
+        CliError::require(Feature::S3)?;
+        let replication = Config::load(context.environment)?
+            .replication()
+            .ok_or_else(nowhere)?;
+        let terminal = context.terminal;
+        let Some(store) = context.store_for(args.dry_run)? else {
+            if args.json {
+                let nothing = (None, Waiting::default(), ReplicateOutcome::Nothing);
+                terminal.json(&document(&replication, nothing, &Copied::default()));
+            } else {
+                terminal.note("no sessions were recorded yet");
+            }
+            return Ok(ExitCode::Done.into());
+        };
+        ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
+        if args.new_store {
+            store.forget_replica_identity()?;
         }
-        return Ok(ExitCode::Done.into());
-    };
-    ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
-    if args.new_store {
-        store.forget_replica_identity()?;
-    }
-    let place = replication.digest();
-    if args.dry_run {
+        let place = replication.digest();
+        if args.dry_run {
+            let left = waiting(&store, &place)?;
+            let named = store.replica_identity()?.map(|identity| identity.id.to_string());
+            if args.json {
+                let planned = (named, left, ReplicateOutcome::Planned);
+                terminal.json(&document(&replication, planned, &Copied::default()));
+            } else {
+                terminal.out(&words_of(&replication, left));
+                if !left.is_nothing() {
+                    context.propose("copy it", "replicate");
+                }
+            }
+            return Ok(ExitCode::Done.into());
+        }
+        let flag = context.interrupts.flag();
+        let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
+        let done = copy(&store, &replication, context.world(), &stop, Care::Thorough)?;
         let left = waiting(&store, &place)?;
         let named = store.replica_identity()?.map(|identity| identity.id.to_string());
-        if args.json {
-            let planned = (named, left, ReplicateOutcome::Planned);
-            terminal.json(&document(&replication, planned, &Copied::default()));
-        } else {
-            terminal.out(&words_of(&replication, left));
-            if !left.is_nothing() {
-                context.propose("copy it", "replicate");
-            }
+        tell_hurt(context, &done.copied);
+        if let Err(error) = done.ended {
+            return Err(CliError::from(error).hint(still_waits(left)));
         }
-        return Ok(ExitCode::Done.into());
+        let outcome = match (done.copied.hurt.is_empty(), done.is_busy) {
+            (_, true) => ReplicateOutcome::Busy,
+            (false, _) => ReplicateOutcome::Partial,
+            (true, _) if done.copied == Copied::default() => ReplicateOutcome::Nothing,
+            _ => ReplicateOutcome::Copied,
+        };
+        if args.json {
+            terminal.json(&document(&replication, (named, left, outcome), &done.copied));
+        } else {
+            terminal.out(&told(&replication, &done, named.as_deref().unwrap_or_default()));
+        }
+        Ok(match outcome {
+            ReplicateOutcome::Partial => ExitCode::Partial,
+            ReplicateOutcome::Busy => ExitCode::Active,
+            _ => ExitCode::Done,
+        }
+        .into())
     }
-    let flag = context.interrupts.flag();
-    let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
-    let done = copy(&store, &replication, context.world(), &stop, Care::Thorough)?;
-    let left = waiting(&store, &place)?;
-    let named = store.replica_identity()?.map(|identity| identity.id.to_string());
-    tell_hurt(context, &done.copied);
-    if let Err(error) = done.ended {
-        return Err(CliError::from(error).hint(still_waits(left)));
-    }
-    let outcome = match (done.copied.hurt.is_empty(), done.is_busy) {
-        (_, true) => ReplicateOutcome::Busy,
-        (false, _) => ReplicateOutcome::Partial,
-        (true, _) if done.copied == Copied::default() => ReplicateOutcome::Nothing,
-        _ => ReplicateOutcome::Copied,
-    };
-    if args.json {
-        terminal.json(&document(&replication, (named, left, outcome), &done.copied));
-    } else {
-        terminal.out(&told(&replication, &done, named.as_deref().unwrap_or_default()));
-    }
-    Ok(match outcome {
-        ReplicateOutcome::Partial => ExitCode::Partial,
-        ReplicateOutcome::Busy => ExitCode::Active,
-        _ => ExitCode::Done,
-    }
-    .into())
 }
 
 fn nowhere() -> CliError {

@@ -33,7 +33,7 @@ pub struct RestoreArgs {
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
-    /// With --dry-run: show the lines that would be taken back
+    /// With --dry-run: show the lines that would be reverted
     #[arg(long, requires = "dry_run", conflicts_with_all = ["json", "to"])]
     pub patch: bool,
     /// Do not ask
@@ -42,7 +42,7 @@ pub struct RestoreArgs {
     /// The snapshot to go back to: a kind, a checkpoint's name, or an id or its prefix; without it the baseline
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
-    /// Take back one step alone: what changed from the snapshot before this one to it; later steps stay
+    /// Revert one step: the changes between the previous snapshot and this one; later steps stay
     #[arg(long, value_name = "SNAP", value_parser = some_text(), conflicts_with_all = ["from", "to"])]
     pub only_changes_of: Option<String>,
     /// Write into this directory instead, absent or empty; or into a new claim or volume (k8s-pvc://…, which is
@@ -62,7 +62,7 @@ pub struct RestoreArgs {
     /// Leave out what is git's own: HEAD, branches, index, hooks, configuration, objects
     #[arg(long)]
     pub files_only: bool,
-    /// Times of files whose content is put back: `now`, so that build tools notice, or `exact`, as recorded
+    /// Set the times of restored files: `now`, so that build tools notice, or `exact`, as recorded
     #[arg(
         long,
         value_enum,
@@ -71,7 +71,7 @@ pub struct RestoreArgs {
         default_value_t
     )]
     pub mtimes: Mtimes,
-    /// What opens what is encrypted.
+    /// Private key for encrypted content.
     #[command(flatten)]
     pub unlock: Unlock,
     /// Refuse a snapshot that lacks anything
@@ -119,40 +119,37 @@ impl Command for RestoreArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        let engine = context.engine();
+        let keys = || identities(context, &args.unlock);
+        let request = RestoreRequest {
+            session: &args.instance,
+            paths: &args.paths,
+            from: args.from.as_deref(),
+            only_changes_of: args.only_changes_of.as_deref(),
+            allow: Allow {
+                overwrite_later: args.overwrite_later_edits,
+                delete_later: args.delete_later_files,
+                files_only: args.files_only,
+            },
+            set_aside: &args.set_aside_excluded,
+            require_complete: args.require_complete,
+            exact_mtimes: args.mtimes == Mtimes::Exact,
+            keys: &keys,
+            dry_run: args.dry_run,
+            shows_refused: args.dry_run,
+        };
+        let is_elsewhere = args.to.is_some() || args.unlock.identity.is_some();
+        let subject = engine.restore_subject(&request, is_elsewhere)?;
+        if let Some(directory) = &args.to {
+            let directory = settle_path(context.environment, directory.as_ref());
+            let reading = subject.reading.unlocked_by(keys()?);
+            let _needed = reading.share()?;
+            return to::to_directory(context, (&reading, &subject.row), &request, args, directory);
+        }
+        let planned = engine.plan_of(subject, &request)?;
+        carry_out(context, &planned, &how(args, &planned.row))
     }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Status, CliError> {
-    let engine = context.engine();
-    let keys = || identities(context, &args.unlock);
-    let request = RestoreRequest {
-        session: &args.instance,
-        paths: &args.paths,
-        from: args.from.as_deref(),
-        only_changes_of: args.only_changes_of.as_deref(),
-        allow: Allow {
-            overwrite_later: args.overwrite_later_edits,
-            delete_later: args.delete_later_files,
-            files_only: args.files_only,
-        },
-        set_aside: &args.set_aside_excluded,
-        require_complete: args.require_complete,
-        exact_mtimes: args.mtimes == Mtimes::Exact,
-        keys: &keys,
-        dry_run: args.dry_run,
-        shows_refused: args.dry_run,
-    };
-    let is_elsewhere = args.to.is_some() || args.unlock.identity.is_some();
-    let subject = engine.restore_subject(&request, is_elsewhere)?;
-    if let Some(directory) = &args.to {
-        let directory = settle_path(context.environment, directory.as_ref());
-        let reading = subject.reading.unlocked_by(keys()?);
-        let _needed = reading.share()?;
-        return to::to_directory(context, (&reading, &subject.row), &request, args, directory);
-    }
-    let planned = engine.plan_of(subject, &request)?;
-    carry_out(context, &planned, &how(args, &planned.row))
 }
 
 fn how(args: &RestoreArgs, row: &InstanceRow) -> RestoreOptions {

@@ -24,7 +24,7 @@ use crate::restore::{Purpose, RestoreError, TakenBack};
 use crate::store::{InstanceRow, RestoreStage};
 use crate::terminal::sanitize;
 
-/// Which interrupted restore, and how.
+/// Interrupted restore, and options.
 #[derive(Clone, Debug, Args)]
 pub struct WaitingArgs {
     /// The session; without it the one whose restore was interrupted
@@ -44,10 +44,10 @@ pub struct WaitingArgs {
 /// Finish an interrupted restore
 #[derive(Clone, Debug, Args)]
 pub struct ResumeArgs {
-    /// Which restore, and how.
+    /// Restore, and options.
     #[command(flatten)]
     pub restore: WaitingArgs,
-    /// What opens what is encrypted.
+    /// Private key for encrypted content.
     #[command(flatten)]
     pub unlock: Unlock,
 }
@@ -58,7 +58,7 @@ impl Command for ResumeArgs {
     const LONG: &'static str = "\
         A restore that was killed, or lost its power, waits: until it is finished or taken back some paths may be old and some \
         new, every command says so, and nothing else may be restored or begun there (exit code 8). This finishes it: afterwards \
-        every path is new. What you changed meanwhile at a path that was not put back yet stops it.";
+        every path is new. An edit of yours at a path that is not restored yet stops it.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery resume")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument>("resume")];
 
@@ -78,7 +78,7 @@ impl Command for ResumeArgs {
 /// Roll back an interrupted restore
 #[derive(Clone, Debug, Args)]
 pub struct AbortArgs {
-    /// Which restore, and how.
+    /// Restore, and options.
     #[command(flatten)]
     pub restore: WaitingArgs,
     /// Take nothing back: leave every path as it is now, and forget the restore
@@ -91,7 +91,7 @@ impl Command for AbortArgs {
     const GROUP: Option<Group> = Some(Group::Restore);
     const LONG: &'static str = "\
         The other way out of an interrupted restore: afterwards every path is as it was before it. What you changed meanwhile \
-        at a path that had been put back is kept aside and named.";
+        at a restored path is kept aside and named.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery abort")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument>("abort")];
 
@@ -203,7 +203,7 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
     Ok(tell_taken_back(context, args, (&row, &intent), stage, &back))
 }
 
-/// Tells how a restore was taken back or left, and gives its exit code.
+/// Prints how a restore was rolled back or left, and returns its exit code.
 fn tell_taken_back(
     context: &Context<'_>,
     args: &AbortArgs,

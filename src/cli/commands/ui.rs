@@ -35,15 +35,12 @@ impl Command for UiArgs {
     ];
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        start::run(context, args)
     }
 }
 
 #[cfg(feature = "tui")]
-pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliError> {
-    start::run(context, args)
-}
-
 #[cfg(not(feature = "tui"))]
 pub(super) fn run(_: &Context<'_>, _: &UiArgs) -> Result<Status, CliError> {
     Err(NotBuilt(Feature::Tui).into())

@@ -21,7 +21,7 @@ pub struct UndoArgs {
     /// The session; without it the one that was restored last
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
-    /// Take back the restore with this number in `log`
+    /// Undo the restore with this number in `log`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub receipt: Option<u64>,
     /// Print the plan and stop
@@ -36,7 +36,7 @@ pub struct UndoArgs {
     /// Delete also what was created after the restore
     #[arg(long)]
     pub delete_later_files: bool,
-    /// What opens what is encrypted.
+    /// Private key for encrypted content.
     #[command(flatten)]
     pub unlock: Unlock,
     /// Print one JSON document
@@ -68,38 +68,35 @@ impl Command for UndoArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
+        let (context, args) = (&context, self);
+        let keys = || identities(context, &args.unlock);
+        let planned = context.engine().plan_undo(&UndoRequest {
+            session: args.instance.as_deref(),
+            receipt: args.receipt,
+            allow: Allow {
+                overwrite_later: args.overwrite_later_edits,
+                delete_later: args.delete_later_files,
+                files_only: false,
+            },
+            keys: &keys,
+            dry_run: args.dry_run,
+        })?;
+        let receipt = match planned.proposal.purpose {
+            Purpose::Undo(number) => Some(number.to_string()),
+            Purpose::Restore | Purpose::Step(_) => None,
+        };
+        let how = RestoreOptions {
+            json: args.json,
+            yes: args.yes,
+            dry_run: args.dry_run,
+            patch: false,
+            question: "Take this restore back?",
+            identity: args.unlock.identity.clone(),
+            again: Words::new("undo")
+                .arg(planned.row.id.as_str())
+                .flag("--receipt", receipt)
+                .flag("--identity", args.unlock.identity.as_ref()),
+        };
+        carry_out(context, &planned, &how)
     }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &UndoArgs) -> Result<Status, CliError> {
-    let keys = || identities(context, &args.unlock);
-    let planned = context.engine().plan_undo(&UndoRequest {
-        session: args.instance.as_deref(),
-        receipt: args.receipt,
-        allow: Allow {
-            overwrite_later: args.overwrite_later_edits,
-            delete_later: args.delete_later_files,
-            files_only: false,
-        },
-        keys: &keys,
-        dry_run: args.dry_run,
-    })?;
-    let receipt = match planned.proposal.purpose {
-        Purpose::Undo(number) => Some(number.to_string()),
-        Purpose::Restore | Purpose::Step(_) => None,
-    };
-    let how = RestoreOptions {
-        json: args.json,
-        yes: args.yes,
-        dry_run: args.dry_run,
-        patch: false,
-        question: "Take this restore back?",
-        identity: args.unlock.identity.clone(),
-        again: Words::new("undo")
-            .arg(planned.row.id.as_str())
-            .flag("--receipt", receipt)
-            .flag("--identity", args.unlock.identity.as_ref()),
-    };
-    carry_out(context, &planned, &how)
 }

@@ -21,7 +21,7 @@ pub struct VerifyArgs {
     /// Read and check every stored byte, not only that everything is there
     #[arg(long)]
     pub read_data: bool,
-    /// What opens what is encrypted.
+    /// Private key for encrypted content.
     #[command(flatten)]
     pub unlock: Unlock,
     /// Print one JSON document
@@ -43,60 +43,57 @@ impl Command for VerifyArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        run(&context, self)
-    }
-}
-
-pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Status, CliError> {
-    let store = match context.store_for_reading()? {
-        Some(store) => Some(store.unlocked_by(identities(context, &args.unlock)?)),
-        None => None,
-    };
-    let mut verified = match &store {
-        Some(store) => store.verify(args.read_data, context.world().observer)?,
-        None => Verified::default(),
-    };
-    if verified.interrupted {
-        return Err(CliError::new(
-            ErrorKind::Interrupted,
-            "interrupted before everything was checked",
-        ));
-    }
-    let past_help = match &store {
-        Some(store) => papers(store, &mut verified),
-        None => Vec::new(),
-    };
-    let whole = verified.findings.is_empty();
-    if args.json {
-        context.terminal.json(&VerifyDocument {
-            head: Head::default(),
-            outcome: if whole {
-                VerifyOutcome::Whole
-            } else {
-                VerifyOutcome::Damaged
-            },
-            read_data: args.read_data,
-            snapshots: verified.snapshots,
-            archives: verified.archives,
-            receipts: verified.receipts,
-            bytes: verified.bytes,
-            findings: verified.findings.iter().map(DamageDocument::from).collect(),
-        });
-    } else {
-        tell(context, &verified, args.read_data);
-        for instance in past_help {
-            context.propose(
-                "forget its restore, and leave everything as it is",
-                &format!("abort {instance} --yes --as-is"),
-            );
+        let (context, args) = (&context, self);
+        let store = match context.store_for_reading()? {
+            Some(store) => Some(store.unlocked_by(identities(context, &args.unlock)?)),
+            None => None,
+        };
+        let mut verified = match &store {
+            Some(store) => store.verify(args.read_data, context.world().observer)?,
+            None => Verified::default(),
+        };
+        if verified.interrupted {
+            return Err(CliError::new(
+                ErrorKind::Interrupted,
+                "interrupted before everything was checked",
+            ));
         }
+        let past_help = match &store {
+            Some(store) => papers(store, &mut verified),
+            None => Vec::new(),
+        };
+        let whole = verified.findings.is_empty();
+        if args.json {
+            context.terminal.json(&VerifyDocument {
+                head: Head::default(),
+                outcome: if whole {
+                    VerifyOutcome::Whole
+                } else {
+                    VerifyOutcome::Damaged
+                },
+                read_data: args.read_data,
+                snapshots: verified.snapshots,
+                archives: verified.archives,
+                receipts: verified.receipts,
+                bytes: verified.bytes,
+                findings: verified.findings.iter().map(DamageDocument::from).collect(),
+            });
+        } else {
+            tell(context, &verified, args.read_data);
+            for instance in past_help {
+                context.propose(
+                    "forget its restore, and leave everything as it is",
+                    &format!("abort {instance} --yes --as-is"),
+                );
+            }
+        }
+        Ok(if whole {
+            ExitCode::Done
+        } else {
+            ExitCode::Integrity
+        }
+        .into())
     }
-    Ok(if whole {
-        ExitCode::Done
-    } else {
-        ExitCode::Integrity
-    }
-    .into())
 }
 
 /// Adds the papers of interrupted restores that are hurt; gives the sessions whose restores can only be left as they are.

@@ -95,7 +95,7 @@ impl Tmux {
         self.run(&["capture-pane", "-p", "-e", "-t", "test"])
     }
 
-    /// Whether the cursor is shown.
+    /// Returns true if the cursor is shown.
     pub(crate) fn shows_cursor(&self) -> bool {
         self.run(&["display-message", "-p", "-t", "test", "#{cursor_flag}"])
             .trim()
