@@ -35,6 +35,8 @@ impl Command for CheckpointsArgs {
         false
     }
 
+    /// Runs the background process: takes checkpoints until the session has ended. Its output has no reader, so each
+    /// failure gets a receipt, one per reason. It continues while the store cannot be read, for up to `PATIENCE`.
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         process::leave_terminal();

@@ -50,12 +50,15 @@ impl Command for McpArgs {
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        let (context, args) = (&context, self);
-        server::run(context, args)
+        run(&context, self)
     }
 }
 
 #[cfg(feature = "mcp")]
+pub(super) fn run(context: &Context<'_>, args: &McpArgs) -> Result<Status, CliError> {
+    server::run(context, args)
+}
+
 #[cfg(not(feature = "mcp"))]
 pub(super) fn run(_: &Context<'_>, _: &McpArgs) -> Result<Status, CliError> {
     Err(NotBuilt(Feature::Mcp).into())

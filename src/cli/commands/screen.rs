@@ -29,17 +29,20 @@ impl Command for ScreenArgs {
     const GROUP: Option<Group> = None;
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        let (context, args) = (&context, self);
-        let farewell = ui::run(context, args.instance.clone())
-            .map_err(|error| CliError::new(ErrorKind::Io, "the screen cannot go on").because(error))?;
-        if let Some(farewell) = farewell {
-            context.terminal.err(farewell.trim_end());
-        }
-        Ok(ExitCode::Done.into())
+        run(&context, self)
     }
 }
 
 #[cfg(feature = "tui")]
+pub(super) fn run(context: &Context<'_>, args: &ScreenArgs) -> Result<Status, CliError> {
+    let farewell = ui::run(context, args.instance.clone())
+        .map_err(|error| CliError::new(ErrorKind::Io, "the screen cannot go on").because(error))?;
+    if let Some(farewell) = farewell {
+        context.terminal.err(farewell.trim_end());
+    }
+    Ok(ExitCode::Done.into())
+}
+
 #[cfg(not(feature = "tui"))]
 pub(super) fn run(_: &Context<'_>, _: &ScreenArgs) -> Result<Status, CliError> {
     Err(NotBuilt(Feature::Tui).into())

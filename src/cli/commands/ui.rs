@@ -35,12 +35,15 @@ impl Command for UiArgs {
     ];
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        let (context, args) = (&context, self);
-        start::run(context, args)
+        run(&context, self)
     }
 }
 
 #[cfg(feature = "tui")]
+pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliError> {
+    start::run(context, args)
+}
+
 #[cfg(not(feature = "tui"))]
 pub(super) fn run(_: &Context<'_>, _: &UiArgs) -> Result<Status, CliError> {
     Err(NotBuilt(Feature::Tui).into())
