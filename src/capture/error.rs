@@ -151,6 +151,7 @@ impl Diagnostic for CaptureError {
                 "nothing of the snapshot was kept; make room where the store lies and try again",
             )],
             Self::NotFrozen { .. } => vec![Hint::text(UNFROZEN)],
+            Self::Store(error) => error.hints(),
             Self::Mount(error) if error.is_about_mounting() => vec![Hint::text(REMOUNT)],
             _ => Vec::new(),
         }

@@ -5,6 +5,7 @@ mod commits;
 mod elsewhere;
 #[path = "../../crates/git-reader/src/tests/git_command.rs"]
 mod git_command;
+mod hints;
 mod limits;
 mod links;
 mod moving;

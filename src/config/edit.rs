@@ -76,7 +76,8 @@ impl Diagnostic for EditError {
 
     fn hints(&self) -> Vec<Hint> {
         match self {
-            Self::Config(_) | Self::Meaning { .. } => Vec::new(),
+            Self::Config(error) => error.hints(),
+            Self::Meaning { .. } => Vec::new(),
             Self::Already { .. } => vec![Hint::text("`explain` shows what it amounts to")],
             Self::Shape { table, .. } => {
                 let lines: Vec<&str> = table.lines().collect();

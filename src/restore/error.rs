@@ -263,7 +263,6 @@ impl Diagnostic for RestoreError {
         match self {
             Self::Capture(error) | Self::Emergency(error) => error.kind(),
             Self::Store(error) => error.kind(),
-            Self::Left { cause, .. } if cause.wrapped().is_some() => ErrorKind::Io,
             Self::Left { cause, .. } => cause.kind(),
             Self::Interrupted => ErrorKind::Interrupted,
             Self::Content { .. } | Self::Damaged { .. } => ErrorKind::Integrity,
@@ -297,9 +296,6 @@ impl Diagnostic for RestoreError {
         match self {
             Self::Capture(error) | Self::Emergency(error) => error.hints(),
             Self::Store(error) => error.hints(),
-            Self::Left { cause, .. } if cause.wrapped().is_some() => {
-                cause.advice().map(Hint::text).into_iter().collect()
-            }
             Self::Left { cause, .. } => cause.hints(),
             Self::Pending(intent) => take_up(&intent.instance),
             Self::Waits { instance, .. } => take_up(instance),

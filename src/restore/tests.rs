@@ -5,6 +5,7 @@ mod building;
 mod drift;
 mod executing;
 mod flags;
+mod hints;
 mod knowing;
 mod linked;
 mod meddling;

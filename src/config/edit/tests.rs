@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use super::insert::plan;
 use super::{Edit, EditError, Wanted};
 use crate::config::tests::Home;
-use crate::config::{ConfigError, Flags};
+use crate::config::{ConfigError, Flags, Origin, Place};
+use crate::diagnostic::Diagnostic as _;
 use handle_fs::ReplaceError;
 
 fn wanted() -> Wanted {
@@ -251,6 +252,19 @@ fn a_file_that_would_not_load_is_not_written() {
         fs::read_to_string(home.configuration().join("workspaces/w.toml")).unwrap(),
         MOUNT
     );
+}
+
+#[test]
+fn a_fault_of_the_configuration_keeps_its_hints() {
+    let fault = || ConfigError::UnknownKey {
+        place: Place {
+            origin: Origin::Flag("--snapshot"),
+            key: "--snapshot".to_owned(),
+        },
+        nearest: "snapshot",
+    };
+    assert_eq!(EditError::from(fault()).hints(), fault().hints());
+    assert_eq!(fault().hints().len(), 1);
 }
 
 #[test]
