@@ -64,6 +64,7 @@ pub enum ParseOutcome {
 /// When there is nothing to carry out: help was asked for, or the command line is wrong.
 pub fn parse<V: CommandSet>(args: Vec<OsString>, columns: usize) -> Result<Invocation<V>, ParseOutcome> {
     let called_as = CalledAs::of(args.first().map(OsString::as_os_str));
+    let args = with_help_flag(args, called_as);
     if let Some(error) = misplaced::<V>(called_as, args.get(1).map(OsString::as_os_str)) {
         return Err(ParseOutcome::Wrong {
             error: Box::new(error),
@@ -97,6 +98,39 @@ pub fn parse<V: CommandSet>(args: Vec<OsString>, columns: usize) -> Result<Invoc
         words,
     })
 }
+
+/// Writes `help COMMAND` as `COMMAND --help`, and `help` alone as `--help`. Other arguments stay as they are.
+fn with_help_flag(mut args: Vec<OsString>, called_as: CalledAs) -> Vec<OsString> {
+    let mut at = 1;
+    if called_as == CalledAs::Jackin {
+        if args.get(at).is_none_or(|word| word != "recovery") {
+            return args;
+        }
+        at += 1;
+    }
+    while let Some(word) = args
+        .get(at)
+        .filter(|word| word.as_encoded_bytes().starts_with(b"-"))
+    {
+        at += if VALUED.iter().any(|flag| word == flag) {
+            2
+        } else {
+            1
+        };
+    }
+    if args.get(at).is_none_or(|word| word != "help") {
+        return args;
+    }
+    while args.get(at).is_some_and(|word| word == "help") {
+        args.remove(at);
+    }
+    let end = args.iter().position(|word| word == "--").unwrap_or(args.len());
+    args.insert(end, "--help".into());
+    args
+}
+
+/// Flags of every command whose value is the next word.
+const VALUED: [&str; 3] = ["--color", "--log-file", "--agent"];
 
 /// Returns true for `-v`, also in a group of short options.
 fn is_verbose(word: &OsStr) -> bool {

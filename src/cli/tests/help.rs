@@ -39,6 +39,40 @@ fn every_verb_has_help_that_fits_80_columns() {
 }
 
 #[test]
+fn help_and_a_command_show_the_help_of_that_command() {
+    for program in ["jackin recovery", "jackin-recovery"] {
+        for verb in Verb::names() {
+            let page = asked(&format!("{program} {verb} --help"), 80);
+            assert_eq!(asked(&format!("{program} help {verb}"), 80), page);
+        }
+        let page = asked(&format!("{program} hook install --help"), 80);
+        assert_eq!(asked(&format!("{program} help hook install"), 80), page);
+        assert_eq!(
+            asked(&format!("{program} -v --color never help help restore"), 80),
+            asked(&format!("{program} restore --help"), 80)
+        );
+        assert_eq!(
+            asked(&format!("{program} help launch -- make"), 80),
+            asked(&format!("{program} launch --help"), 80)
+        );
+        assert_eq!(
+            asked(&format!("{program} help"), 80),
+            asked(&format!("{program} --help"), 80)
+        );
+    }
+}
+
+#[test]
+fn help_of_a_command_that_is_unknown_says_so() {
+    let Err(ParseOutcome::Wrong { error, .. }) = parse(words("jackin recovery help restoer"), 80) else {
+        panic!("it is no command");
+    };
+    assert_eq!(error.message, "there is no command `restoer`");
+    // A session may be called so.
+    understood("jackin recovery show help");
+}
+
+#[test]
 fn the_overview_shows_every_verb_once_and_in_groups() {
     let page = asked("jackin recovery --help", 80);
     let overview = page.split("Output:").next().unwrap();
