@@ -1,84 +1,124 @@
-//! The plan of a restore in place.
+//! A restore that is planned, and the locks that it needs.
 
-use std::ffi::OsString;
+use std::cell::RefCell;
+use std::path::PathBuf;
 
-use super::paths::{Known, scopes};
-use super::plan::refuse_torn;
-use super::{
-    Caller, Event, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_files, no_keys, refuse_imported,
-};
-use crate::model::{Coverage, RelPath, SnapshotKind, SnapshotRecord, StepRef};
-use crate::restore::{
-    Allow, MountRequest, Proposal, Purpose, RestoreError, Scope, of_instance, of_step, propose,
-};
-use crate::session::{
-    Allowed, SessionError, State, ensure_outside_session, find_before, find_instance, find_snapshot,
-    is_inside, recover_interrupted_restores, roots, state,
-};
-use crate::store::{InstanceRow, LockGuard, Store};
+use super::{Recovery, RecoveryError};
+use crate::model::Coverage;
+use crate::restore::{Proposal, Report, RestoreContext, RestoreError, execute, pending, refuse_locked};
+use crate::session::{SessionError, ensure_no_overlap, overlap, refuse_living};
+use crate::store::archive::Identities;
+use crate::store::{InstanceRow, LockGuard, RestoreStage, Store};
 
-/// Request to plan a restore.
-#[derive(Clone)]
-pub struct RestoreRequest<'a> {
-    /// The session.
-    pub session: &'a str,
-    /// Only these paths and what lies below them; empty for all.
-    pub paths: &'a [OsString],
-    /// The snapshot to go back to; `None` for the baseline.
-    pub from: Option<&'a str>,
-    /// Reverts only what changed between this snapshot and the one before it.
-    pub only_changes_of: Option<&'a str>,
-    /// Later edits that may be lost, and repositories that stay out.
-    pub allow: Allow,
-    /// Excluded directories to set aside.
-    pub set_aside: &'a [OsString],
-    /// Fails if the snapshot is incomplete.
-    pub require_complete: bool,
-    /// Puts recorded modification times back instead of new ones.
-    pub exact_mtimes: bool,
-    /// Private keys for encrypted files.
-    pub keys: Keys<'a>,
-    /// True if the plan is only shown: nothing is locked or written.
-    pub dry_run: bool,
-    /// Plans a restore also if an active session refuses it, to show it.
-    pub shows_refused: bool,
+/// Source of the private keys that open encrypted files; called once, after the session was found.
+pub type Keys<'a> = &'a dyn Fn() -> Result<Option<Identities>, RecoveryError>;
+
+/// Returns no keys: encrypted files stay as they are.
+///
+/// # Errors
+/// Never.
+pub fn no_keys() -> Result<Option<Identities>, RecoveryError> {
+    Ok(None)
 }
 
-impl<'a> RestoreRequest<'a> {
-    /// Returns the request to put back all files of a session as its baseline has them, but later edits.
-    #[must_use]
-    pub fn of(session: &'a str) -> Self {
+/// Origin of a restore request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// The operator: nothing may be at work on the paths.
+    Outside,
+    /// The session itself: nothing else may be.
+    Inside,
+}
+
+/// Planned restore, with its session, its store, and the locks that it holds until it is dropped.
+pub struct RestorePlan {
+    /// The store.
+    pub store: Store,
+    /// The session.
+    pub row: InstanceRow,
+    /// The plan of each mount.
+    pub proposal: Proposal,
+    /// Origin of the request.
+    pub caller: Caller,
+    /// True if the restore is refused as things are; such a plan is only shown.
+    pub is_refused: bool,
+    /// Puts recorded modification times back instead of new ones.
+    pub exact_mtimes: bool,
+    pub(super) locks: Locks,
+}
+
+/// Locks of a restore.
+pub(super) struct Locks {
+    held: RefCell<Option<(Option<LockGuard>, LockGuard)>>,
+    /// Roots to lock again after the answer; `None` if the locks are held throughout.
+    roots: Option<Vec<PathBuf>>,
+}
+
+impl Locks {
+    /// Returns locks that are released while the operator is asked.
+    pub(super) fn passing(held: (Option<LockGuard>, LockGuard), roots: Vec<PathBuf>) -> Self {
         Self {
-            session,
-            paths: &[],
-            from: None,
-            only_changes_of: None,
-            allow: Allow::default(),
-            set_aside: &[],
-            require_complete: false,
-            exact_mtimes: false,
-            keys: &no_keys,
-            dry_run: false,
-            shows_refused: false,
+            held: RefCell::new(Some(held)),
+            roots: Some(roots),
+        }
+    }
+
+    /// Returns locks that are held from the plan to the end: what is done with them lies half done.
+    pub(super) fn lasting(held: (Option<LockGuard>, LockGuard)) -> Self {
+        Self {
+            held: RefCell::new(Some(held)),
+            roots: None,
         }
     }
 }
 
-/// Session to restore, found in the store that was opened for reading.
-pub struct RestoreSubject {
-    /// The store.
-    pub reading: Store,
-    /// The session.
-    pub row: InstanceRow,
-    caller: Caller,
+impl RestorePlan {
+    /// Asks the operator with the locks released, so that no other process waits for the answer, and takes them again.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Outdated`] if the store learned of a change to these files meanwhile, for the plan may be another one then;
+    /// the error of `ask`. Changes to the files themselves are found when the restore begins.
+    pub fn ask<E: From<RecoveryError>>(&self, ask: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let Some(roots) = &self.locks.roots else {
+            return ask();
+        };
+        let seen = self
+            .store
+            .catalog()
+            .newest_receipt()
+            .map_err(RecoveryError::from)?;
+        self.locks.held.replace(None);
+        ask()?;
+        Ok(self.lock_again(roots, seen)?)
+    }
+
+    fn lock_again(&self, roots: &[PathBuf], seen: u64) -> Result<(), RecoveryError> {
+        let (store, row) = (&self.store, &self.row);
+        self.locks
+            .held
+            .replace(Some((Some(store.lock_restore(roots)?), store.share()?)));
+        refuse_torn(store, row)?;
+        for id in store.catalog().concerned_since(seen)? {
+            let other = store.catalog().instance(&id)?;
+            let mounts = other.iter().flat_map(|other| &other.mounts);
+            let overlaps = |theirs: &Coverage| row.mounts.iter().any(|ours| overlap(ours, theirs));
+            if id == row.id || mounts.into_iter().any(overlaps) {
+                return Err(RecoveryError::Outdated(id));
+            }
+        }
+        // A prune may have deleted it.
+        store.record(&self.proposal.target.id)?;
+        Ok(())
+    }
 }
 
 impl Recovery<'_> {
-    /// Plans a restore in place. With `dry_run` nothing is locked or written.
+    /// Carries out a plan: takes an emergency snapshot, moves every path, and reads everything back. An active session, or a process at
+    /// work in a repository that would change, is refused.
     ///
     /// ```
     /// # use jackin_recovery::environment::Environment;
-    /// # use jackin_recovery::recovery::{ContractRequest, Recovery, RestoreRequest};
+    /// # use jackin_recovery::recovery::{ContractRequest, Recovery, RestoreRequest, UndoRequest};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let scratch = tempfile::tempdir()?;
     /// # let environment = Environment { home: Some(scratch.path().join("home")), ..Environment::default() };
@@ -89,225 +129,53 @@ impl Recovery<'_> {
     /// # let session = recovery.begin(&(&contract).into())?.into_id();
     /// # std::fs::write(project.join("new"), "")?;
     /// # drop(recovery.end(session.as_str())?);
-    /// let request = RestoreRequest { dry_run: true, ..RestoreRequest::of(session.as_str()) };
-    /// let plan = recovery.plan(&request)?;
-    /// assert_eq!(plan.proposal.mounts[0].plan.steps.len(), 1);
-    /// assert!(project.join("new").exists());
+    /// let plan = recovery.plan(&RestoreRequest::of(session.as_str()))?;
+    /// let report = recovery.restore(&plan)?;
+    /// assert!(report.emergency.is_some() && !project.join("new").exists());
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`RecoveryError::Session`] if a session or a snapshot is not found, or a session is active; [`RecoveryError::Imported`];
-    /// [`RecoveryError::NoFiles`]; [`RecoveryError::Nowhere`] and its like for a path; [`RecoveryError::Restore`].
-    pub fn plan(&self, request: &RestoreRequest<'_>) -> Result<RestorePlan, RecoveryError> {
-        let subject = self.restore_subject(request, false)?;
-        self.plan_of(subject, request)
-    }
-
-    /// Finds the session that a restore is about. With `elsewhere` its files go into another directory, which a session must not ask
-    /// for itself.
-    ///
-    /// # Errors
-    /// [`RecoveryError::Session`].
-    pub fn restore_subject(
-        &self,
-        request: &RestoreRequest<'_>,
-        elsewhere: bool,
-    ) -> Result<RestoreSubject, RecoveryError> {
-        let (reading, row) = self.recorded(request.session)?;
-        ensure_outside_session(&reading, self.environment, Allowed::Checkpoint(&row.id))?;
-        let caller = match is_inside(&reading, self.environment, &row) {
-            true => Caller::Inside,
-            false => Caller::Outside,
+    /// [`RecoveryError::Session`] if the session is active; [`RecoveryError::Restore`], after which nothing has changed unless its text
+    /// says otherwise.
+    pub fn restore(&self, plan: &RestorePlan) -> Result<Report, RecoveryError> {
+        refuse_locked(&plan.proposal)?;
+        if !plan.proposal.is_empty() {
+            // The answer may have taken a while, and a session may have begun meanwhile.
+            self.ensure_may_restore(plan.caller, &plan.store, &plan.row)?;
+        }
+        let context = RestoreContext {
+            inside: plan.caller == Caller::Inside,
+            exact_mtimes: plan.exact_mtimes,
+            ..self.services.acting()
         };
-        if caller == Caller::Inside {
-            refuse_all_but_checkpoints(&reading, &row, request, elsewhere)?;
-        }
-        Ok(RestoreSubject { reading, row, caller })
+        Ok(execute(&plan.store, &plan.proposal, &context)?)
     }
 
-    /// Plans a restore of a session that was found, as [`Self::plan`] does.
-    ///
-    /// # Errors
-    /// As [`Self::plan`].
-    pub fn plan_of(
+    /// Fails if a process may be at work on the session's files, other than the session that asks itself.
+    pub(super) fn ensure_may_restore(
         &self,
-        subject: RestoreSubject,
-        request: &RestoreRequest<'_>,
-    ) -> Result<RestorePlan, RecoveryError> {
-        let RestoreSubject { reading, row, caller } = subject;
-        let keys = (request.keys)()?;
-        refuse_imported(&row)?;
-        let is_refused = match self.ensure_may_restore(caller, &reading, &row) {
-            // A look changes nothing. Who else may be at work there is refused with what ends that.
-            Err(refused) if request.shows_refused && refused.is_refused_active() => {
-                self.report(Event::WouldBeRefused(refused));
-                true
-            }
-            living => living.map(|()| false)?,
-        };
-        let is_own_work = is_refused && state(&reading, &row).is_active();
-        let roots = roots(&row.mounts);
-        let (store, locks) = self.store_for_plan(reading, &row, request.dry_run)?;
-        if !request.dry_run {
-            self.close_if_orphaned(&store, &row)?;
-        }
-        let store = store.unlocked_by(keys);
-        let row = find_instance(&store, row.id.as_str())?;
-        if state(&store, &row) == State::Lost {
-            self.report(Event::NeverEnded(&row.id));
-        }
-        let (target, step) = restore_target(&store, &row, request)?;
-        let is_step = step.is_some();
-        let requests = self.mount_requests(
-            (&store, &row),
-            (&target, step.as_ref()),
-            request.paths,
-            (caller == Caller::Inside || is_own_work) && !is_step,
-        )?;
-        let purpose = step.map_or(Purpose::Restore, |step| {
-            Purpose::Step(StepRef {
-                snapshot: step.id,
-                kind: step.kind,
-                name: step.name,
-            })
-        });
-        let observer = self.services.observer;
-        let mut proposal = propose(&store, target, purpose, requests, request.allow, false, observer)?;
-        if !is_step {
-            check_paths(&proposal, &row, request)?;
-        }
-        self.set_aside(&mut proposal, request.set_aside)?;
-        Ok(RestorePlan {
-            store,
-            row,
-            proposal,
-            caller,
-            is_refused,
-            exact_mtimes: request.exact_mtimes,
-            locks: Locks::passing(locks, roots),
-        })
-    }
-
-    /// Collects for each mount which paths are meant, and the evidence about who changed them. `owned`: what came after a checkpoint is
-    /// what a session wants gone that goes back to it, and what an active one left so far is its work.
-    fn mount_requests(
-        &self,
-        (store, row): (&Store, &InstanceRow),
-        (target, step): (&SnapshotRecord, Option<&SnapshotRecord>),
-        paths: &[OsString],
-        owned: bool,
-    ) -> Result<Vec<MountRequest>, RecoveryError> {
-        let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
-        let scopes = scopes(self.environment, &coverages, paths)?;
-        let mut requests = Vec::new();
-        for (coverage, scope) in coverages.into_iter().zip(scopes) {
-            let (mut witness, scope) = match step {
-                Some(step) => {
-                    let (witness, changed) = of_step(store, row, &coverage, (target, step), &scope)?;
-                    (witness, Scope::Exactly(changed))
-                }
-                None => (of_instance(store, row, &coverage)?, scope),
-            };
-            witness.owned = owned;
-            for (id, why) in &witness.unreadable {
-                self.report(Event::UnreadableHistory(id, why));
-            }
-            requests.push(MountRequest {
-                coverage,
-                scope,
-                witness,
-            });
-        }
-        Ok(requests)
-    }
-
-    /// Opens the store for a plan, with the lock of the session's mounts and the one that keeps archives. A dry run writes nothing and
-    /// blocks no other command: it takes the second lock alone.
-    pub(super) fn store_for_plan(
-        &self,
-        reading: Store,
+        caller: Caller,
+        store: &Store,
         row: &InstanceRow,
-        dry_run: bool,
-    ) -> Result<(Store, (Option<LockGuard>, LockGuard)), RecoveryError> {
-        if dry_run {
-            refuse_torn(&reading, row)?;
-            let needed = reading.share()?;
-            return Ok((reading, (None, needed)));
-        }
-        drop(reading);
-        let store = self.store_for_writing()?;
-        let locks = (Some(store.lock_restore(&roots(&row.mounts))?), store.share()?);
-        self.clear_up(&store, row)?;
-        Ok((store, locks))
-    }
-
-    /// Finishes or forgets interrupted restores of the session's files, and reports each.
-    fn clear_up(&self, store: &Store, row: &InstanceRow) -> Result<(), RecoveryError> {
-        for done in recover_interrupted_restores(store, self.services, &row.mounts)? {
-            self.report(Event::Cleared(&done));
+    ) -> Result<(), RecoveryError> {
+        match caller {
+            Caller::Outside => refuse_living(store, self.environment, row)?,
+            Caller::Inside => ensure_no_overlap(store, row)?,
         }
         Ok(())
     }
 }
 
-/// Returns the snapshot to go back to; for a single step that is reverted, also the one that it led to.
-pub(crate) fn restore_target(
-    store: &Store,
-    row: &InstanceRow,
-    request: &RestoreRequest<'_>,
-) -> Result<(SnapshotRecord, Option<SnapshotRecord>), RecoveryError> {
-    let wanted = request.only_changes_of.or(request.from);
-    let found =
-        find_snapshot(store, row, wanted.unwrap_or("baseline")).map_err(|error| no_files(row, error))?;
-    let (record, step) = match request.only_changes_of {
-        Some(_) => {
-            let before = find_before(store, row, &found)?;
-            (store.record(&before.id)?, Some(store.record(&found.id)?))
-        }
-        None => (store.record(&found.id)?, None),
-    };
-    if request.require_complete && !record.complete {
-        return Err(RestoreError::Incomplete(record.id).into());
+/// Fails if an interrupted restore of the session's files waits.
+pub(super) fn refuse_torn(store: &Store, row: &InstanceRow) -> Result<(), RecoveryError> {
+    let found = pending(store, &row.mounts)?;
+    match found
+        .into_iter()
+        .find(|found| found.stage == RestoreStage::Moving)
+    {
+        Some(found) => Err(SessionError::Restore(RestoreError::Pending(Box::new(found.intent))).into()),
+        None => Ok(()),
     }
-    Ok((record, step))
-}
-
-/// Fails unless a session goes back to its own checkpoints, in its own mounts.
-fn refuse_all_but_checkpoints(
-    store: &Store,
-    row: &InstanceRow,
-    request: &RestoreRequest<'_>,
-    elsewhere: bool,
-) -> Result<(), RecoveryError> {
-    let refused = || SessionError::OnlyCheckpoints(row.id.clone());
-    let wanted = request.only_changes_of.or(request.from).ok_or_else(refused)?;
-    let found = find_snapshot(store, row, wanted)?;
-    match found.kind {
-        SnapshotKind::Checkpoint if !elsewhere && request.set_aside.is_empty() => Ok(()),
-        _ => Err(refused().into()),
-    }
-}
-
-/// Fails for a path that is neither in the snapshot nor there now: a mistake must not look like success.
-fn check_paths(
-    proposal: &Proposal,
-    row: &InstanceRow,
-    request: &RestoreRequest<'_>,
-) -> Result<(), RecoveryError> {
-    let from = request.from.unwrap_or("baseline");
-    let described = format!("is neither in the {from} snapshot nor there now");
-    for mount in &proposal.mounts {
-        let gaps = mount.plan.not_covered.iter().map(|gap| &gap.path);
-        let skipped = mount.now.skipped.iter().map(|skipped| &skipped.path);
-        let elsewhere: Vec<&RelPath> = gaps.chain(skipped).collect();
-        let known = Known {
-            sides: &[mount.target.as_ref(), mount.now.manifest.as_ref()],
-            elsewhere: &elsewhere,
-            described: &described,
-        };
-        known.check(&mount.request.coverage, &mount.request.scope, &row.id)?;
-    }
-    Ok(())
 }

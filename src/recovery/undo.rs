@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::refuse_torn;
+use super::restore::refuse_torn;
 use super::{Caller, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_keys};
 use crate::model::RelPath;
 use crate::restore::{Allow, MountRequest, Purpose, Report, Scope, bring_back, of_restore, propose};
