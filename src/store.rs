@@ -4,6 +4,7 @@
 //! says what the store can do; how is in the modules below it.
 
 pub mod archive;
+pub mod encryption;
 
 mod archive_blobs;
 mod archive_redirects;
@@ -18,6 +19,8 @@ mod direct_blobs;
 mod directory;
 mod draft;
 mod durable;
+#[cfg(not(feature = "encrypt"))]
+mod encryption_absent;
 mod error;
 mod forks;
 mod fs_snapshot_trees;
@@ -97,7 +100,7 @@ pub struct Store {
     writable: bool,
     warnings: Vec<StoreError>,
     decoded: Arc<decoded::Decoded>,
-    identities: Option<archive::Identities>,
+    identities: Option<encryption::Identities>,
 }
 
 impl Store {

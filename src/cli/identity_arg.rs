@@ -7,7 +7,7 @@ use crate::cli::args::Unlock;
 use crate::cli::context::Context;
 use crate::config::settle_path;
 use crate::recovery::RecoveryError;
-use crate::store::archive::Identities;
+use crate::store::encryption::Identities;
 
 /// More is no key.
 const LARGEST: u64 = 1 << 20;

@@ -16,7 +16,7 @@ use crate::model::Digest;
 use crate::process;
 use crate::replica::{Copied, Copying, ReplicaError, S3, Stop, Waiting, waiting};
 use crate::session::Services;
-use crate::store::archive::Recipients;
+use crate::store::encryption::Recipients;
 use crate::store::{Patience, ReplicaOutcome, Store};
 use crate::terminal::{sanitize, size};
 

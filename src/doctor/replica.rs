@@ -8,7 +8,7 @@ use super::{Finding, Group, Severity, counted};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::replica::{Bucket as _, S3, waiting};
-use crate::store::archive::Recipients;
+use crate::store::encryption::Recipients;
 use crate::store::{Layout, Store};
 
 /// Time limit for an answer.

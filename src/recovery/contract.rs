@@ -12,7 +12,7 @@ use crate::contract::{
 };
 use crate::model::{Coverage, GitCoverage, MountRecord, RepositoryState};
 use crate::store::Store;
-use crate::store::archive::Recipients;
+use crate::store::encryption::Recipients;
 
 /// Request for a contract.
 #[derive(Clone, Debug, Default)]

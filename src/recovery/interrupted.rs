@@ -9,7 +9,7 @@ use crate::restore::{
     of_restore, of_step, proposal, propose, resume, settle,
 };
 use crate::session::{Allowed, ensure_outside_session, find_called, find_instance, refuse_living};
-use crate::store::archive::Identities;
+use crate::store::encryption::Identities;
 use crate::store::{InstanceRow, LockGuard, PendingRestore, RestoreJournal, RestoreStage, Store};
 
 /// Interrupted restore that waits.

@@ -7,7 +7,7 @@ use super::{Recovery, RecoveryError};
 use crate::model::Coverage;
 use crate::restore::{Proposal, Report, RestoreContext, RestoreError, execute, pending, refuse_locked};
 use crate::session::{SessionError, ensure_no_overlap, overlap, refuse_living};
-use crate::store::archive::Identities;
+use crate::store::encryption::Identities;
 use crate::store::{InstanceRow, LockGuard, RestoreStage, Store};
 
 /// Source of the private keys that open encrypted files; called once, after the session was found.

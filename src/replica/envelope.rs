@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::ReplicaError;
 use crate::model::{Digest, StoreId};
 use crate::store::ReplicaIdentity;
-use crate::store::archive::{Identities, OpenError, Recipients, open_bytes, seal_bytes};
+use crate::store::encryption::{Identities, OpenError, Recipients, open_bytes, seal_bytes};
 
 /// Format version of the header line and of the key object.
 const FORMAT: u32 = 1;

@@ -11,7 +11,7 @@ use super::name::Name;
 use super::{ReplicaError, upload};
 use crate::model::{ArchiveId, ArchiveRef, Digest, SnapshotId, SnapshotRecord, StoreId};
 use crate::observer::Observer;
-use crate::store::archive::Identities;
+use crate::store::encryption::Identities;
 use crate::store::{ReplicaIdentity, parse_moved, parse_record, read_links};
 
 /// No object of ours is longer (bytes): a record of the largest size, and what age adds.

@@ -16,7 +16,7 @@ use crate::model::{
     PrunedSnapshot, SnapshotId, SnapshotKind, SnapshotRecord, Time,
 };
 use crate::observer::Silent;
-use crate::store::archive::{Identities, Recipients};
+use crate::store::encryption::{Identities, Recipients};
 use crate::store::{Patience, ReplicaIdentity, Store, Told as ToldOf};
 
 const RECIPIENT: &str = "age1pv3t7xy42wx35l0gvyn29t475hgukr2cut2e9dtmcwe5ggrk7s2sjs9uq3";

@@ -8,7 +8,7 @@ use super::name::Name;
 use super::{ReplicaError, envelope};
 use crate::model::{ArchiveId, Digest, SnapshotId};
 use crate::observer::Observer;
-use crate::store::archive::Recipients;
+use crate::store::encryption::Recipients;
 use crate::store::{ReplicaIdentity, Store};
 
 /// An archive goes in parts of so many bytes: what a kill or a slow line loses is never more.

@@ -15,7 +15,6 @@ mod members;
 mod pax;
 mod pool;
 mod reader;
-mod sealed;
 mod seek;
 mod source;
 mod sparse;
@@ -24,10 +23,6 @@ mod writer;
 pub use error::{ArchiveError, Damage};
 pub use members::{Member, MemberKind, Members};
 pub use reader::{Archive, DecodeBuffers};
-pub use sealed::{
-    Identities, IdentityError, OpenError, RecipientError, Recipients, SealError, SealedFile,
-    open as open_sealed, open_bytes, seal, seal_bytes,
-};
 pub use writer::{Finished, Stored, Writer};
 
 use crate::model::Digest;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::archive::{Identities, OpenError, open_sealed};
+use super::encryption::{Identities, OpenError, open};
 use super::{Blobs, Store, StoreError};
 use crate::model::{RelPath, SealedRef};
 
@@ -36,7 +36,7 @@ impl Store {
         };
         let bundle = blobs.whole(&sealed.digest)?;
         let fail = |is_key, reason: String| StoreError::Sealed { is_key, reason };
-        let files = open_sealed(&bundle, identities, LARGEST)
+        let files = open(&bundle, identities, LARGEST)
             .map_err(|error| fail(matches!(error, OpenError::NoIdentity), error.to_string()))?;
         let each = files.into_iter().map(|file| {
             let path = RelPath::new(&file.path).map_err(|error| fail(false, error.to_string()))?;

@@ -47,13 +47,17 @@ const WALLS: &[Wall] = &[
     },
     Wall {
         names: &["zstd"],
-        within: &["src/store/archive"],
+        within: &["src/store/archive", "crates/age-bundle"],
         instead: "archive bytes belong in store/archive; give it a function there and call that",
     },
     Wall {
-        // What `tar` sends from another machine is no archive of ours.
+        // What `tar` sends from another machine is no archive of ours, and an encrypted bundle is none.
         names: &["tar"],
-        within: &["src/store/archive", "crates/handle-fs/src/remote/shell"],
+        within: &[
+            "src/store/archive",
+            "crates/age-bundle",
+            "crates/handle-fs/src/remote/shell",
+        ],
         instead: "archive bytes belong in store/archive; give it a function there and call that",
     },
     Wall {
@@ -74,8 +78,8 @@ const WALLS: &[Wall] = &[
     },
     Wall {
         names: &["age"],
-        within: &["src/store/archive/sealed"],
-        instead: "what is encrypted is made and opened in store/archive/sealed; give it a function there and call that",
+        within: &["crates/age-bundle"],
+        instead: "what is encrypted is made and opened in crates/age-bundle; give it a function there and call that",
     },
     Wall {
         names: &["ratatui"],

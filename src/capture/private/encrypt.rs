@@ -3,7 +3,7 @@
 use super::PrivateFile;
 use crate::capture::CaptureError;
 use crate::model::{Coverage, Digest, SealedRef, WithheldFact};
-use crate::store::archive::{Recipients, SealedFile, seal as encrypt};
+use crate::store::encryption::{Recipients, SealedFile, seal as encrypt};
 
 /// Maximum bytes of all private files of a mount.
 const LARGEST: u64 = 256 << 20;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use age::ssh::ParseRecipientKeyError;
 
-use super::wire;
+use crate::wire;
 
 /// More would make the header larger than `open` accepts.
 const MOST: usize = 32;
@@ -78,7 +78,10 @@ type Parsed = Result<Box<dyn age::Recipient + Send + Sync>, Fault>;
 impl Recipients {
     /// Parses `age1…`, `age1tag1…`, `age1tagpq1…`, `ssh-ed25519 …` and `ssh-rsa …`.
     ///
-    /// The two tag types can be opened only by the device that holds the key, not by `open`.
+    /// The two tag types can be opened only by the device that holds the key, not by [`crate::open`].
+    ///
+    /// # Errors
+    /// [`RecipientError`].
     pub fn parse(texts: &[String]) -> Result<Self, RecipientError> {
         if texts.is_empty() {
             return Err(RecipientError::Empty);
@@ -107,7 +110,7 @@ impl Recipients {
         Ok(Self(parsed))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &dyn age::Recipient> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &dyn age::Recipient> {
         self.0.iter().map(|recipient| {
             let recipient: &dyn age::Recipient = recipient.as_ref();
             recipient
@@ -128,7 +131,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// Returns true if a private key is anywhere in the text, so that no part of it is shown.
-pub(super) fn holds_private_key(text: &str) -> bool {
+pub(crate) fn holds_private_key(text: &str) -> bool {
     let upper = text.to_uppercase();
     let signs = ["AGE-SECRET-KEY", "AGE-PLUGIN-", "PRIVATE KEY"];
     // The last one is how the content of an OpenSSH private key starts.
@@ -152,7 +155,7 @@ fn parse_one(text: &str) -> Parsed {
 }
 
 /// Types of SSH keys, some of which age cannot use: DSA, ECDSA, security keys, certificates.
-pub(super) fn is_ssh_type(kind: &str) -> bool {
+pub(crate) fn is_ssh_type(kind: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-@.".contains(&byte);
     ["ssh-", "ecdsa-", "sk-", "rsa-"]
         .iter()

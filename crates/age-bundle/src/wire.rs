@@ -4,7 +4,7 @@
 //! X25519 key of low order. It also ignores bytes behind an SSH public key, which would then never open.
 
 /// Decodes standard base64, with or without padding.
-pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
     let values: Option<Vec<u8>> = text.trim_end_matches('=').bytes().map(base64_value).collect();
     Some(repack(&values?, 6))
 }
@@ -47,7 +47,7 @@ fn only_zeros(field: &[u8]) -> bool {
 }
 
 /// Returns true if an SSH public key holds its type and exactly `numbers` more fields, none of them zero.
-pub(super) fn public_key_is_sound(blob: &[u8], kind: &str, numbers: usize) -> bool {
+pub(crate) fn public_key_is_sound(blob: &[u8], kind: &str, numbers: usize) -> bool {
     let Some((name, mut rest)) = field(blob) else {
         return false;
     };
@@ -61,7 +61,7 @@ pub(super) fn public_key_is_sound(blob: &[u8], kind: &str, numbers: usize) -> bo
 }
 
 /// Returns true if the age library accepts this OpenSSH private key without a panic.
-pub(super) fn private_key_is_sound(blob: &[u8]) -> bool {
+pub(crate) fn private_key_is_sound(blob: &[u8]) -> bool {
     look_into_private_key(blob).unwrap_or(false)
 }
 
@@ -112,7 +112,7 @@ const fn ends(first: u8, between: u8, last: u8) -> [u8; 32] {
 }
 
 /// Returns true if an `age1…` text, already checked by the age library, is a key of low order.
-pub(super) fn has_low_order(recipient: &str) -> bool {
+pub(crate) fn has_low_order(recipient: &str) -> bool {
     const ALPHABET: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
     const CHECKSUM: usize = 6;
     let Some((_, data)) = recipient.rsplit_once('1') else {

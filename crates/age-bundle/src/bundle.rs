@@ -2,8 +2,8 @@
 
 use std::io::{self, Cursor, Read, Write};
 
-use super::paths::{self, PathError};
-use super::{Identities, OpenError, Recipients, SealError, SealedFile};
+use crate::paths::{self, PathError};
+use crate::{Identities, OpenError, Recipients, SealError, SealedFile};
 
 /// Strong enough for small text files, and its window stays far below `WINDOW_LOG`.
 const LEVEL: i32 = 3;
@@ -11,15 +11,18 @@ const LEVEL: i32 = 3;
 const WINDOW_LOG: u32 = 23;
 /// The age header is parsed again for each of its lines, so a huge one would take hours.
 /// This is enough for the most recipients there may be, each a post-quantum one.
-pub(super) const HEADER_MOST: usize = 64 * 1024;
+pub(crate) const HEADER_MOST: usize = 64 * 1024;
 /// Enough for the most recipients there may be, each an RSA key of the largest size.
-pub(super) const HEADER_LINES: usize = 512;
+pub(crate) const HEADER_LINES: usize = 512;
 /// Name that GNU tar uses for the entry that carries a long path.
 const LONG_LINK: &[u8] = b"././@LongLink";
 /// Longest path that fits in a tar header, in bytes.
 const SHORT_PATH: usize = 100;
 
 /// Writes the files to one bundle that any one of the recipients can open.
+///
+/// # Errors
+/// [`SealError`].
 pub fn seal(files: &[SealedFile], recipients: &Recipients) -> Result<Vec<u8>, SealError> {
     let mut sorted: Vec<&SealedFile> = files.iter().collect();
     sorted.sort_by(|left, right| left.path.cmp(&right.path));
@@ -69,6 +72,9 @@ fn append_entry(
 /// Reads a bundle back. `most` bounds the size of the unpacked archive, in bytes.
 ///
 /// A changed recipient part of the header looks like a wrong key, so it results in `NoIdentity`.
+///
+/// # Errors
+/// [`OpenError`].
 pub fn open(bundle: &[u8], identities: &Identities, most: u64) -> Result<Vec<SealedFile>, OpenError> {
     let archive = unpack(decrypt(bundle, identities)?, most)?;
     let mut files = Vec::new();
@@ -101,7 +107,7 @@ pub fn open(bundle: &[u8], identities: &Identities, most: u64) -> Result<Vec<Sea
 }
 
 /// Finds the key that fits and returns the decrypted, still compressed archive.
-pub(super) fn decrypt<'a>(
+pub(crate) fn decrypt<'a>(
     bundle: &'a [u8],
     identities: &Identities,
 ) -> Result<impl Read + use<'a>, OpenError> {

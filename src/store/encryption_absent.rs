@@ -1,8 +1,7 @@
-//! Stands in for encryption in a build without it. No key can be read, so nothing is encrypted or decrypted.
+//! Stands in for the crate `age-bundle` in a build without it. No key can be read, so nothing is encrypted or decrypted.
 
 use std::convert::Infallible;
 
-use super::{OpenError, SealError, SealedFile};
 use crate::features::{Feature, NotBuilt};
 
 /// Public keys, of which no value exists.
@@ -12,6 +11,30 @@ pub struct Recipients(Infallible);
 /// Private keys, of which no value exists.
 #[derive(Debug)]
 pub struct Identities(Infallible);
+
+/// A file as it goes into a bundle and comes out of it.
+pub struct SealedFile {
+    /// The relative path, as raw bytes.
+    pub path: Vec<u8>,
+    /// Content of the file.
+    pub content: Vec<u8>,
+}
+
+/// Error of writing a bundle, of which no value exists.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SealError(Infallible);
+
+/// Error of opening a bundle, which never occurs.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// None of the private keys belongs to a recipient of the bundle.
+    #[error("none of the given private keys can open this sealed bundle")]
+    NoIdentity,
+    /// The bundle is damaged.
+    #[error("the sealed bundle is damaged: {0}")]
+    Damaged(&'static str),
+}
 
 /// Error of unusable recipients.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

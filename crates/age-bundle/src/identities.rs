@@ -8,7 +8,7 @@ use age::secrecy::SecretString;
 use age::secrecy::zeroize::Zeroizing;
 use age::ssh::UnsupportedKey;
 
-use super::{recipients, wire};
+use crate::{recipients, wire};
 
 /// No key file is larger, and the age library reads a key again for each of its lines.
 const MOST: usize = 64 * 1024;
@@ -70,6 +70,9 @@ impl Identities {
     /// Reads an age identity file, also one protected by a passphrase, or an OpenSSH private key.
     ///
     /// `ask` is called at most once, and only if the file needs a passphrase.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
     pub fn parse(content: &[u8], ask: &dyn Fn() -> Option<String>) -> Result<Self, IdentityError> {
         if content.len() > MOST {
             return Err(IdentityError::TooLarge);
@@ -96,7 +99,7 @@ impl Identities {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &dyn age::Identity> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &dyn age::Identity> {
         self.0.iter().map(|identity| {
             let identity: &dyn age::Identity = identity.as_ref();
             identity

@@ -27,7 +27,7 @@ pub enum PathError {
 }
 
 /// Checks each path, and that they can all be written to one directory.
-pub(super) fn check<'a>(paths: impl Iterator<Item = &'a [u8]>) -> Result<(), PathError> {
+pub(crate) fn check<'a>(paths: impl Iterator<Item = &'a [u8]>) -> Result<(), PathError> {
     let mut seen = BTreeSet::new();
     for path in paths {
         if !allowed(path) {

@@ -10,7 +10,7 @@ use super::*;
 
 mod hostile;
 mod keys;
-mod whole;
+mod round_trips;
 
 const MOST: u64 = 1 << 20;
 
@@ -33,7 +33,7 @@ struct Pair {
 }
 
 fn skip(why: &str) {
-    crate::skipped::skipped(why);
+    skipped::skipped(why);
 }
 
 fn age_pair() -> Pair {

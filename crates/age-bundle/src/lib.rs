@@ -1,43 +1,47 @@
-//! Files stored only encrypted to the operator's own public keys.
+//! Files that are encrypted to public keys of age or OpenSSH.
 //!
 //! A bundle is a tar, compressed by zstd, encrypted by age, so that
-//! `age -d -i KEY bundle.age | tar --zstd -x` opens it without this program.
+//! `age -d -i KEY bundle.age | tar --zstd -x` opens it without this crate.
 //! Anyone who knows a public key can write a bundle, so what is opened is not trusted.
+//!
+//! ```
+//! use age_bundle::{Identities, Recipients, SealedFile, open, seal};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let public = "age1c0rq0nhuudd6n8fcrdp8j3rddr6yllzrlq0zu06n5xul73se7vwq7md9vd".to_owned();
+//! let private = b"AGE-SECRET-KEY-12PSDE8UXX77UFDCUD2Y3XFKRTLX8ME5HKAP00HRY5QMZLW4T0T2SXF9DJ9";
+//! let file = SealedFile {
+//!     path: b"etc/token".to_vec(),
+//!     content: b"abc".to_vec(),
+//! };
+//! let bundle = seal(std::slice::from_ref(&file), &Recipients::parse(&[public])?)?;
+//! let identities = Identities::parse(private, &|| None)?;
+//! assert_eq!(open(&bundle, &identities, 1 << 20)?, [file]);
+//! # Ok(())
+//! # }
+//! ```
 
 use std::fmt;
 use std::io;
 
-#[cfg(not(feature = "encrypt"))]
-mod absent;
-#[cfg(feature = "encrypt")]
 mod bundle;
-#[cfg(feature = "encrypt")]
+mod bytes;
 mod identities;
-#[cfg(feature = "encrypt")]
 mod paths;
-#[cfg(feature = "encrypt")]
 mod recipients;
-#[cfg(feature = "encrypt")]
-mod whole;
-#[cfg(feature = "encrypt")]
+#[cfg(test)]
+#[path = "../../../tests/recovery/support/skipped.rs"]
+mod skipped;
 mod wire;
 
 #[cfg(test)]
-#[cfg(feature = "encrypt")]
 mod tests;
 
-#[cfg(not(feature = "encrypt"))]
-pub use absent::{Identities, IdentityError, RecipientError, Recipients, open, open_bytes, seal, seal_bytes};
-#[cfg(feature = "encrypt")]
 pub use bundle::{open, seal};
-#[cfg(feature = "encrypt")]
+pub use bytes::{open_bytes, seal_bytes};
 pub use identities::{Identities, IdentityError};
-#[cfg(feature = "encrypt")]
-use paths::PathError;
-#[cfg(feature = "encrypt")]
+pub use paths::PathError;
 pub use recipients::{RecipientError, Recipients};
-#[cfg(feature = "encrypt")]
-pub use whole::{open_bytes, seal_bytes};
 
 /// A file as it goes into a bundle and comes out of it.
 #[derive(Clone, PartialEq, Eq)]
@@ -61,7 +65,6 @@ impl fmt::Debug for SealedFile {
 #[non_exhaustive]
 pub enum SealError {
     /// A path cannot be stored.
-    #[cfg(feature = "encrypt")]
     #[error(transparent)]
     Path(#[from] PathError),
     /// The age library refused the recipients.

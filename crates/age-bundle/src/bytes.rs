@@ -2,8 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 
-use super::bundle::decrypt;
-use super::{Identities, OpenError, Recipients, SealError};
+use crate::bundle::decrypt;
+use crate::{Identities, OpenError, Recipients, SealError};
 
 /// Encrypts bytes to an age file (binary) that any one of the recipients can open.
 ///
