@@ -1,7 +1,7 @@
 //! `jackin recovery`: makes any agent session undoable.
 //!
 //! Data flows one way, and a lower layer never imports a higher one: `model`, `clock`, `observer`, `environment`, `features`,
-//! `display`, `diagnostic` < `process` < `config` < `contract` < `git_directories` < `store` < `capture` < `transfer`, `replica` <
+//! `display`, `diagnostic`, `product` < `process` < `config` < `contract` < `git_directories` < `store` < `capture` < `transfer`, `replica` <
 //! `diff` < `restore` < `session` < `retention` < `recovery` < `agents` < `doctor` < `terminal` < `cli`. `tests/architecture` holds
 //! this.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
@@ -39,11 +39,14 @@ pub mod git_directories;
 pub mod model;
 pub mod observer;
 pub mod process;
+pub mod product;
 pub mod recovery;
 pub mod replica;
 pub mod restore;
 pub mod retention;
 pub mod session;
+#[cfg(test)]
+mod simulated_share;
 #[cfg(test)]
 #[path = "../tests/recovery/support/skipped.rs"]
 mod skipped;

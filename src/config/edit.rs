@@ -11,7 +11,8 @@ use super::embedded::embedded_workspace;
 use super::error::Place;
 use super::{Config, ConfigError, Flags, MountConfig, Resolved, shown};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
-use handle_fs::{ReplaceError, replace_file};
+use crate::product::FILE_REPLACER;
+use handle_fs::ReplaceError;
 use insert::Insertion;
 
 /// Content of the new table.
@@ -201,7 +202,7 @@ impl Edit {
     /// [`EditError::Replace`]; [`EditError::Config`] and [`EditError::Meaning`] when what was written
     /// does not load as it must.
     pub fn apply(&self, config: &Config, random: [u8; 8]) -> Result<(), EditError> {
-        replace_file(
+        FILE_REPLACER.replace(
             &self.file,
             self.before.as_bytes(),
             self.after().as_bytes(),

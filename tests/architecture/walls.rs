@@ -12,6 +12,8 @@ const LAYERS: &[&[&str]] = &[
         "features",
         "diagnostic",
         "display",
+        "product",
+        "simulated_share",
         "skipped",
     ],
     &["process"],

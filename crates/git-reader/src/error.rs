@@ -23,7 +23,7 @@ pub enum GitError {
         /// Path of the file.
         path: String,
     },
-    /// The file is larger than jackin reads.
+    /// The file is larger than this crate reads.
     #[error("{path} is too large: more than {most} bytes are not read")]
     TooLarge {
         /// Path of the file.

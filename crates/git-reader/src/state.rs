@@ -212,7 +212,7 @@ impl Repository<'_> {
             || self.has_promisor_pack()
     }
 
-    /// Adds a doubt if git shows other objects in place of some (`git replace`). jackin does not follow them.
+    /// Adds a doubt if git shows other objects in place of some (`git replace`). This crate does not follow them.
     pub(super) fn note_replaced(&self, refs: &super::Refs) {
         if refs.keys().any(|name| name.starts_with(b"refs/replace/")) {
             self.doubts

@@ -79,10 +79,7 @@ pub use paths::{
     sync_dir_at,
 };
 pub use rel_path::{Name, PathError, RelPath};
-pub use replace::{
-    ReplaceError, make_directories, read_small_file, remove_known_file, remove_made_directories,
-    replace_file, write_new_file,
-};
+pub use replace::{FileReplacer, ReplaceError, read_small_file};
 pub use run_as::{ActingAs, act_as};
 pub use stat::{NodeKind, Stat};
 pub use time::Time;
@@ -211,7 +208,7 @@ pub fn readers(handle: impl AsHandle) -> usize {
     }
 }
 
-/// Returns true if jackin reaches the machine of a handle through a shell.
+/// Returns true if the machine of a handle is reached through its shell.
 #[must_use]
 pub fn is_by_shell(handle: impl AsHandle) -> bool {
     match handle.as_handle() {

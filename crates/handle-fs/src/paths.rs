@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 use super::{File, Handle, NodeKind, Stat, kernel};
 
-/// Mode in which jackin opens one of its own files by path. A link as the last part is never followed, and a pipe is not waited
+/// Mode in which a program opens one of its own files by path. A link as the last part is never followed, and a pipe is not waited
 /// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {

@@ -35,6 +35,18 @@ pub enum ReplaceError {
     },
 }
 
+/// Replaces, creates and removes files of others, and makes the directories that they lack.
+///
+/// The two names are the calling program's own, and stay the same in all its versions.
+#[derive(Clone, Copy, Debug)]
+pub struct FileReplacer {
+    /// First part of the name that a new file has until it is renamed: hidden, without an ending by which programs find their files.
+    pub temporary_prefix: &'static str,
+    /// Extended attribute on a directory that was made for a file, so that it can go with the file. Where there are no attributes it
+    /// stays.
+    pub made_attribute: &'static str,
+}
+
 /// The new file under the name it has until it is renamed; removed when it never is.
 struct Beside<'a> {
     directory: &'a Directory,
@@ -87,10 +99,16 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Writes `new` under a name of its own.
-    fn beside(&self, random: [u8; 8], new: &[u8], mode: Mode) -> Result<(Beside<'_>, File), ReplaceError> {
+    /// Writes `new` under a name of its own that begins with `prefix`.
+    fn beside(
+        &self,
+        prefix: &str,
+        random: [u8; 8],
+        new: &[u8],
+        mode: Mode,
+    ) -> Result<(Beside<'_>, File), ReplaceError> {
         let failed = failed(self.path, "write beside");
-        let name = OsString::from(format!(".jackin-new-{}", letters(random)));
+        let name = OsString::from(format!("{prefix}{}", letters(random)));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = kernel::openat(&self.directory, name.as_os_str(), flags, mode);
         let mut file: File = opened.map_err(|error| failed(error.into()))?.into();
@@ -122,118 +140,123 @@ fn failed(path: &Path, action: &'static str) -> impl Fn(io::Error) -> ReplaceErr
     }
 }
 
-/// Replaces the regular file `path`, which must still hold `old`, by one that holds `new`, with its owner, attributes and mode.
-/// `check` looks at the new file before it takes the name.
-///
-/// # Errors
-/// [`ReplaceError`]; what `check` says.
-pub fn replace_file<E: From<ReplaceError>>(
-    path: &Path,
-    old: &[u8],
-    new: &[u8],
-    random: [u8; 8],
-    check: impl FnOnce(&Path) -> Result<(), E>,
-) -> Result<(), E> {
-    let target = Target::open(path)?;
-    target.unchanged(old)?;
-    let (mut beside, file) = target.beside(random, new, Mode::RUSR | Mode::WUSR)?;
-    adopt(&target.directory, target.name, &file, &beside.name)
-        .map_err(failed(path, "keep the owner and mode of"))?;
-    file.sync().map_err(failed(path, "write beside"))?;
-    check(&path.with_file_name(&beside.name))?;
-    target.unchanged(old)?;
-    kernel::renameat(&target.directory, &beside.name, &target.directory, target.name)
-        .map_err(|error| failed(path, "replace")(error.into()))?;
-    beside.renamed = true;
-    Ok(target.sync()?)
-}
+impl FileReplacer {
+    /// Replaces the regular file `path`, which must still hold `old`, by one that holds `new`, with its owner, attributes and mode.
+    /// `check` looks at the new file before it takes the name.
+    ///
+    /// # Errors
+    /// [`ReplaceError`]; what `check` says.
+    pub fn replace<E: From<ReplaceError>>(
+        &self,
+        path: &Path,
+        old: &[u8],
+        new: &[u8],
+        random: [u8; 8],
+        check: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let target = Target::open(path)?;
+        target.unchanged(old)?;
+        let (mut beside, file) =
+            target.beside(self.temporary_prefix, random, new, Mode::RUSR | Mode::WUSR)?;
+        adopt(&target.directory, target.name, &file, &beside.name)
+            .map_err(failed(path, "keep the owner and mode of"))?;
+        file.sync().map_err(failed(path, "write beside"))?;
+        check(&path.with_file_name(&beside.name))?;
+        target.unchanged(old)?;
+        kernel::renameat(&target.directory, &beside.name, &target.directory, target.name)
+            .map_err(|error| failed(path, "replace")(error.into()))?;
+        beside.renamed = true;
+        Ok(target.sync()?)
+    }
 
-/// Makes the file `path`, which must not be there, for everyone to read whom the mask of the process lets. The directory must be
-/// there. Root gives it to the owner of the directory.
-///
-/// # Errors
-/// [`ReplaceError`]; `Changed` when it is there.
-pub fn write_new_file(path: &Path, new: &[u8], random: [u8; 8]) -> Result<(), ReplaceError> {
-    let target = Target::open(path)?;
-    let everyone = Mode::from_raw_mode(0o666);
-    let (mut beside, file) = target.beside(random, new, everyone)?;
-    give_to_owner_of(&target.directory, &beside.name).map_err(failed(path, "set the owner of"))?;
-    file.sync().map_err(failed(path, "write beside"))?;
-    match rename_new(&target.directory, &beside.name, &target.directory, target.name) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            return Err(ReplaceError::Changed {
-                path: path.to_path_buf(),
-            });
+    /// Makes the file `path`, which must not be there, for everyone to read whom the mask of the process lets. The directory must be
+    /// there. Root gives it to the owner of the directory.
+    ///
+    /// # Errors
+    /// [`ReplaceError`]; `Changed` when it is there.
+    pub fn write_new(&self, path: &Path, new: &[u8], random: [u8; 8]) -> Result<(), ReplaceError> {
+        let target = Target::open(path)?;
+        let everyone = Mode::from_raw_mode(0o666);
+        let (mut beside, file) = target.beside(self.temporary_prefix, random, new, everyone)?;
+        give_to_owner_of(&target.directory, &beside.name).map_err(failed(path, "set the owner of"))?;
+        file.sync().map_err(failed(path, "write beside"))?;
+        match rename_new(&target.directory, &beside.name, &target.directory, target.name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(ReplaceError::Changed {
+                    path: path.to_path_buf(),
+                });
+            }
+            other => other.map_err(failed(path, "write"))?,
         }
-        other => other.map_err(failed(path, "write"))?,
+        beside.renamed = true;
+        target.sync()
     }
-    beside.renamed = true;
-    target.sync()
-}
 
-/// Removes the regular file `path`, which must still hold `old`.
-///
-/// # Errors
-/// [`ReplaceError`].
-pub fn remove_known_file(path: &Path, old: &[u8]) -> Result<(), ReplaceError> {
-    let target = Target::open(path)?;
-    target.unchanged(old)?;
-    remove_file(&target.directory, target.name).map_err(failed(path, "remove"))?;
-    target.sync()
-}
-
-/// On a directory that was made for a file of ours, so that it can go with the file. Where there are no attributes it stays.
-const MADE: &[u8] = b"user.jackin-recovery.made";
-
-/// Makes every directory on the way from `base`, which must be there, to `directory`. Root gives each to the owner of the one it
-/// lies in.
-///
-/// # Errors
-/// [`ReplaceError::Write`]; directories that were made until then are removed again.
-pub fn make_directories(base: &Path, directory: &Path) -> Result<(), ReplaceError> {
-    let mut missing = Vec::new();
-    let mut at = directory;
-    while at != base && at.starts_with(base) && fs::symlink_metadata(at).is_err() {
-        missing.push(at);
-        let Some(above) = at.parent() else { break };
-        at = above;
+    /// Removes the regular file `path`, which must still hold `old`.
+    ///
+    /// # Errors
+    /// [`ReplaceError`].
+    pub fn remove_known(&self, path: &Path, old: &[u8]) -> Result<(), ReplaceError> {
+        let target = Target::open(path)?;
+        target.unchanged(old)?;
+        remove_file(&target.directory, target.name).map_err(failed(path, "remove"))?;
+        target.sync()
     }
-    for directory in missing.iter().rev() {
-        if let Err(source) = make(directory) {
-            remove_made_directories(base, directory);
-            return Err(failed(directory, "make the directory")(source));
+
+    /// Makes every directory on the way from `base`, which must be there, to `directory`. Root gives each to the owner of the one it
+    /// lies in.
+    ///
+    /// # Errors
+    /// [`ReplaceError::Write`]; directories that were made until then are removed again.
+    pub fn make_directories(&self, base: &Path, directory: &Path) -> Result<(), ReplaceError> {
+        let mut missing = Vec::new();
+        let mut at = directory;
+        while at != base && at.starts_with(base) && fs::symlink_metadata(at).is_err() {
+            missing.push(at);
+            let Some(above) = at.parent() else { break };
+            at = above;
+        }
+        for directory in missing.iter().rev() {
+            if let Err(source) = self.make(directory) {
+                self.remove_made_directories(base, directory);
+                return Err(failed(directory, "make the directory")(source));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes `directory` and those above it, up to `base`, as far as [`Self::make_directories`] made them and they are empty.
+    pub fn remove_made_directories(&self, base: &Path, directory: &Path) {
+        let mut at = directory;
+        while at != base && at.starts_with(base) {
+            let ours = Directory::open(at)
+                .and_then(|handle| list_attributes(&handle, OsStr::new("")))
+                .is_ok_and(|found| {
+                    found
+                        .iter()
+                        .any(|attribute| &*attribute.name == self.made_attribute.as_bytes())
+                });
+            // One that holds anything is not removed: rmdir(2) refuses.
+            if !ours || fs::remove_dir(at).is_err() {
+                return;
+            }
+            let Some(above) = at.parent() else { return };
+            at = above;
         }
     }
-    Ok(())
-}
 
-fn make(directory: &Path) -> io::Result<()> {
-    fs::create_dir(directory)?;
-    let mark = Xattr {
-        name: MADE.into(),
-        value: b"1".as_slice().into(),
-    };
-    // Without it the directory stays when the file goes: harmless.
-    let _ = set_attribute(&Directory::open(directory)?, OsStr::new(""), &mark);
-    match (directory.parent(), directory.file_name()) {
-        (Some(parent), Some(name)) => give_to_owner_of(&Directory::open(parent)?, name),
-        _ => Ok(()),
-    }
-}
-
-/// Removes `directory` and those above it, up to `base`, as far as [`make_directories`] made them and they are empty.
-pub fn remove_made_directories(base: &Path, directory: &Path) {
-    let mut at = directory;
-    while at != base && at.starts_with(base) {
-        let ours = Directory::open(at)
-            .and_then(|handle| list_attributes(&handle, OsStr::new("")))
-            .is_ok_and(|found| found.iter().any(|attribute| &*attribute.name == MADE));
-        // One that holds anything is not removed: rmdir(2) refuses.
-        if !ours || fs::remove_dir(at).is_err() {
-            return;
+    fn make(&self, directory: &Path) -> io::Result<()> {
+        fs::create_dir(directory)?;
+        let mark = Xattr {
+            name: self.made_attribute.as_bytes().into(),
+            value: b"1".as_slice().into(),
+        };
+        // Without it the directory stays when the file goes: harmless.
+        let _ = set_attribute(&Directory::open(directory)?, OsStr::new(""), &mark);
+        match (directory.parent(), directory.file_name()) {
+            (Some(parent), Some(name)) => give_to_owner_of(&Directory::open(parent)?, name),
+            _ => Ok(()),
         }
-        let Some(above) = at.parent() else { return };
-        at = above;
     }
 }
 

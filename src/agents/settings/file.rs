@@ -7,6 +7,7 @@ use super::{After, Fault, Found, Program, SettingsError, install, look, uninstal
 use crate::agents::{Agent, Scope};
 use crate::config::settle;
 use crate::environment::Environment;
+use crate::product::FILE_REPLACER;
 
 /// Maximum size of a settings file, in bytes.
 const LARGEST: u64 = 4 << 20;
@@ -166,20 +167,20 @@ impl Edit {
             (After::Same, _) | (After::Gone, None) => {}
             (After::Text(new), Some(old)) => {
                 let any = |_: &Path| Ok::<(), SettingsError>(());
-                handle_fs::replace_file(&self.file, old.as_bytes(), new.as_bytes(), random, any)?;
+                FILE_REPLACER.replace(&self.file, old.as_bytes(), new.as_bytes(), random, any)?;
             }
             (After::Text(new), None) => {
                 // What the agent's own variable names may be missing as a whole.
                 let base = base.ancestors().find(|base| base.is_dir()).unwrap_or(&base);
-                handle_fs::make_directories(base, directory)?;
-                if let Err(error) = handle_fs::write_new_file(&self.file, new.as_bytes(), random) {
-                    handle_fs::remove_made_directories(base, directory);
+                FILE_REPLACER.make_directories(base, directory)?;
+                if let Err(error) = FILE_REPLACER.write_new(&self.file, new.as_bytes(), random) {
+                    FILE_REPLACER.remove_made_directories(base, directory);
                     return Err(error.into());
                 }
             }
             (After::Gone, Some(old)) => {
-                handle_fs::remove_known_file(&self.file, old.as_bytes())?;
-                handle_fs::remove_made_directories(Path::new("/"), directory);
+                FILE_REPLACER.remove_known(&self.file, old.as_bytes())?;
+                FILE_REPLACER.remove_made_directories(Path::new("/"), directory);
             }
         }
         Ok(())

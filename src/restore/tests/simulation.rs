@@ -13,4 +13,4 @@ mod session;
 
 use session::{Ended, Session, Verb, World};
 
-use handle_fs::simulated::{stride, wants_all};
+use crate::simulated_share::{stride, wants_all};

@@ -11,10 +11,10 @@ use crate::config::{Retention, Room};
 use crate::model::{Ending, InstanceId, Operation, SnapshotId, SnapshotKind, Time};
 use crate::observer::Silent;
 use crate::retention::{Acting, Care, PrunePlan, Rules, carry_out, plan};
+use crate::simulated_share::{stride, wants_all};
 use crate::store::{Store, StoreError};
 use handle_fs::simulated::{
-    Disk, Fault, Letters, Losses, Moment, Node, Shared, World, errors, outcomes, stride, wants_all, within,
-    world,
+    Disk, Fault, Letters, Losses, Moment, Node, Shared, World, errors, outcomes, within, world,
 };
 
 const ROOT: &str = "/disk/project";

@@ -9,7 +9,7 @@ mod kubernetes;
 
 pub use kubernetes::Spot;
 
-/// Machine, container, pod or volume that jackin reaches through a transport.
+/// Machine, container, pod or volume that is reached through a transport.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Address {
     /// The operator's `ssh`.

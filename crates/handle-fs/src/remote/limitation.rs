@@ -1,4 +1,4 @@
-//! Limits of a machine that jackin reaches through its shell.
+//! Limits of a machine that is reached through its shell.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

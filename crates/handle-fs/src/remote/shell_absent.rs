@@ -7,7 +7,7 @@ use super::limitation::Limitation;
 use super::protocol::{Answer, Call, Greeting};
 
 /// Why no shell is asked.
-const NOT_BUILT: &str = "this build of jackin cannot work through the shell of another machine: it was built without the feature `remote-shell`";
+const NOT_BUILT: &str = "handle-fs was built without the feature `remote-shell`";
 
 /// A shell, of which no value exists.
 #[derive(Debug)]

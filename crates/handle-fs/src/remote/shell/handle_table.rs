@@ -1,5 +1,5 @@
 //! Handles of a shell, which keeps nothing open. A handle is a path that is checked at each use, and follows the moves that
-//! jackin makes.
+//! are made through this shell.
 
 use std::collections::HashMap;
 
