@@ -1,24 +1,102 @@
 //! Carries the moves of a journal out, or takes them back. How far a move came is told by the identity of what lies where, never
 //! by what exists: so the same code acts the first time, after a crash at any point, and after a crash of that.
+//!
+//! Directories that an ordinary user may not write are opened for a move and shut again. Only a mode that is recorded is opened, so a mode
+//! that jackin set can be told from one that another process set, also after a crash at any point, and the latter stays.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::io;
 
 use super::RestoreError;
-use super::file_identity::{Exchange, aside_name, exchange, finish_steps, fits};
-use super::holding_dir::is_aside;
-use super::io_error::concerns_all;
-use super::metadata::{is_meant, may_change, set_metadata};
-use super::move_executor::{MoveExecutor, Stand};
-use super::move_state::{Order, Progress, place, progress};
-use super::problem::Problem;
-use super::slot::Slot;
-use super::staging_cleanup::is_as_before;
-use super::temp_writable::is_made_anew;
-use crate::model::{Entry, JournalMove, MoveKind};
-use handle_fs::Stat;
+use super::file_identity::{
+    Exchange, FOR_ENTRIES, FOR_ITSELF, aside_name, exchange, finish_steps, fits, is_same,
+};
+use super::holding_dir::{HoldingDir, is_aside};
+use super::metadata::{is_between, is_meant, may_change, set_directory_mode, set_metadata};
+use super::move_state::{Order, Other, Progress, place, progress};
+use super::problem::{Problem, concerns_all};
+use super::slot::{Slot, seat};
+use super::stage::Stage;
+use super::staging_cleanup::{OwnedInodes, is_as_before};
+use crate::capture::{is_gone, words};
+use crate::model::{Entry, JournalMount, JournalMove, JournalParent, Manifest, MoveKind, RelPath};
+use crate::observer::Observer;
+use handle_fs::{Actor, NodeKind, Root, Stat};
+
+/// The moves of one mount under way.
+pub(super) struct MoveExecutor<'a> {
+    /// None when the root did not exist and comes back as a whole.
+    pub(super) root: Option<&'a Root>,
+    pub(super) stage: &'a Stage,
+    /// Holding directories of the excluded directories that are set aside.
+    pub(super) berths: &'a [HoldingDir],
+    pub(super) mount: &'a JournalMount,
+    /// The mount root on the host, for messages and for a root that is missing.
+    pub(super) host: std::path::PathBuf,
+    /// Manifest of the emergency snapshot.
+    pub(super) before: Option<&'a Manifest>,
+    pub(super) observer: &'a dyn Observer,
+    /// True if a process that died began the restore.
+    pub(super) again: bool,
+    /// Objects that the staging directory may hold.
+    pub(super) known: &'a OwnedInodes,
+    /// Paths that could not be changed, with the reason.
+    pub(super) failed: Vec<(RelPath, Problem)>,
+    /// Some path was missing for a moment, because the file system cannot exchange.
+    pub(super) in_steps: bool,
+}
+
+/// A move as it stands.
+struct Stand {
+    /// None when the directory that its path lies in is gone.
+    seat: Option<Slot>,
+    /// Object at its path; `None` if there is none.
+    live: Option<Stat>,
+    progress: Progress,
+}
 
 impl MoveExecutor<'_> {
+    pub(super) fn seat(&self, step: &JournalMove) -> io::Result<Slot> {
+        seat(step, self.root, &self.host)
+    }
+
+    pub(super) fn other(&self, step: &JournalMove) -> Other<'_> {
+        Other::of(step, self.stage, self.berths)
+    }
+
+    pub(super) fn progress(&self, step: &JournalMove) -> Result<Progress, RestoreError> {
+        Ok(self.stand(step)?.progress)
+    }
+
+    fn stand(&self, step: &JournalMove) -> Result<Stand, RestoreError> {
+        let look = || -> io::Result<Stand> {
+            let seat = match self.seat(step) {
+                // The directory it lies in may have been removed by a later move.
+                Err(error) if is_gone(&error) => None,
+                other => Some(other?),
+            };
+            let live = seat.as_ref().map_or(Ok(None), Slot::look)?;
+            let progress = progress(step, live, &self.other(step))?;
+            Ok(Stand { seat, live, progress })
+        };
+        look().map_err(|_| self.drift(&step.path))
+    }
+
+    pub(super) fn drift(&self, path: &RelPath) -> RestoreError {
+        RestoreError::Drift {
+            path: path.on_host(&self.host),
+        }
+    }
+
+    /// Makes durable what was moved.
+    pub(super) fn sync(&self) -> Result<(), RestoreError> {
+        handle_fs::sync_file_system(self.stage.dir()).map_err(|source| RestoreError::Apply {
+            path: self.host.clone(),
+            source,
+        })
+    }
+
     /// Makes every move that was not made yet. Everything is looked at before the first one.
     ///
     /// # Errors
@@ -289,4 +367,143 @@ impl MoveExecutor<'_> {
 /// Returns true if a move removes an emptied directory.
 pub(super) fn is_unmade(step: &JournalMove) -> bool {
     matches!(step.deed, MoveKind::RemoveDir(_))
+}
+
+/// Returns true if a directory is unchanged, or was removed and recreated, even if a crash came before its metadata were set.
+pub(super) fn is_made_anew(was: &Entry, is: &Stat, Actor { uid, gid }: Actor) -> bool {
+    // What is made in a directory may have the group of that one, and pass it on.
+    let is_bare = is.mode & !0o2000 == 0o700;
+    let bare = Entry {
+        mode: if is_bare { is.mode } else { 0o700 },
+        uid,
+        gid: if is_bare { is.gid } else { gid },
+        xattrs: Vec::new(),
+        ..was.clone()
+    };
+    is.kind == NodeKind::Directory && is_between(is, &bare, was)
+}
+
+/// Modes of directories that are opened for a move.
+impl MoveExecutor<'_> {
+    /// The mode of the directory that a move is made in, where that is ours and we may not write it.
+    fn closed(&self, step: &JournalMove, seat: &Slot) -> io::Result<Option<u32>> {
+        if seat.dir.actor().is_privileged() || matches!(step.deed, MoveKind::Metadata { .. }) {
+            return Ok(None);
+        }
+        let stat = seat.dir.stat()?;
+        let is_ours = stat.uid == seat.dir.actor().uid;
+        Ok(Some(stat.mode).filter(|mode| mode & 0o300 != 0o300 && is_ours))
+    }
+
+    /// Returns true if the parent directory of a move had `mode` before the restore, or gets it.
+    fn is_recorded(&self, step: &JournalMove, mode: u32) -> bool {
+        let above = step.path.split().map(|(above, _)| above).unwrap_or_default();
+        let gets = |step: &JournalMove| match &step.deed {
+            MoveKind::Metadata { will, .. } => step.path == above && will.0.mode == mode,
+            _ => false,
+        };
+        let had = |parent: &JournalParent| parent.path == above && parent.mode == mode;
+        self.mount.parents.iter().any(had) || self.mount.moves.iter().any(gets)
+    }
+
+    /// Returns true if the parent directory of a move was made unwritable by another process.
+    fn is_shut(&self, step: &JournalMove, seat: &Slot) -> io::Result<bool> {
+        let closed = self.closed(step, seat)?;
+        Ok(closed.is_some_and(|mode| !self.is_recorded(step, mode)))
+    }
+
+    /// Makes a directory of ours writable for the time of the restore when its owner took that right away before.
+    pub(super) fn open_parent(&self, step: &JournalMove, seat: &Slot) -> io::Result<()> {
+        match self.closed(step, seat)? {
+            Some(mode) if self.is_recorded(step, mode) => {
+                // The handle whose mode was looked at: a directory that takes its name in between keeps its own mode.
+                handle_fs::chmod_handle(&seat.dir, mode | FOR_ENTRIES)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the directories that had to be opened their modes again.
+    fn close_parents(&mut self) {
+        for parent in self.mount.parents.iter().rev() {
+            if let Err(error) = self.as_it_was(parent, false) {
+                let note = format!("its mode could not be set: {}", words(&error));
+                self.failed
+                    .push((parent.path.clone(), Problem::caused(note, &error)));
+            }
+        }
+    }
+
+    /// Gives a directory the mode that it had, when it was opened, and its time. A move of its own that gives it
+    /// another mode comes after that, and is taken back before.
+    pub(super) fn as_it_was(&self, parent: &JournalParent, times: bool) -> io::Result<()> {
+        let Some(root) = self.root else { return Ok(()) };
+        let dir = match root.dir(&parent.path) {
+            // Somebody removed it since: there is nothing to put right.
+            Err(error) if is_gone(&error) => return Ok(()),
+            other => other?,
+        };
+        let stat = dir.stat()?;
+        let is_open = stat.mode == parent.mode | FOR_ENTRIES;
+        if is_open && stat.mode != parent.mode {
+            handle_fs::chmod_handle(&dir, parent.mode)?;
+        }
+        if times && stat.mtime != parent.mtime.into() {
+            handle_fs::set_mtime(&dir, OsStr::new("."), parent.mtime.into())?;
+        }
+        Ok(())
+    }
+
+    /// Makes the directories that a move is about movable. One whose mode somebody set is not opened.
+    pub(super) fn loosen(&self, step: &JournalMove) -> io::Result<()> {
+        let actor = self.stage.actor();
+        if actor.is_privileged() {
+            return Ok(());
+        }
+        let own = actor.uid;
+        self.change_moved(step, |is, mode| {
+            (is.mode == mode && is.uid == own).then_some(mode | FOR_ITSELF)
+        })
+    }
+
+    /// Gives them their modes again, wherever they lie.
+    pub(super) fn tighten(&self, step: &JournalMove) -> io::Result<()> {
+        self.change_moved(step, |is, mode| (is.mode == mode | FOR_ITSELF).then_some(mode))
+    }
+
+    /// Gives the directories that a move is about, and that their owner may not write, another mode; `change` is told what one is
+    /// now and which mode is recorded.
+    fn change_moved(&self, step: &JournalMove, change: impl Fn(&Stat, u32) -> Option<u32>) -> io::Result<()> {
+        let recorded = [step.old.zip(step.old_mode), step.new.zip(step.new_mode)];
+        let shut = recorded
+            .into_iter()
+            .flatten()
+            .filter(|(_, mode)| mode & FOR_ITSELF == 0);
+        if shut.clone().next().is_none() {
+            return Ok(());
+        }
+        let seat = match self.seat(step) {
+            Err(error) if is_gone(&error) => None,
+            seat => Some(seat?),
+        };
+        let other = self.other(step);
+        let aside = aside_name(&other.name);
+        let live = seat.as_ref().map(|seat| (&seat.dir, &seat.name, false));
+        let staged = other
+            .dir
+            .map(|dir| [(dir, &other.name, true), (dir, &aside, true)]);
+        for (dir, name, ours) in live.into_iter().chain(staged.into_iter().flatten()) {
+            let Some(is) = dir.look(name)?.filter(|is| is.kind == NodeKind::Directory) else {
+                continue;
+            };
+            let wanted = |is: &Stat| {
+                let moved = shut.clone().find(|(identity, _)| is_same(identity, is, ours));
+                moved.and_then(|(_, mode)| change(is, mode))
+            };
+            if let Some(mode) = wanted(&is) {
+                set_directory_mode(dir, name, mode, |is| wanted(is) == Some(mode))?;
+            }
+        }
+        Ok(())
+    }
 }

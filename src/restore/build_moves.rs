@@ -1,16 +1,14 @@
 //! Turns the steps of a plan into moves, and stages the new content for them: afterwards only renames and metadata are
-//! left to do.
+//! left to do. On an overlay a directory of a lower layer cannot be moved, so its content is.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 
-use super::RestoreError;
-use super::build::{Builder, failed};
-use super::hidden;
 use super::plan::{Action, Step};
 use super::stage::{Stage, new_name, old_name};
-use super::tree_writer::{Origin, TreeWriter};
+use super::tree_writer::{Builder, Origin, TreeWriter, failed};
+use super::{RestoreError, hidden};
 use crate::model::{Entry, Manifest, RelPath};
 use handle_fs::{Dir, Root};
 
@@ -303,4 +301,43 @@ fn link_to_one(
         }
     }
     Ok(false)
+}
+
+/// The moves with every directory that goes away unfolded; `before` says what is in it.
+pub(super) fn unfold(moves: Moves, before: &Manifest) -> Vec<(RelPath, Move)> {
+    let mut unfolded = Vec::new();
+    for (path, step) in moves {
+        let is_dir = before.entry(&path).is_some_and(Entry::is_dir);
+        match step {
+            Move::Out(place) if is_dir => take_apart(before, &path, &place, &mut unfolded),
+            Move::Swap(place) if is_dir => {
+                let mut old = place.clone();
+                old.push("-old");
+                take_apart(before, &path, &old, &mut unfolded);
+                unfolded.push((path, Move::In(place)));
+            }
+            other => unfolded.push((path, other)),
+        }
+    }
+    unfolded
+}
+
+fn take_apart(before: &Manifest, top: &RelPath, place: &OsString, moves: &mut Vec<(RelPath, Move)>) {
+    let mut stack = vec![top.clone()];
+    let mut number = 0;
+    while let Some(path) = stack.pop() {
+        let Some(entry) = before.entry(&path) else {
+            continue;
+        };
+        if !entry.is_dir() {
+            let mut name = place.clone();
+            name.push(format!("-{number}"));
+            number += 1;
+            moves.push((path, Move::Out(name)));
+            continue;
+        }
+        let within = before.directory(&path).into_iter();
+        stack.extend(within.flat_map(|dir| dir.entries.iter().map(|entry| path.join(&entry.name))));
+        moves.push((path, Move::Unmake(Box::new(entry.clone()))));
+    }
 }

@@ -6,10 +6,10 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-use super::build::{Builder, Times};
 use super::problem::Problem;
 use super::reflink::Twins;
 use super::scope::Scope;
+use super::tree_writer::{Builder, Times};
 use super::tree_writer::{Origin, TreeWriter};
 use super::verify::read_back;
 use super::{RestoreError, left, output_dir};

@@ -1,12 +1,39 @@
-//! Moving one object, and telling whether it is still the one that was recorded.
+//! Identity of an object, also after a crash and a reboot, and the exchange of two names of which each object is known.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use crate::model::{Entry, EntryKind};
+use crate::model::{Entry, EntryKind, Identity, Stamp};
 use crate::observer::Observer;
-use handle_fs::Dir;
-use handle_fs::{NodeKind, Stat};
+use handle_fs::{Dir, NodeKind, Stat};
+
+/// The identity of what `stat` describes.
+pub(super) fn identity(stat: &Stat) -> Identity {
+    Identity {
+        ino: stat.ino,
+        born: stat.born.map(Stamp::from),
+        size: stat.size,
+        mtime: stat.mtime.into(),
+    }
+}
+
+/// Returns true if `stat` describes the object of `identity`, in whatever state.
+///
+/// Without equal birth times, an inode number may have been reused. In a staging directory of jackin (`ours`) no other process
+/// uses it; elsewhere size and modification time must agree as well.
+pub(super) fn is_same(identity: &Identity, stat: &Stat, ours: bool) -> bool {
+    if identity.ino != stat.ino {
+        return false;
+    }
+    match (identity.born, stat.born) {
+        (Some(then), Some(now)) if then == Stamp::from(now) => true,
+        // A copy that an overlay makes of a lower file when it is moved is born then.
+        _ if ours => true,
+        (Some(_), Some(_)) | (None, _) | (_, None) => {
+            identity.size == stat.size && identity.mtime == stat.mtime.into()
+        }
+    }
+}
 
 /// The rights that a directory gets for what moves in it.
 pub(super) const FOR_ENTRIES: u32 = 0o700;

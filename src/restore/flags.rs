@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::RestoreError;
 use super::build_moves::{Move, Moves};
+use super::file_identity::is_same;
 use super::file_identity::{fits, is_same_object};
-use super::identity::is_same;
 use super::metadata::sync_last;
 use super::plan::{Action, Step};
 use super::problem::Problem;

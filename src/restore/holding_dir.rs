@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 
 use super::RestoreError;
-use super::identity::{identity, is_same};
+use super::file_identity::{identity, is_same};
 use super::proposal::ProposedMount;
 use super::slot::Slot;
 use crate::capture::is_gone;

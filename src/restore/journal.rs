@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::build_moves::Move;
+use super::file_identity::identity;
 use super::holding_dir::as_move;
-use super::identity::identity;
 use super::plan::{Action, Step};
 use super::stage::Stage;
 use super::staging_cleanup::OwnedInodes;

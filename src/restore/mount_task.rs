@@ -3,23 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use super::build::{Builder, Times};
+use super::apply::MoveExecutor;
+use super::build_moves::unfold;
 use super::build_moves::{Move, prepare};
 use super::flags;
 use super::holding_dir::{self, End, HoldingDir, as_move};
-use super::io_error::concerns_all;
 use super::journal::Draft;
 use super::metadata::sync_last;
-use super::move_executor::MoveExecutor;
 use super::move_state::Progress;
-use super::overlayfs::unfold;
 use super::plan::{Action, Step};
 use super::problem::Problem;
+use super::problem::concerns_all;
 use super::proposal::{Proposal, ProposedMount};
 use super::reflink::Twins;
 use super::report::{Failed, MountReport};
 use super::stage::Stage;
 use super::staging_cleanup::OwnedInodes;
+use super::tree_writer::{Builder, Times};
 use super::verify::verify;
 use super::{RestoreContext, RestoreError, left};
 use crate::capture::{Captured, is_gone};

@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::file_identity::aside_name;
+use super::file_identity::is_same;
 use super::holding_dir::{HoldingDir, is_aside};
-use super::identity::is_same;
 use super::stage::Stage;
 use crate::model::{ByteString, Identity, JournalMount, JournalMove, MoveKind, RelPath};
 use handle_fs::Dir;

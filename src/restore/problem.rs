@@ -1,7 +1,6 @@
-//! Reasons why a path could not be changed, or not exactly.
+//! Reasons why a path could not be changed, or not exactly, and errors that concern a whole file system.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use crate::capture::words;
 
@@ -59,4 +58,21 @@ impl fmt::Display for Problem {
 /// Returns true if the system denied access (EACCES, EPERM).
 pub(super) fn is_denial(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied
+}
+
+/// Returns true if an error concerns the whole file system, so that later operations would fail as well.
+pub(super) fn concerns_all(error: &io::Error) -> bool {
+    let gone = matches!(
+        error.kind(),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::StaleNetworkFileHandle
+    );
+    gone || is_out_of_space(error) || handle_fs::is_io_failure(error)
+}
+
+/// No blocks, no inodes, no quota left: nothing that follows would work either.
+pub(super) fn is_out_of_space(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }

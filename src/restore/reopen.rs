@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::RestoreError;
+use super::file_identity::identity;
 use super::holding_dir;
-use super::identity::identity;
 use super::mount_task::MountTask;
 use super::proposal::Proposal;
 use super::stage::Stage;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use super::apply::MoveExecutor;
+use super::apply::is_made_anew;
 use super::apply::is_unmade;
 use super::file_identity::{aside_name, exchange};
 use super::metadata::{is_meant, may_change, set_metadata};
-use super::move_executor::MoveExecutor;
 use super::move_state::{Order, Progress, progress};
-use super::temp_writable::is_made_anew;
 use crate::capture::is_gone;
 use crate::model::{JournalMove, MoveKind, RelPath};
 use handle_fs::Stat;

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::file_identity::is_same;
 use super::holding_dir::find;
-use super::identity::is_same;
 use super::plan::{AsideWhy, KeptPath, Why};
 use super::problem::Problem;
 use super::proposal::{Proposal, ProposedMount};
@@ -258,7 +258,7 @@ fn reverse(
             .zip(found.as_ref())
             .filter(|(then, now)| is_same(then, now, true));
         let (_, now) = same.ok_or_else(gone)?;
-        step.aside = Some(super::identity::identity(now));
+        step.aside = Some(super::file_identity::identity(now));
     }
     let stat = match find(&root, &step) {
         Ok((seat, live)) => {

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::identity::is_same;
+use super::file_identity::is_same;
 use super::staging_cleanup::OwnedInodes;
 use super::{RestoreError, left};
 use crate::clock::letters;

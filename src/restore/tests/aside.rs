@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::model::Time;
-use crate::restore::identity::{identity, is_same};
+use crate::restore::file_identity::{identity, is_same};
 use crate::restore::staging_cleanup::OwnedInodes;
 use handle_fs::Dir;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::wrecked;
 use crate::capture::tests::Place;
 use crate::model::Time;
-use crate::restore::build::Times;
+use crate::restore::tree_writer::Times;
 
 fn at(sec: i64) -> Time {
     Time { sec, nsec: 7 }
