@@ -1,29 +1,30 @@
-//! Takes up what an interrupted restore left: finishes it, takes it back, or clears up after it.
+//! Takes up what an interrupted restore left: opens its roots and staging directories by identity, and finishes it, takes it back, or
+//! clears up after it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::commit::Commit;
-use super::flags;
+use super::file_identity::identity;
 use super::hard_links::name_others;
 use super::history::manifest;
-use super::holding_dir;
+use super::mount_task::MountTask;
 use super::plan::{Others, Plan, Step};
 use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
-use super::reopen::{Missing, jobs};
 use super::report::Report;
 use super::scope::{Allow, Scope};
 use super::stage::{Location, Stage};
-use super::{ChangeHistory, RestoreContext, RestoreError};
+use super::staging_cleanup::OwnedInodes;
+use super::{ChangeHistory, RestoreContext, RestoreError, flags, holding_dir};
 use crate::capture::{PrivateOverlay, ScannedTree};
 use crate::diff::{Side, compare};
 use crate::model::{
-    Coverage, Decision, Intent, IntentMount, Journal, JournalMount, Manifest, MoveKind, Operation, RelPath,
-    SnapshotId, StagePlace,
+    Coverage, Decision, Identity, Intent, IntentMount, Journal, JournalMount, Manifest, MoveKind, Operation,
+    RelPath, SnapshotId, StagePlace,
 };
 use crate::store::{DamagedJournal, PendingRestore, RestoreJournal, RestoreStage, Store, StoreError};
 use handle_fs::remote::is_elsewhere;
-use handle_fs::{Dir, Root};
+use handle_fs::{Dir, MountError, Root};
 
 /// Restore that was cleaned up so that another command could begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -418,4 +419,81 @@ fn steps_of(mount: &JournalMount, then: Option<&Manifest>, now: Option<&Manifest
 
 fn by_path(step: Step) -> (RelPath, Step) {
     (step.change.path.clone(), step)
+}
+
+/// Treatment of a missing staging directory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// An error: the objects to move are gone.
+    Stops,
+    /// A new, empty directory: a rollback moves the new objects into it.
+    Made,
+    /// A new, empty directory: the restore was decided and removed the old one.
+    Settled,
+}
+
+/// The jobs of a restore that died, with their staging directories opened again.
+pub(super) fn jobs<'a>(
+    intent: &Intent,
+    journal: &Journal,
+    proposal: Option<&'a Proposal>,
+    missing: Missing,
+) -> Result<Vec<MountTask<'a>>, RestoreError> {
+    let mut jobs = Vec::new();
+    for mount in &journal.mounts {
+        let mut meant = intent.mounts.iter().enumerate();
+        let meant = meant.find(|(_, meant)| meant.coverage.label == mount.label);
+        let Some((index, meant)) = meant else { continue };
+        let Some(place) = &meant.stage else { continue };
+        let host = meant.coverage.root.to_path();
+        let root = match mount.root.as_ref().map(|then| root(&host, then)) {
+            // Nothing is moved there any more, whatever it is now.
+            Some(Err(RestoreError::OtherRoot { .. })) if missing == Missing::Settled => None,
+            Some(root) => Some(root?),
+            None => None,
+        };
+        let stage = match (Stage::reopen(place, Some(&mount.stage))?, missing) {
+            (Some(stage), _) => stage,
+            (None, Missing::Made | Missing::Settled) => Stage::create_anew(place)?,
+            (None, Missing::Stops) => return Err(RestoreError::StageGone { path: place.path() }),
+        };
+        let berths = holding_dir::open_all(&meant.aside, missing == Missing::Stops)?;
+        let before = proposal.and_then(|proposal| proposal.mounts.get(index));
+        jobs.push(MountTask {
+            index,
+            before: before.and_then(|before| Some((before.now.manifest.as_ref()?, intent.at))),
+            host,
+            root,
+            stage,
+            berths,
+            journal: mount.clone(),
+            known: OwnedInodes::of(&mount.known),
+            again: true,
+            bound: meant.bound.clone(),
+            in_steps: false,
+            shared: 0,
+            problems: Vec::new(),
+        });
+    }
+    Ok(jobs)
+}
+
+/// The mount root, if it still is the directory that the restore began in.
+fn root(host: &Path, then: &Identity) -> Result<Root, RestoreError> {
+    let other = || RestoreError::OtherRoot {
+        path: host.to_path_buf(),
+    };
+    let root = match Root::open(host) {
+        Err(MountError::Missing { .. } | MountError::NotADirectory { .. }) => return Err(other()),
+        opened => opened?,
+    };
+    // Another directory may have taken the path, and no move may be made in it. A freed inode number is used again, so the
+    // birth time counts too wherever both are known.
+    let now = identity(&root.stat());
+    let born = then.born.zip(now.born);
+    if then.ino == now.ino && born.is_none_or(|(then, now)| then == now) {
+        Ok(root)
+    } else {
+        Err(other())
+    }
 }
