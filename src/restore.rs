@@ -34,15 +34,13 @@ mod scope;
 mod set_aside;
 mod slot;
 mod stage;
-mod staging_cleanup;
 mod tree_writer;
 mod verify;
 
 pub use attribution::{ChangeHistory, Verdict};
 pub use error::{Locked, RestoreError};
 pub use execute::execute;
-pub use export_tree::{OutputDir, is_empty};
-pub use export_tree::{Written, take_away, write_to, write_verified};
+pub use export_tree::{OutputDir, Written, is_empty, take_away, write_to, write_verified};
 pub use history::{of_instance, of_restore, of_step};
 pub use plan::{Action, After, AsideWhy, KeptPath, Others, Plan, Step, Why};
 pub use planner::plan;

@@ -17,8 +17,7 @@ use super::metadata::{is_between, is_meant, may_change, set_directory_mode, set_
 use super::move_state::{Order, Other, Progress, place, progress};
 use super::problem::{Problem, concerns_all};
 use super::slot::{Slot, seat};
-use super::stage::Stage;
-use super::staging_cleanup::{OwnedInodes, is_as_before};
+use super::stage::{OwnedInodes, Stage, is_as_before};
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, JournalMount, JournalMove, JournalParent, Manifest, MoveKind, RelPath};
 use crate::observer::Observer;

@@ -7,13 +7,11 @@ use std::path::Path;
 
 use super::RestoreError;
 use super::build_moves::{Move, Moves};
-use super::file_identity::is_same;
-use super::file_identity::{fits, is_same_object};
+use super::file_identity::{fits, is_same, is_same_object};
 use super::metadata::sync_last;
 use super::plan::{Action, Step};
 use super::problem::Problem;
-use super::stage::Stage;
-use super::staging_cleanup::OwnedInodes;
+use super::stage::{OwnedInodes, Stage};
 use crate::capture::{is_gone, words};
 use crate::model::{BoundObject, Entry, Identity, InodeFlags, JournalMove, Manifest, RelPath, Stamp};
 use handle_fs::Root;

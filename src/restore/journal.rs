@@ -9,8 +9,7 @@ use super::build_moves::Move;
 use super::file_identity::identity;
 use super::holding_dir::as_move;
 use super::plan::{Action, Step};
-use super::stage::Stage;
-use super::staging_cleanup::OwnedInodes;
+use super::stage::{OwnedInodes, Stage};
 use crate::model::{
     AsideStep, ByteString, Entry, Identity, JournalMount, JournalMove, JournalParent, JournalStep, Manifest,
     MoveKind, PathAct, Recorded, RelPath,

@@ -4,10 +4,8 @@ use std::ffi::OsStr;
 use std::io;
 
 use super::RestoreError;
-use super::file_identity::is_same;
-use super::file_identity::{is_opened, is_same_object};
-use super::problem::Problem;
-use super::problem::is_out_of_space;
+use super::file_identity::{is_opened, is_same, is_same_object};
+use super::problem::{Problem, is_out_of_space};
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, EntryKind, Identity, RelPath, Time, Xattr};
 use handle_fs::{Actor, AsHandle as _, Handle, HandleRef, NodeKind, Stat};

@@ -5,8 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 
-use super::file_identity::aside_name;
-use super::file_identity::is_same;
+use super::file_identity::{aside_name, is_same};
 use super::holding_dir::{HoldingDir, is_aside};
 use super::stage::Stage;
 use crate::model::{ByteString, Identity, JournalMount, JournalMove, MoveKind, RelPath};

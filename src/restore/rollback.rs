@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::apply::MoveExecutor;
-use super::apply::is_made_anew;
-use super::apply::is_unmade;
+use super::apply::{MoveExecutor, is_made_anew, is_unmade};
 use super::file_identity::{aside_name, exchange};
 use super::metadata::{is_meant, may_change, set_metadata};
 use super::move_state::{Order, Progress, progress};

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::model::Time;
 use crate::restore::file_identity::{identity, is_same};
-use crate::restore::staging_cleanup::OwnedInodes;
+use crate::restore::stage::OwnedInodes;
 use handle_fs::Dir;
 
 /// A directory with one of each kind, some of it in directories that say that nobody may enter.

@@ -8,8 +8,7 @@ use super::{RestoreError, wrecked};
 use crate::capture::tests::{Meddler, Moment, Place};
 use crate::contract::STAGING_PREFIX;
 use crate::observer::Phase;
-use crate::restore::stage::{Location, Stage};
-use crate::restore::staging_cleanup::OwnedInodes;
+use crate::restore::stage::{Location, OwnedInodes, Stage};
 use handle_fs::Root;
 use handle_fs::remote::loopback::{CUT, cut_when, through};
 
