@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 
-use crate::agent_by_key::settings;
 use crate::agent_encrypted::state as encrypted;
+use crate::agent_settings::settings;
 use crate::agent_state::{agents, configure, each_file, holds, write};
 use crate::support::git::Repository;
 use crate::support::run::Run;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::agent_encrypted::state as encrypted;
 use crate::support::compare::assert_same_tree;
 use crate::support::jackin::write_instance;
 use crate::support::run::Run;
@@ -362,4 +363,359 @@ fn the_state_of_a_container_is_that_of_its_directory() {
         b"the operator's"
     );
     has_no_canary(&sandbox, &runs);
+}
+
+#[test]
+fn sessions_beside_each_other_in_one_home_do_not_get_in_each_others_way() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "[recovery.state]\nhome = true\n");
+    agents(&sandbox.home());
+    let with_state = sandbox.jackin(["begin", "shop"]).ok();
+    let with_state = String::from_utf8_lossy(&with_state.stdout).trim().to_owned();
+    let other = sandbox.project("other");
+    fs::write(other.join("a"), "original").unwrap();
+    let id = sandbox.launch(&other, "echo agent > a");
+    // The first one lives, and lies elsewhere.
+    sandbox.restore(&id, &[]);
+    sandbox.jackin(["restore", &with_state, "--yes"]).code(3);
+    sandbox.jackin(["end", &with_state]).ok();
+}
+
+#[test]
+fn an_agent_that_comes_with_its_credential_goes_without_it() {
+    let sandbox = Sandbox::new();
+    let project = configure(&sandbox, "[recovery.state]\nhome = true\n");
+    let home = sandbox.home();
+    write(&home, "dotfiles/claude/settings.json", "{}");
+    std::os::unix::fs::symlink("dotfiles/claude", home.join(".claude")).unwrap();
+    let contract = sandbox.jackin(["explain", "shop"]).ok().said();
+    assert!(
+        contract.contains("captured .claude WARNING: a link is on the way"),
+        "{contract}"
+    );
+    let script = "mkdir -p ~/.grok/deep && echo x > ~/.grok/deep/settings.json && echo secret > ~/.grok/auth.json; rm ~/.claude; mkdir ~/.claude";
+    sandbox.jackin(["launch", "shop", "--", "sh", "-c", script]).ok();
+    sandbox.jackin(["restore", "@latest", "--yes"]).code_in(&[0, 6]);
+    assert_eq!(fs::read(home.join(".grok/auth.json")).unwrap(), b"secret\n");
+    assert!(!home.join(".grok/deep").exists());
+    assert_eq!(
+        fs::read_link(home.join(".claude")).unwrap(),
+        Path::new("dotfiles/claude")
+    );
+    assert!(project.join("a").exists());
+    let id = sandbox.newest();
+    sandbox.jackin(["undo", &id, "--yes"]).code_in(&[0, 6]);
+    assert_eq!(fs::read(home.join(".grok/deep/settings.json")).unwrap(), b"x\n");
+    assert_eq!(fs::read(home.join(".grok/auth.json")).unwrap(), b"secret\n");
+    assert!(home.join(".claude").is_dir());
+}
+
+#[test]
+fn no_mount_is_a_way_around() {
+    let sandbox = Sandbox::new();
+    agents(&sandbox.home());
+    let directory = sandbox.home().join(".jackin/data/jk-1");
+    agents(&directory.join("home"));
+    write(&directory, "claude/credentials.json", "x");
+    for place in [
+        ".kimi-code",
+        ".kimi-code/deep",
+        ".jackin/data/jk-1/home/.kimi-code",
+    ] {
+        let place = sandbox.home().join(place);
+        let run = sandbox
+            .jackin(["explain", "--snapshot", "project", place.to_str().unwrap()])
+            .code(2);
+        assert!(run.said().contains("an agent's credentials"), "{run}");
+    }
+    for place in [directory.clone(), directory.join("home")] {
+        let id = sandbox.launch(&place, "true");
+        has_no_canary(&sandbox, &[]);
+        sandbox.jackin(["verify", "--read-data"]).ok();
+        drop(id);
+    }
+}
+
+#[test]
+fn a_mount_in_a_state_directory_takes_its_part_and_no_more() {
+    let sandbox = Sandbox::new();
+    agents(&sandbox.home());
+    let skills = sandbox.home().join(".claude/a b[1]");
+    fs::create_dir_all(&skills).unwrap();
+    fs::write(skills.join("one"), "1").unwrap();
+    sandbox.configure(
+        "config.toml",
+        "[recovery]\nsnapshot = \"project-and-state\"\n[recovery.state]\nhome = true\n",
+    );
+    let run = sandbox
+        .jackin([
+            "launch",
+            skills.to_str().unwrap(),
+            "--",
+            "sh",
+            "-c",
+            "echo 2 > \"$HOME/.claude/a b[1]/one\"; echo x > ~/.claude/settings.json",
+        ])
+        .ok();
+    drop(run);
+    let told = sandbox.jackin(["diff", "@latest", "--json"]).ok().json();
+    let changes: Vec<(&str, &str)> = told["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|change| {
+            (
+                change["mount"].as_str().unwrap(),
+                change["path"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let home = sandbox.home().canonicalize().unwrap();
+    assert_eq!(
+        changes,
+        [
+            (skills.canonicalize().unwrap().to_str().unwrap(), "one"),
+            (home.to_str().unwrap(), ".claude/settings.json")
+        ]
+    );
+    sandbox.jackin(["restore", "@latest", "--yes"]).ok();
+    assert_eq!(fs::read(skills.join("one")).unwrap(), b"1");
+}
+
+#[test]
+fn that_only_a_credential_changed_is_a_difference_and_a_path_is_found_from_elsewhere() {
+    let sandbox = Sandbox::new();
+    let project = configure(&sandbox, "[recovery.state]\nhome = true\n");
+    agents(&sandbox.home());
+    sandbox
+        .jackin([
+            "launch",
+            "shop",
+            "--",
+            "sh",
+            "-c",
+            "echo new > ~/.codex/auth.json",
+        ])
+        .ok();
+    let run = sandbox.jackin(["diff", "@latest", "--exit-code"]).code(1);
+    assert!(!run.text().contains("no differences"), "{run}");
+    sandbox
+        .jackin(["launch", "shop", "--", "sh", "-c", "echo agent > ~/src/shop/a"])
+        .ok();
+    sandbox.jackin(["restore", "@latest", "a", "--yes"]).ok();
+    assert_eq!(fs::read(project.join("a")).unwrap(), b"original");
+    let run = sandbox.jackin(["diff", "@latest", "--from", "typo"]).code(5);
+    assert!(!run.said().contains("has no files"), "{run}");
+    // A container that works elsewhere in the home is nobody's business here.
+    let other = sandbox.project("other");
+    sandbox.configure(
+        "workspaces/other.toml",
+        &format!("[[mounts]]\nsrc = \"{}\"\ndst = \"/o\"\n", other.display()),
+    );
+    let elsewhere = "{\"version\": 2, \"workspace_name\": \"other\", \"status\": \"running\"}";
+    write_instance(&sandbox, "jk-2", elsewhere);
+    sandbox.jackin(["restore", "@latest", "--dry-run"]).ok();
+    // Without the key nothing can be said, and that is said.
+    fs::remove_file(sandbox.store().join("digest.key")).unwrap();
+    let told = sandbox.jackin(["diff", "@latest", "--now", "--json"]).ok().json();
+    let reasons: Vec<&str> = told["withheld"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["reason"].as_str().unwrap())
+        .collect();
+    assert!(
+        !reasons.is_empty()
+            && reasons
+                .iter()
+                .all(|reason| *reason == "whether it changed cannot be told"),
+        "{told}"
+    );
+}
+
+const KEY: &str = "age1pv3t7xy42wx35l0gvyn29t475hgukr2cut2e9dtmcwe5ggrk7s2sjs9uq3";
+
+/// The directories of each agent, with a settings file in it.
+const HOMES: [(&str, &str); 10] = [
+    (".claude", "settings.json"),
+    (".claude/plugins/p", "settings.json"),
+    (".claude/projects/p", "settings.json"),
+    (".codex", "config.toml"),
+    (".config/amp", "settings.json"),
+    (".local/share/amp", "secrets.json"),
+    (".config/opencode", "opencode.json"),
+    (".local/share/opencode/storage/session", "auth.json"),
+    (".grok", "user-settings.json"),
+    (".config/gh", "hosts.yml"),
+];
+
+/// Names of copies of `name`, and of files that hold secrets by design.
+fn names(name: &str) -> Vec<String> {
+    let (stem, end) = name.rsplit_once('.').unwrap();
+    let mut all: Vec<String> = [
+        ".swp", ".swo", ".swx", "~", ".bak", ".bak.1", ".orig", ".old", ".save", ".tmp", ".1",
+    ]
+    .iter()
+    .flat_map(|end| [format!("{name}{end}"), format!(".{name}{end}")])
+    .collect();
+    all.extend([
+        format!("#{name}#"),
+        format!(".#{name}"),
+        format!("{name}.BAK"),
+        format!("{name}.~1~"),
+        format!("{stem}.bak.{end}"),
+        format!("{stem} copy.{end}"),
+        format!("{stem}.{}", end.to_uppercase()),
+        name.to_uppercase(),
+        format!("{stem}.jsonc"),
+        format!("{stem}.json5"),
+        format!("{stem}.ini"),
+        format!("{stem}.env"),
+        stem.to_owned(),
+    ]);
+    let others = [
+        "Auth.json",
+        "AUTH.JSON",
+        "Credentials.json",
+        "oauth_creds.json",
+        ".Credentials.Json",
+        "config.json",
+        "opencode.jsonc",
+        ".mcp.json",
+        ".MCP.json",
+        "mcp.json",
+        ".env",
+        ".ENV",
+        ".env.local",
+        "Server.PEM",
+        "id_ed25519",
+        "token",
+        "api_key",
+        ".netrc",
+        ".npmrc",
+        "cookies.txt",
+        "cookies.sqlite",
+        "12345.lock",
+        "log",
+        "settings.local.JSON",
+    ];
+    all.extend(others.map(str::to_owned));
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Contents of such files, with and without readable keys.
+fn texts(number: usize) -> [String; 5] {
+    [
+        format!(
+            "{{\"authToken\": \"{CANARY}-{number}\", \"headers\": {{\"X-A\": \"{CANARY}-{number}\"}}, \"env\": {{\"B\": \"{CANARY}-{number}\"}}}}"
+        ),
+        format!("// a comment\n{{\"authToken\": \"{CANARY}-{number}\"}}"),
+        format!("\u{feff}{{\"apiKey\": \"{CANARY}-{number}\"}}"),
+        format!("token = \"{CANARY}-{number}\"\n"),
+        format!("b0VIM 9.0\0\0\0me\0\0{{\"apiKey\": \"{CANARY}-{number}\"}}\0\u{1}"),
+    ]
+}
+
+#[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
+fn no_copy_of_a_settings_file_enters_the_store_readably() {
+    for secrets in [None, Some(KEY)] {
+        for turn in 0..5 {
+            let sandbox = Sandbox::new();
+            match secrets {
+                None => configure(&sandbox, "[recovery.state]\nhome = true\n"),
+                Some(key) => configure(&sandbox, &encrypted(&[key])),
+            };
+            let home = sandbox.home();
+            let mut number = 0;
+            for (dir, name) in HOMES {
+                for name in names(name) {
+                    number += 1;
+                    write(&home, &format!("{dir}/{name}"), &texts(number)[turn]);
+                }
+            }
+            let later = "for d in .claude .codex .config/opencode; do printf '{\"authToken\": \"%s\"}' \"$C\" > \"$HOME/$d/.new.json.swp\"; \
+                         printf '%s' \"$C\" > \"$HOME/$d/unknown\"; done";
+            let launch = sandbox.command(["launch", "shop", "--", "sh", "-c", later]);
+            let mut runs = vec![launch.with("C", CANARY).run().ok()];
+            let id = sandbox.newest();
+            runs.push(sandbox.jackin(["show", &id, "--json"]).ok());
+            runs.push(sandbox.jackin(["diff", &id, "--patch"]).ok());
+            runs.push(sandbox.jackin(["restore", &id, "--yes"]));
+            has_no_canary(&sandbox, &runs);
+            // What is no secret is not lost in the store, either: it stays where it is.
+            assert!(home.join(".claude/.new.json.swp").exists());
+        }
+    }
+}
+
+#[test]
+fn what_agents_run_and_remember_comes_back() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "[recovery.state]\nhome = true\n");
+    let home = sandbox.home();
+    for (path, text) in [
+        (".claude/CLAUDE.md", "be kind"),
+        (".claude/skills/s/SKILL.md", "a skill"),
+        (".claude/skills/s/run", "#!/bin/sh\necho hi\n"),
+        (".claude/skills/s/LICENSE", "a token of account"),
+        (".claude/commands/c.md", "a command"),
+        (".claude/agents/a.md", "an agent"),
+        (".claude/hooks/guard.py", "print(1)"),
+        (".claude/hooks/guard", "#!/bin/sh\nexit 0\n"),
+        (
+            ".claude/plugins/p/.claude-plugin/plugin.json",
+            "{\"name\": \"p\"}",
+        ),
+        (".claude/plugins/p/node_modules/x/index.cjs", "x"),
+        (".claude/plugins/p/.git/HEAD", "ref: refs/heads/main\n"),
+        (".claude/keybindings.json", "{\"a\": \"b\"}"),
+        (".claude/projects/p/1.jsonl", "{}"),
+        (".claude/todos/1.json", "[]"),
+        (".codex/AGENTS.md", "be quick"),
+        (".codex/prompts/p.md", "a prompt"),
+        (".codex/rules/default.rules", "allow ls"),
+        (".codex/sessions/2026/11/1.jsonl", "{}"),
+        (".codex/hooks.json", "{\"hooks\": {}}"),
+        (".config/opencode/opencode.jsonc", "{\"theme\": \"dark\"}"),
+        (".config/opencode/themes/t.json", "{}"),
+        (".local/share/opencode/storage/session/s.json", "{}"),
+        (".local/share/amp/threads/t.json", "{}"),
+        (".grok/GROK.md", "be brief"),
+    ] {
+        write(&home, path, text);
+    }
+    let dirs = [".claude", ".codex", ".config/opencode", ".local/share", ".grok"];
+    let read = || dirs.map(|dir| Tree::read(&home.join(dir)));
+    let before = read();
+    let script = "cd && find .claude .codex .config/opencode .local/share .grok -type f | while read -r f; do \
+                  case $f in *.json*) echo '{\"evil\": 1}' > \"$f\";; *) echo evil > \"$f\";; esac; done; \
+                  mkdir -p .claude/plugins/evil; echo evil > .claude/plugins/evil/run; echo '{}' > .claude/evil.json; echo x > .codex/rules/evil.rules";
+    sandbox.jackin(["launch", "shop", "--", "sh", "-c", script]).ok();
+    sandbox.jackin(["restore", &sandbox.newest(), "--yes"]).ok();
+    for (before, after) in before.iter().zip(&read()) {
+        assert_same_tree(before, after);
+    }
+    sandbox.jackin(["verify", "--read-data"]).ok();
+}
+
+#[test]
+fn the_contract_says_what_is_stored_split_and_left_out() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "[recovery.state]\nhome = true\n");
+    write(&sandbox.home(), ".claude/settings.json", "{}");
+    let contract = sandbox.jackin(["explain", "shop"]).ok().said();
+    for part in [
+        "withheld, because they are not known to be free of secrets: *",
+        "stored as they are, because they are documents or code:",
+        "stored as they are, because they are conversations, with what was typed in them: /.claude/projects/**/*.jsonl",
+        "stored without secrets, because they may be settings: *.{json,jsonc,toml,yml,yaml}",
+        "withheld, because credentials have such names: *credentials.json*",
+        "withheld, because editors and agents name copies so: *~",
+    ] {
+        assert!(contract.contains(part), "{part}: {contract}");
+    }
+    assert!(!holds(contract.as_bytes(), "[aA]"), "{contract}");
 }

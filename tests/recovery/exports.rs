@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::agent_by_key::settings;
 use crate::agent_encrypted::state as encrypted;
+use crate::agent_settings::settings;
 use crate::agent_state::{agents, configure, holds};
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};

@@ -16,14 +16,10 @@
 
 mod active;
 mod adversary;
-mod agent_by_key;
 mod agent_canary;
-mod agent_copies;
 mod agent_encrypted;
-mod agent_homes;
 mod agent_settings;
 mod agent_state;
-mod agent_unlocked;
 mod archives;
 mod asking;
 mod attacker;
