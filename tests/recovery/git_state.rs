@@ -1,10 +1,11 @@
-//! Repositories that are wrecked come back whole: `.git` is archived like any other directory, and no git is started
-//! on it (scenarios 2, 3, 4, 16 to 19).
+//! Repositories that are wrecked come back whole, in every shape that people have: `.git` is archived like any other directory, and no git is
+//! started on it (scenarios 1 to 4, 16 to 21).
 
+use std::fs;
 use std::path::Path;
 
 use crate::support::build::Build;
-use crate::support::compare::{assert_same_tree, assert_untouched};
+use crate::support::compare::{assert_kept, assert_same_tree, assert_untouched};
 use crate::support::git::Repository;
 use crate::support::machine::{skip, tool};
 use crate::support::sandbox::Sandbox;
@@ -134,7 +135,7 @@ fn s18_index_is_the_same_after_capture_and_after_restore() {
     let repository = dirty(&sandbox, "staged");
     let project = repository.path.clone();
     let before = Tree::read(&project);
-    let index = std::fs::read(project.join(".git/index")).unwrap();
+    let index = fs::read(project.join(".git/index")).unwrap();
     let staged = repository.git(&["diff", "--cached"]);
     assert!(staged.contains("return 1"));
 
@@ -142,7 +143,7 @@ fn s18_index_is_the_same_after_capture_and_after_restore() {
     assert_untouched(&before, &Tree::read(&project));
     let id_of_damage = sandbox.launch(&project, "git add -A; git reset -q; rm README");
     sandbox.restore(&id_of_damage, &[]);
-    assert_eq!(index, std::fs::read(project.join(".git/index")).unwrap());
+    assert_eq!(index, fs::read(project.join(".git/index")).unwrap());
     assert_eq!(staged, repository.git(&["diff", "--cached"]));
     sandbox.restore(&id, &[]).nothing();
 }
@@ -156,7 +157,7 @@ fn s19_what_an_agent_plants_in_git_is_never_started() {
     let before = Tree::read(&project);
     let marker = sandbox.scratch("started");
     let trap = sandbox.scratch("trap.sh");
-    std::fs::write(&trap, format!("#!/bin/sh\ntouch '{}'\ncat\n", marker.display())).unwrap();
+    fs::write(&trap, format!("#!/bin/sh\ntouch '{}'\ncat\n", marker.display())).unwrap();
     let set = |key: &str| format!("git config {key} 'sh {}'; ", trap.display());
     let keys = [
         "core.fsmonitor",
@@ -248,8 +249,296 @@ fn starts_nothing(sandbox: &Sandbox, project: &Path, id: &str) {
             trace.to_str().unwrap(),
         ];
         sandbox.command(args).inside(project).through(&strace).run().ok();
-        let started = std::fs::read_to_string(&trace).unwrap();
+        let started = fs::read_to_string(&trace).unwrap();
         let programs: Vec<&str> = started.lines().filter(|line| line.contains("exec")).collect();
         assert_eq!(programs.len(), 1, "{args:?}: {started}");
     }
+}
+
+#[test]
+fn s01_ignored_files_come_back_byte_for_byte() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("ignored");
+    let repository = Repository::with_history(&project, 2);
+    let build = Build::at(&project);
+    build.file(".gitignore", ".env\nlocal.db\ndata/*.csv\n");
+    repository.commit("ignore");
+    build
+        .file(".env", "TOKEN=not-a-real-one\n")
+        .mode(".env", 0o600)
+        .file("local.db", (0..=255_u8).cycle().take(300_000).collect::<Vec<_>>())
+        .file("data/one.csv", "1,2,3\n")
+        .file("data/two.csv", "4,5,6\n")
+        .file("data/readme", "tracked by nobody\n")
+        .aged();
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch(&project, "rm .env local.db data/*.csv");
+    let gone = [".env", "data/one.csv", "data/two.csv", "local.db"];
+    sandbox.diff(&id, &[]).are(&gone.map(|path| ("deleted", path)));
+    sandbox.restore(&id, &[]).touched(&gone);
+    let after = Tree::read(&project);
+    assert_same_tree(&before, &after);
+    assert_kept(&before, &after, &gone);
+}
+
+#[test]
+fn s20_tracked_and_ignored_file_is_never_deleted() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("forced");
+    let repository = Repository::init(&project);
+    Build::at(&project)
+        .file(".gitignore", "*.log\nbuild/\n")
+        .file("keep.log", "added with -f\n")
+        .file("build/keep.txt", "added with -f\n")
+        .file("a", "before\n");
+    repository.git(&["add", "-f", "keep.log", "build/keep.txt"]);
+    repository.commit("all");
+    Build::at(&project)
+        .file("loose.log", "ignored, tracked by nobody\n")
+        .aged();
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch(
+        &project,
+        "echo agent > a; git rm -q --cached keep.log; echo x > new.log; echo x > build/new",
+    );
+    sandbox.restore(&id, &[]);
+    let after = Tree::read(&project);
+    assert_same_tree(&before, &after);
+    for path in ["keep.log", "build/keep.txt", "loose.log"] {
+        assert_untouched(&before.only(path), &after.only(path));
+    }
+}
+
+#[test]
+fn s21_line_taken_out_of_gitignore_costs_no_file() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("unignored");
+    let repository = Repository::init(&project);
+    Build::at(&project)
+        .file(".gitignore", ".env\nsecrets/\n")
+        .file("a", "before\n");
+    repository.commit("all");
+    Build::at(&project)
+        .file(".env", "TOKEN=x\n")
+        .mode(".env", 0o600)
+        .file("secrets/key", "k\n")
+        .aged();
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch(&project, ": > .gitignore; echo agent > a");
+    sandbox
+        .diff(&id, &[])
+        .are(&[("modified", ".gitignore"), ("modified", "a")]);
+    sandbox.restore(&id, &[]).touched(&[".gitignore", "a"]);
+    let after = Tree::read(&project);
+    assert_same_tree(&before, &after);
+    for path in [".env", "secrets"] {
+        assert_untouched(&before.only(path), &after.only(path));
+    }
+}
+
+#[test]
+fn s21_line_put_into_gitignore_hides_nothing() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("hidden");
+    let repository = Repository::init(&project);
+    Build::at(&project)
+        .file("a", "before\n")
+        .file("b", "before\n")
+        .file(".gitignore", "none\n");
+    repository.commit("all");
+    Build::at(&project).aged();
+    let before = Tree::read(&project);
+
+    // Today's .gitignore says that all of this is not worth looking at.
+    let id = sandbox.launch(
+        &project,
+        "echo '*' > .gitignore; echo agent > a; rm b; echo x > planted; mkdir -p d/e",
+    );
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+/// Makes a shape out of a repository with five commits at the path; gives false when this git cannot.
+type Shape = fn(&Repository) -> bool;
+
+fn shapes() -> Vec<(&'static str, Shape)> {
+    vec![
+        ("branch", |_| true),
+        ("detached", |it| done(it, &["checkout -q --detach HEAD~1"])),
+        ("unborn", |it| {
+            done(it, &["checkout -q --orphan fresh", "rm -rfq --cached ."])
+        }),
+        ("packed", |it| {
+            done(
+                it,
+                &[
+                    "branch other HEAD~2",
+                    "tag -a -m t v1",
+                    "gc -q",
+                    "pack-refs --all",
+                ],
+            )
+        }),
+        ("index-v3", |it| {
+            Build::at(&it.path).file("later", "x\n");
+            done(it, &["add -N later", "update-index --index-version 3"])
+        }),
+        ("index-v4", |it| done(it, &["update-index --index-version 4"])),
+        ("split-index", |it| {
+            let is_split = done(it, &["update-index --split-index"]);
+            Build::at(&it.path).file("src/main.c", "staged\n");
+            is_split && done(it, &["add src/main.c"])
+        }),
+        ("sparse", |it| {
+            done(it, &["sparse-checkout set --cone src", "sparse-checkout reapply"])
+        }),
+        ("stash", |it| {
+            Build::at(&it.path).file("README", "stashed\n");
+            done(it, &["stash -q"])
+        }),
+        ("merging", |it| conflict(it, "merge -q other")),
+        ("rebasing", |it| conflict(it, "rebase -q other")),
+        ("picking", |it| conflict(it, "cherry-pick other")),
+        ("bisecting", |it| done(it, &["bisect start -q HEAD HEAD~4"])),
+        ("worktree", |it| done(it, &["worktree add -q wt HEAD~1"])),
+        ("submodule", |it| {
+            let inner = Repository::with_history(&it.path.with_extension("inner"), 2);
+            let url = inner.path.display().to_string();
+            it.try_git(&[
+                "-c",
+                "protocol.file.allow=always",
+                "submodule",
+                "--quiet",
+                "add",
+                &url,
+                "sub",
+            ]) && done(it, &["commit -q -m sub"])
+        }),
+        ("nested", |it| {
+            let inner = Repository::init(&it.path.join("inner"));
+            Build::at(&inner.path).file("never-committed", "x\n");
+            Build::at(&it.path)
+                .file("broken/.git", "gitdir: ../nowhere\n")
+                .file("broken/file", "x\n");
+            true
+        }),
+        ("bare", |it| done(it, &["clone -q --bare . depot.git"])),
+        ("alternates", |it| done(it, &["clone -q --shared . twin"])),
+        ("shallow", |it| {
+            let url = format!("file://{}", it.path.display());
+            it.try_git(&["clone", "-q", "--depth", "2", &url, "short"])
+        }),
+        ("partial", |it| {
+            let url = format!("file://{}", it.path.display());
+            it.git(&["config", "uploadpack.allowFilter", "true"]);
+            it.try_git(&["clone", "-q", "--filter=blob:none", "--no-checkout", &url, "thin"])
+        }),
+        ("reftable", |it| {
+            it.try_git(&["init", "-q", "--ref-format=reftable", "table"])
+        }),
+    ]
+}
+
+fn done(it: &Repository, commands: &[&str]) -> bool {
+    let run = |command: &&str| it.try_git(&command.split(' ').collect::<Vec<_>>());
+    commands.iter().all(run)
+}
+
+/// Both branches change the same line, and the command stops in the middle.
+fn conflict(it: &Repository, command: &str) -> bool {
+    let file = |text: &str| {
+        Build::at(&it.path).file("history.txt", text);
+    };
+    it.git(&["checkout", "-q", "-b", "other", "HEAD~1"]);
+    file("theirs\n");
+    it.commit("theirs");
+    it.git(&["checkout", "-q", "main"]);
+    file("ours\n");
+    it.commit("ours");
+    !done(it, &[command])
+}
+
+/// What agents did, as a script that runs in the project.
+const DAMAGES: [(&str, &str); 7] = [
+    (
+        "the work tree is wiped",
+        "find . -mindepth 1 -maxdepth 1 ! -name .git -exec rm -rf {} +",
+    ),
+    ("the repository is wiped", "rm -rf .git"),
+    (
+        "everything is wiped",
+        "find . -mindepth 1 -maxdepth 1 -exec rm -rf {} +",
+    ),
+    ("the index is corrupt", "printf broken > .git/index"),
+    (
+        "a branch is gone",
+        "rm -f .git/refs/heads/main; sed -i '/heads.main/d' .git/packed-refs 2>/dev/null; true",
+    ),
+    (
+        "a hook is planted",
+        "mkdir -p .git/hooks; printf '#!/bin/sh\\ntouch /tmp/never' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
+    ),
+    (
+        "history is rewritten",
+        "git -c user.name=a -c user.email=a@x commit -q --allow-empty --amend -m rewritten; \
+         git reflog expire --expire=now --all; git gc -q --prune=now; true",
+    ),
+];
+
+/// What git says of it, errors included.
+fn told(repository: &Repository) -> Vec<(bool, String)> {
+    [
+        &["status", "--porcelain=v2", "--branch", "--ignored"][..],
+        &["for-each-ref"],
+        &["stash", "list"],
+        &["fsck", "--no-dangling"],
+    ]
+    .map(|args| repository.tried(args))
+    .into()
+}
+
+fn tried(shape: &str, make: Shape, damages: &[(&str, &str)]) -> bool {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 5);
+    let project: &Path = &repository.path;
+    Build::at(project)
+        .file(".gitignore", "*.o\n")
+        .file("ignored.o", "o\n")
+        .file("untracked", "u\n");
+    if !make(&repository) {
+        skip(shape, "this git cannot make one");
+        return false;
+    }
+    Build::at(project).aged();
+    let said = told(&repository);
+    let before = Tree::read(project);
+    for (damage, script) in damages {
+        let id = sandbox.launch(project, script);
+        assert_ne!(before, Tree::read(project), "{shape}: {damage} changes nothing");
+        sandbox.restore(&id, &[]);
+        assert_same_tree(&before, &Tree::read(project));
+        assert_eq!(said, told(&repository), "{shape}: {damage}");
+        assert!(!fs::exists("/tmp/never").unwrap());
+    }
+    true
+}
+
+#[test]
+fn every_shape_comes_back_from_every_damage() {
+    // All of them take a minute and a half: one of two is enough to see that something broke.
+    let all = std::env::var_os("JACKIN_CASES").is_some();
+    let mut made = 0;
+    for (number, (shape, make)) in shapes().into_iter().enumerate() {
+        let some: Vec<(&str, &str)> = DAMAGES
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| all || (at + number) % 3 == 0)
+            .map(|(_, damage)| damage)
+            .collect();
+        made += usize::from(tried(shape, make, &some));
+    }
+    assert!(made >= 19, "{made} shapes");
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::git_busy::is_unsteady;
+use crate::git_locked::is_unsteady;
 use crate::support::build::Build;
 use crate::support::machine::{is_nightly, is_root, skip, tool};
 use crate::support::sandbox::Sandbox;

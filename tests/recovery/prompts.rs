@@ -1,11 +1,12 @@
-//! A question that stays open keeps nobody else from working, and what does hold a lock is named.
+//! Questions on a terminal: only a plain yes is one, one that stays open keeps nobody else from working, and what is missing is chosen from a list.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
-use crate::support::machine::{has_points, skip};
+use crate::support::machine::{has_points, skip, tool};
+use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tmux::Tmux;
 use crate::support::tree::Tree;
@@ -110,4 +111,190 @@ fn who_holds_the_lock_is_named_with_the_terminal() {
     tmux.press(&["n", "Enter"]);
     tmux.sees("code 4");
     sandbox.jackin(["resume", &id, "--yes"]).ok();
+}
+
+/// What a list is shown on.
+const SMALLER: (u16, u16) = (120, 30);
+
+fn start(sandbox: &Sandbox, directory: &Path, words: &str) -> Option<Tmux> {
+    let script = format!("jackin recovery {words}; echo \"code $?\"; sleep 60");
+    Tmux::start(sandbox, directory, SMALLER, &script, &[])
+}
+
+/// Two sessions in one project; returns the older and the newer one.
+fn two(sandbox: &Sandbox) -> (PathBuf, String, String) {
+    let project = sandbox.project("chosen");
+    Build::at(&project).file("a", "before\n").aged();
+    let older = sandbox.launch(&project, "echo older > a");
+    let newer = sandbox.launch(&project, "echo newer > b");
+    (project, older, newer)
+}
+
+#[test]
+fn a_session_is_chosen_with_the_arrow_keys() {
+    let sandbox = Sandbox::new();
+    let (project, older, newer) = two(&sandbox);
+    let Some(tmux) = start(&sandbox, &project, "diff --name-only") else {
+        return;
+    };
+    let seen = tmux.sees("Session (");
+    let at = |id: &str| {
+        seen.find(id)
+            .unwrap_or_else(|| panic!("{id} is not there:\n{seen}"))
+    };
+    assert!(at(&newer) < at(&older), "the newest is first:\n{seen}");
+    assert!(seen.contains(&format!("> {newer}")), "{seen}");
+    tmux.press(&["Down"]);
+    tmux.sees(&format!("> {older}"));
+    tmux.press(&["Enter"]);
+    let seen = tmux.sees("code 0");
+    assert!(seen.lines().any(|line| line.trim() == "a"), "{seen}");
+    assert!(!seen.contains("Session ("), "the list is gone:\n{seen}");
+}
+
+#[test]
+fn a_chosen_session_is_restored_only_after_a_yes() {
+    let sandbox = Sandbox::new();
+    let (project, ..) = two(&sandbox);
+    let Some(tmux) = start(&sandbox, &project, "restore") else {
+        return;
+    };
+    tmux.sees("Session (");
+    tmux.press(&["Enter"]);
+    tmux.sees("[y/N]");
+    assert!(project.join("b").exists());
+    tmux.press(&["y", "Enter"]);
+    tmux.sees("code 0");
+    assert!(!project.join("b").exists());
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "older\n");
+}
+
+#[test]
+fn who_chooses_nothing_is_told_what_is_missing() {
+    let sandbox = Sandbox::new();
+    let (project, ..) = two(&sandbox);
+    for (words, key, told) in [
+        ("restore", "Escape", "<INSTANCE>"),
+        ("show", "q", "<INSTANCE>"),
+        ("restore", "C-c", "<INSTANCE>"),
+        ("hook install", "Escape", "<AGENT>"),
+    ] {
+        let Some(tmux) = start(&sandbox, &project, words) else {
+            return;
+        };
+        tmux.sees("Esc to cancel");
+        tmux.sees("> ");
+        tmux.press(&[key]);
+        let seen = tmux.sees("code 2");
+        assert!(seen.contains(told), "{words} {key}:\n{seen}");
+        assert!(tmux.shows_cursor(), "{words} {key}");
+    }
+    // Nobody is asked for what `--json` and `--yes` leave out, nor where there is nothing to choose from.
+    for words in ["show --json", "restore --yes"] {
+        let Some(tmux) = start(&sandbox, &project, words) else {
+            return;
+        };
+        let seen = tmux.sees("code 2");
+        assert!(!seen.contains("Esc to cancel"), "{seen}");
+    }
+    let empty = Sandbox::new();
+    let elsewhere = empty.project("elsewhere");
+    if let Some(tmux) = start(&empty, &elsewhere, "show") {
+        assert!(!tmux.sees("code 2").contains("Esc to cancel"));
+    }
+}
+
+#[test]
+fn an_agent_and_a_mode_are_chosen() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    let file = sandbox.configure(
+        "workspaces/shop.toml",
+        "version = \"v1alpha8\"\n[[mounts]]\nsrc = \"~/src/p\"\ndst = '/p'\n",
+    );
+    let Some(tmux) = start(&sandbox, &project, "hook install") else {
+        return;
+    };
+    tmux.sees("Agent (");
+    tmux.press(&["Down"]);
+    tmux.sees("> codex");
+    tmux.press(&["Enter"]);
+    tmux.sees("[y/N]");
+    let hooks = sandbox.home().join(".codex/hooks.json");
+    assert!(!hooks.exists());
+    tmux.press(&["y", "Enter"]);
+    tmux.sees("code 0");
+    assert!(fs::read_to_string(hooks).unwrap().contains("hook run codex"));
+    let Some(tmux) = start(&sandbox, &project, "init shop") else {
+        return;
+    };
+    tmux.sees("Mode (");
+    tmux.press(&["Escape"]);
+    assert!(tmux.sees("code 4").contains("not confirmed"));
+    let Some(tmux) = start(&sandbox, &project, "init shop") else {
+        return;
+    };
+    let seen = tmux.sees("Mode (");
+    assert!(seen.contains("> project") && seen.contains("metadata"), "{seen}");
+    tmux.press(&["Down"]);
+    tmux.sees("> metadata");
+    tmux.press(&["Enter"]);
+    tmux.sees("[y/N]");
+    assert!(!fs::read_to_string(&file).unwrap().contains("recovery"));
+    tmux.press(&["y", "Enter"]);
+    tmux.sees("code 0");
+    assert!(
+        fs::read_to_string(&file)
+            .unwrap()
+            .contains("snapshot = \"metadata\"")
+    );
+}
+
+/// `restore @latest` on a terminal of its own, where `typed` (shell commands that print it) is typed.
+pub(crate) fn answered(sandbox: &Sandbox, typed: &str) -> Option<Run> {
+    let Some(script) = tool("script") else {
+        skip("the question", "util-linux's script is not installed");
+        return None;
+    };
+    let command = format!("({typed}) | \"$0\" -qec \"$1 recovery restore @latest\" /dev/null");
+    let run = sandbox
+        .command::<[&str; 0], &str>([])
+        .through(&["/bin/sh", "-c", &command, script.to_str().unwrap()])
+        .with("TERM", "xterm")
+        .run();
+    Some(run)
+}
+
+#[test]
+fn only_yes_means_yes() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "before\n");
+    sandbox.launch(&project, "echo agent > a");
+    // Said again and again: what comes before the question is thrown away, and nobody knows how long that takes here.
+    let again = |what: &str| format!("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.4; {what}; done");
+    for typed in [
+        // What was pasted behind the command was meant for the shell; it has a `y`.
+        "echo 'jackin recovery list'; sleep 2".to_owned(),
+        again("echo maybe"),
+        again("echo"),
+        again("echo yn"),
+        again("echo n"),
+        again("printf '\\003'"),
+        again("printf '\\004'"),
+        "sleep 1".to_owned(),
+    ] {
+        let Some(run) = answered(&sandbox, &typed) else {
+            return;
+        };
+        // Ctrl-C reaches the shell around it as well.
+        let run = run.code_in(&[4, 130]);
+        run.shows("Restore these files? [y/N]").shows("not confirmed");
+        assert_eq!(fs::read(project.join("a")).unwrap(), b"agent\n", "{typed}");
+    }
+    for typed in [again("echo y"), again("echo ' YES '")] {
+        fs::write(project.join("a"), "agent\n").unwrap();
+        answered(&sandbox, &typed).unwrap().ok().shows("[y/N]");
+        assert_eq!(fs::read(project.join("a")).unwrap(), b"before\n");
+    }
 }
