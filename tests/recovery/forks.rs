@@ -1,4 +1,5 @@
-//! `fork`: a snapshot in a directory of its own is exactly what was captured, nothing else is touched, and what it is called is known.
+//! `fork`: a snapshot in a directory of its own is exactly what was captured, nothing else is touched, its reference is known, and a kill
+//! or a failure leaves nothing behind.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
-use crate::support::machine::{NOBODY, is_root, skip};
+use crate::support::machine::{NOBODY, has_points, is_root, skip};
 use crate::support::nasty;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
@@ -261,4 +262,163 @@ fn inside_a_session_it_is_refused() {
     sandbox.command(inside).inside(&project).run().ok();
     assert_eq!(fs::read_to_string(sandbox.home().join("code")).unwrap(), "3\n");
     assert!(!sandbox.home().join("out").exists());
+}
+
+#[test]
+fn a_killed_one_leaves_nothing_that_looks_finished() {
+    if !has_points() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let (project, _) = session(&sandbox);
+    Build::at(&project)
+        .dir("closed")
+        .file("closed/inside", "x\n")
+        .mode("closed", 0o555);
+    let later = sandbox.launch(&project, "true");
+    let before = Tree::read(&project);
+    for point in ["fork-made", "fork-written", "fork-verified"] {
+        let fork = |args: &[&str]| {
+            let words = ["fork", &later].into_iter().chain(args.iter().copied());
+            sandbox
+                .command(words)
+                .with("JACKIN_RECOVERY_FAIL_AT", point)
+                .run()
+        };
+        assert_eq!(fork(&[]).exit(), None, "{point}");
+        let left = forks(&sandbox);
+        assert!(
+            left.iter().all(|name| name.starts_with(".jackin-recovery-")),
+            "{left:?}"
+        );
+        assert_eq!(left.len(), 1, "{point}: {left:?}");
+        // The next one sweeps it, and is whole.
+        let made = reference(&sandbox.jackin(["fork", &later]).ok());
+        assert_eq!(forks(&sandbox), [made["id"].as_str().unwrap()], "{point}");
+        fs::remove_dir_all(directory(&made)).unwrap_or_else(|_| {
+            let closed = directory(&made).join("closed");
+            fs::set_permissions(closed, fs::Permissions::from_mode(0o755)).unwrap();
+            fs::remove_dir_all(directory(&made)).unwrap();
+        });
+        let absent = sandbox.scratch(&format!("absent-{point}"));
+        assert_eq!(fork(&[absent.to_str().unwrap()]).exit(), None);
+        assert!(!absent.exists(), "{point}");
+        let empty = sandbox.scratch(&format!("empty-{point}"));
+        fs::create_dir(&empty).unwrap();
+        sandbox.give(&empty);
+        assert_eq!(fork(&[empty.to_str().unwrap()]).exit(), None);
+        assert!(empty.join(".jackin-recovery-unfinished").exists(), "{point}");
+    }
+    // What somebody else put there stays, whatever it is called.
+    let place = sandbox.home().join(".jackin/data/forks");
+    let strange = place.join(".jackin-recovery-fk-000000000000");
+    Build::at(&strange).file("mine", "mine\n");
+    sandbox.jackin(["fork", &later]).ok();
+    assert!(strange.join("mine").exists());
+    let forks = sandbox.jackin(["list", "--json"]).ok().json()["forks"].clone();
+    assert_eq!(forks.as_array().unwrap().len(), 4);
+    assert_untouched(&before, &Tree::read(&project));
+    sandbox.jackin(["doctor"]).code_in(&[0, 1]);
+}
+
+#[test]
+fn what_cannot_be_made_is_named() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        return;
+    };
+    let project = sandbox.project("shop");
+    Build::at(&project).file("a", "a\n").file("closed", "c\n").aged();
+    sandbox.give(&project);
+    let id = sandbox.launch(&project, "true");
+    let to = sandbox.scratch("fork");
+    let run = sandbox.jackin(["fork", &id, to.to_str().unwrap(), "--json"]).ok();
+    assert_eq!(run.json()["paths"], 2);
+    if !is_root() {
+        return;
+    }
+    // An owner that an ordinary user cannot give.
+    std::os::unix::fs::chown(project.join("a"), Some(1234), Some(4321)).unwrap();
+    let id = sandbox.launch(&project, "true");
+    let to = sandbox.scratch("partial");
+    let run = sandbox
+        .jackin(["fork", &id, to.to_str().unwrap(), "--json"])
+        .code(6);
+    let document = run.json();
+    assert_eq!(document["outcome"], "partial");
+    assert_eq!(document["failed"][0]["path"], "a");
+    assert_eq!(fs::read_to_string(to.join("a")).unwrap(), "a\n");
+}
+
+#[test]
+fn a_reference_is_taken_back() {
+    let sandbox = Sandbox::new();
+    let (_, id) = session(&sandbox);
+    let run = sandbox
+        .jackin(["fork", &id, "--from", "closing", "--branch", "left"])
+        .ok();
+    let first = reference(&run);
+    let text = String::from_utf8(run.stdout).unwrap();
+    let shown = sandbox.jackin(["show", text.trim(), "--json"]).ok().json();
+    assert_eq!(shown["instance"]["id"], id.as_str());
+    assert_eq!(shown["fork"], first["id"]);
+    sandbox
+        .jackin(["show", text.trim()])
+        .ok()
+        .shows(first["id"].as_str().unwrap())
+        .shows("left");
+    let again = reference(&sandbox.jackin(["fork", text.trim()]).ok());
+    assert_eq!(again["snapshot"], first["snapshot"]);
+    assert_ne!(again["id"], first["id"]);
+    let read = fs::read_to_string(directory(&again).join("main.rs")).unwrap();
+    assert_eq!(read, "agent\n");
+    // The whole document names it as well.
+    let document = sandbox.jackin(["fork", &id, "--json"]).ok();
+    assert_eq!(document.json()["outcome"], "forked");
+    let whole = String::from_utf8(document.stdout).unwrap();
+    sandbox.jackin(["fork", whole.trim()]).ok();
+    sandbox
+        .jackin(["fork", text.trim(), "--from", "baseline"])
+        .code(2)
+        .shows("--from");
+}
+
+#[test]
+fn a_reference_that_is_not_ours_or_was_changed_is_refused() {
+    let sandbox = Sandbox::new();
+    let (_, id) = session(&sandbox);
+    let made = reference(&sandbox.jackin(["fork", &id]).ok());
+    let other = reference(&sandbox.jackin(["fork", &id, "--from", "closing"]).ok());
+    let count = forks(&sandbox).len();
+    let with = |key: &str, value: Value| {
+        let mut changed = made.clone();
+        changed[key] = value;
+        changed.to_string()
+    };
+    let elsewhere = serde_json::json!([{"label": made["mounts"][0]["label"], "path": "/etc"}]);
+    let cases = [
+        ("{".to_owned(), 2, "reference"),
+        ("{}".to_owned(), 2, "provider"),
+        (
+            "{\"provider\":\"jackin-recovery\"}".to_owned(),
+            2,
+            "missing field",
+        ),
+        (with("provider", "docker\u{1b}[31m".into()), 2, "docker"),
+        (with("provider", 7.into()), 2, "provider"),
+        (with("id", "fk-000000000000".into()), 5, "fk-000000000000"),
+        (with("id", "../../etc".into()), 2, "fork id"),
+        (with("snapshot", other["snapshot"].clone()), 2, "was changed"),
+        (with("snapshot", "sn-../../../x".into()), 2, "snapshot id"),
+        (with("mounts", serde_json::json!([])), 2, "was changed"),
+        (with("mounts", elsewhere), 2, "was changed"),
+        (format!("{made}{made}"), 2, "reference"),
+        (format!("{{\"provider\":{}", "[".repeat(10_000)), 2, "reference"),
+    ];
+    for (text, code, word) in cases {
+        for verb in ["fork", "show"] {
+            sandbox.jackin([verb, &text]).code(code).harmless().shows(word);
+            sandbox.jackin([verb, &text, "--json"]).code(code);
+        }
+    }
+    assert_eq!(forks(&sandbox).len(), count);
 }

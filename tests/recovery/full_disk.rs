@@ -1,11 +1,13 @@
-//! No room in the middle of a restore: the old tree is there, nothing is left behind, and it goes on when there is room.
+//! No room in the middle of a restore, or a limit on the size of files: the old tree is there, nothing is left behind, and it goes on when there
+//! is room.
 
 use std::fs;
 use std::path::Path;
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
-use crate::support::machine::skip;
+use crate::support::machine::{skip, tool};
+use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 use crate::support::volume::Volume;
@@ -85,4 +87,126 @@ fn s30_a_killed_restore_needs_no_room_to_be_finished_or_taken_back() {
         let wanted = if how == "abort" { &damaged } else { &before };
         assert_same_tree(wanted, &Tree::read(&project));
     }
+}
+
+/// The same command, none of whose files may become larger than so many bytes.
+fn limited(sandbox: &Sandbox, at: &Path, bytes: u64, words: &[&str]) -> Run {
+    let limit = format!("--fsize={bytes}:unlimited");
+    sandbox
+        .command(words)
+        .inside(at)
+        .through(&["prlimit", &limit])
+        .run()
+}
+
+fn project(sandbox: &Sandbox) -> std::path::PathBuf {
+    let project = sandbox.project("limited");
+    let build = Build::at(&project);
+    for number in 0..20 {
+        build.file(format!("dir/{number}"), format!("content {number}\n").repeat(40));
+    }
+    build.big("big", 300_000).aged();
+    project
+}
+
+#[test]
+fn a_launch_beyond_the_limit_says_so_and_starts_nothing() {
+    if tool("prlimit").is_none() {
+        return skip("limits on files", "prlimit is not installed");
+    }
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    let target = project.to_str().unwrap();
+    let mut refused = 0;
+    for bytes in [0, 8192, 20_000, 60_000, 1 << 20] {
+        let words = ["launch", "--snapshot", "project", target, "--", "touch", "ran"];
+        let run = limited(&sandbox, &project, bytes, &words);
+        // What fits under the limit goes through.
+        if run.exit() == Some(0) {
+            assert!(project.join("ran").exists(), "{bytes}: {run}");
+            fs::remove_file(project.join("ran")).unwrap();
+            continue;
+        }
+        let run = run.code(125);
+        refused += 1;
+        let told = run.said();
+        // What is said goes into a file as well.
+        assert!(
+            bytes < 8192
+                || told.contains("File too large")
+                || told.contains("disk I/O error")
+                || told.contains("full"),
+            "{bytes}: {run}"
+        );
+        assert!(!project.join("ran").exists(), "{bytes}: {run}");
+    }
+    assert!(refused >= 2, "{refused}");
+    sandbox.launch(&project, "echo agent > big");
+    sandbox.jackin(["verify", "--read-data"]).ok();
+    sandbox.jackin(["log", "--verify"]).ok();
+}
+
+#[test]
+fn a_restore_beyond_the_limit_loses_nothing() {
+    if tool("prlimit").is_none() {
+        return skip("limits on files", "prlimit is not installed");
+    }
+    for bytes in [0, 1000, 8192, 20_000, 50_000, 100_000, 200_000, 299_999] {
+        let sandbox = Sandbox::new();
+        let project = project(&sandbox);
+        let before = Tree::read(&project);
+        let id = sandbox.launch(&project, "rm -r dir; : > big; echo new > new");
+        let damaged = Tree::read(&project);
+        let run = limited(&sandbox, &project, bytes, &["restore", &id, "--yes"]);
+        let code = run
+            .exit()
+            .unwrap_or_else(|| panic!("{bytes}: a signal ended it\n{run}"));
+        if code == 0 {
+            assert_same_tree(&before, &Tree::read(&project));
+            continue;
+        }
+        assert!([1, 8].contains(&code), "{bytes}: {run}");
+        let told = run.said();
+        // What is said goes into a file as well.
+        assert!(
+            bytes < 8192
+                || told.contains("File too large")
+                || told.contains("disk I/O error")
+                || told.contains("full"),
+            "{bytes}: {run}"
+        );
+        let waits = sandbox.jackin(["restore", &id, "--dry-run"]).code_in(&[0, 8]);
+        if waits.exit() == Some(8) {
+            sandbox.jackin(["resume", &id, "--yes"]).ok();
+        } else {
+            if !told.contains("no receipt could be written") {
+                assert_untouched(&damaged, &Tree::read(&project));
+            }
+            sandbox.jackin(["restore", &id, "--yes"]).ok();
+        }
+        assert_same_tree(&before, &Tree::read(&project));
+        sandbox.no_litter();
+        sandbox.jackin(["verify", "--read-data"]).ok();
+        sandbox.jackin(["log", "--verify"]).ok();
+    }
+}
+
+#[test]
+fn the_command_has_the_signal_as_it_is_outside() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("signal");
+    Build::at(&project).file("a", "a\n").aged();
+    let report = sandbox.scratch("report");
+    let script = format!("grep '^Sig[IC]' /proc/self/status > {}", report.display());
+    sandbox.launch(&project, &script);
+    let said = fs::read_to_string(&report).unwrap();
+    for line in said.lines() {
+        let (name, mask) = line.split_once(':').unwrap();
+        let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+        // SIGXFSZ is 25.
+        assert_eq!(mask & (1 << 24), 0, "{name}: {said}");
+    }
+    let script = "(ulimit -f 1; head -c 100000 /dev/zero > beyond) 2>/dev/null; echo $? > code";
+    sandbox.launch(&project, script);
+    assert_eq!(fs::read_to_string(project.join("code")).unwrap(), "153\n");
 }

@@ -1,8 +1,11 @@
-//! Work that came after the session survives its restore (scenarios 23, 25).
+//! Work that came after the session survives its restore (scenarios 23, 25); a damaged closing snapshot only vouches for nothing.
+
+use std::fs;
 
 use crate::support::background::Background;
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
+use crate::support::documents::instances;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -27,7 +30,7 @@ fn s23_later_files_and_edits_are_kept_and_listed() {
         .file("both", "operator\n")
         .file("operator-only", "operator\n")
         .file("later/deep/file", "operator\n");
-    std::fs::remove_file(project.join("deleted-later")).unwrap();
+    fs::remove_file(project.join("deleted-later")).unwrap();
     let edited = Tree::read(&project);
 
     let kept = [
@@ -111,7 +114,7 @@ fn s25_restoring_the_first_session_keeps_the_second_ones_work() {
     let restored = sandbox.restore_in_part(&first, &[]);
     restored.touched(&["a.txt", "f"]);
     restored.conflicted(&["b.txt", "g", "h"]);
-    let read = |name: &str| std::fs::read_to_string(project.join(name)).unwrap_or_default();
+    let read = |name: &str| fs::read_to_string(project.join(name)).unwrap_or_default();
     assert_eq!(
         ["f", "g", "h", "b.txt"].map(read),
         ["before\n", "second\n", "second\n", "second\n"]
@@ -165,5 +168,40 @@ fn s25_paths_changed_while_both_lived_are_shared() {
         restored.document["conflicts"].to_string().contains(&second_id),
         "it names both\n{run}"
     );
-    assert_eq!(std::fs::read_to_string(project.join("g")).unwrap(), "second\n");
+    assert_eq!(fs::read_to_string(project.join("g")).unwrap(), "second\n");
+}
+
+#[test]
+fn s41_damaged_closing_snapshot_leaves_the_baseline_usable() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("hurt");
+    Build::at(&project)
+        .file("edited", "before\n")
+        .file("gone", "gone\n")
+        .aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "echo agent > edited; rm gone");
+    let run = sandbox.jackin(["list", "--json"]).ok();
+    let closing = instances(&run)[0].snapshot("closing").id.replace("sn-", "ar-");
+    let archive = sandbox.store().join(format!("archives/{closing}.tar.zst"));
+    let mut bytes = fs::read(&archive).unwrap();
+    let middle = bytes.len() / 2;
+    bytes.truncate(middle);
+    fs::write(&archive, bytes).unwrap();
+
+    // What is missing comes back; what only the damaged snapshot could tell from later work is kept and named.
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    let cleaned = run.said();
+    assert!(
+        cleaned.contains("cannot be read, so it vouches for nothing"),
+        "{run}"
+    );
+    let after = Tree::read(&project);
+    assert_same_tree(&before.only("gone"), &after.only("gone"));
+    assert_eq!(fs::read_to_string(project.join("edited")).unwrap(), "agent\n");
+
+    sandbox
+        .restore(&id, &["--overwrite-later-edits"])
+        .touched(&["edited"]);
+    assert_same_tree(&before, &Tree::read(&project));
 }

@@ -1,11 +1,16 @@
-//! The store goes to a real object store, encrypted, and comes back on another machine.
+//! The store goes to a real object store, encrypted, and comes back on another machine; what is said when it cannot, and what kills leave.
 
 use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
-use crate::support::bucket::{Bucket, SECRET, USER};
+use crate::support::bucket::{Bucket, Door, SECRET, USER};
 use crate::support::compare::{Exactness, differences};
+use crate::support::kill::Dice;
+use crate::support::machine::{is_nightly, tool};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -286,4 +291,389 @@ fn nothing_in_the_bucket_can_be_read() {
             );
         }
     }
+}
+
+/// What is said when it cannot be done, and that nothing is lost by it.
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn what_cannot_be_copied_is_told_and_stops_nothing() {
+    let Some(mut bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let waits = |sandbox: &Sandbox| {
+        sandbox.jackin(["replicate", "--dry-run", "--json"]).ok().json()["waiting"]["snapshots"].clone()
+    };
+    bucket.door(Door::Shut);
+    let (id, moments) = session(&sandbox, &bucket, "web");
+    assert_eq!(waits(&sandbox), 3);
+    let run = signed(&sandbox, &bucket, &["replicate"]).code(1);
+    run.shows("cannot be reached").shows("nothing is lost");
+    bucket.door(Door::Busy);
+    signed(&sandbox, &bucket, &["replicate"])
+        .code(1)
+        .shows("cannot serve now");
+    bucket.door(Door::Open);
+    let with =
+        |args: &[&str], key: &str, value: &str| bucket.signed(sandbox.command(args)).with(key, value).run();
+    let refused = with(&["replicate", "--json"], "AWS_SECRET_ACCESS_KEY", "another");
+    assert_eq!(refused.code_in(&[1]).error()["kind"], "object-store");
+    let none = with(&["replicate"], "AWS_ACCESS_KEY_ID", "").code(1);
+    none.shows("credentials");
+    for run in [
+        with(&["replicate"], "AWS_SECRET_ACCESS_KEY", "another"),
+        with(&["replicate"], "AWS_ACCESS_KEY_ID", "nobody"),
+    ] {
+        run.code(1).shows("credentials");
+    }
+    fs::rename(bucket.root().join("bucket"), bucket.root().join("other")).unwrap();
+    signed(&sandbox, &bucket, &["replicate"])
+        .code(1)
+        .shows("no such bucket");
+    fs::rename(bucket.root().join("other"), bucket.root().join("bucket")).unwrap();
+    bucket.kill();
+    signed(&sandbox, &bucket, &["replicate"])
+        .code(1)
+        .shows("nothing is lost");
+    bucket.revive();
+    assert_eq!(waits(&sandbox), 3);
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    assert_eq!(waits(&sandbox), 0);
+    let (fresh, _) = brought_back(&bucket, &[]);
+    for (snapshot, tree) in &moments {
+        comes_back(&fresh, &id, snapshot, tree);
+    }
+}
+
+/// What copies beside a session is nobody's work in it, and is not waited for longer than a while.
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn a_service_that_says_nothing_holds_no_session_up() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let project = sandbox.project("web");
+    fs::write(project.join("a"), "a").unwrap();
+    bucket.door(Door::Silent);
+    let target = project.to_str().unwrap();
+    let report = sandbox.scratch("report");
+    let words = [
+        "launch",
+        target,
+        "--report",
+        report.to_str().unwrap(),
+        "--",
+        "sh",
+        "-c",
+        "echo b >b",
+    ];
+    let run = bucket.signed(sandbox.command(words)).run().ok();
+    run.shows("another process is still copying");
+    let told: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+    assert_eq!(told["survivors"].as_array().unwrap().len(), 0, "{told}");
+    let all = sandbox.jackin(["list", "--json"]).ok().json();
+    assert_eq!(all["instances"][0]["status"], "ended", "{all}");
+    bucket.door(Door::Open);
+    // Whoever is at it goes on, and what waits is copied.
+    let mut waits = None;
+    for _ in 0..600 {
+        let run = sandbox.jackin(["replicate", "--dry-run", "--json"]).ok();
+        waits = run.json()["waiting"]["snapshots"].as_u64();
+        if waits == Some(0) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(waits, Some(0));
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn credentials_come_from_a_profile_too() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    fs::create_dir_all(sandbox.home().join(".aws")).unwrap();
+    let written = |name: &str, text: String| fs::write(sandbox.home().join(".aws").join(name), text).unwrap();
+    written(
+        "config",
+        format!(
+            "[profile backup]\nregion = eu-central-1\nendpoint_url = {}\n",
+            bucket.endpoint()
+        ),
+    );
+    written(
+        "credentials",
+        format!("[backup]\naws_access_key_id = {USER}\naws_secret_access_key = {SECRET}\n"),
+    );
+    let project = sandbox.project("web");
+    fs::write(project.join("a"), "a").unwrap();
+    sandbox.launch(&project, "echo b > b");
+    let run = sandbox
+        .command(["replicate", "--json"])
+        .with("AWS_PROFILE", "backup")
+        .with("AWS_EC2_METADATA_DISABLED", "true")
+        .run()
+        .ok();
+    assert_eq!(run.json()["snapshots"].as_array().unwrap().len(), 2, "{run}");
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn without_recipients_it_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(
+        "config.toml",
+        &format!("[recovery]\nsnapshot = \"project\"\n[recovery.store]\nreplicate = \"{PLACE}\"\n"),
+    );
+    let project = sandbox.project("web");
+    for args in [vec!["replicate"], vec!["begin", project.to_str().unwrap()]] {
+        sandbox
+            .jackin(args)
+            .code(2)
+            .shows("recipients")
+            .shows("config.toml");
+    }
+    assert!(!sandbox.store().exists());
+    sandbox.configure("config.toml", "[recovery]\nsnapshot = \"project\"\n");
+    sandbox.jackin(["replicate"]).code(2).shows("replicate =");
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn a_copy_that_was_tampered_with_is_told() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let (id, moments) = session(&sandbox, &bucket, "web");
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let other = Sandbox::new();
+    let (wrong, right) = (key(&other, OTHER), own_key(&sandbox));
+    let import = |identity: &str, more: &[&str]| {
+        let fresh = Sandbox::new();
+        let mut args = vec!["import", "--from", PLACE, "--identity", identity, "--yes"];
+        args.extend(more);
+        let run = signed(&fresh, &bucket, &args);
+        (fresh, run)
+    };
+    import(&wrong, &[])
+        .1
+        .code(2)
+        .shows("none of the given private keys");
+    import(&right, &["--store", "st-000000000000"])
+        .1
+        .code(5)
+        .shows("holds no store");
+    let anchor = String::from_utf8(sandbox.jackin(["log", "--anchor"]).ok().stdout).unwrap();
+    import(&right, &["--anchor", anchor.trim()]).1.ok();
+    let forged = anchor.trim().replace(['a', '1'], "2");
+    import(&right, &["--anchor", &forged]).1.code(7).shows("anchor");
+    // A part of the closing snapshot is gone; the others come.
+    let records = sandbox.jackin(["list", "--json"]).ok().json();
+    let closing = records["instances"][0]["snapshots"][0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let lost = bucket
+        .objects()
+        .into_iter()
+        .find(|path| path.to_string_lossy().contains(&format!("snapshots/{closing}")));
+    let lost = lost.unwrap();
+    let bytes = fs::read(&lost).unwrap();
+    fs::remove_file(&lost).unwrap();
+    let (fresh, run) = import(&right, &[]);
+    run.code(6).shows(&closing);
+    for (snapshot, tree) in moments.iter().take(2) {
+        comes_back(&fresh, &id, snapshot, tree);
+    }
+    fs::write(&lost, &bytes[..bytes.len() / 2]).unwrap();
+    import(&right, &[]).1.code(6).shows(&closing);
+    fs::write(&lost, &bytes).unwrap();
+    import(&right, &[]).1.ok();
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn what_is_given_up_here_stays_there_unless_it_is_asked_for() {
+    let Some(bucket) = Bucket::start() else { return };
+    for (more, stays) in [("", true), ("prune_replica = true\n", false)] {
+        let sandbox = copied(&format!("{more}[recovery.retention]\ninstances = 1\n"));
+        let (first, _) = session(&sandbox, &bucket, "web");
+        let snapshots = sandbox.jackin(["list", "--json"]).ok().json();
+        let gone: Vec<String> = snapshots["instances"][0]["snapshots"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|snapshot| snapshot["id"].as_str().unwrap().to_owned())
+            .collect();
+        session(&sandbox, &bucket, "web-two");
+        fs::remove_dir_all(sandbox.project("web")).unwrap();
+        let (_, _) = session(&sandbox, &bucket, "web");
+        signed(&sandbox, &bucket, &["prune", "--yes"]).ok();
+        signed(&sandbox, &bucket, &["replicate"]).ok();
+        let list = sandbox.jackin(["list", "--json"]).ok();
+        let listed = String::from_utf8_lossy(&list.stdout).into_owned();
+        assert!(listed.contains(&first), "{list}");
+        for id in gone {
+            assert!(!listed.contains(&id), "{list}");
+            let there = bucket
+                .objects()
+                .iter()
+                .any(|path| path.to_string_lossy().contains(&id));
+            assert_eq!(there, stays, "{id}");
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn a_clock_that_is_wrong_is_told_or_does_no_harm() {
+    let Some(bucket) = Bucket::start() else { return };
+    if tool("faketime").is_none() {
+        return;
+    }
+    let sandbox = copied("");
+    session(&sandbox, &bucket, "web");
+    let run = bucket
+        .signed(sandbox.command(["replicate"]))
+        .through(&["faketime", "2 days ago"])
+        .run();
+    // Services differ in whether they mind.
+    if run.exit() != Some(0) {
+        run.code(1).shows("clock");
+    }
+}
+
+/// Snapshots of a session, its baseline and its closing one among them.
+const MOMENTS: u64 = 20;
+/// Sessions of the test: ten at night.
+fn sessions() -> u64 {
+    if is_nightly() { 10 } else { 1 }
+}
+
+/// One snapshot and what the tree was then.
+struct Moment {
+    session: String,
+    snapshot: String,
+    tree: Tree,
+}
+
+/// Changes a project a little.
+fn work(project: &Path, dice: &mut Dice, step: u64) {
+    let file = |number: u64| project.join(format!("directory-{}/file-{number}", number % 7));
+    for _ in 0..3 {
+        let path = file(dice.below(40));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let lines = usize::try_from(dice.below(400)).unwrap();
+        fs::write(&path, format!("{step} {}\n", dice.below(1 << 40)).repeat(lines)).unwrap();
+    }
+    let gone = file(dice.below(40));
+    if gone.is_file() {
+        fs::remove_file(gone).unwrap();
+    }
+}
+
+/// Something happens to the server, or to what copies.
+fn trouble(sandbox: &Sandbox, bucket: &mut Bucket, dice: &mut Dice, kills: &mut u64) {
+    match dice.below(10) {
+        0 => bucket.door(Door::Shut),
+        1 => bucket.door(Door::Busy),
+        2 => bucket.door(Door::Deaf),
+        3 => bucket.door(Door::Torn),
+        4 => bucket.kill(),
+        5 => bucket.revive(),
+        6 | 7 => {
+            bucket.door(Door::Open);
+            let copying = bucket.signed(sandbox.command(["replicate"])).apart().start();
+            std::thread::sleep(Duration::from_millis(dice.below(250)));
+            let group = Pid::from_raw(copying.child.id().cast_signed()).unwrap();
+            let _ = kill_process_group(group, Signal::KILL);
+            copying.finish();
+            *kills += 1;
+        }
+        _ => bucket.door(Door::Open),
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn snapshots_survive_kills_and_refusals() {
+    let Some(mut bucket) = Bucket::start() else { return };
+    let sandbox = copied("[recovery.retention]\ninstances = 0\ncheckpoints = 0\n");
+    let mut dice = Dice::new(0x5eed);
+    let (mut moments, mut kills, mut troubles) = (Vec::new(), 0, 0);
+    for session in 0..sessions() {
+        let project = sandbox.project(&format!("project-{}", session % 3));
+        work(&project, &mut dice, 0);
+        let begun = signed(&sandbox, &bucket, &["begin", project.to_str().unwrap()]).ok();
+        let id = String::from_utf8(begun.stdout).unwrap().trim().to_owned();
+        let mut note = |snapshot: &str| {
+            moments.push(Moment {
+                session: id.clone(),
+                snapshot: snapshot.to_owned(),
+                tree: Tree::read(&project),
+            });
+        };
+        note("baseline");
+        for step in 1..MOMENTS - 1 {
+            work(&project, &mut dice, step);
+            if dice.below(3) == 0 {
+                trouble(&sandbox, &mut bucket, &mut dice, &mut kills);
+                troubles += 1;
+            }
+            let name = format!("step-{step}");
+            // Whatever the server does, a snapshot is taken.
+            signed(&sandbox, &bucket, &["checkpoint", &id, "--name", &name]).ok();
+            note(&name);
+        }
+        work(&project, &mut dice, MOMENTS);
+        signed(&sandbox, &bucket, &["end", &id]).ok();
+        note("closing");
+    }
+    assert_eq!(moments.len() as u64, sessions() * MOMENTS);
+    let enough = kills * 2 >= sessions() && troubles >= sessions() * 4;
+    assert!(enough, "{kills} kills, {troubles} troubles");
+    bucket.door(Door::Open);
+    bucket.revive();
+    let done = signed(&sandbox, &bucket, &["replicate", "--json"]).ok().json();
+    assert_eq!(done["waiting"]["snapshots"], 0, "{done}");
+    assert_eq!(done["waiting"]["receipts"], 0, "{done}");
+    // Brought back under kills, too.
+    let fresh = Sandbox::new();
+    let identity = own_key(&fresh);
+    let args = ["import", "--from", PLACE, "--identity", &identity, "--yes"];
+    for _ in 0..6 {
+        let importing = bucket.signed(fresh.command(args)).apart().start();
+        std::thread::sleep(Duration::from_millis(100 + dice.below(1500)));
+        let group = Pid::from_raw(importing.child.id().cast_signed()).unwrap();
+        let _ = kill_process_group(group, Signal::KILL);
+        importing.finish();
+    }
+    signed(&fresh, &bucket, &args).ok();
+    for moment in &moments {
+        comes_back(&fresh, &moment.session, &moment.snapshot, &moment.tree);
+    }
+    for args in [
+        vec!["verify", "--read-data"],
+        vec!["log", "--verify"],
+        vec!["rebuild"],
+    ] {
+        fresh.jackin(args).ok();
+    }
+    // And in one go.
+    let (other, told) = brought_back(&bucket, &[]);
+    assert_eq!(told["snapshots"].as_array().unwrap().len(), moments.len());
+    let size = |sandbox: &Sandbox| -> u64 {
+        let archives = fs::read_dir(sandbox.store().join("archives")).unwrap();
+        archives
+            .map(|entry| entry.unwrap().metadata().unwrap().len())
+            .sum()
+    };
+    // What several snapshots share is stored once.
+    assert!(
+        size(&other) < 3 * size(&sandbox),
+        "{} {}",
+        size(&other),
+        size(&sandbox)
+    );
+    eprintln!(
+        "{kills} kills, {troubles} troubles; archives {} here, {} there",
+        size(&sandbox),
+        size(&other)
+    );
 }

@@ -1,10 +1,11 @@
-//! What somebody does while an interrupted restore waits: nothing of theirs is lost, and there is a way out of everything.
+//! A restore that was interrupted, and what somebody does while it waits: nothing of theirs is lost, and there is a way out of everything.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::support::build::Build;
-use crate::support::compare::assert_same_tree;
+use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -395,4 +396,76 @@ fn what_resume_leaves_in_the_staging_directory_is_named() {
     run.shows(staging.to_str().unwrap());
     assert!(Waiting::is_below(&staging, "mine\n"));
     assert_same_tree(&waiting.before, &Tree::read(&waiting.project));
+}
+
+#[test]
+fn a_restore_that_waits_stops_what_works_above_and_below_it_and_nothing_else() {
+    let waiting = killed_at("moved:1");
+    let sandbox = &waiting.sandbox;
+    let begin = |directory: &Path| {
+        let target = directory.to_str().unwrap();
+        let words = [
+            "launch",
+            "--allow-broad",
+            "--snapshot",
+            "project",
+            target,
+            "--",
+            "true",
+        ];
+        sandbox.jackin(words)
+    };
+    let inner = waiting.project.join("inner");
+    fs::create_dir(&inner).unwrap();
+    for directory in [&inner, &waiting.project, &sandbox.sources()] {
+        let run = begin(directory).refused();
+        assert!(
+            run.text().contains("resume") && run.text().contains(&waiting.id),
+            "{run}"
+        );
+    }
+    let beside = sandbox.project("waiting-not");
+    fs::write(beside.join("a"), "a").unwrap();
+    begin(&beside).ok();
+}
+
+fn staging(beside: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(beside).unwrap().flatten();
+    let mut names = entries.filter(|entry| {
+        entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(b".jackin-recovery-")
+    });
+    names.next().map(|entry| entry.path())
+}
+
+#[test]
+fn killed_while_staging_leaves_the_old_tree_and_is_cleared_up() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("killed");
+    Build::at(&project)
+        .big("big", 256 << 20)
+        .file("a", "before\n")
+        .aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "rm big; echo agent > a");
+    let damaged = Tree::read(&project);
+
+    let mut restore = sandbox.command(["restore", &id, "--yes"]).start();
+    let since = Instant::now();
+    while staging(&sandbox.sources()).is_none() {
+        assert!(since.elapsed() < Duration::from_secs(60), "nothing was staged");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    restore.child.kill().unwrap();
+    restore.child.wait().unwrap();
+    let left = staging(&sandbox.sources()).expect("it was killed while it staged");
+    assert_untouched(&damaged, &Tree::read(&project));
+
+    // Nothing was moved, so nothing waits: the next restore clears up after it, and says so.
+    let run = sandbox.jackin(["restore", &id, "--yes"]).ok();
+    assert!(run.text().contains("had not changed anything yet"), "{run}");
+    assert_same_tree(&before, &Tree::read(&project));
+    assert!(!left.exists());
 }
