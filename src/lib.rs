@@ -2,8 +2,8 @@
 //!
 //! Data flows one way, and a lower layer never imports a higher one: `model`, `clock`, `observer`, `environment`, `features`,
 //! `display`, `diagnostic`, `product` < `process` < `config` < `contract` < `git_directories` < `store` < `capture` < `transfer`, `replica` <
-//! `diff` < `restore` < `session` < `retention` < `recovery` < `agents` < `doctor` < `terminal` < `cli`. `tests/architecture` holds
-//! this.
+//! `diff` < `restore` < `session` < `retention` < `recovery` < `agents` < `doctor` < `report` < `terminal` < `cli`. `tests/architecture`
+//! holds this.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
 #![cfg_attr(
@@ -42,6 +42,7 @@ pub mod process;
 pub mod product;
 pub mod recovery;
 pub mod replica;
+pub(crate) mod report;
 pub mod restore;
 pub mod retention;
 pub mod session;

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::called_as::CalledAs;
-use super::document::Head;
 use crate::diagnostic::{Diagnostic, Hint, Next, causes_behind};
 use crate::features::{Feature, NotBuilt};
+use crate::report::Head;
 use crate::terminal::style::{self, Role};
 use crate::terminal::{Terminal, sanitize};
 

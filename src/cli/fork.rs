@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::args::ForkArgs;
 use super::context::Context;
-use super::document::{ForkDocument, ForkOutcome, Head, HostPathDocument};
 use super::error::{CliError, ErrorKind};
 use super::fork_reference::mounts;
 use super::identity_arg::identities;
@@ -13,6 +12,7 @@ use super::write_snapshot::{Done, Job, check, parts, refuse_address, write};
 use crate::clock::random;
 use crate::config::settle_path;
 use crate::model::{ByteString, ForkId, ForkReference, Operation, SnapshotRecord};
+use crate::report::{ForkDocument, ForkOutcome, Head, HostPathDocument};
 use crate::restore::{OutputDir, RestoreError};
 use crate::session::{check_branch, find_snapshot};
 use crate::store::{ForkRow, InstanceRow, LockGuard, Store, fork_draft};

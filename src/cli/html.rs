@@ -13,24 +13,22 @@ use sha2::{Digest as _, Sha256};
 pub(in crate::cli) use changes::Shown;
 
 use super::error::CliError;
-use super::report::SessionReport;
 use crate::model::Time;
-use crate::store::Store;
+use crate::report::{LogDocument, SessionReport};
 use crate::terminal::size;
 
 const STYLE: &str = include_str!("html/style.css");
 
 /// The page of a session, with what differs between two sides when that is asked for.
 pub(in crate::cli) fn page(
-    store: &Store,
     known: &SessionReport,
+    log: &LogDocument,
     shown: Option<&Shown<'_>>,
     now: Time,
 ) -> Result<String, CliError> {
-    let receipts = session::receipts(store, known)?;
     let body = html! {
         header {
-            h1 { (known.row.id) }
+            h1 { (known.instance.id) }
             (session::facts(known))
             nav aria-label="On this page" {
                 ul {
@@ -47,14 +45,14 @@ pub(in crate::cli) fn page(
             (session::contract(known))
             (session::snapshots(known))
             (session::restores(known))
-            (receipts)
+            (session::receipts(log))
         }
         footer {
             "Written by jackin recovery " (env!("CARGO_PKG_VERSION")) " on " (size::moment(now)) ". "
             "It undoes files, never side effects."
         }
     };
-    Ok(document(known.row.id.as_str(), &body).into_string())
+    Ok(document(&known.instance.id, &body).into_string())
 }
 
 fn document(title: &str, body: &Markup) -> Markup {

@@ -1,11 +1,10 @@
 //! Stands in for pages in a build without them.
 
 use super::error::CliError;
-use super::report::SessionReport;
 use crate::features::{Feature, NotBuilt};
 use crate::model::Time;
 use crate::recovery::Differences;
-use crate::store::Store;
+use crate::report::{LogDocument, SessionReport};
 
 /// Comparison that a page would show.
 pub(in crate::cli) struct Shown<'a> {
@@ -15,8 +14,8 @@ pub(in crate::cli) struct Shown<'a> {
 
 /// Refuses.
 pub(in crate::cli) fn page(
-    _store: &Store,
     _known: &SessionReport,
+    _log: &LogDocument,
     _shown: Option<&Shown<'_>>,
     _now: Time,
 ) -> Result<String, CliError> {

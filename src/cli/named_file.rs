@@ -11,13 +11,13 @@ use serde::Serialize;
 
 use super::write_snapshot::refuse_address;
 use crate::cli::context::Context;
-use crate::cli::document::ReportDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::clock::{letters, random};
 use crate::config::settle_path;
 use crate::features::Feature;
 use crate::model::Time;
+use crate::report::ReportDocument;
 use crate::terminal::{sanitize, shell};
 
 /// Reason to leave a file alone that could be replaced a moment ago.

@@ -2,11 +2,9 @@
 
 use std::ffi::OsString;
 
-use super::restore_document::document;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::context::pending::tell_left;
-use crate::cli::document::ChangedMeanwhileDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::leave;
@@ -14,6 +12,8 @@ use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
 use crate::recovery::{Caller, RestorePlan, emptied};
+use crate::report::ChangedMeanwhileDocument;
+use crate::report::restore_document;
 use crate::restore::{
     AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, refuse_locked,
 };
@@ -62,7 +62,7 @@ pub(super) fn carry_out(
             show_patches(context, store, proposal);
         }
         if how.json {
-            terminal.json(&document(row, proposal, None));
+            terminal.json(&restore_document(row, proposal, None));
         } else {
             propose_next(context, proposal, how, planned.is_refused);
         }
@@ -123,7 +123,9 @@ pub(super) fn say(
 ) -> Status {
     tell_left(context, &report.left);
     if how.json {
-        context.terminal.json(&document(row, proposal, Some(report)));
+        context
+            .terminal
+            .json(&restore_document(row, proposal, Some(report)));
     } else {
         tell(context, (row, caller), proposal, report, how);
     }
@@ -286,7 +288,7 @@ fn tell(
     }
     // As in the plan: a file that was moved is one.
     let lines = |(mount, done): (&ProposedMount, &MountReport)| {
-        view::plan::presented(&done.applied(&mount.plan)).len()
+        crate::report::presented(&done.applied(&mount.plan)).len()
     };
     let changed: usize = proposal.mounts.iter().zip(&report.mounts).map(lines).sum();
     if report.emergency.is_some() {

@@ -1,11 +1,11 @@
 //! Messages about a session that begins, and about a snapshot of it.
 
 use super::context::Context;
-use super::document::ChangedMeanwhileDocument;
 use super::view;
 use crate::capture::Captured;
 use crate::contract::Contract;
 use crate::model::{Coverage, RepositoryFacts, SnapshotRecord, WatchedMount};
+use crate::report::{ChangedMeanwhileDocument, RepositoryStateDocument};
 use crate::session::Begun;
 use crate::terminal::sanitize;
 
@@ -71,7 +71,9 @@ fn tell_of_repositories(context: &Context<'_>, all: &[(&Coverage, &RepositoryFac
     for (coverage, facts) in all.iter().take(SHOWN) {
         context
             .terminal
-            .note(&view::repository::sentence(coverage, facts));
+            .note(&view::repository::sentence(&RepositoryStateDocument::new(
+                coverage, facts,
+            )));
     }
     if all.len() > SHOWN {
         let rest = all.len() - SHOWN;

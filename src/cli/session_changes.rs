@@ -1,10 +1,10 @@
 //! Changes of a session, as text and as JSON documents.
 
 use super::context::Context;
-use super::document::ChangeDocument;
 use super::view;
 use crate::model::InstanceId;
 use crate::recovery::SessionChanges;
+use crate::report::ChangeDocument;
 use crate::terminal::{size, width};
 
 /// Returns the changes as JSON documents.

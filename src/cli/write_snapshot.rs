@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::capture::{Note, PrivateOverlay};
 use crate::cli::context::Context;
-use crate::cli::document::ReasonDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::git_directories::Repositories;
 use crate::model::{Coverage, EntryKind, Manifest, MountRecord, RelPath, SnapshotRecord};
 use crate::recovery::paths;
+use crate::report::ReasonDocument;
 use crate::restore::{
     OutputDir, RestoreError, Scope, Written, is_empty, take_away, write_to, write_verified,
 };

@@ -30,6 +30,7 @@ const LAYERS: &[&[&str]] = &[
     &["recovery"],
     &["agents"],
     &["doctor"],
+    &["report"],
     &["terminal"],
     &["cli"],
 ];
@@ -146,6 +147,8 @@ const WALLS: &[Wall] = &[
             "src/contract",
             "src/doctor",
             "src/cli",
+            // Whether the directory of a fork is there still.
+            "src/report/forks",
             "src/store/inspect",
             "src/store/lock/held",
         ],
@@ -156,6 +159,63 @@ const WALLS: &[Wall] = &[
         within: SYSTEM,
         instead: ASK_SYSTEM,
     },
+];
+
+/// The files that render a report, and the modules that they may import for it.
+const RENDERERS: &[&str] = &[
+    "src/cli/view",
+    "src/cli/html",
+    "src/cli/mcp/text",
+    "src/cli/mcp/results",
+    "src/cli/ui",
+];
+const RENDERED: &[&str] = &[
+    "report",
+    "model",
+    "display",
+    "terminal",
+    "environment",
+    "features",
+    "cli",
+];
+
+/// What a renderer may import besides, and why. A row that is no longer needed fails.
+const STILL_SEEN: &[(&str, &[&str])] = &[
+    // Not converted yet: these still take results of the engine.
+    ("src/cli/html/changes.rs", &["diff", "recovery"]),
+    ("src/cli/mcp/results.rs", &["store"]),
+    ("src/cli/mcp/text.rs", &["diff", "recovery"]),
+    ("src/cli/ui.rs", &["process"]),
+    ("src/cli/ui/data.rs", &["diff"]),
+    ("src/cli/ui/draw/changes.rs", &["diff"]),
+    ("src/cli/view/addition.rs", &["config"]),
+    ("src/cli/view/aside.rs", &["restore"]),
+    ("src/cli/view/changes.rs", &["diff", "recovery"]),
+    ("src/cli/view/doctor.rs", &["doctor"]),
+    ("src/cli/view/git_patch.rs", &["diff"]),
+    ("src/cli/view/hooks.rs", &["agents", "diff"]),
+    ("src/cli/view/import.rs", &["transfer"]),
+    (
+        "src/cli/view/patch.rs",
+        &["contract", "diff", "recovery", "store"],
+    ),
+    ("src/cli/view/plan.rs", &["diff", "restore"]),
+    ("src/cli/view/prune.rs", &["retention"]),
+    ("src/cli/view/repository.rs", &["diff"]),
+    ("src/cli/view/settings.rs", &["diff"]),
+    // The worker of the screen asks the engine; only its answers are rendered.
+    ("src/cli/ui/work.rs", &["diff", "recovery", "session", "store"]),
+    ("src/cli/ui/work/plans.rs", &["recovery", "restore"]),
+    ("src/cli/ui/work/reading.rs", &["diff", "recovery", "session"]),
+    // The contract is a serde model itself: `explain --json` prints it as it is.
+    ("src/cli/view/contract.rs", &["config", "contract"]),
+    ("src/cli/view/contract/excludes.rs", &["contract"]),
+    ("src/cli/view/contract/gaps.rs", &["config", "contract"]),
+    ("src/cli/view/contract/git.rs", &["contract"]),
+    ("src/cli/view/contract/jackin.rs", &["contract"]),
+    ("src/cli/view/contract/kept.rs", &["config", "contract"]),
+    ("src/cli/view/contract/mounts.rs", &["config", "contract"]),
+    ("src/cli/view/contract/state.rs", &["config", "contract"]),
 ];
 
 /// The modules that may speak to the kernel directly.
@@ -203,6 +263,37 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<String> {
     let is_product = path.starts_with("src/") || (path.starts_with("crates/") && path.contains("/src/"));
     if is_product && !is_test(path) {
         found.extend(outside_things(path, &source, &paths));
+        found.extend(renderers(path, &paths));
+    }
+    found
+}
+
+/// Imports of a renderer besides the report, and exceptions for it that it does not need.
+fn renderers(path: &str, paths: &[Named]) -> Vec<String> {
+    if !RENDERERS.iter().any(|module| is_within(path, module)) {
+        return Vec::new();
+    }
+    let depth = path.split('/').count() - 1;
+    let excepted = STILL_SEEN.iter().filter(|(file, _)| *file == path);
+    let excepted: Vec<&str> = excepted
+        .flat_map(|(_, modules)| modules.iter().copied())
+        .collect();
+    let seen = paths
+        .iter()
+        .filter_map(|named| Some((named.line, from_root(named, depth)?)));
+    let mut found: Vec<String> = seen
+        .clone()
+        .filter(|(_, module)| !RENDERED.contains(module) && !excepted.contains(module))
+        .map(|(line, module)| {
+            format!("{path}:{line}: a renderer must not see `{module}`; render a fact that `report` holds")
+        })
+        .collect();
+    for module in excepted {
+        if !seen.clone().any(|(_, other)| other == module) {
+            found.push(format!(
+                "{path}: take `{module}` out of STILL_SEEN, for nothing is imported from it"
+            ));
+        }
     }
     found
 }

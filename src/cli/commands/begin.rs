@@ -5,7 +5,6 @@ use clap::Args;
 use crate::cli::args::{Example, Group, Scope};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::{BeginDocument, Head};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
@@ -14,6 +13,7 @@ use crate::cli::{checkpoint_timer, contract_args, replication};
 use crate::config::Mode;
 use crate::process;
 use crate::recovery::{NewSession, StartedSession};
+use crate::report::{BeginDocument, Head};
 
 /// Start a session for a command you run yourself
 #[derive(Clone, Debug, Args)]

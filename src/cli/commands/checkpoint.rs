@@ -5,7 +5,6 @@ use clap::Args;
 use crate::cli::args::{Example, Group, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::CheckpointDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_session::if_not_active;
@@ -14,6 +13,7 @@ use crate::cli::retain::by_the_rules;
 use crate::cli::schema::Document;
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
 use crate::recovery::TakenCheckpoint;
+use crate::report::CheckpointDocument;
 use crate::session::CheckpointRequest;
 
 /// Take a named snapshot in a running session

@@ -8,16 +8,16 @@ use clap::{ArgGroup, Args, ValueHint};
 use crate::cli::args::{Check, Example, Group, Unlock, some_path, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::diff_document::diff_document;
-use crate::cli::document::DiffDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::report::SessionReport;
 use crate::cli::schema::Document;
 use crate::cli::{html, view};
 use crate::diff::PatchOptions;
 use crate::model::RelPath;
 use crate::recovery::{Compared, DiffRequest, Differences, SessionDiff, Until};
+use crate::report::DiffDocument;
+use crate::report::diff_document;
+use crate::report::{LogDocument, SessionReport};
 use crate::session::is_active;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
@@ -180,12 +180,13 @@ impl Command for DiffArgs {
             ExitCode::Done
         };
         if let Some(file) = &page {
-            let known = SessionReport::of(store, row.clone())?;
+            let known = SessionReport::of(store, row, None)?;
+            let log = LogDocument::until_break(store, Some(&row.id))?;
             let shown = html::Shown {
                 found,
                 show_secrets: args.show_secrets,
             };
-            let page = html::page(store, &known, Some(&shown), context.now())?;
+            let page = html::page(&known, &log, Some(&shown), context.now())?;
             file.write_page(context, &page)?;
             return Ok(code.into());
         }

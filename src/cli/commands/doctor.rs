@@ -5,14 +5,14 @@ use clap::Args;
 use crate::cli::args::{Example, Group};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::{
-    DoctorDocument, FindingDocument, Head, HostPathDocument, StoreDocument, VersionsDocument,
-};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::view;
 use crate::doctor::{Checkup, Finding, Severity, Step, look};
+use crate::report::{
+    DoctorDocument, FindingDocument, Head, HostPathDocument, StoreDocument, VersionsDocument,
+};
 
 /// Check the installation and suggest fixes
 #[derive(Clone, Copy, Debug, Args)]

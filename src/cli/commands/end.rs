@@ -5,7 +5,6 @@ use clap::Args;
 use crate::cli::args::{Example, Group, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::{EndDocument, Head};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::at_the_end;
@@ -14,6 +13,7 @@ use crate::cli::schema::Document;
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
 use crate::cli::session_changes::{documents, screen};
 use crate::cli::session_end::end_held;
+use crate::report::{EndDocument, Head};
 
 /// End a session started with `begin`
 #[derive(Clone, Debug, Args)]

@@ -6,12 +6,12 @@ use crate::cli::args::{Example, Group, Scope};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::contract_args;
-use crate::cli::document::ExplainDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
+use crate::report::ExplainDocument;
 
 /// Print the recovery contract without changing anything
 #[derive(Clone, Debug, Args)]

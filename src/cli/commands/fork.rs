@@ -3,7 +3,6 @@
 use crate::cli::args::{Example, ForkArgs, Group};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::ForkDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::fork::{Forked, document, fork};
@@ -11,6 +10,7 @@ use crate::cli::fork_reference::called;
 use crate::cli::named_session::no_store;
 use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
+use crate::report::ForkDocument;
 use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::{sanitize, size};
 

@@ -7,13 +7,13 @@ use super::Verb;
 use crate::cli::args::{CommandSet as _, Example, Group, Shell};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::FileDocument;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::generate;
 use crate::cli::generate::CONFIG;
 use crate::cli::schema::Document;
 use crate::process::set_manual;
+use crate::report::FileDocument;
 use crate::session::recorded_mounts;
 
 /// Print shell completions

@@ -11,11 +11,11 @@ use crate::agents::{Agent, Scope};
 use crate::cli::args::{Example, Group, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::{HookEditDocument, HookStatusDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
+use crate::report::{HookEditDocument, HookStatusDocument};
 use crate::terminal::shell;
 
 /// Take snapshots inside agents, through their hooks

@@ -10,15 +10,15 @@ use crate::cli::args::{Example, Group, some_path, some_text};
 use crate::cli::command::Command;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
-use crate::cli::document::{
-    AdoptDocument, DroppedDocument, Head, HostPathDocument, ImportDocument, ImportOutcome, OriginDocument,
-};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::view;
 use crate::config::settle_path;
 use crate::model::SnapshotRecord;
+use crate::report::{
+    AdoptDocument, DroppedDocument, Head, HostPathDocument, ImportDocument, ImportOutcome, OriginDocument,
+};
 use crate::session::{Allowed, ImportRequest, ensure_outside_session, import};
 use crate::terminal::sanitize;
 use crate::transfer::Incoming;

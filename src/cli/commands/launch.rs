@@ -13,7 +13,6 @@ use crate::cli::checkpoint_timer::{self, Taken};
 use crate::cli::child::{checked, start, status};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::{Head, ReportDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_file::{Kind, Output};
@@ -28,6 +27,7 @@ use crate::config::{Mode, OnFailure, settle};
 use crate::model::{Ending, ProcessRef};
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE};
 use crate::recovery::{NewSession, of_session};
+use crate::report::{Head, ReportDocument};
 use crate::session::{
     Allowed, Begun, Closed, EndRequest, LivenessProbe, Services, SessionError, end, ensure_outside_session,
     find_instance, overlap, state_by,

@@ -5,13 +5,12 @@ use clap::Args;
 use crate::cli::args::{Example, Group, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::{AnchorDocument, LogDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
-use crate::cli::view::{self, receipt::Telling};
-use crate::model::Receipt;
+use crate::cli::view;
 use crate::recovery::Log;
+use crate::report::{AnchorDocument, LogDocument};
 use crate::store::Anchor;
 use crate::terminal::size;
 
@@ -46,7 +45,7 @@ impl Command for LogArgs {
         ),
     ];
     const DOCUMENTS: &'static [Document] = &[
-        Document::of::<LogDocument<'static>>("log"),
+        Document::of::<LogDocument>("log"),
         Document::of::<AnchorDocument>("log-anchor"),
     ];
     const IS_READ: bool = true;
@@ -80,9 +79,8 @@ impl Command for LogArgs {
             head,
             broken,
         } = log;
-        let is_meant = |receipt: &&Receipt| only.is_none() || receipt.instance == only;
         let terminal = context.terminal;
-        let shown = receipts.iter().rev().filter(is_meant);
+        let count = size::counted(receipts.len() as u64, "receipt", "receipts");
         if args.anchor.is_some() && known.is_none() {
             if args.json {
                 terminal.json(&AnchorDocument::new(head));
@@ -94,15 +92,14 @@ impl Command for LogArgs {
                 );
             }
         } else if args.json {
-            let undone = view::receipt::undone(&receipts).collect();
-            terminal.json(&LogDocument::new(
-                shown.collect(),
-                &undone,
+            terminal.json(&LogDocument::of(
+                receipts,
                 head,
-                broken.is_none(),
+                broken.as_ref(),
+                &[],
+                only.as_ref(),
             ));
         } else if args.verify || known.is_some() {
-            let count = size::counted(receipts.len() as u64, "receipt", "receipts");
             let as_before = match &known {
                 Some(known) => format!(
                     ", and the first {} are those of the anchor",
@@ -120,8 +117,8 @@ impl Command for LogArgs {
                 Some(store) => store.catalog().all_snapshots()?,
                 None => Vec::new(),
             };
-            let telling = Telling::of(&receipts, &snapshots);
-            let table = view::receipt::table(shown, &telling, context.now(), terminal.width_out());
+            let log = LogDocument::of(receipts, head, broken.as_ref(), &snapshots, only.as_ref());
+            let table = view::receipt::table(&log, context.now(), terminal.width_out());
             terminal.out(&table);
         }
         match broken {

@@ -5,12 +5,12 @@ use clap::Args;
 use crate::cli::args::{Example, Group, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::{Head, PinDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_session::{no_store, nothing};
 use crate::cli::schema::Document;
 use crate::model::Operation;
+use crate::report::{Head, PinDocument};
 use crate::session::{Allowed, ensure_outside_session, find_called, find_snapshot};
 
 /// Exempt a session or snapshot from retention

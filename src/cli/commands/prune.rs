@@ -7,15 +7,15 @@ use crate::cli::command::Command;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::context::frozen::{is_lack_of_room, tell};
-use crate::cli::document::{
-    Head, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument, ShortageDocument,
-};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::retain::{tell_faults, tell_natives, with_rules};
 use crate::cli::schema::Document;
 use crate::cli::view;
 use crate::model::{FsSnapshotIntent, SnapshotId};
+use crate::report::{
+    Head, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument, ShortageDocument,
+};
 use crate::retention::{Acting, Care, PrunePlan, carry_out, plan};
 use crate::session::{
     Allowed, ThawedEnd, ensure_outside_session, forget_frozen, forgettable, give_up_stuck, stuck,

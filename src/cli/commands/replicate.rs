@@ -8,7 +8,6 @@ use clap::Args;
 use crate::cli::args::{Example, Group};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::{Head, HurtDocument, ReplicateDocument, ReplicateOutcome, WaitingDocument};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::{Care, Done, copy, still_waits, tell_hurt, waits};
@@ -16,6 +15,7 @@ use crate::cli::schema::Document;
 use crate::config::{Config, Replication};
 use crate::features::Feature;
 use crate::replica::{Copied, Stop, Waiting, waiting};
+use crate::report::{Head, HurtDocument, ReplicateDocument, ReplicateOutcome, WaitingDocument};
 use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::size;
 

@@ -9,7 +9,6 @@ use clap::{Args, ValueHint};
 use crate::cli::args::{Example, Group, Mtimes, Unlock, some_path, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::{RestoreDocument, RestoreToDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
@@ -18,6 +17,7 @@ use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::config::settle_path;
 use crate::recovery::RestoreRequest;
+use crate::report::{RestoreDocument, RestoreToDocument};
 use crate::restore::Allow;
 use crate::store::InstanceRow;
 

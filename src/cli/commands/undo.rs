@@ -5,7 +5,6 @@ use clap::Args;
 use crate::cli::args::{Example, Group, Unlock, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::document::RestoreDocument;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
@@ -13,6 +12,7 @@ use crate::cli::restore_flow::{RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::recovery::UndoRequest;
+use crate::report::RestoreDocument;
 use crate::restore::{Allow, Purpose};
 
 /// Undo the last restore

@@ -2,9 +2,8 @@
 
 use super::Context;
 use crate::capture::CaptureError;
-use crate::cli::document::NativeDocument;
 use crate::cli::error::CliError;
-use crate::model::{FsSnapshotIntent, InstanceId};
+use crate::model::FsSnapshotIntent;
 use crate::session::{DeferredBaseline, ThawedEnd, is_awaited};
 use crate::store::{NativeState, Store, StoreError};
 use crate::terminal::sanitize;
@@ -89,21 +88,4 @@ pub(in crate::cli) fn warn_of_frozen(context: &Context<'_>, store: &Store) {
 fn waits<'s>(store: &Store, state: &'s NativeState) -> Option<&'s FsSnapshotIntent> {
     let paper = state.paper.as_ref().ok()?;
     (state.is_made && is_awaited(store, paper).is_ok_and(|awaited| awaited)).then_some(paper)
-}
-
-/// Returns the file-system snapshots that belong to a session.
-pub(in crate::cli) fn natives_of(store: &Store, instance: &InstanceId) -> Vec<NativeDocument> {
-    let states = store.natives().unwrap_or_default().into_iter();
-    let papers = states.filter_map(|state| Some((state.id, state.paper.ok()?)));
-    let own = papers.filter(|(_, paper)| paper.instance == *instance);
-    own.flat_map(|(id, paper)| {
-        let is_there = store.record_ids().is_ok_and(|ids| ids.contains(&id));
-        let kept = is_there && store.keeps_natives(&id);
-        paper.natives.into_iter().map(move |native| NativeDocument {
-            snapshot: id.to_string(),
-            place: native.directory().to_string_lossy().into_owned(),
-            kept,
-        })
-    })
-    .collect()
 }

@@ -1,11 +1,10 @@
 //! Handling of interrupted restores in every command: clean up, refuse, or report them.
 
-use std::collections::BTreeSet;
-
 use super::Context;
-use crate::model::{Decision, InstanceId};
+use crate::model::Decision;
+use crate::report::waiting;
 use crate::restore::Cleared;
-use crate::store::{PendingRestore, RestoreStage, Store, StoreError};
+use crate::store::Store;
 use crate::terminal::{sanitize, size};
 
 /// Warns about files that remain in staging directories.
@@ -30,19 +29,6 @@ pub(in crate::cli) fn what_was_cleared(done: &Cleared) -> String {
             "An interrupted restore of {id} had not changed anything yet; what it had staged is removed."
         ),
     }
-}
-
-/// The restores that wait for `resume` or `abort`.
-fn waiting(store: &Store) -> Result<Vec<PendingRestore>, StoreError> {
-    let mut found = store.pending_restores()?;
-    found.retain(|found| found.stage == RestoreStage::Moving && !found.alive);
-    Ok(found)
-}
-
-/// The instances whose restores wait. Papers that cannot be read are told of elsewhere.
-pub(in crate::cli) fn waiting_instances(store: &Store) -> BTreeSet<InstanceId> {
-    let found = waiting(store).unwrap_or_default();
-    found.into_iter().map(|found| found.intent.instance).collect()
 }
 
 /// Says which interrupted restores wait; what is read meanwhile may be old in one place and new in another.

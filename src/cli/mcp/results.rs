@@ -3,11 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::document::{
-    ChangeDocument, DiffDocument, Head, ReasonDocument, RestoreDocument, RestoreOutcome,
-};
-use crate::cli::report::Steps;
 use crate::model::{CallRef, PathCounts, Time};
+use crate::report::Steps;
+use crate::report::{ChangeDocument, DiffDocument, Head, ReasonDocument, RestoreDocument, RestoreOutcome};
 use crate::store::SnapshotRow;
 
 /// Maximum number of paths or snapshots in a result; the total stands beside them.

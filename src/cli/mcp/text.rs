@@ -1,11 +1,11 @@
 //! Results of the tools as text. Names and contents come from the mounts, so they are sanitized as for a terminal.
 
 use super::results::{Listed, Restored};
-use crate::cli::document::{ChangeDocument, ForkDocument, ForkOutcome, ReasonDocument};
 use crate::cli::view::{self, patch::Sources};
 use crate::diff::PatchOptions;
 use crate::model::SnapshotRecord;
 use crate::recovery::Differences;
+use crate::report::{ChangeDocument, ForkDocument, ForkOutcome, ReasonDocument};
 use crate::terminal::{filter, sanitize, size};
 
 /// Characters of the longest text that is given to a model. A patch leaves out files, and says so; what else is longer is cut off.

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::results::{Checkpointed, Differing, Labelled, Listed, Restored, WentBack};
-use crate::cli::document::{CheckpointDocument, ForkDocument};
+use crate::report::{CheckpointDocument, ForkDocument};
 
 /// A tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,12 @@
 //! Forks: snapshots that were written into directories of their own.
 
-use crate::cli::document::is_there;
 use crate::model::Time;
-use crate::store::ForkRow;
+use crate::report::ForkedDocument;
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size};
 
 /// All forks, two lines each: the second is the directory, which is never cut.
-pub(in crate::cli) fn list(rows: &[ForkRow], now: Time, columns: usize) -> String {
+pub(in crate::cli) fn list(rows: &[ForkedDocument], now: Time, columns: usize) -> String {
     let mut table = Table::new([
         Column::new("FORK"),
         Column::new("BRANCH").fit(Fit::Cut),
@@ -17,11 +16,11 @@ pub(in crate::cli) fn list(rows: &[ForkRow], now: Time, columns: usize) -> Strin
     ]);
     for row in rows {
         table.row([
-            row.id.to_string().into(),
+            row.id.clone().into(),
             branch(row),
             size::age(row.at, now).into(),
-            row.snapshot.to_string().into(),
-            row.instance.to_string().into(),
+            row.snapshot.clone().into(),
+            row.instance.clone().into(),
         ]);
     }
     with_directories(&table.render(columns), rows.iter())
@@ -29,8 +28,8 @@ pub(in crate::cli) fn list(rows: &[ForkRow], now: Time, columns: usize) -> Strin
 
 /// The forks of one session; `meant` is the one that was named.
 pub(in crate::cli) fn of_instance(
-    rows: &[ForkRow],
-    meant: Option<&ForkRow>,
+    rows: &[ForkedDocument],
+    meant: Option<&ForkedDocument>,
     now: Time,
     columns: usize,
 ) -> String {
@@ -48,10 +47,10 @@ pub(in crate::cli) fn of_instance(
             Role::Path
         };
         table.row([
-            Cell::new(role, row.id.to_string()),
+            Cell::new(role, row.id.clone()),
             branch(row),
             size::age(row.at, now).into(),
-            row.snapshot.to_string().into(),
+            row.snapshot.clone().into(),
             size::count(row.paths).into(),
         ]);
     }
@@ -59,23 +58,23 @@ pub(in crate::cli) fn of_instance(
 }
 
 /// Describes the origin of a forked session, in one line.
-pub(in crate::cli) fn origin(fork: &ForkRow) -> String {
+pub(in crate::cli) fn origin(fork: &ForkedDocument) -> String {
     format!("{}: {} of {}", called(fork), fork.snapshot, fork.instance)
 }
 
 /// The fork that was named, in one line.
-pub(in crate::cli) fn named(fork: &ForkRow) -> String {
+pub(in crate::cli) fn named(fork: &ForkedDocument) -> String {
     format!("the fork {} of {}", called(fork), fork.snapshot)
 }
 
-fn called(fork: &ForkRow) -> String {
+fn called(fork: &ForkedDocument) -> String {
     match &fork.branch {
         Some(branch) => format!("{} ({})", fork.id, sanitize::name(branch.as_bytes())),
-        None => fork.id.to_string(),
+        None => fork.id.clone(),
     }
 }
 
-fn branch(row: &ForkRow) -> Cell {
+fn branch(row: &ForkedDocument) -> Cell {
     match &row.branch {
         Some(branch) => sanitize::name(branch.as_bytes()).into(),
         None => "-".into(),
@@ -83,13 +82,13 @@ fn branch(row: &ForkRow) -> Cell {
 }
 
 /// Each line of the table with the directory below it.
-fn with_directories<'a>(table: &str, rows: impl Iterator<Item = &'a ForkRow>) -> String {
+fn with_directories<'a>(table: &str, rows: impl Iterator<Item = &'a ForkedDocument>) -> String {
     let mut lines = table.lines();
     let mut text: Vec<String> = lines.next().map(str::to_owned).into_iter().collect();
     for (line, row) in lines.zip(rows) {
-        let gone = if is_there(row) { "" } else { " (gone)" };
+        let gone = if row.is_there { "" } else { " (gone)" };
         text.push(line.to_owned());
-        text.push(format!("  {}{gone}", sanitize::path(&row.directory)));
+        text.push(format!("  {}{gone}", sanitize::path(&row.place)));
     }
     text.join("\n")
 }

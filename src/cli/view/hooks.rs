@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::agents::settings::{After, Edit};
-use crate::cli::document::{HookProgramDocument, HookStandingDocument, HookState};
 use crate::diff::{Body, Line, texts};
+use crate::report::{HookProgramDocument, HookStandingDocument, HookState};
 use crate::terminal::{Role, sanitize, style};
 
 /// Returns the change as lines of a diff with their roles. Neither the lines around it nor other values in the same lines are

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::steps::step_words;
 use super::{aside, changes, forks, repository, steps};
-use crate::cli::document::{ChangedMeanwhileDocument, JackinDocument};
-use crate::cli::report::{Imported, SessionReport};
-use crate::model::{AgentRef, RestoreKind, SnapshotKind, SnapshotRecord, Time};
-use crate::session::{Reason, State, distinct};
-use crate::store::{ForkRow, InstanceRow, RestoreRow, SnapshotRow, Tally};
+use crate::model::{AgentRef, Ending, RestoreKind, SnapshotKind, Time};
+use crate::report::{
+    ChangedMeanwhileDocument, ImportedDocument, InstanceDocument, JackinDocument, RestoredDocument,
+    SessionReport, SnapshotDocument, Status,
+};
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style, width};
 
@@ -17,7 +17,7 @@ use crate::terminal::{Role, sanitize, size, style, width};
 /// `home` is the reader's home on a terminal: paths in it begin with `~`, and what is too long loses whole directories at its left.
 /// Without it, for a program, every path is written in full.
 pub(in crate::cli) fn list(
-    rows: &[(InstanceRow, State, Tally)],
+    sessions: &[&InstanceDocument],
     now: Time,
     columns: usize,
     home: Option<&Path>,
@@ -31,20 +31,20 @@ pub(in crate::cli) fn list(
         Column::new("MOUNTS"),
     ]);
     let mut others = Vec::new();
-    for (row, state, tally) in rows {
-        let more = match row.mounts.len() {
+    for session in sessions {
+        let more = match session.roots.len() {
             0 | 1 => String::new(),
             some => format!(" and {} more", some - 1),
         };
         let cells = [
-            row.id.to_string().into(),
-            Cell::new(role(state), state.word()),
-            size::age(row.started_at, now).into(),
-            size::count(tally.snapshots).into(),
-            size::bytes(tally.bytes).into(),
+            session.id.clone().into(),
+            Cell::new(role(session.status), session.status.word()),
+            size::age(session.started_at, now).into(),
+            size::count(session.tally.snapshots).into(),
+            size::bytes(session.tally.bytes).into(),
         ];
         table.row(cells.clone());
-        others.push((cells, row.mounts.first(), more));
+        others.push((cells, session.roots.first(), more));
     }
     // What the other columns leave; a path stands in the last one.
     let taken = table.render(usize::MAX);
@@ -53,8 +53,8 @@ pub(in crate::cli) fn list(
     let mut table = table.emptied();
     for (cells, first, more) in others {
         let first = first.map(|mount| match home {
-            Some(home) => place(&mount.root.to_path(), home, room.saturating_sub(width::of(&more))),
-            None => changes::host(mount),
+            Some(home) => place(mount, home, room.saturating_sub(width::of(&more))),
+            None => sanitize::path(mount),
         });
         let first = first.unwrap_or_default();
         table.row(cells.into_iter().chain([format!("{first}{more}").into()]));
@@ -102,24 +102,19 @@ pub(in crate::cli) fn jackin(all: &[JackinDocument], columns: usize) -> String {
     table.render(columns)
 }
 
-/// Returns the role that a state is painted with.
-pub(in crate::cli) fn role(state: &State) -> Role {
-    match state {
-        State::Active(_) => Role::Added,
-        State::Ended => Role::Dim,
-        State::Lost | State::Failed => Role::Warning,
+/// Returns the role that a status is painted with.
+pub(in crate::cli) fn role(status: Status) -> Role {
+    match status {
+        Status::Active => Role::Added,
+        Status::Ended => Role::Dim,
+        Status::Lost | Status::Failed => Role::Warning,
     }
 }
 
-/// One instance in full; `meant` is the fork that was named instead of it.
-pub(in crate::cli) fn show(
-    known: &SessionReport,
-    meant: Option<&ForkRow>,
-    now: Time,
-    columns: usize,
-) -> String {
-    let mut lines = facts(known, meant, now, columns);
-    if !known.snapshots.is_empty() {
+/// One instance in full.
+pub(in crate::cli) fn show(known: &SessionReport, now: Time, columns: usize) -> String {
+    let mut lines = facts(known, now, columns);
+    if !known.instance.snapshots.is_empty() {
         lines.push(String::new());
         lines.push(snapshots(known, now, columns));
     }
@@ -127,7 +122,7 @@ pub(in crate::cli) fn show(
         let pruned = size::counted(known.pruned, "snapshot was", "snapshots were");
         lines.push(format!("{pruned} pruned by the rules of retention (see `log`)"));
     }
-    lacking(known.baseline.as_ref(), &mut lines);
+    lacking(known, &mut lines);
     if !known.changed_meanwhile.is_empty() {
         lines.push(String::new());
         lines.extend(known.changed_meanwhile.iter().map(ChangedMeanwhileDocument::line));
@@ -137,27 +132,22 @@ pub(in crate::cli) fn show(
         lines.push(restores(&known.restores, now, columns));
         for row in known.restores.iter().filter(|row| !row.aside.is_empty()) {
             let told = row.aside.iter().map(aside::receipt);
-            lines.extend(told.map(|told| format!("{:7} {told}", row.number)));
+            lines.extend(told.map(|told| format!("{:7} {told}", row.receipt)));
         }
     }
     if !known.forks.is_empty() {
         lines.push(String::new());
-        lines.push(forks::of_instance(&known.forks, meant, now, columns));
+        lines.push(forks::of_instance(&known.forks, known.named_fork(), now, columns));
     }
     lines.join("\n")
 }
 
 /// Returns the facts about a session, apart from its history.
-pub(in crate::cli) fn facts(
-    known: &SessionReport,
-    meant: Option<&ForkRow>,
-    now: Time,
-    columns: usize,
-) -> Vec<String> {
-    let row = &known.row;
-    let mut lines = vec![style::paint(Role::Heading, row.id.as_str())];
+pub(in crate::cli) fn facts(known: &SessionReport, now: Time, columns: usize) -> Vec<String> {
+    let row = &known.instance;
+    let mut lines = vec![style::paint(Role::Heading, &row.id)];
     let mut fact = |name: &str, value: String| lines.push(format!("{name:10} {value}"));
-    fact("status", style::paint(role(&known.state), &status(&known.state)));
+    fact("status", style::paint(role(row.status), &status(row)));
     if let Some(workspace) = &row.workspace {
         fact("workspace", sanitize::name(workspace.as_bytes()));
     }
@@ -173,45 +163,51 @@ pub(in crate::cli) fn facts(
     if let Some(at) = row.ended_at {
         fact("ended", format!("{} ({})", size::moment(at), ending(row)));
     }
-    if let Some(reason) = &known.closing_error {
+    if let Some(reason) = &row.closing_error {
         fact("closing", style::paint(Role::Warning, &no_closing(reason)));
     }
-    if let Some((program, arguments)) = &row.command {
+    if let Some((program, arguments)) = &known.command {
         let with = size::counted(u64::from(*arguments), "argument", "arguments");
         fact(
             "command",
             format!("{} with {with}", sanitize::name(program.as_bytes())),
         );
     }
-    if let Some(agent) = &known.begun.agent {
+    if let Some(agent) = &known.agent {
         fact("agent", agent_words(agent));
     }
-    for coverage in &row.mounts {
+    for coverage in &known.coverage {
         fact("mount", changes::host(coverage));
         for rule in coverage.excludes.iter().filter(|rule| rule.leaves_out()) {
             fact("", format!("exclude {}", sanitize::name(rule.pattern.as_bytes())));
         }
     }
-    if let Some(fork) = &known.forked_from {
+    if let Some(fork) = &row.origin {
         fact("forked from", forks::origin(fork));
     }
-    if let Some(Imported { file, origin, .. }) = &known.imported {
-        let file = sanitize::path(file);
-        fact("imported", format!("from {file}: {} of {}", origin.0, origin.1));
+    if let Some(ImportedDocument {
+        file,
+        snapshot,
+        instance,
+        ..
+    }) = &known.imported
+    {
+        let file = sanitize::path(&file.exact);
+        fact("imported", format!("from {file}: {snapshot} of {instance}"));
     }
-    if let Some(fork) = meant {
+    if let Some(fork) = known.named_fork() {
         fact("named by", forks::named(fork));
     }
-    if let Some(container) = &known.begun.container {
+    if let Some(container) = &known.container {
         fact("container", sanitize::name(container.name.as_bytes()));
     }
-    if let Some(policy) = &known.begun.cleanup_policy {
+    if let Some(policy) = &known.cleanup_policy {
         fact(
             "cleanup",
             format!("{} (of a dirty work tree, by jackin)", sanitize::text(policy)),
         );
     }
-    for mount in &known.begun.watched {
+    for mount in &known.watched {
         fact("watched", changes::host(&mount.coverage));
         if mount.more > 0 {
             let more = size::counted(mount.more, "more repository", "more repositories");
@@ -227,39 +223,23 @@ pub(in crate::cli) fn facts(
             );
         }
     }
-    for (coverage, facts) in known.repositories() {
-        lines.extend(repository::facts(
-            coverage,
-            facts,
-            known.baseline.is_some(),
-            columns,
-        ));
+    for found in &known.git {
+        lines.extend(repository::facts(found, known.has_baseline, columns));
     }
     lines
 }
 
 /// In words.
-pub(in crate::cli) fn status(state: &State) -> String {
-    let State::Active(reasons) = state else {
-        return state.word().to_owned();
-    };
-    let shown: Vec<String> = distinct(reasons)
-        .into_iter()
-        .take(4)
-        .map(|reason| match reason {
-            Reason::Launcher(Some(process)) => format!("launcher {}", process.pid),
-            Reason::Launcher(None) => "launcher".to_owned(),
-            Reason::Process(member) => format!("{} {}", sanitize::name(member.name.as_bytes()), member.pid),
-            Reason::UntilEnd => "until end".to_owned(),
-            Reason::Unknown(_) => "unknown".to_owned(),
-        })
-        .collect();
+pub(in crate::cli) fn status(session: &InstanceDocument) -> String {
+    if session.status != Status::Active {
+        return session.status.word().to_owned();
+    }
+    let shown: Vec<&str> = session.reasons.iter().take(4).map(String::as_str).collect();
     format!("active ({})", shown.join(", "))
 }
 
 /// In words.
-pub(in crate::cli) fn ending(row: &InstanceRow) -> String {
-    use crate::model::Ending;
+pub(in crate::cli) fn ending(row: &InstanceDocument) -> String {
     match &row.ending {
         Some(Ending::Status(status)) => format!("status {status}"),
         Some(Ending::Signal(signal)) => format!("by signal {signal}"),
@@ -284,19 +264,19 @@ pub(in crate::cli) fn agent_words(agent: &AgentRef) -> String {
 }
 
 /// Returns the kind of a snapshot in words.
-pub(in crate::cli) fn kind_words(row: &SnapshotRow) -> String {
+pub(in crate::cli) fn kind_words(row: &SnapshotDocument) -> String {
     let late = row.late && row.kind == SnapshotKind::Closing;
     format!("{}{}", if late { "late " } else { "" }, row.kind.word())
 }
 
 /// Returns the notes on a snapshot: its name, its purpose, whether it is complete or pinned.
-pub(in crate::cli) fn notes(known: &SessionReport, row: &SnapshotRow) -> Vec<String> {
+pub(in crate::cli) fn notes(known: &SessionReport, row: &SnapshotDocument) -> Vec<String> {
     let own = [&row.name, &row.message].into_iter().flatten();
     let mut notes: Vec<String> = own.map(|text| sanitize::name(text.as_bytes())).collect();
     if !row.complete {
         notes.push("not complete".to_owned());
     }
-    if known.is_pinned(&row.id) {
+    if known.is_pinned(row) {
         notes.push("pinned".to_owned());
     }
     notes
@@ -312,16 +292,15 @@ fn snapshots(known: &SessionReport, now: Time, columns: usize) -> String {
         Column::new("CHANGED"),
         Column::new("").fit(Fit::Wrap),
     ]);
-    for row in &known.snapshots {
+    for row in &known.instance.snapshots {
         table.row([
-            row.id.to_string().into(),
+            row.id.clone().into(),
             kind_words(row).into(),
             size::age(row.taken_at, now).into(),
             size::count(row.entries).into(),
             size::bytes(row.bytes).into(),
             known
                 .steps
-                .counts
                 .get(&row.id)
                 .map(|step| step_words(*step))
                 .unwrap_or_default()
@@ -335,31 +314,30 @@ fn snapshots(known: &SessionReport, now: Time, columns: usize) -> String {
     table.render(columns)
 }
 
-fn lacking(baseline: Option<&SnapshotRecord>, lines: &mut Vec<String>) {
-    let Some(record) = baseline.filter(|record| !record.complete) else {
+fn lacking(known: &SessionReport, lines: &mut Vec<String>) {
+    let mut lacking = known.lacking().peekable();
+    if lacking.peek().is_none() {
         return;
-    };
+    }
     lines.push(String::new());
     lines.push(style::paint(
         Role::Warning,
         "The baseline is not complete. It lacks:",
     ));
-    for mount in &record.mounts {
-        let root = mount.coverage.root.to_path();
-        for gap in &mount.gaps {
-            let host = sanitize::path(&gap.path.on_host(&root));
+    for (gaps, more) in lacking {
+        for gap in gaps {
+            let host = sanitize::path(&gap.at.on_host);
             lines.push(format!("  {host}: {}", sanitize::text(&gap.reason)));
         }
-        let more = mount.gap_count.saturating_sub(mount.gaps.len() as u64);
         if more > 0 {
             lines.push(format!("  and {} more", size::count(more)));
         }
     }
 }
 
-/// Describes a restore of a session; `all` are the session's restores.
-pub(in crate::cli) fn act_words(row: &RestoreRow, all: &[RestoreRow]) -> String {
-    let mut words = match (row.kind, row.undoes, &row.only_changes_of) {
+/// Describes a restore of a session.
+pub(in crate::cli) fn act_words(row: &RestoredDocument) -> String {
+    let mut words = match (row.act, row.undoes, &row.only_changes_of) {
         (RestoreKind::Restore, _, Some(step)) => format!("restore, only the step {}", steps::step(step)),
         (RestoreKind::Restore, ..) => "restore".to_owned(),
         (RestoreKind::Undo, Some(undone), _) => format!("undo of {undone}"),
@@ -368,13 +346,13 @@ pub(in crate::cli) fn act_words(row: &RestoreRow, all: &[RestoreRow]) -> String 
     if row.inside {
         words.push_str(", by the session itself");
     }
-    if let Some(by) = row.taken_back_by(all) {
+    if let Some(by) = row.taken_back_by {
         words.push_str(&format!(" (taken back by {by})"));
     }
     words
 }
 
-fn restores(rows: &[RestoreRow], now: Time, columns: usize) -> String {
+fn restores(rows: &[RestoredDocument], now: Time, columns: usize) -> String {
     let mut table = Table::new([
         Column::new("RECEIPT").right(),
         Column::new("ACT").fit(Fit::Wrap),
@@ -385,12 +363,12 @@ fn restores(rows: &[RestoreRow], now: Time, columns: usize) -> String {
     ]);
     for row in rows {
         table.row([
-            row.number.to_string().into(),
-            act_words(row, rows).into(),
+            row.receipt.to_string().into(),
+            act_words(row).into(),
             size::age(row.at, now).into(),
-            size::count(row.paths()).into(),
+            size::count(row.changed).into(),
             size::count(row.conflicts).into(),
-            row.emergency.to_string().into(),
+            row.emergency.clone().into(),
         ]);
     }
     table.render(columns)

@@ -1,12 +1,11 @@
 //! The plan of a restore: every host path with what will be done, then what stays.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use super::{aside, changes};
-use crate::cli::document::why_words;
-use crate::diff::{Change, ChangeKind, NotCovered, WithheldKind, renames};
+use crate::diff::{Change, ChangeKind, NotCovered, WithheldKind};
 use crate::model::RelPath;
+use crate::report::{presented, why_words};
 use crate::restore::{Action, Location, Proposal, ProposedMount, Step};
 use crate::terminal::{Role, sanitize, size, style, width};
 
@@ -277,27 +276,4 @@ fn counts(proposal: &Proposal) -> String {
         return format!("{text}.");
     }
     format!("{}: {text}.", size::counted(paths as u64, "path", "paths"))
-}
-
-/// The steps as `diff` shows the same changes: a file that was moved is one line, not two.
-pub(in crate::cli) fn presented(steps: &[Step]) -> Vec<(Cow<'_, Change>, &Step)> {
-    let changes: Vec<&Change> = steps.iter().map(|step| &step.change).collect();
-    let partner = renames(&changes);
-    let moved: HashSet<usize> = partner.values().copied().collect();
-    let shown = steps.iter().enumerate().filter(|(at, _)| !moved.contains(at));
-    shown
-        .map(|(at, step)| {
-            let old = partner.get(&at).and_then(|old| steps.get(*old));
-            let change = match old {
-                None => Cow::Borrowed(&step.change),
-                Some(old) => Cow::Owned(Change {
-                    kind: ChangeKind::Renamed,
-                    from: old.change.from.clone(),
-                    from_path: Some(old.change.path.clone()),
-                    ..step.change.clone()
-                }),
-            };
-            (change, step)
-        })
-        .collect()
 }

@@ -1,87 +1,54 @@
 //! `log`: the chain of receipts, one line each.
 
-use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
 
 use super::aside;
 use super::steps::{self, step_words};
 use crate::model::{
     Ending, Operation, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, Time, count_paths,
 };
-use crate::store::SnapshotRow;
+use crate::report::{LogDocument, ReceiptDocument};
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{sanitize, size};
 
-/// Facts that single receipts lack: names of snapshots, names of users, and which receipt undid which restore.
-pub(in crate::cli) struct Telling {
-    /// Names and messages of snapshots; of deleted ones the name alone.
-    names: HashMap<SnapshotId, Vec<String>>,
-    undone: HashMap<u64, u64>,
-    /// Names of users, by uid.
-    users: HashMap<u32, String>,
-    several_users: bool,
-    some_inside: bool,
-}
+/// A log, whose receipts are put into words.
+#[derive(Clone, Copy)]
+pub(in crate::cli) struct Telling<'a>(pub(in crate::cli) &'a LogDocument);
 
-impl Telling {
-    /// From the whole chain, and what there is of its snapshots.
-    pub(in crate::cli) fn of(all: &[Receipt], snapshots: &[SnapshotRow]) -> Self {
-        let mut names: HashMap<SnapshotId, Vec<String>> = HashMap::new();
-        for receipt in all {
-            if let Operation::Prune { snapshots, .. } = &receipt.act {
-                let told = snapshots
-                    .iter()
-                    .filter_map(|gone| Some((gone.id.clone(), vec![gone.name.clone()?])));
-                names.extend(told);
-            }
-        }
-        for row in snapshots {
-            let own = [&row.name, &row.message].into_iter().flatten().cloned();
-            names.insert(row.id.clone(), own.collect());
-        }
-        let users: BTreeSet<u32> = all.iter().map(|receipt| receipt.uid).collect();
-        Self {
-            names,
-            undone: undone(all).collect(),
-            several_users: users.len() > 1,
-            users: users.into_iter().map(|uid| (uid, user(uid))).collect(),
-            some_inside: all
-                .iter()
-                .any(|receipt| matches!(receipt.act, Operation::Restore { inside: true, .. })),
-        }
-    }
-
+impl Telling<'_> {
     /// Describes a receipt: the operation, the user where users differ, and the receipt that undid it.
-    pub(in crate::cli) fn words(&self, receipt: &Receipt) -> String {
-        let mut words = self.act(&receipt.act);
-        if let Some(by) = self.by(receipt) {
+    pub(in crate::cli) fn words(self, one: &ReceiptDocument) -> String {
+        let mut words = self.act(&one.receipt.act);
+        if let Some(by) = self.by(&one.receipt) {
             words.push_str(&format!(", by {by}"));
         }
-        if let Some(by) = self.undone.get(&receipt.number) {
+        if let Some(by) = one.taken_back_by {
             words.push_str(&format!(" (taken back by {by})"));
         }
         words
     }
 
-    fn by(&self, receipt: &Receipt) -> Option<String> {
+    fn by(self, receipt: &Receipt) -> Option<String> {
+        let several_users = self.0.users.len() > 1;
         let is_told = match (&receipt.act, &receipt.instance) {
             (Operation::Restore { inside: true, .. }, Some(session)) => {
                 return Some(format!("the session {session} itself"));
             }
-            (Operation::Restore { .. }, _) => self.several_users || self.some_inside,
-            _ => self.several_users,
+            (Operation::Restore { .. }, _) => several_users || self.0.some_inside,
+            _ => several_users,
         };
-        let known = self.users.get(&receipt.uid);
-        is_told.then(|| known.cloned().unwrap_or_else(|| user(receipt.uid)))
+        let name = || self.0.users.get(&receipt.uid).and_then(Option::as_ref);
+        is_told.then(|| user(receipt.uid, name()))
     }
 
-    fn which(&self, snapshot: Option<&SnapshotId>) -> String {
+    fn which(self, snapshot: Option<&SnapshotId>) -> String {
         let snapshot = snapshot.map(|id| format!(" {}", self.snapshot(id)));
         snapshot.unwrap_or_default()
     }
 
     /// A snapshot, and what it is called.
-    fn snapshot(&self, id: &SnapshotId) -> String {
-        let own = self.names.get(id).into_iter().flatten();
+    fn snapshot(self, id: &SnapshotId) -> String {
+        let own = self.0.names.get(id).into_iter().flatten();
         let own: Vec<String> = own.map(|text| sanitize::name(text.as_bytes())).collect();
         match own.is_empty() {
             true => id.to_string(),
@@ -91,35 +58,23 @@ impl Telling {
 }
 
 /// A user: the name, when this machine knows one, and the number.
-pub(in crate::cli) fn user(uid: u32) -> String {
-    match handle_fs::name_of(uid) {
-        Some(name) => format!("{} ({uid})", sanitize::os(&name)),
+fn user(uid: u32, name: Option<&OsString>) -> String {
+    match name {
+        Some(name) => format!("{} ({uid})", sanitize::os(name)),
         None => format!("user {uid}"),
     }
 }
 
-/// Each restore that was taken back, by its number, and the number of the undo.
-pub(in crate::cli) fn undone(all: &[Receipt]) -> impl Iterator<Item = (u64, u64)> {
-    all.iter().filter_map(|receipt| match &receipt.act {
-        Operation::Restore { undoes, .. } => undoes.map(|undone| (undone, receipt.number)),
-        _ => None,
-    })
-}
-
-/// The receipts, in the order in which they come.
-pub(in crate::cli) fn table<'a>(
-    shown: impl Iterator<Item = &'a Receipt>,
-    telling: &Telling,
-    now: Time,
-    columns: usize,
-) -> String {
+/// The receipts, newest first.
+pub(in crate::cli) fn table(log: &LogDocument, now: Time, columns: usize) -> String {
     let mut table = Table::new([
         Column::new("N").right(),
         Column::new("WHEN"),
         Column::new("INSTANCE").fit(Fit::Keep),
         Column::new("ACT").fit(Fit::Wrap),
     ]);
-    for receipt in shown {
+    for one in &log.receipts {
+        let receipt = &one.receipt;
         table.row([
             receipt.number.to_string().into(),
             size::age(receipt.at, now).into(),
@@ -128,14 +83,14 @@ pub(in crate::cli) fn table<'a>(
                 .as_ref()
                 .map_or_else(|| "-".to_owned(), ToString::to_string)
                 .into(),
-            telling.words(receipt).into(),
+            Telling(log).words(one).into(),
         ]);
     }
     table.render(columns)
 }
 
-impl Telling {
-    fn act(&self, act: &Operation) -> String {
+impl Telling<'_> {
+    fn act(self, act: &Operation) -> String {
         match act {
             Operation::Begin { mode, command, .. } => match command {
                 Some((program, _)) => format!("began, mode {mode}: {}", sanitize::name(program.as_bytes())),

@@ -2,6 +2,7 @@
 
 use crate::diff::{Commits, Execution, RefMove, RepositoryChange};
 use crate::model::{Coverage, Differs, GitCoverage, RepositoryClass, RepositoryFacts, RepositoryState};
+use crate::report::RepositoryStateDocument;
 use crate::terminal::{Role, sanitize, size, style, width};
 use git_reader::{Head, Oid, Operation};
 
@@ -84,8 +85,9 @@ pub(in crate::cli) fn emptied(coverage: &Coverage, change: &RepositoryChange, em
 }
 
 /// A repository as a snapshot found it, in one sentence.
-pub(in crate::cli) fn sentence(coverage: &Coverage, facts: &RepositoryFacts) -> String {
-    let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
+pub(in crate::cli) fn sentence(found: &RepositoryStateDocument) -> String {
+    let RepositoryStateDocument { at, facts } = found;
+    let own = sanitize::path(&at.on_host);
     let at = sanitize::text(&position(&facts.state));
     let reason = sanitize::text(&facts.reason);
     format!("git: {own} is {} ({reason}), {at}", facts.class.word())
@@ -142,13 +144,9 @@ pub(super) fn covered(state: &RepositoryState, own: &str, bytes: Option<u64>) ->
 
 /// A repository as it was found: its class with the reason, and what makes that up. `kept`: in a snapshot, and not only looked
 /// at.
-pub(in crate::cli) fn facts(
-    coverage: &Coverage,
-    facts: &RepositoryFacts,
-    kept: bool,
-    columns: usize,
-) -> Vec<String> {
-    let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
+pub(in crate::cli) fn facts(found: &RepositoryStateDocument, kept: bool, columns: usize) -> Vec<String> {
+    let RepositoryStateDocument { at, facts } = found;
+    let own = sanitize::path(&at.on_host);
     let role = match facts.class {
         RepositoryClass::Clean => Role::Dim,
         RepositoryClass::Unpushed => Role::Changed,

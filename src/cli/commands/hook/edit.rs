@@ -6,12 +6,12 @@ use crate::agents::settings::{After, Edit};
 use crate::agents::{Agent, Scope};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
-use crate::cli::document::{Head, HookEditDocument, HookOutcome, HostPathDocument};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::clock::random;
 use crate::config::{Config, Flags};
+use crate::report::{Head, HookEditDocument, HookOutcome, HostPathDocument};
 use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::sanitize;
 

@@ -10,7 +10,6 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::leave;
-use crate::cli::report::begun;
 use crate::cli::retain::quietly;
 use crate::cli::session_end::end_held;
 use crate::config::{OnFailure, Resolved};
@@ -18,6 +17,7 @@ use crate::model::{AgentRef, CallRef, Ending, Operation, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
 use crate::recovery::settings::opted_in;
 use crate::recovery::survivors;
+use crate::report::begun;
 use crate::session::{
     CheckpointRequest, EndRequest, checkpoint_if_changed, find_instance, is_active, sessions_of_caller,
 };

@@ -6,12 +6,12 @@ use super::HookStatusArgs;
 use crate::agents::settings::{Standing, standing};
 use crate::agents::{Agent, Scope};
 use crate::cli::context::Context;
-use crate::cli::document::{
-    Head, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument, HostPathDocument,
-};
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
+use crate::report::{
+    Head, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument, HostPathDocument,
+};
 
 pub(super) fn run(context: &Context<'_>, args: &HookStatusArgs) -> Result<Status, CliError> {
     let agents = Agent::ALL

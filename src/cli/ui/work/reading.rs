@@ -4,19 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::super::data::{Changes, Holding, Kind, Moment, PathChange, Session, Sides, Timeline, What};
 use crate::cli::context::Context;
-use crate::cli::context::pending::waiting_instances;
 use crate::cli::error::CliError;
 use crate::cli::named_session::no_store;
-use crate::cli::report::SessionReport;
 use crate::cli::view;
 use crate::cli::view::instances::{kind_words, notes, role, status};
-use crate::cli::view::receipt::Telling;
 use crate::cli::view::steps::step_words;
 use crate::diff::{Change, ChangeKind};
-use crate::model::{self, ArchiveId, RestoreKind, SnapshotId, SnapshotKind};
+use crate::model::{self, ArchiveId, RestoreKind, SnapshotKind};
 use crate::recovery::{Compared, Differences};
-use crate::session::{LivenessProbe, State, find_called, state_by};
-use crate::store::{RestoreRow, SnapshotRow};
+use crate::report::{
+    self, InstanceDocument, LogDocument, RestoredDocument, SessionReport, SnapshotDocument, Status,
+};
+use crate::session::find_called;
 use crate::terminal::{Role, sanitize, size, width};
 
 /// The sessions that there is anything of, newest first.
@@ -24,91 +23,82 @@ pub(super) fn sessions(context: &Context<'_>) -> Result<Vec<Session>, CliError> 
     let Some(store) = context.store_for_reading()? else {
         return Ok(Vec::new());
     };
-    let waiting = waiting_instances(&store);
-    let sight = LivenessProbe::now();
-    let mut snapshots_of = store.catalog().snapshots_by_instance()?;
-    let pruned = store.catalog().pruned_counts()?;
-    let mut all = Vec::new();
-    for row in store.catalog().instances()? {
-        let snapshots = snapshots_of.remove(&row.id).unwrap_or_default();
-        let state = state_by(&sight, &store, &row);
-        if !state.is_active() && snapshots.is_empty() && pruned.contains_key(&row.id) {
-            continue;
-        }
-        let waits = waiting.contains(&row.id);
-        all.push(Session {
-            id: row.id.to_string(),
-            workspace: row.workspace.as_ref().map(|name| sanitize::name(name.as_bytes())),
-            status: match waits {
-                true => "restore waits".to_owned(),
-                false => state.word().to_owned(),
-            },
-            role: if waits { Role::Warning } else { role(&state) },
-            began: row.started_at,
-            snapshots: snapshots.len() as u64,
-            bytes: snapshots.first().map_or(0, |snapshot| snapshot.bytes),
-            place: row
-                .mounts
-                .iter()
-                .map(view::changes::host)
-                .collect::<Vec<_>>()
-                .join(", "),
-        });
-    }
-    Ok(all)
+    let all = report::sessions(&store, &[], true)?;
+    let all = all.into_iter().filter(|session| !session.is_gone);
+    let shown = all.map(|session| Session {
+        workspace: session
+            .workspace
+            .as_ref()
+            .map(|name| sanitize::name(name.as_bytes())),
+        status: match session.restore_waits {
+            true => "restore waits".to_owned(),
+            false => session.status.word().to_owned(),
+        },
+        role: match session.restore_waits {
+            true => Role::Warning,
+            false => role(session.status),
+        },
+        began: session.started_at,
+        snapshots: session.snapshots.len() as u64,
+        bytes: session.snapshots.first().map_or(0, |snapshot| snapshot.bytes),
+        place: session
+            .roots
+            .iter()
+            .map(|root| sanitize::path(root))
+            .collect::<Vec<_>>()
+            .join(", "),
+        id: session.id,
+    });
+    Ok(shown.collect())
 }
 
 /// Everything that happened in a session, newest first.
 pub(super) fn timeline(context: &Context<'_>, instance: &str) -> Result<Timeline, CliError> {
     let store = context.store_for_reading()?.ok_or_else(|| no_store(instance))?;
     let row = find_called(&store, context.environment, instance)?;
-    let known = SessionReport::of(&store, row)?;
-    let captures = store.catalog().captures(&known.row.id)?;
-    let steps = captures.iter().filter(|row| row.kind != SnapshotKind::Emergency);
-    let before: HashMap<&SnapshotId, &SnapshotId> = steps
-        .clone()
-        .zip(steps.skip(1))
-        .map(|(after, before)| (&after.snapshot, &before.snapshot))
-        .collect();
-    let mut moments: Vec<Moment> = known
+    let known = SessionReport::of(&store, &row, None)?;
+    let session = &known.instance;
+    let mut moments: Vec<Moment> = session
         .snapshots
         .iter()
-        .map(|row| of_snapshot(&known, row, before.get(&row.id).map(ToString::to_string)))
+        .map(|row| of_snapshot(&known, row))
         .collect();
-    moments.extend(known.restores.iter().map(|restore| of_restore(&known, restore)));
+    moments.extend(known.restores.iter().map(|restore| of_restore(session, restore)));
     moments.sort_by_key(|moment| std::cmp::Reverse(moment.at));
-    let facts = view::instances::facts(&known, None, context.now(), super::WIDEST).join("\n");
-    let active = match &known.state {
-        State::Active(_) => Some(format!(
+    let facts = view::instances::facts(&known, context.now(), super::WIDEST).join("\n");
+    let active = if session.status == Status::Active {
+        Some(format!(
             "{}: it can be looked at; nothing is put back under it before it ends",
-            status(&known.state)
-        )),
-        _ if waiting_instances(&store).contains(&known.row.id) => Some(format!(
-            "an interrupted restore waits: {} or {}",
-            context.command(&format!("resume {}", known.row.id)),
-            context.command(&format!("abort {}", known.row.id))
-        )),
-        _ => None,
+            status(session)
+        ))
+    } else {
+        session.restore_waits.then(|| {
+            format!(
+                "an interrupted restore waits: {} or {}",
+                context.command(&format!("resume {}", session.id)),
+                context.command(&format!("abort {}", session.id))
+            )
+        })
     };
     Ok(Timeline {
-        id: known.row.id.to_string(),
+        id: session.id.clone(),
         active,
         facts,
         moments,
     })
 }
 
-fn of_snapshot(known: &SessionReport, row: &SnapshotRow, before: Option<String>) -> Moment {
+fn of_snapshot(known: &SessionReport, row: &SnapshotDocument) -> Moment {
     let mut note = Vec::new();
-    if let Some(step) = known.steps.counts.get(&row.id) {
+    if let Some(step) = known.steps.get(&row.id) {
         note.push(format!("changed {}", step_words(*step)));
     }
-    if let Some(call) = known.steps.calls.get(&row.id) {
+    if let Some(call) = known.calls.get(&row.id) {
         note.push(format!("before {}", sanitize::name(call.tool.as_bytes())));
     }
     if row.kind == SnapshotKind::Emergency {
         let taken_for = known.restores.iter().find(|restore| restore.emergency == row.id);
-        note.extend(taken_for.map(|restore| format!("what was there before receipt {}", restore.number)));
+        note.extend(taken_for.map(|restore| format!("what was there before receipt {}", restore.receipt)));
     }
     note.extend(
         notes(known, row)
@@ -118,8 +108,8 @@ fn of_snapshot(known: &SessionReport, row: &SnapshotRow, before: Option<String>)
     Moment {
         at: row.taken_at,
         what: What::Snapshot {
-            id: row.id.to_string(),
-            before,
+            id: row.id.clone(),
+            before: known.before.get(&row.id).cloned(),
         },
         name: match &row.name {
             Some(name) => sanitize::name(name.as_bytes()),
@@ -135,22 +125,22 @@ fn of_snapshot(known: &SessionReport, row: &SnapshotRow, before: Option<String>)
     }
 }
 
-fn of_restore(known: &SessionReport, restore: &RestoreRow) -> Moment {
-    let target = known.snapshots.iter().find(|row| row.id == restore.target);
+fn of_restore(session: &InstanceDocument, restore: &RestoredDocument) -> Moment {
+    let target = session.snapshots.iter().find(|row| row.id == restore.target);
     let target = target.map_or_else(
-        || restore.target.to_string(),
+        || restore.target.clone(),
         |row| {
             row.name
                 .as_ref()
                 .map_or_else(|| kind_words(row), |name| sanitize::name(name.as_bytes()))
         },
     );
-    let mut note = vec![match (restore.kind, restore.undoes, &restore.only_changes_of) {
+    let mut note = vec![match (restore.act, restore.undoes, &restore.only_changes_of) {
         (RestoreKind::Undo, Some(undone), _) => format!("took back receipt {undone}"),
         (RestoreKind::Restore, _, Some(step)) => format!("only the step {}", view::steps::step(step)),
         _ => format!("to {target}"),
     }];
-    note.push(size::counted(restore.paths(), "path", "paths"));
+    note.push(size::counted(restore.changed, "path", "paths"));
     if restore.conflicts > 0 {
         note.push(size::counted(restore.conflicts, "conflict", "conflicts"));
     }
@@ -160,17 +150,20 @@ fn of_restore(known: &SessionReport, restore: &RestoreRow) -> Moment {
     if restore.inside {
         note.push("by the session itself".to_owned());
     }
-    let by = restore.taken_back_by(&known.restores);
-    note.extend(by.map(|by| format!("taken back by receipt {by}")));
+    note.extend(
+        restore
+            .taken_back_by
+            .map(|by| format!("taken back by receipt {by}")),
+    );
     Moment {
         at: restore.at,
         what: What::Restore {
-            number: restore.number,
-            emergency: restore.emergency.to_string(),
+            number: restore.receipt,
+            emergency: restore.emergency.clone(),
         },
-        name: match restore.kind {
-            RestoreKind::Restore => format!("restore {}", restore.number),
-            RestoreKind::Undo => format!("undo {}", restore.number),
+        name: match restore.act {
+            RestoreKind::Restore => format!("restore {}", restore.receipt),
+            RestoreKind::Undo => format!("undo {}", restore.receipt),
         },
         role: Role::Changed,
         note: note.join(", "),
@@ -345,12 +338,9 @@ pub(super) fn log(context: &Context<'_>, instance: Option<&str>, columns: usize)
         Some(wanted) => Some(find_called(&store, context.environment, wanted)?.id),
         None => None,
     };
-    let (receipts, _, broken) = store.chain_until_break()?;
-    let shown = receipts.iter().rev();
-    let shown = shown.filter(|receipt| only.is_none() || receipt.instance == only);
-    let telling = Telling::of(&receipts, &store.catalog().all_snapshots()?);
-    let mut text = view::receipt::table(shown, &telling, context.now(), columns);
-    if let Some(broken) = broken {
+    let log = LogDocument::until_break(&store, only.as_ref())?;
+    let mut text = view::receipt::table(&log, context.now(), columns);
+    if let Some(broken) = &log.broken {
         let broken = format!("Only those before the break of the chain: {broken}");
         let lines = width::wrap(&sanitize::text(&broken), columns);
         text = format!("{}\n\n{text}", lines.join("\n"));

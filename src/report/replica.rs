@@ -10,7 +10,7 @@ use crate::transfer::DroppedWhat;
 /// How `replicate` ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::cli) enum ReplicateOutcome {
+pub(crate) enum ReplicateOutcome {
     /// `--dry-run`: this waits.
     Planned,
     /// Everything is there.
@@ -25,50 +25,50 @@ pub(in crate::cli) enum ReplicateOutcome {
 
 /// `replicate --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct ReplicateDocument {
+pub(crate) struct ReplicateDocument {
     #[serde(flatten)]
-    pub(in crate::cli) head: Head,
-    pub(in crate::cli) outcome: ReplicateOutcome,
+    pub(crate) head: Head,
+    pub(crate) outcome: ReplicateOutcome,
     /// The address, as configured.
-    pub(in crate::cli) place: String,
+    pub(crate) place: String,
     /// The store's name there; none before it was ever copied.
-    pub(in crate::cli) store: Option<String>,
+    pub(crate) store: Option<String>,
     /// The snapshots that are there now and were not noted before.
-    pub(in crate::cli) snapshots: Vec<String>,
+    pub(crate) snapshots: Vec<String>,
     /// How many receipts.
-    pub(in crate::cli) receipts: u64,
+    pub(crate) receipts: u64,
     /// How many objects.
-    pub(in crate::cli) objects: u64,
+    pub(crate) objects: u64,
     /// How many bytes were sent.
-    pub(in crate::cli) bytes: u64,
+    pub(crate) bytes: u64,
     /// How many objects were removed there, because their snapshots were given up here.
-    pub(in crate::cli) removed: u64,
+    pub(crate) removed: u64,
     /// What is not there yet.
-    pub(in crate::cli) waiting: WaitingDocument,
+    pub(crate) waiting: WaitingDocument,
     /// Snapshots that cannot be copied.
-    pub(in crate::cli) hurt: Vec<HurtDocument>,
+    pub(crate) hurt: Vec<HurtDocument>,
 }
 
 /// What is not there yet.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct WaitingDocument {
-    pub(in crate::cli) snapshots: u64,
-    pub(in crate::cli) receipts: u64,
+pub(crate) struct WaitingDocument {
+    pub(crate) snapshots: u64,
+    pub(crate) receipts: u64,
 }
 
 /// A snapshot that could not be taken along.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct HurtDocument {
+pub(crate) struct HurtDocument {
     /// Its id.
-    pub(in crate::cli) snapshot: String,
+    pub(crate) snapshot: String,
     /// Why, in words.
-    pub(in crate::cli) why: String,
+    pub(crate) why: String,
 }
 
 /// How `import --from` ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::cli) enum AdoptOutcome {
+pub(crate) enum AdoptOutcome {
     /// `--dry-run`: this would be done.
     Planned,
     /// All of it is here.
@@ -79,45 +79,45 @@ pub(in crate::cli) enum AdoptOutcome {
 
 /// `import --from … --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct AdoptDocument {
+pub(crate) struct AdoptDocument {
     #[serde(flatten)]
-    pub(in crate::cli) head: Head,
-    pub(in crate::cli) outcome: AdoptOutcome,
+    pub(crate) head: Head,
+    pub(crate) outcome: AdoptOutcome,
     /// The address.
-    pub(in crate::cli) place: String,
+    pub(crate) place: String,
     /// The store's name there.
-    pub(in crate::cli) store: String,
+    pub(crate) store: String,
     /// The last of its receipts that holds, as `log --anchor` prints it.
-    pub(in crate::cli) anchor: String,
+    pub(crate) anchor: String,
     /// How many receipts hold.
-    pub(in crate::cli) receipts: u64,
+    pub(crate) receipts: u64,
     /// Nothing is dropped, and the sessions are this machine's own, because `--trust` was given.
-    pub(in crate::cli) trusted: bool,
+    pub(crate) trusted: bool,
     /// How many snapshots there are.
-    pub(in crate::cli) available: u64,
+    pub(crate) available: u64,
     /// The sessions that were not known here before.
-    pub(in crate::cli) sessions: Vec<String>,
+    pub(crate) sessions: Vec<String>,
     /// The snapshots that were brought back.
-    pub(in crate::cli) snapshots: Vec<String>,
+    pub(crate) snapshots: Vec<String>,
     /// How many were here before.
-    pub(in crate::cli) there: u64,
+    pub(crate) there: u64,
     /// How many were given up here before, and left so.
-    pub(in crate::cli) given_up: u64,
+    pub(crate) given_up: u64,
     /// How many paths lost a right, in all snapshots together.
-    pub(in crate::cli) dropped: u64,
+    pub(crate) dropped: u64,
     /// How many more became the importing user's, and lost nothing else.
-    pub(in crate::cli) owners: u64,
+    pub(crate) owners: u64,
     /// The first twenty that lost something.
-    pub(in crate::cli) dropped_paths: Vec<LostDocument>,
+    pub(crate) dropped_paths: Vec<LostDocument>,
     /// What is missing there, or was changed, in words.
-    pub(in crate::cli) troubles: Vec<String>,
+    pub(crate) troubles: Vec<String>,
     /// Snapshots that could not be brought back.
-    pub(in crate::cli) failed: Vec<HurtDocument>,
+    pub(crate) failed: Vec<HurtDocument>,
 }
 
 /// A path of a snapshot of which something was dropped.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct LostDocument {
+pub(crate) struct LostDocument {
     /// The snapshot.
     snapshot: String,
     #[serde(flatten)]
@@ -125,7 +125,7 @@ pub(in crate::cli) struct LostDocument {
 }
 
 impl LostDocument {
-    pub(in crate::cli) fn new(snapshot: &SnapshotId, what: &DroppedWhat) -> Self {
+    pub(crate) fn new(snapshot: &SnapshotId, what: &DroppedWhat) -> Self {
         Self {
             snapshot: snapshot.to_string(),
             what: DroppedDocument::new(what),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// First field of every document.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct Head {
+pub(crate) struct Head {
     /// The version of the document. Fields are only ever added within one.
     #[schemars(extend("const" = 1))]
     schema: u32,

@@ -1,135 +1,17 @@
-//! The JSON that scripts rely on (DESIGN section 7). Fields are only ever added.
+//! One change, and why a path stays as it is.
 
-mod care;
-mod files;
-mod forks;
-mod head;
-mod hooks;
-mod instances;
-mod replica;
-mod repository;
-mod session;
-mod store;
-mod transfer;
-
-use std::path::Path;
-
-use base64::Engine as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::diff::{Change, ChangeKind, NotCovered};
-use crate::model::{Coverage, RelPath};
+use super::path::{PathDocument, lossy};
+use crate::diff::{Change, ChangeKind};
+use crate::model::Coverage;
 use crate::recovery::Since;
 use crate::restore::{Action, After, AsideWhy, Others, Why};
 
-pub(in crate::cli) use care::{
-    DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome, StoreDocument, VersionsDocument,
-};
-pub(in crate::cli) use files::{
-    AsideDocument, DiffDocument, NewClaimDocument, RestoreDocument, RestoreOutcome, RestoreToDocument,
-    SettingDocument,
-};
-pub(in crate::cli) use forks::{ForkDocument, ForkOutcome, ForkedDocument, is_there};
-pub(in crate::cli) use head::Head;
-pub(in crate::cli) use hooks::{
-    HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
-};
-pub(in crate::cli) use instances::{
-    ChangedMeanwhileDocument, ImportedDocument, InstanceDocument, JackinDocument, ListDocument,
-    NativeDocument, RestoredDocument, ShowDocument, WatchedDocument,
-};
-pub(in crate::cli) use replica::{
-    AdoptDocument, AdoptOutcome, HurtDocument, LostDocument, ReplicateDocument, ReplicateOutcome,
-    WaitingDocument,
-};
-pub(in crate::cli) use repository::{RepositoryDocument, RepositoryStateDocument};
-pub(in crate::cli) use session::{
-    BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument,
-};
-pub(in crate::cli) use store::{
-    AnchorDocument, DamageDocument, LogDocument, PinDocument, PruneDocument, PruneOutcome,
-    PruneShareDocument, PrunedDocument, RebuildDocument, ShortageDocument, VerifyDocument, VerifyOutcome,
-};
-pub(in crate::cli) use transfer::{
-    DroppedDocument, ExportDocument, ImportDocument, ImportOutcome, OriginDocument,
-};
-
-/// A path below a mount: text, and the exact bytes beside it when they are no text.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct PathDocument {
-    /// Host path of the mount.
-    pub(in crate::cli) mount: String,
-    /// Below the mount; `.` is the mount itself.
-    pub(in crate::cli) path: String,
-    /// The same in base64, when it is not UTF-8.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::cli) path_bytes: Option<String>,
-}
-
-impl PathDocument {
-    pub(in crate::cli) fn new(coverage: &Coverage, path: &RelPath) -> Self {
-        let (text, path_bytes) = lossy(path);
-        let mount = String::from_utf8_lossy(&coverage.root.0).into_owned();
-        Self {
-            mount,
-            path: text,
-            path_bytes,
-        }
-    }
-}
-
-impl PathDocument {
-    /// The whole host path, as text.
-    pub(in crate::cli) fn host(&self) -> String {
-        match self.path.as_str() {
-            "." => self.mount.clone(),
-            path => format!("{}/{path}", self.mount.trim_end_matches('/')),
-        }
-    }
-}
-
-/// A path of the host: text, and the exact bytes beside it when they are no text.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct HostPathDocument {
-    /// Absolute.
-    pub(in crate::cli) path: String,
-    /// The same in base64, when it is not UTF-8.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::cli) path_bytes: Option<String>,
-}
-
-impl HostPathDocument {
-    pub(in crate::cli) fn new(path: &Path) -> Self {
-        let bytes = path.as_os_str().as_encoded_bytes();
-        Self {
-            path: path.to_string_lossy().into_owned(),
-            path_bytes: path.to_str().is_none().then(|| encoded(bytes)),
-        }
-    }
-}
-
-/// The root itself is `.`.
-fn lossy(path: &RelPath) -> (String, Option<String>) {
-    if path.is_root() {
-        return (".".to_owned(), None);
-    }
-    match std::str::from_utf8(path.as_bytes()) {
-        Ok(text) => (text.to_owned(), None),
-        Err(_) => {
-            let bytes = encoded(path.as_bytes());
-            (String::from_utf8_lossy(path.as_bytes()).into_owned(), Some(bytes))
-        }
-    }
-}
-
-fn encoded(bytes: &[u8]) -> String {
-    base64::engine::general_purpose::STANDARD.encode(bytes)
-}
-
 /// One change.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct ChangeDocument {
+pub(crate) struct ChangeDocument {
     #[serde(flatten)]
     at: PathDocument,
     change: ChangeKind,
@@ -161,7 +43,7 @@ pub(in crate::cli) struct ChangeDocument {
 }
 
 impl ChangeDocument {
-    pub(in crate::cli) fn new(coverage: &Coverage, change: &Change) -> Self {
+    pub(crate) fn new(coverage: &Coverage, change: &Change) -> Self {
         let (from_path, from_path_bytes) = match &change.from_path {
             Some(path) => {
                 let (text, bytes) = lossy(path);
@@ -184,20 +66,20 @@ impl ChangeDocument {
     }
 
     /// State of the path after the later snapshot.
-    pub(in crate::cli) fn since(mut self, since: Option<Since>) -> Self {
+    pub(crate) fn since(mut self, since: Option<Since>) -> Self {
         self.edited_since = (since == Some(Since::Edited)).then_some(true);
         self.reverted_since = (since == Some(Since::Reverted)).then_some(true);
         self
     }
 
     /// What a restore does about it.
-    pub(in crate::cli) fn action(mut self, action: Action) -> Self {
+    pub(crate) fn action(mut self, action: Action) -> Self {
         self.action = Some(action);
         self
     }
 
     /// The other names that a step concerns.
-    pub(in crate::cli) fn others(mut self, coverage: &Coverage, others: &Others) -> Self {
+    pub(crate) fn others(mut self, coverage: &Coverage, others: &Others) -> Self {
         let parted = others.parted_from.iter();
         self.parted_from = parted.map(|path| PathDocument::new(coverage, path)).collect();
         self.names_outside = (others.outside > 0).then_some(others.outside);
@@ -205,7 +87,7 @@ impl ChangeDocument {
     }
 
     /// The host path, with the reason when there is one.
-    pub(in crate::cli) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         match &self.reason {
             Some(reason) => format!("{}: {reason}", self.at.host()),
             None => self.at.host(),
@@ -213,14 +95,14 @@ impl ChangeDocument {
     }
 
     /// Why it stays.
-    pub(in crate::cli) fn reason(mut self, reason: String) -> Self {
+    pub(crate) fn reason(mut self, reason: String) -> Self {
         self.reason = Some(reason);
         self
     }
 }
 
 /// Why something stays, in words; `path` texts are not cleaned.
-pub(in crate::cli) fn why_words(why: &Why) -> String {
+pub(crate) fn why_words(why: &Why) -> String {
     match why {
         Why::LaterEdit(after) => format!("changed {}", after_words(after)),
         Why::LaterFile(after) => format!("created {}", after_words(after)),
@@ -280,32 +162,5 @@ fn aside_words(why: &AsideWhy) -> String {
         AsideWhy::Other => "something else is there than what was put back".to_owned(),
         AsideWhy::Holds(mount) => format!("another mount begins at {}", mount.display()),
         AsideWhy::Unseen(lies, why) => format!("{} cannot be looked at: {why}", lies.display()),
-    }
-}
-
-/// A path with a reason.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct ReasonDocument {
-    #[serde(flatten)]
-    at: PathDocument,
-    /// In words.
-    reason: String,
-}
-
-impl ReasonDocument {
-    pub(in crate::cli) fn new(coverage: &Coverage, path: &RelPath, reason: impl Into<String>) -> Self {
-        Self {
-            at: PathDocument::new(coverage, path),
-            reason: reason.into(),
-        }
-    }
-
-    /// The host path, and the reason.
-    pub(in crate::cli) fn line(&self) -> String {
-        format!("{}: {}", self.at.host(), self.reason)
-    }
-
-    pub(in crate::cli) fn gap(coverage: &Coverage, gap: &NotCovered) -> Self {
-        Self::new(coverage, &gap.path, gap.reason.clone())
     }
 }

@@ -3,38 +3,39 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Head, lossy};
+use super::Head;
+use super::path::lossy;
 use crate::model::{ExportNote, SnapshotKind, Time};
 use crate::transfer::DroppedWhat;
 
 /// `export --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct ExportDocument {
+pub(crate) struct ExportDocument {
     #[serde(flatten)]
-    pub(in crate::cli) head: Head,
+    pub(crate) head: Head,
     /// The session's id.
-    pub(in crate::cli) instance: String,
+    pub(crate) instance: String,
     /// Id of the snapshot.
-    pub(in crate::cli) snapshot: String,
+    pub(crate) snapshot: String,
     /// The file that was written.
-    pub(in crate::cli) file: String,
+    pub(crate) file: String,
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::cli) file_bytes: Option<String>,
+    pub(crate) file_bytes: Option<String>,
     /// Its length in bytes.
-    pub(in crate::cli) size: u64,
+    pub(crate) size: u64,
     /// BLAKE3 of its bytes.
-    pub(in crate::cli) digest: String,
+    pub(crate) digest: String,
     /// Whether the snapshot holds everything that it covers.
-    pub(in crate::cli) complete: bool,
+    pub(crate) complete: bool,
     /// How many entries it has.
-    pub(in crate::cli) entries: u64,
+    pub(crate) entries: u64,
 }
 
 /// How an import ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::cli) enum ImportOutcome {
+pub(crate) enum ImportOutcome {
     /// `--dry-run`: this would be done.
     Planned,
     /// It is a session here now.
@@ -43,42 +44,42 @@ pub(in crate::cli) enum ImportOutcome {
 
 /// `import --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct ImportDocument {
+pub(crate) struct ImportDocument {
     #[serde(flatten)]
-    pub(in crate::cli) head: Head,
-    pub(in crate::cli) outcome: ImportOutcome,
+    pub(crate) head: Head,
+    pub(crate) outcome: ImportOutcome,
     /// The file.
-    pub(in crate::cli) file: String,
+    pub(crate) file: String,
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::cli) file_bytes: Option<String>,
+    pub(crate) file_bytes: Option<String>,
     /// Its length in bytes.
-    pub(in crate::cli) size: u64,
+    pub(crate) size: u64,
     /// BLAKE3 of its bytes.
-    pub(in crate::cli) digest: String,
+    pub(crate) digest: String,
     /// What it says of itself.
-    pub(in crate::cli) origin: OriginDocument,
+    pub(crate) origin: OriginDocument,
     /// How many entries it has, without what is dropped.
-    pub(in crate::cli) entries: u64,
+    pub(crate) entries: u64,
     /// Sum of the files' sizes.
-    pub(in crate::cli) bytes: u64,
+    pub(crate) bytes: u64,
     /// Nothing is dropped, because `--trust` was given.
-    pub(in crate::cli) trusted: bool,
+    pub(crate) trusted: bool,
     /// How many paths lose a right: a set-id bit, an attribute, inode flags, or themselves when they are devices.
-    pub(in crate::cli) dropped: u64,
+    pub(crate) dropped: u64,
     /// How many more become the importing user's, and lose nothing else.
-    pub(in crate::cli) owners: u64,
+    pub(crate) owners: u64,
     /// The first twenty of both.
-    pub(in crate::cli) dropped_paths: Vec<DroppedDocument>,
+    pub(crate) dropped_paths: Vec<DroppedDocument>,
     /// The new session's id; none for a plan.
-    pub(in crate::cli) instance: Option<String>,
+    pub(crate) instance: Option<String>,
     /// The new snapshot's id; none for a plan.
-    pub(in crate::cli) snapshot: Option<String>,
+    pub(crate) snapshot: Option<String>,
 }
 
 /// What a snapshot was where it comes from. Nobody vouches for it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct OriginDocument {
+pub(crate) struct OriginDocument {
     /// The session's id there.
     instance: String,
     /// Its workspace there.
@@ -95,7 +96,7 @@ pub(in crate::cli) struct OriginDocument {
 }
 
 impl OriginDocument {
-    pub(in crate::cli) fn new(note: &ExportNote) -> Self {
+    pub(crate) fn new(note: &ExportNote) -> Self {
         let record = &note.record;
         let mounts = record.mounts.iter();
         Self {
@@ -115,7 +116,7 @@ impl OriginDocument {
 
 /// A path of which something is dropped.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct DroppedDocument {
+pub(crate) struct DroppedDocument {
     /// Label of the mount.
     label: String,
     /// Below the mount; `.` is the mount itself.
@@ -128,7 +129,7 @@ pub(in crate::cli) struct DroppedDocument {
 }
 
 impl DroppedDocument {
-    pub(in crate::cli) fn new(dropped: &DroppedWhat) -> Self {
+    pub(crate) fn new(dropped: &DroppedWhat) -> Self {
         let (path, path_bytes) = lossy(&dropped.path);
         Self {
             label: dropped.label.clone(),

@@ -3,30 +3,31 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::capture::PrivateOverlay;
-use crate::cli::error::CliError;
 use crate::diff::count_changes;
 use crate::model::{CallRef, MountRecord, PathCounts, SnapshotId, SnapshotKind, SnapshotRecord};
-use crate::store::{InstanceRow, SnapshotRow, Store};
+use crate::store::{InstanceRow, SnapshotRow, Store, StoreError};
 
 /// Maximum number of steps that are compared for lack of a count in a receipt, newest first; each reads two manifests.
 const MOST: usize = 20;
 
 /// Known steps of a session, keyed by the snapshot that ends each.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct Steps {
+pub(crate) struct Steps {
     /// Number of paths that each step changed.
-    pub(in crate::cli) counts: HashMap<SnapshotId, PathCounts>,
+    pub(crate) counts: HashMap<SnapshotId, PathCounts>,
     /// The tool calls that snapshots were taken before.
-    pub(in crate::cli) calls: HashMap<SnapshotId, CallRef>,
+    pub(crate) calls: HashMap<SnapshotId, CallRef>,
+    /// The snapshot that each step began with.
+    pub(super) before: HashMap<SnapshotId, SnapshotId>,
 }
 
 /// Returns the steps of a session. Counts come from receipts, else from comparing the newest snapshots. A step is omitted if one of
 /// its snapshots cannot be read or was deleted.
-pub(in crate::cli) fn steps(
+pub(crate) fn steps(
     store: &Store,
     row: &InstanceRow,
     snapshots: &[SnapshotRow],
-) -> Result<Steps, CliError> {
+) -> Result<Steps, StoreError> {
     let there: HashSet<&SnapshotId> = snapshots.iter().map(|row| &row.id).collect();
     let captures = store.catalog().captures(&row.id)?;
     let mut all = captures
@@ -45,6 +46,7 @@ pub(in crate::cli) fn steps(
         let Some(before) = all.peek().map(|row| &row.snapshot) else {
             break;
         };
+        steps.before.insert(id.clone(), before.clone());
         if !there.contains(id) || !there.contains(before) {
             continue;
         }

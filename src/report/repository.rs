@@ -10,24 +10,25 @@ use git_reader::{Head, Oid, Operation};
 
 /// One git repository at the moment of a snapshot.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct RepositoryStateDocument<'a> {
+pub(crate) struct RepositoryStateDocument {
     /// What is git's own: `.git`, or the repository itself when it is bare.
     #[serde(flatten)]
-    at: PathDocument,
+    pub(crate) at: PathDocument,
     #[serde(flatten)]
-    facts: &'a RepositoryFacts,
+    pub(crate) facts: RepositoryFacts,
 }
 
-impl<'a> RepositoryStateDocument<'a> {
-    pub(in crate::cli) fn new(coverage: &Coverage, facts: &'a RepositoryFacts) -> Self {
+impl RepositoryStateDocument {
+    pub(crate) fn new(coverage: &Coverage, facts: &RepositoryFacts) -> Self {
         let at = PathDocument::new(coverage, &facts.own);
+        let facts = facts.clone();
         Self { at, facts }
     }
 }
 
 /// What changed about one git repository. It is read from the repository's files; git is never started.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct RepositoryDocument {
+pub(crate) struct RepositoryDocument {
     /// What is git's own: `.git`, or the repository itself when it is bare.
     #[serde(flatten)]
     at: PathDocument,
@@ -106,7 +107,7 @@ struct CommitDocument {
 }
 
 impl RepositoryDocument {
-    pub(in crate::cli) fn new(coverage: &Coverage, change: &RepositoryChange) -> Self {
+    pub(crate) fn new(coverage: &Coverage, change: &RepositoryChange) -> Self {
         let head = change.head.as_ref();
         let executes = change.executions.iter().map(|execution| ExecutionDocument {
             what: execution.what.clone(),

@@ -1,36 +1,51 @@
 //! The origin of a session: what its first receipt says, and the file that it was imported from.
 
-use std::path::PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::cli::error::CliError;
+use super::HostPathDocument;
 use crate::model::{AgentRef, ContainerRef, Digest, InstanceId, Operation, SnapshotId, WatchedMount};
-use crate::store::{InstanceRow, Store};
+use crate::store::{InstanceRow, Store, StoreError};
 
 /// Facts of a session's first receipt that its catalog row lacks.
 #[derive(Default)]
-pub(in crate::cli) struct Begun {
+pub(crate) struct Begun {
     /// Policy of jackin for a dirty work tree at the end, in jackin's own word.
-    pub(in crate::cli) cleanup_policy: Option<String>,
+    pub(crate) cleanup_policy: Option<String>,
     /// jackin's container that it began for.
-    pub(in crate::cli) container: Option<ContainerRef>,
+    pub(crate) container: Option<ContainerRef>,
     /// Mounts of which no file is kept.
-    pub(in crate::cli) watched: Vec<WatchedMount>,
+    pub(crate) watched: Vec<WatchedMount>,
     /// The agent whose hook began it.
-    pub(in crate::cli) agent: Option<AgentRef>,
+    pub(crate) agent: Option<AgentRef>,
 }
 
 /// The file that a session came from.
-pub(in crate::cli) struct Imported {
-    /// The file.
-    pub(in crate::cli) file: PathBuf,
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ImportedDocument {
+    #[serde(flatten)]
+    pub(crate) file: HostPathDocument,
     /// BLAKE3 of its bytes.
-    pub(in crate::cli) digest: Digest,
-    /// Snapshot and session that the file was exported from.
-    pub(in crate::cli) origin: (SnapshotId, InstanceId),
+    digest: String,
+    /// The id of its snapshot where it came from.
+    pub(crate) snapshot: String,
+    /// The id of the session there.
+    pub(crate) instance: String,
 }
 
-/// The file that an instance came from.
-pub(super) fn imported(store: &Store, row: &InstanceRow) -> Result<Option<Imported>, CliError> {
+impl ImportedDocument {
+    fn new(file: HostPathDocument, digest: &Digest, origin: &(SnapshotId, InstanceId)) -> Self {
+        Self {
+            file,
+            digest: digest.hex(),
+            snapshot: origin.0.to_string(),
+            instance: origin.1.to_string(),
+        }
+    }
+}
+
+/// Returns the file that a session came from.
+pub(super) fn imported(store: &Store, row: &InstanceRow) -> Result<Option<ImportedDocument>, StoreError> {
     if !row.is_imported() {
         return Ok(None);
     }
@@ -38,17 +53,17 @@ pub(super) fn imported(store: &Store, row: &InstanceRow) -> Result<Option<Import
     Ok(receipts.into_iter().find_map(|receipt| match receipt.act {
         Operation::Import {
             file, digest, origin, ..
-        } => Some(Imported {
-            file: file.to_path(),
-            digest,
-            origin,
-        }),
+        } => Some(ImportedDocument::new(
+            HostPathDocument::new(&file.to_path()),
+            &digest,
+            &origin,
+        )),
         _ => None,
     }))
 }
 
 /// Returns the facts of a session's first receipt that its catalog row lacks.
-pub(in crate::cli) fn begun(store: &Store, instance: &InstanceId) -> Result<Begun, CliError> {
+pub(crate) fn begun(store: &Store, instance: &InstanceId) -> Result<Begun, StoreError> {
     let (first, _) = store.catalog().lifetime(instance)?;
     let receipt = match first {
         Some(number) => store.catalog().receipt(number)?,

@@ -8,61 +8,61 @@ use crate::doctor::{Group, Severity};
 
 /// `doctor --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct DoctorDocument {
+pub(crate) struct DoctorDocument {
     #[serde(flatten)]
-    pub(in crate::cli) head: Head,
+    pub(crate) head: Head,
     /// The heaviest finding.
-    pub(in crate::cli) outcome: Severity,
-    pub(in crate::cli) findings: Vec<FindingDocument>,
-    pub(in crate::cli) versions: VersionsDocument,
+    pub(crate) outcome: Severity,
+    pub(crate) findings: Vec<FindingDocument>,
+    pub(crate) versions: VersionsDocument,
     /// None when jackin's home is not known.
-    pub(in crate::cli) store: Option<StoreDocument>,
+    pub(crate) store: Option<StoreDocument>,
 }
 
 /// One finding.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct FindingDocument {
-    pub(in crate::cli) group: Group,
-    pub(in crate::cli) severity: Severity,
+pub(crate) struct FindingDocument {
+    pub(crate) group: Group,
+    pub(crate) severity: Severity,
     /// Stored data is damaged or comes from a newer version.
-    pub(in crate::cli) integrity: bool,
+    pub(crate) integrity: bool,
     /// In words.
-    pub(in crate::cli) what: String,
+    pub(crate) what: String,
     #[serde(flatten)]
-    pub(in crate::cli) path: Option<HostPathDocument>,
+    pub(crate) path: Option<HostPathDocument>,
     /// What to type or to do.
-    pub(in crate::cli) next: Option<String>,
+    pub(crate) next: Option<String>,
 }
 
 /// The versions in use.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct VersionsDocument {
-    pub(in crate::cli) program: &'static str,
+pub(crate) struct VersionsDocument {
+    pub(crate) program: &'static str,
     /// Format of snapshot records.
-    pub(in crate::cli) record: u32,
+    pub(crate) record: u32,
     /// Format of archives.
-    pub(in crate::cli) archive: u32,
+    pub(crate) archive: u32,
     /// Format of the catalog.
-    pub(in crate::cli) catalog: i64,
-    pub(in crate::cli) sqlite: &'static str,
-    pub(in crate::cli) zstd: &'static str,
+    pub(crate) catalog: i64,
+    pub(crate) sqlite: &'static str,
+    pub(crate) zstd: &'static str,
 }
 
 /// The store. Sizes in bytes; none where it is not there or cannot be told.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct StoreDocument {
+pub(crate) struct StoreDocument {
     #[serde(flatten)]
-    pub(in crate::cli) path: HostPathDocument,
-    pub(in crate::cli) files: Option<u64>,
-    pub(in crate::cli) bytes: Option<u64>,
+    pub(crate) path: HostPathDocument,
+    pub(crate) files: Option<u64>,
+    pub(crate) bytes: Option<u64>,
     /// Room on its file system.
-    pub(in crate::cli) free: Option<u64>,
+    pub(crate) free: Option<u64>,
 }
 
 /// How far `init` went.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::cli) enum InitOutcome {
+pub(crate) enum InitOutcome {
     /// `--dry-run`: this would be added.
     Planned,
     /// It was added.
@@ -71,24 +71,24 @@ pub(in crate::cli) enum InitOutcome {
 
 /// `init --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct InitDocument {
+pub(crate) struct InitDocument {
     #[serde(flatten)]
-    pub(in crate::cli) head: Head,
+    pub(crate) head: Head,
     /// Whose file it is.
-    pub(in crate::cli) workspace: String,
-    pub(in crate::cli) outcome: InitOutcome,
+    pub(crate) workspace: String,
+    pub(crate) outcome: InitOutcome,
     /// The file.
     #[serde(flatten)]
-    pub(in crate::cli) file: HostPathDocument,
+    pub(crate) file: HostPathDocument,
     /// The line where the addition begins, from 1.
-    pub(in crate::cli) line: usize,
+    pub(crate) line: usize,
     /// What is added.
-    pub(in crate::cli) added: String,
+    pub(crate) added: String,
 }
 
 /// `completions --json` and `man --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct FileDocument<'a> {
+pub(crate) struct FileDocument<'a> {
     #[serde(flatten)]
     head: Head,
     /// The name under which a system keeps it, e.g. `jackin-recovery-restore.1`.
@@ -97,7 +97,7 @@ pub(in crate::cli) struct FileDocument<'a> {
 }
 
 impl<'a> FileDocument<'a> {
-    pub(in crate::cli) fn new(name: &'a str, contents: &'a str) -> Self {
+    pub(crate) fn new(name: &'a str, contents: &'a str) -> Self {
         Self {
             head: Head::default(),
             name,

@@ -1,0 +1,54 @@
+//! One serde model of every answer, made of the engine's results. JSON is the model itself; text, pages, the tools of MCP and the screen
+//! render it. Fields of the JSON are only ever added (DESIGN section 7). A fact that only people see is a field that serde skips.
+
+mod change;
+mod diff;
+mod forks;
+mod head;
+mod hooks;
+mod installation;
+mod lifecycle;
+mod log;
+mod origin;
+mod path;
+mod replica;
+mod repository;
+mod restore;
+mod session;
+mod sessions;
+mod steps;
+mod store;
+mod transfer;
+
+pub(crate) use change::{ChangeDocument, why_words};
+pub(crate) use diff::{DiffDocument, diff_document};
+pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument};
+pub(crate) use head::Head;
+pub(crate) use hooks::{
+    HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
+};
+pub(crate) use installation::{
+    DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome, StoreDocument, VersionsDocument,
+};
+pub(crate) use lifecycle::{BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument};
+pub(crate) use log::{AnchorDocument, LogDocument, ReceiptDocument};
+pub(crate) use origin::{ImportedDocument, begun};
+pub(crate) use path::{HostPathDocument, PathDocument, ReasonDocument};
+pub(crate) use replica::{
+    AdoptDocument, AdoptOutcome, HurtDocument, LostDocument, ReplicateDocument, ReplicateOutcome,
+    WaitingDocument,
+};
+pub(crate) use repository::{RepositoryDocument, RepositoryStateDocument};
+pub(crate) use restore::{
+    NewClaimDocument, RestoreDocument, RestoreOutcome, RestoreToDocument, presented, restore_document,
+};
+pub(crate) use session::{ChangedMeanwhileDocument, RestoredDocument, SessionReport};
+pub(crate) use sessions::{
+    InstanceDocument, JackinDocument, ListDocument, SnapshotDocument, Status, sessions, waiting,
+};
+pub(crate) use steps::{Steps, steps};
+pub(crate) use store::{
+    DamageDocument, PinDocument, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument,
+    RebuildDocument, ShortageDocument, VerifyDocument, VerifyOutcome,
+};
+pub(crate) use transfer::{DroppedDocument, ExportDocument, ImportDocument, ImportOutcome, OriginDocument};

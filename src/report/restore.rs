@@ -1,0 +1,279 @@
+//! A restore or an undo: a plan, or what was done, under the same names.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{ChangeDocument, Head, HostPathDocument, PathDocument, ReasonDocument, why_words};
+use crate::diff::{Change, ChangeKind, renames};
+use crate::display::size;
+use crate::model::{AsideAct, Coverage, RelPath};
+use crate::restore::{KeptPath, Outcome, Proposal, Report, Step};
+use crate::store::InstanceRow;
+
+/// How a restore ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RestoreOutcome {
+    /// `--dry-run`: this would be done.
+    Planned,
+    /// There was nothing to do.
+    Nothing,
+    /// All of it was done.
+    Restored,
+    /// A conflict was kept, or a path could not be changed; each is named.
+    Partial,
+    /// `abort`: an interrupted restore was taken back.
+    Aborted,
+}
+
+/// `restore --json`, `undo --json`, `resume --json`, `abort --json`; with `--dry-run` the plan under the same names.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RestoreDocument {
+    #[serde(flatten)]
+    pub(crate) head: Head,
+    /// The session's id.
+    pub(crate) instance: String,
+    pub(crate) outcome: RestoreOutcome,
+    /// Id of the snapshot that files are put back from.
+    pub(crate) target: String,
+    /// BLAKE3 of the plan: the receipt of the restore names the one that was carried out. None for a restore that is taken up.
+    pub(crate) plan: Option<String>,
+    /// The number in `log`; none for a plan, or when nothing was to do.
+    pub(crate) receipt: Option<u64>,
+    /// Id of the snapshot of what was there before.
+    pub(crate) emergency: Option<String>,
+    /// What is done, or was.
+    pub(crate) applied: Vec<ChangeDocument>,
+    /// What stays, because it was never this session's.
+    pub(crate) kept: Vec<ChangeDocument>,
+    /// What stays, because it was changed after the session or by another one.
+    pub(crate) conflicts: Vec<ChangeDocument>,
+    /// What could not be changed.
+    pub(crate) failed: Vec<ReasonDocument>,
+    /// What the snapshot does not know, so that it is not touched.
+    pub(crate) not_covered: Vec<ReasonDocument>,
+    /// Excluded directories that hold something newer than the snapshot.
+    pub(crate) not_checked: Vec<ReasonDocument>,
+    /// Excluded directories that are moved away, or were.
+    pub(crate) set_aside: Vec<AsideDocument>,
+    /// Excluded directories that come back, or came: an `undo` of that.
+    pub(crate) brought_back: Vec<AsideDocument>,
+    /// Repositories that `--files-only` leaves out, with how many of their paths differ.
+    pub(crate) left_out: Vec<ReasonDocument>,
+    /// Paths that were not asked for and are the other side of a rename of which one was.
+    pub(crate) also: Vec<PathDocument>,
+    /// What stays beside the mounts because it is nothing that the restore knows, in words.
+    pub(crate) left: Vec<String>,
+}
+
+impl RestoreDocument {
+    /// One that names no path.
+    pub(crate) fn bare(instance: &str, outcome: RestoreOutcome, target: String, left: Vec<String>) -> Self {
+        Self {
+            head: Head::default(),
+            instance: instance.to_owned(),
+            outcome,
+            target,
+            plan: None,
+            receipt: None,
+            emergency: None,
+            applied: Vec::new(),
+            kept: Vec::new(),
+            conflicts: Vec::new(),
+            failed: Vec::new(),
+            not_covered: Vec::new(),
+            not_checked: Vec::new(),
+            set_aside: Vec::new(),
+            brought_back: Vec::new(),
+            left_out: Vec::new(),
+            also: Vec::new(),
+            left,
+        }
+    }
+}
+
+/// An excluded directory, and where it lies aside.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct AsideDocument {
+    #[serde(flatten)]
+    at: PathDocument,
+    /// Host path of the directory while it lies aside.
+    place: String,
+    /// The same in base64, when it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place_bytes: Option<String>,
+}
+
+impl AsideDocument {
+    pub(crate) fn new(coverage: &Coverage, path: &RelPath, lies: &Path) -> Self {
+        let HostPathDocument {
+            path: place,
+            path_bytes,
+            ..
+        } = HostPathDocument::new(lies);
+        Self {
+            at: PathDocument::new(coverage, path),
+            place,
+            place_bytes: path_bytes,
+        }
+    }
+}
+
+/// `restore --to DIR --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RestoreToDocument {
+    #[serde(flatten)]
+    pub(crate) head: Head,
+    /// The session's id.
+    pub(crate) instance: String,
+    pub(crate) outcome: RestoreOutcome,
+    /// Id of the snapshot that is written.
+    pub(crate) target: String,
+    /// Where to.
+    pub(crate) directory: String,
+    /// The same in base64, when it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) directory_bytes: Option<String>,
+    /// The claim that is made for it, or was; null when it is there, or is none.
+    pub(crate) new_claim: Option<NewClaimDocument>,
+    /// How many paths are written, or were.
+    pub(crate) paths: u64,
+    /// What could not be written, or not exactly.
+    pub(crate) failed: Vec<ReasonDocument>,
+}
+
+/// A claim that is made for what is written.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct NewClaimDocument {
+    /// Its `StorageClass`; null: the default one of the cluster.
+    pub(crate) storage_class: Option<String>,
+    /// How large, as Kubernetes writes it (`4Gi`).
+    pub(crate) storage: String,
+    /// The claim in the same namespace that it is like.
+    pub(crate) like: Option<String>,
+}
+
+/// The document of a plan, or of what was done.
+pub(crate) fn restore_document(
+    row: &InstanceRow,
+    proposal: &Proposal,
+    report: Option<&Report>,
+) -> RestoreDocument {
+    let outcome = match report.map(|report| report.outcome) {
+        Some(Outcome::Done) => RestoreOutcome::Restored,
+        Some(Outcome::Nothing) => RestoreOutcome::Nothing,
+        Some(Outcome::Partial) => RestoreOutcome::Partial,
+        None if proposal.is_empty() && !proposal.is_in_part() => RestoreOutcome::Nothing,
+        None => RestoreOutcome::Planned,
+    };
+    let left = report.map(|report| report.left.clone()).unwrap_or_default();
+    let target = proposal.target.id.to_string();
+    let mut made = RestoreDocument::bare(row.id.as_str(), outcome, target, left);
+    made.plan = (!proposal.is_empty()).then(|| proposal.digest().hex());
+    made.receipt = report.and_then(|report| report.receipt);
+    let emergency = report.and_then(|report| report.emergency.as_ref());
+    made.emergency = emergency.map(ToString::to_string);
+    for (at, mount) in proposal.mounts.iter().enumerate() {
+        let coverage = &mount.request.coverage;
+        let done = report.and_then(|report| report.mounts.get(at));
+        let steps = match done {
+            Some(done) => done.applied(&mount.plan),
+            None => Cow::Borrowed(mount.plan.steps.as_slice()),
+        };
+        let shown = presented(&steps).into_iter();
+        made.applied.extend(shown.map(|(change, step)| {
+            ChangeDocument::new(coverage, &change)
+                .action(step.action)
+                .others(coverage, &step.others)
+        }));
+        let stays =
+            |kept: &KeptPath| ChangeDocument::new(coverage, &kept.change).reason(why_words(&kept.why));
+        made.kept.extend(mount.plan.kept.iter().map(stays));
+        made.conflicts.extend(mount.plan.conflicts.iter().map(stays));
+        let also = mount.also.iter();
+        made.also
+            .extend(also.map(|path| PathDocument::new(coverage, path)));
+        let failed = done.into_iter().flat_map(|done| &done.failed);
+        made.failed
+            .extend(failed.map(|f| ReasonDocument::new(coverage, &f.path, f.problem.words.clone())));
+        let aside = done.map_or(mount.aside.as_slice(), |done| done.aside.as_slice());
+        for step in aside {
+            let told = AsideDocument::new(coverage, &step.path, &step.lies());
+            if step.act != AsideAct::Away {
+                made.brought_back.push(told.clone());
+            }
+            if step.leaves() {
+                made.set_aside.push(told);
+            }
+        }
+        made.failed.extend(mount.hidden().map(|gap| {
+            ReasonDocument::new(
+                coverage,
+                &gap.path,
+                format!("cannot be looked at: {}", gap.reason),
+            )
+        }));
+        made.not_covered.extend(
+            mount
+                .plan
+                .not_covered
+                .iter()
+                .map(|gap| ReasonDocument::gap(coverage, gap)),
+        );
+        let left_out = mount.plan.left_out.iter();
+        made.left_out.extend(left_out.map(|(own, paths)| {
+            let differ = size::counted(*paths, "path differs", "paths differ");
+            ReasonDocument::new(coverage, own, format!("--files-only: {differ}"))
+        }));
+        made.left_out.extend(mount.withheld.iter().map(|change| {
+            let words = change.kind.words();
+            ReasonDocument::new(
+                coverage,
+                &change.path,
+                match mount.is_sealed {
+                    false => format!("withheld, so no snapshot holds it: {words}"),
+                    true => format!("encrypted, and no --identity was given: {words}"),
+                },
+            )
+        }));
+        made.left_out.extend(mount.notes.iter().map(|note| {
+            let reason = format!("the secret {}: {}", note.key.join("."), note.words());
+            ReasonDocument::new(coverage, &note.path, reason)
+        }));
+        let reason = "excluded, and changed since the snapshot";
+        made.not_checked.extend(
+            mount
+                .not_checked
+                .iter()
+                .map(|skipped| ReasonDocument::new(coverage, &skipped.path, reason)),
+        );
+    }
+    made
+}
+
+/// The steps as `diff` shows the same changes: a file that was moved is one line, not two.
+pub(crate) fn presented(steps: &[Step]) -> Vec<(Cow<'_, Change>, &Step)> {
+    let changes: Vec<&Change> = steps.iter().map(|step| &step.change).collect();
+    let partner = renames(&changes);
+    let moved: HashSet<usize> = partner.values().copied().collect();
+    let shown = steps.iter().enumerate().filter(|(at, _)| !moved.contains(at));
+    shown
+        .map(|(at, step)| {
+            let old = partner.get(&at).and_then(|old| steps.get(*old));
+            let change = match old {
+                None => Cow::Borrowed(&step.change),
+                Some(old) => Cow::Owned(Change {
+                    kind: ChangeKind::Renamed,
+                    from: old.change.from.clone(),
+                    from_path: Some(old.change.path.clone()),
+                    ..step.change.clone()
+                }),
+            };
+            (change, step)
+        })
+        .collect()
+}
