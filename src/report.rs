@@ -10,6 +10,7 @@ mod installation;
 mod lifecycle;
 mod log;
 mod origin;
+mod patch;
 mod path;
 mod replica;
 mod repository;
@@ -21,7 +22,7 @@ mod store;
 mod transfer;
 
 pub(crate) use change::{ChangeDocument, why_words};
-pub(crate) use diff::{DiffDocument, diff_document};
+pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
 pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument};
 pub(crate) use head::Head;
 pub(crate) use hooks::{
@@ -33,12 +34,19 @@ pub(crate) use installation::{
 pub(crate) use lifecycle::{BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument};
 pub(crate) use log::{AnchorDocument, LogDocument, ReceiptDocument};
 pub(crate) use origin::{ImportedDocument, begun};
+pub(crate) use patch::{
+    Body, Change, ChangeKind, Contents, Line, MAX_TEXT, PatchOptions, Sources, contents, count_changes, made,
+    word_marks,
+};
 pub(crate) use path::{HostPathDocument, PathDocument, ReasonDocument};
 pub(crate) use replica::{
     AdoptDocument, AdoptOutcome, HurtDocument, LostDocument, ReplicateDocument, ReplicateOutcome,
     WaitingDocument,
 };
-pub(crate) use repository::{RepositoryDocument, RepositoryStateDocument};
+pub(crate) use repository::{
+    CommitDocument, ExecutionDocument, HeadDocument, RefDocument, RepositoryDocument, RepositoryState,
+    RepositoryStateDocument,
+};
 pub(crate) use restore::{
     NewClaimDocument, RestoreDocument, RestoreOutcome, RestoreToDocument, presented, restore_document,
 };

@@ -3,12 +3,12 @@
 use super::error::CliError;
 use crate::features::{Feature, NotBuilt};
 use crate::model::Time;
-use crate::recovery::Differences;
-use crate::report::{LogDocument, SessionReport};
+use crate::report::{DiffDocument, LogDocument, SessionReport, Sources};
 
 /// Comparison that a page would show.
 pub(in crate::cli) struct Shown<'a> {
-    pub(in crate::cli) found: &'a Differences,
+    pub(in crate::cli) found: &'a DiffDocument<'a>,
+    pub(in crate::cli) sources: Sources<'a>,
     pub(in crate::cli) show_secrets: bool,
 }
 

@@ -12,8 +12,7 @@ use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
 use crate::recovery::{Caller, RestorePlan, emptied};
-use crate::report::ChangedMeanwhileDocument;
-use crate::report::restore_document;
+use crate::report::{ChangedMeanwhileDocument, RepositoryDocument, Sources, restore_document};
 use crate::restore::{
     AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, refuse_locked,
 };
@@ -148,9 +147,10 @@ fn tell_of_commits(
         return;
     };
     for (coverage, change) in emptied(store, proposal, report) {
-        context
-            .terminal
-            .note(&view::repository::emptied(&coverage, &change, emergency.as_str()));
+        context.terminal.note(&view::repository::emptied(
+            &RepositoryDocument::new(&coverage, &change),
+            emergency.as_str(),
+        ));
         let own = change.own.on_host(&coverage.root.to_path());
         let words = Words::new("restore")
             .arg(row.id.as_str())
@@ -165,7 +165,7 @@ fn tell_of_commits(
 fn show_patches(context: &Context<'_>, store: &Store, proposal: &Proposal) {
     let private = proposal.mounts.iter().map(|mount| mount.reveal.lent());
     let blobs = private.fold(store.contents(&proposal.target), Blobs::lending);
-    let sources = view::patch::Sources {
+    let sources = Sources {
         from: &blobs,
         to: None,
         hides_private: store.is_unlocked(),

@@ -36,10 +36,10 @@ pub(crate) struct ChangeDocument {
     reason: Option<String>,
     /// Only `true`: after the closing snapshot it was edited, and is now as neither snapshot has it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    edited_since: Option<bool>,
+    pub(crate) edited_since: Option<bool>,
     /// Only `true`: after the closing snapshot it became again what the earlier snapshot has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reverted_since: Option<bool>,
+    pub(crate) reverted_since: Option<bool>,
 }
 
 impl ChangeDocument {

@@ -1,17 +1,19 @@
 //! A comparison.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ChangeDocument, Head, PathDocument, ReasonDocument, RepositoryDocument};
-use crate::diff::Setting;
-use crate::model::Coverage;
+use crate::diff::{Change, Setting, WithheldChange};
+use crate::model::{Coverage, SnapshotRecord};
 use crate::recovery::Differences;
 use crate::store::InstanceRow;
 
 /// `diff --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct DiffDocument {
+pub(crate) struct DiffDocument<'a> {
     #[serde(flatten)]
     pub(crate) head: Head,
     /// The session's id.
@@ -30,6 +32,45 @@ pub(crate) struct DiffDocument {
     pub(crate) state: Vec<SettingDocument>,
     /// What changed about git repositories, which stands in `changes` as files.
     pub(crate) git: Vec<RepositoryDocument>,
+    /// The earlier snapshot.
+    #[serde(skip)]
+    pub(crate) earlier: &'a SnapshotRecord,
+    /// The later snapshot; `None`: the files as they are.
+    #[serde(skip)]
+    pub(crate) later: Option<&'a SnapshotRecord>,
+    /// Where each mount ends in the lists above.
+    #[serde(skip)]
+    parts: Vec<Part<'a>>,
+}
+
+/// The part of a mount in the lists of a [`DiffDocument`].
+#[derive(Debug)]
+struct Part<'a> {
+    coverage: &'a Coverage,
+    exact: &'a [Change],
+    changes: Range<usize>,
+    not_covered: Range<usize>,
+    withheld: Range<usize>,
+    settings: Range<usize>,
+    repositories: Range<usize>,
+}
+
+/// One mount of a comparison.
+pub(crate) struct MountDiff<'a> {
+    /// Its coverage, as the earlier snapshot has it.
+    pub(crate) coverage: &'a Coverage,
+    /// By path.
+    pub(crate) changes: &'a [ChangeDocument],
+    /// Both states of each of `changes`.
+    pub(crate) exact: &'a [Change],
+    /// What could not be compared.
+    pub(crate) not_covered: &'a [ReasonDocument],
+    /// Credentials that changed, of which no snapshot holds anything.
+    pub(crate) withheld: &'a [ReasonDocument],
+    /// Settings of agents that changed.
+    pub(crate) settings: &'a [SettingDocument],
+    /// Git repositories that changed.
+    pub(crate) repositories: &'a [RepositoryDocument],
 }
 
 /// One setting of an agent that is not what it was.
@@ -37,15 +78,15 @@ pub(crate) struct DiffDocument {
 pub(crate) struct SettingDocument {
     /// The file.
     #[serde(flatten)]
-    at: PathDocument,
+    pub(crate) at: PathDocument,
     /// The key in it, dotted, `[]` for what a list holds; empty for the file itself.
-    key: String,
+    pub(crate) key: String,
     /// It starts programs, or grants or takes rights.
-    grants: bool,
+    pub(crate) grants: bool,
     /// What it was, as JSON where a file has keys; none: it was not there.
-    was: Option<String>,
+    pub(crate) was: Option<String>,
     /// What it is now.
-    now: Option<String>,
+    pub(crate) now: Option<String>,
 }
 
 impl SettingDocument {
@@ -61,46 +102,92 @@ impl SettingDocument {
 }
 
 /// Returns the differences as a JSON document.
-pub(crate) fn diff_document(row: &InstanceRow, found: &Differences) -> DiffDocument {
-    let compared = &found.mounts;
-    let changes = compared.iter().flat_map(|mount| {
-        mount
-            .comparison
-            .changes
-            .iter()
-            .map(|change| ChangeDocument::new(&mount.coverage, change).since(mount.since(change)))
-    });
-    let gaps = compared.iter().flat_map(|mount| {
-        mount
-            .comparison
-            .not_covered
-            .iter()
-            .map(|gap| ReasonDocument::gap(&mount.coverage, gap))
-    });
-    let git = compared.iter().flat_map(|mount| {
-        let changed = mount.repositories.iter();
-        changed.map(|change| RepositoryDocument::new(&mount.coverage, change))
-    });
-    let withheld = compared.iter().flat_map(|mount| {
-        let changed = mount.withheld.iter();
-        changed
-            .map(|change| ReasonDocument::new(&mount.coverage, &change.path, change.kind.words().to_owned()))
-    });
-    DiffDocument {
-        git: git.collect(),
-        withheld: withheld.collect(),
-        state: compared
-            .iter()
-            .flat_map(|mount| {
-                let settings = mount.settings.iter();
-                settings.map(|setting| SettingDocument::new(&mount.coverage, setting))
-            })
-            .collect(),
+pub(crate) fn diff_document<'a>(row: &InstanceRow, found: &'a Differences) -> DiffDocument<'a> {
+    let mut made = DiffDocument {
         head: Head::default(),
         instance: row.id.to_string(),
         from: found.from.id.to_string(),
         to: found.to(),
-        changes: changes.collect(),
-        not_covered: gaps.collect(),
+        changes: Vec::new(),
+        not_covered: Vec::new(),
+        withheld: Vec::new(),
+        state: Vec::new(),
+        git: Vec::new(),
+        earlier: &found.from,
+        later: found.later(),
+        parts: Vec::new(),
+    };
+    for mount in &found.mounts {
+        let coverage = &mount.coverage;
+        let exact = mount.comparison.changes.as_slice();
+        let gaps = mount.comparison.not_covered.iter();
+        let withheld = mount.withheld.iter();
+        let of_withheld = |change: &WithheldChange| {
+            ReasonDocument::new(coverage, &change.path, change.kind.words().to_owned())
+        };
+        made.parts.push(Part {
+            coverage,
+            exact,
+            changes: append(
+                &mut made.changes,
+                exact
+                    .iter()
+                    .map(|change| ChangeDocument::new(coverage, change).since(mount.since(change))),
+            ),
+            not_covered: append(
+                &mut made.not_covered,
+                gaps.map(|gap| ReasonDocument::gap(coverage, gap)),
+            ),
+            withheld: append(&mut made.withheld, withheld.map(of_withheld)),
+            settings: append(
+                &mut made.state,
+                mount
+                    .settings
+                    .iter()
+                    .map(|setting| SettingDocument::new(coverage, setting)),
+            ),
+            repositories: append(
+                &mut made.git,
+                mount
+                    .repositories
+                    .iter()
+                    .map(|change| RepositoryDocument::new(coverage, change)),
+            ),
+        });
+    }
+    made
+}
+
+/// Appends the items of a mount, and returns where they are.
+fn append<T>(all: &mut Vec<T>, own: impl Iterator<Item = T>) -> Range<usize> {
+    let start = all.len();
+    all.extend(own);
+    start..all.len()
+}
+
+impl DiffDocument<'_> {
+    /// Returns true if any mount differs.
+    pub(crate) fn are_any(&self) -> bool {
+        !self.changes.is_empty() || !self.withheld.is_empty()
+    }
+
+    /// Returns the comparison by mount.
+    pub(crate) fn mounts(&self) -> impl ExactSizeIterator<Item = MountDiff<'_>> {
+        self.parts.iter().map(|part| MountDiff {
+            coverage: part.coverage,
+            exact: part.exact,
+            changes: self.changes.get(part.changes.clone()).unwrap_or_default(),
+            not_covered: self.not_covered.get(part.not_covered.clone()).unwrap_or_default(),
+            withheld: self.withheld.get(part.withheld.clone()).unwrap_or_default(),
+            settings: self.state.get(part.settings.clone()).unwrap_or_default(),
+            repositories: self.git.get(part.repositories.clone()).unwrap_or_default(),
+        })
+    }
+}
+
+impl<'a> MountDiff<'a> {
+    /// Returns each change with both its states.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&'a ChangeDocument, &'a Change)> + use<'a> {
+        self.changes.iter().zip(self.exact)
     }
 }

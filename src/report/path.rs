@@ -22,6 +22,9 @@ pub(crate) struct PathDocument {
     /// The whole host path, exactly.
     #[serde(skip)]
     pub(crate) on_host: PathBuf,
+    /// The path below the mount, exactly.
+    #[serde(skip)]
+    pub(crate) below: RelPath,
 }
 
 impl PathDocument {
@@ -33,6 +36,7 @@ impl PathDocument {
             path: text,
             path_bytes,
             on_host: path.on_host(&coverage.root.to_path()),
+            below: path.clone(),
         }
     }
 

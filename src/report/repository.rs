@@ -31,42 +31,45 @@ impl RepositoryStateDocument {
 pub(crate) struct RepositoryDocument {
     /// What is git's own: `.git`, or the repository itself when it is bare.
     #[serde(flatten)]
-    at: PathDocument,
+    pub(crate) at: PathDocument,
     /// Whether it came, went, or was there before and after.
-    state: RepositoryState,
+    pub(crate) state: RepositoryState,
     /// What makes git run programs and is not as it was.
-    executes: Vec<ExecutionDocument>,
+    pub(crate) executes: Vec<ExecutionDocument>,
     /// Where HEAD pointed; none when it points there still.
     #[serde(skip_serializing_if = "Option::is_none")]
-    head_from: Option<HeadDocument>,
+    pub(crate) head_from: Option<HeadDocument>,
     /// Where HEAD points now.
     #[serde(skip_serializing_if = "Option::is_none")]
-    head_to: Option<HeadDocument>,
+    pub(crate) head_to: Option<HeadDocument>,
     /// Branches, tags and other refs that were moved, made or removed.
-    refs: Vec<RefDocument>,
+    pub(crate) refs: Vec<RefDocument>,
     /// Commits that only the later state reaches, the newest first, up to a hundred.
-    commits_made: Vec<CommitDocument>,
+    pub(crate) commits_made: Vec<CommitDocument>,
     /// Commits that only the earlier state reaches, the newest first, up to a hundred.
-    commits_lost: Vec<CommitDocument>,
+    pub(crate) commits_lost: Vec<CommitDocument>,
     /// Commits that were made meanwhile and given up: only the reflog of HEAD has them, the newest first, up to a hundred.
-    commits_given_up: Vec<CommitDocument>,
+    pub(crate) commits_given_up: Vec<CommitDocument>,
     /// Whether there are more commits than those.
-    more_commits: bool,
+    pub(crate) more_commits: bool,
     /// How many paths of the index (what is staged) differ.
-    index_paths: u64,
-    stashes_from: u64,
-    stashes_to: u64,
+    pub(crate) index_paths: u64,
+    pub(crate) stashes_from: u64,
+    pub(crate) stashes_to: u64,
     /// What was in the middle.
-    operations_from: Vec<&'static str>,
+    pub(crate) operations_from: Vec<&'static str>,
     /// What is in the middle.
-    operations_to: Vec<&'static str>,
+    pub(crate) operations_to: Vec<&'static str>,
     /// What could not be read, and is therefore not told.
-    doubts: Vec<String>,
+    pub(crate) doubts: Vec<String>,
+    /// There are more commits than those of `commits_made`, `commits_lost` and `commits_given_up`, in this order.
+    #[serde(skip)]
+    pub(crate) more: [bool; 3],
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum RepositoryState {
+pub(crate) enum RepositoryState {
     Added,
     Deleted,
     Changed,
@@ -74,41 +77,42 @@ enum RepositoryState {
 
 /// Something that makes git run a program.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ExecutionDocument {
+pub(crate) struct ExecutionDocument {
     /// e.g. `hook pre-commit`, `core.fsmonitor`.
-    what: String,
+    pub(crate) what: String,
     /// Its value; none when it was not there.
-    from: Option<String>,
+    pub(crate) from: Option<String>,
     /// Its value; none when it is gone.
-    to: Option<String>,
+    pub(crate) to: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct HeadDocument {
+pub(crate) struct HeadDocument {
     /// The branch, e.g. `refs/heads/main`; none when HEAD names a commit itself.
-    reference: Option<String>,
+    pub(crate) reference: Option<String>,
     /// The commit; none when there is none yet.
-    commit: Option<String>,
+    pub(crate) commit: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct RefDocument {
+pub(crate) struct RefDocument {
     /// e.g. `refs/heads/main`.
-    name: String,
-    from: Option<String>,
-    to: Option<String>,
+    pub(crate) name: String,
+    pub(crate) from: Option<String>,
+    pub(crate) to: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct CommitDocument {
-    id: String,
+pub(crate) struct CommitDocument {
+    pub(crate) id: String,
     /// The first line of its message.
-    subject: String,
+    pub(crate) subject: String,
 }
 
 impl RepositoryDocument {
     pub(crate) fn new(coverage: &Coverage, change: &RepositoryChange) -> Self {
         let head = change.head.as_ref();
+        let more = [&change.made, &change.lost, &change.given_up].map(|commits| commits.more);
         let executes = change.executions.iter().map(|execution| ExecutionDocument {
             what: execution.what.clone(),
             from: execution.was.clone(),
@@ -128,9 +132,8 @@ impl RepositoryDocument {
             commits_made: commits(&change.made),
             commits_lost: commits(&change.lost),
             commits_given_up: commits(&change.given_up),
-            more_commits: [&change.made, &change.lost, &change.given_up]
-                .into_iter()
-                .any(|commits| commits.more),
+            more_commits: more.contains(&true),
+            more,
             index_paths: change.staged,
             stashes_from: change.stashes.0,
             stashes_to: change.stashes.1,

@@ -182,31 +182,20 @@ const RENDERED: &[&str] = &[
 /// What a renderer may import besides, and why. A row that is no longer needed fails.
 const STILL_SEEN: &[(&str, &[&str])] = &[
     // Not converted yet: these still take results of the engine.
-    ("src/cli/html/changes.rs", &["diff", "recovery"]),
     ("src/cli/mcp/results.rs", &["store"]),
-    ("src/cli/mcp/text.rs", &["diff", "recovery"]),
     ("src/cli/ui.rs", &["process"]),
-    ("src/cli/ui/data.rs", &["diff"]),
-    ("src/cli/ui/draw/changes.rs", &["diff"]),
     ("src/cli/view/addition.rs", &["config"]),
     ("src/cli/view/aside.rs", &["restore"]),
-    ("src/cli/view/changes.rs", &["diff", "recovery"]),
     ("src/cli/view/doctor.rs", &["doctor"]),
     ("src/cli/view/git_patch.rs", &["diff"]),
     ("src/cli/view/hooks.rs", &["agents", "diff"]),
     ("src/cli/view/import.rs", &["transfer"]),
-    (
-        "src/cli/view/patch.rs",
-        &["contract", "diff", "recovery", "store"],
-    ),
     ("src/cli/view/plan.rs", &["diff", "restore"]),
     ("src/cli/view/prune.rs", &["retention"]),
-    ("src/cli/view/repository.rs", &["diff"]),
-    ("src/cli/view/settings.rs", &["diff"]),
     // The worker of the screen asks the engine; only its answers are rendered.
-    ("src/cli/ui/work.rs", &["diff", "recovery", "session", "store"]),
+    ("src/cli/ui/work.rs", &["recovery", "session", "store"]),
     ("src/cli/ui/work/plans.rs", &["recovery", "restore"]),
-    ("src/cli/ui/work/reading.rs", &["diff", "recovery", "session"]),
+    ("src/cli/ui/work/reading.rs", &["session"]),
     // The contract is a serde model itself: `explain --json` prints it as it is.
     ("src/cli/view/contract.rs", &["config", "contract"]),
     ("src/cli/view/contract/excludes.rs", &["contract"]),

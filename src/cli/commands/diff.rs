@@ -12,12 +12,11 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::{html, view};
-use crate::diff::PatchOptions;
 use crate::model::RelPath;
-use crate::recovery::{Compared, DiffRequest, Differences, SessionDiff, Until};
-use crate::report::DiffDocument;
-use crate::report::diff_document;
-use crate::report::{LogDocument, SessionReport};
+use crate::recovery::{DiffRequest, Differences, SessionDiff, Until};
+use crate::report::{
+    DiffDocument, LogDocument, MountDiff, PatchOptions, SessionReport, Sources, diff_document,
+};
 use crate::session::is_active;
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
@@ -132,7 +131,7 @@ impl Command for DiffArgs {
             "jackin recovery diff @latest -- -odd-name",
         ),
     ];
-    const DOCUMENTS: &'static [Document] = &[Document::of::<DiffDocument>("diff")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<DiffDocument<'static>>("diff")];
     const IS_READ: bool = true;
     const TELLS_PENDING: bool = true;
 
@@ -183,7 +182,8 @@ impl Command for DiffArgs {
             let known = SessionReport::of(store, row, None)?;
             let log = LogDocument::until_break(store, Some(&row.id))?;
             let shown = html::Shown {
-                found,
+                found: &diff_document(row, found),
+                sources: Sources::of(found, !args.show_secrets),
                 show_secrets: args.show_secrets,
             };
             let page = html::page(&known, &log, Some(&shown), context.now())?;
@@ -219,19 +219,23 @@ fn tell(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differe
         show_secrets: args.show_secrets,
         hides: false,
     };
-    let sources = view::patch::Sources::of(found, store.is_unlocked() && !args.show_secrets);
+    let report = diff_document(row, found);
+    let sources = Sources::of(found, store.is_unlocked() && !args.show_secrets);
     // What agents may do now is wanted first, whatever else changed.
-    for mount in found.mounts.iter().filter(|mount| !mount.settings.is_empty()) {
+    for mount in report.mounts().filter(|mount| !mount.settings.is_empty()) {
         let width = context.terminal.width_out();
-        aside(
-            context,
-            args,
-            &view::settings::settings(&mount.coverage, &mount.settings, width),
-        );
+        aside(context, args, &view::settings::settings(mount.settings, width));
     }
     let mut lacking = 0;
-    for mount in &found.mounts {
-        lacking += show(context, args, mount, &sources, options, found.mounts.len() > 1);
+    for mount in report.mounts() {
+        lacking += show(
+            context,
+            args,
+            &mount,
+            &sources,
+            options,
+            report.mounts().len() > 1,
+        );
     }
     if lacking > 0 {
         let paths = size::counted(lacking, "path is", "paths are");
@@ -294,19 +298,19 @@ fn aside(context: &Context<'_>, args: &DiffArgs, text: &str) {
 fn show(
     context: &Context<'_>,
     args: &DiffArgs,
-    mount: &Compared,
-    sources: &view::patch::Sources<'_>,
+    mount: &MountDiff<'_>,
+    sources: &Sources<'_>,
     options: PatchOptions,
     several: bool,
 ) -> u64 {
     let terminal = context.terminal;
-    let changes = &mount.comparison.changes;
+    let changes = mount.exact;
     let for_programs = args.nul || args.form() == DiffForm::NameOnly;
     if several && !changes.is_empty() && !for_programs {
-        aside(context, args, &view::changes::host(&mount.coverage));
+        aside(context, args, &view::changes::host(mount.coverage));
     }
-    for change in &mount.repositories {
-        let text = view::repository::change(&mount.coverage, change, terminal.width_out());
+    for change in mount.repositories {
+        let text = view::repository::change(change, terminal.width_out());
         aside(context, args, &text);
     }
     let mut lacking = 0;
@@ -318,11 +322,11 @@ fn show(
             }
         }
         DiffForm::NameStatus => {
-            for change in changes {
+            for (told, change) in mount.pairs() {
                 if terminal.out_is_closed() {
                     break;
                 }
-                terminal.out(&view::changes::marked(change, mount.since(change)));
+                terminal.out(&view::changes::marked(change, told));
             }
         }
         DiffForm::Stat => terminal.out(&view::patch::stat(mount, sources, terminal.width_out())),
@@ -333,15 +337,15 @@ fn show(
                 words: args.word_diff,
                 exact: !terminal.is_tty_out() && !args.word_diff,
             };
-            for change in changes {
+            for (told, change) in mount.pairs() {
                 if terminal.out_is_closed() {
                     break;
                 }
-                if let Some(word) = view::changes::since(mount.since(change)) {
+                if let Some(word) = view::changes::since(told) {
                     let path = view::changes::path(&change.path, None);
                     terminal.out(&view::git_patch::remark(&format!("{path}: {word}")));
                 }
-                let shown = view::git_patch::change(&mount.coverage, change, sources, form);
+                let shown = view::git_patch::change(mount.coverage, change, sources, form);
                 lacking += u64::from(shown.lacks);
                 if !shown.text.is_empty() {
                     terminal.out(&shown.text);
@@ -349,22 +353,22 @@ fn show(
             }
         }
     }
-    for change in &mount.withheld {
-        let told = view::changes::withheld(&mount.coverage, change);
+    for change in mount.withheld {
+        let told = view::changes::withheld(change);
         let where_it_is = match mount.coverage.recipients.as_slice() {
             [] => "no snapshot holds it",
             _ => "what was there is stored encrypted, for --identity FILE",
         };
         terminal.note(&format!("{told}; {where_it_is}"));
     }
-    if !mount.comparison.not_covered.is_empty() {
-        terminal.note(&view::patch::not_covered(&mount.comparison.not_covered));
+    if !mount.not_covered.is_empty() {
+        terminal.note(&view::patch::not_covered(mount.not_covered));
     }
     lacking
 }
 
 /// A path below the mount; of several mounts on the host.
-fn named(mount: &Compared, path: &RelPath, several: bool) -> Vec<u8> {
+fn named(mount: &MountDiff<'_>, path: &RelPath, several: bool) -> Vec<u8> {
     match several {
         true => path
             .on_host(&mount.coverage.root.to_path())
@@ -376,9 +380,9 @@ fn named(mount: &Compared, path: &RelPath, several: bool) -> Vec<u8> {
 }
 
 /// The paths with a NUL behind each; before them the letter, and of a rename both paths.
-fn names(mount: &Compared, form: DiffForm, several: bool) -> Vec<u8> {
+fn names(mount: &MountDiff<'_>, form: DiffForm, several: bool) -> Vec<u8> {
     let mut text = Vec::new();
-    for change in &mount.comparison.changes {
+    for change in mount.exact {
         let mut parts = Vec::new();
         if form == DiffForm::NameStatus {
             parts.push(view::changes::letter(change.kind).0.as_bytes().to_vec());

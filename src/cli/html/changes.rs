@@ -5,10 +5,10 @@ use std::ops::Range;
 use maud::{Markup, html};
 
 use crate::cli::view;
-use crate::cli::view::patch::Sources;
-use crate::diff::{Body, Change, Line, PatchOptions, word_marks};
-use crate::recovery::Compared;
-use crate::recovery::Differences;
+use crate::model::Coverage;
+use crate::report::{
+    Body, Change, ChangeDocument, DiffDocument, Line, MountDiff, PatchOptions, Sources, made, word_marks,
+};
 use crate::terminal::{filter, sanitize, size};
 
 /// Maximum size of all lines in a page, in bytes, so that a browser can open it. The page says what it omits.
@@ -22,7 +22,8 @@ const WIDTH: usize = 110;
 
 /// Two sides that are compared.
 pub(in crate::cli) struct Shown<'a> {
-    pub(in crate::cli) found: &'a Differences,
+    pub(in crate::cli) found: &'a DiffDocument<'a>,
+    pub(in crate::cli) sources: Sources<'a>,
     /// Also what is likely to be a secret.
     pub(in crate::cli) show_secrets: bool,
 }
@@ -31,45 +32,41 @@ pub(in crate::cli) struct Shown<'a> {
 pub(super) fn section(shown: &Shown<'_>) -> Markup {
     let found = shown.found;
     let mut room = LARGEST;
-    let to = match found.to().as_str() {
+    let to = match found.to.as_str() {
         "now" => "the files as they are".to_owned(),
         id => format!("snapshot {id}"),
     };
     html! {
         section id="changes" {
             h2 { "What changed" }
-            p { "From the " (found.from.kind.word()) " snapshot " code { (found.from.id) } " to " (to) "." }
+            p { "From the " (found.earlier.kind.word()) " snapshot " code { (found.from) } " to " (to) "." }
             @if !found.are_any() { p { "no differences" } }
-            @for mount in &found.mounts { (of_mount(mount, shown, &mut room)) }
+            @for mount in found.mounts() { (of_mount(&mount, shown, &mut room)) }
         }
     }
 }
 
-fn of_mount(mount: &Compared, shown: &Shown<'_>, room: &mut usize) -> Markup {
-    let sources = Sources::of(shown.found, !shown.show_secrets);
-    let changes = &mount.comparison.changes;
-    let gaps = &mount.comparison.not_covered;
-    let root = mount.coverage.root.to_path();
+fn of_mount(mount: &MountDiff<'_>, shown: &Shown<'_>, room: &mut usize) -> Markup {
     html! {
-        h3 class="mono" { (view::changes::host(&mount.coverage)) }
-        @if !changes.is_empty() { p class="counts" { (view::changes::counts(changes.iter()).join(", ")) } }
+        h3 class="mono" { (view::changes::host(mount.coverage)) }
+        @if !mount.changes.is_empty() { p class="counts" { (view::changes::counts(mount.exact.iter()).join(", ")) } }
         @if !mount.settings.is_empty() {
-            pre { (plain(&view::settings::settings(&mount.coverage, &mount.settings, WIDTH))) }
+            pre { (plain(&view::settings::settings(mount.settings, WIDTH))) }
         }
-        @for change in &mount.repositories {
-            pre { (plain(&view::repository::change(&mount.coverage, change, WIDTH))) }
+        @for change in mount.repositories {
+            pre { (plain(&view::repository::change(change, WIDTH))) }
         }
-        @for change in changes { (of_path(mount, change, &sources, shown.show_secrets, room)) }
-        @for change in &mount.withheld {
+        @for (told, change) in mount.pairs() { (of_path(mount.coverage, told, change, shown, room)) }
+        @for change in mount.withheld {
             p class="path warn" {
-                (view::changes::withheld(&mount.coverage, change))
+                (view::changes::withheld(change))
             }
         }
-        @if !gaps.is_empty() {
+        @if !mount.not_covered.is_empty() {
             h3 { "Not covered" }
             ul {
-                @for gap in gaps {
-                    li { code { (sanitize::path(&gap.path.on_host(&root))) } ": " (sanitize::text(&gap.reason)) }
+                @for gap in mount.not_covered {
+                    li { code { (sanitize::path(&gap.at.on_host)) } ": " (sanitize::text(&gap.reason)) }
                 }
             }
         }
@@ -77,31 +74,31 @@ fn of_mount(mount: &Compared, shown: &Shown<'_>, room: &mut usize) -> Markup {
 }
 
 fn of_path(
-    mount: &Compared,
+    coverage: &Coverage,
+    told: &ChangeDocument,
     change: &Change,
-    sources: &Sources<'_>,
-    show_secrets: bool,
+    shown: &Shown<'_>,
     room: &mut usize,
 ) -> Markup {
     let (letter, _) = view::changes::letter(change.kind);
     let options = PatchOptions {
         context: 3,
-        show_secrets,
+        show_secrets: shown.show_secrets,
         hides: false,
     };
-    let made = view::patch::made(&mount.coverage, change, sources, options);
-    let (added, removed) = (made.added, made.removed);
+    let patch = made(coverage, change, &shown.sources, options);
+    let (added, removed) = (patch.added, patch.removed);
     let head = html! {
         span class={ "kind " (letter) } { (letter) }
         span class="mono" { (name(change)) }
         @let detail = view::changes::detail(change);
         @if !detail.is_empty() { span class="dim" { "  (" (detail) ")" } }
-        @if let Some(word) = view::changes::since(mount.since(change)) { span class="warn" { "  " (word) } }
+        @if let Some(word) = view::changes::since(told) { span class="warn" { "  " (word) } }
         @if added + removed > 0 {
             span class="dim" { "  +" (size::count(added)) " −" (size::count(removed)) }
         }
     };
-    let content = match made.body {
+    let content = match patch.body {
         Body::Nothing => return html! { p class="path" { (head) } },
         Body::Lines(lines) => of_lines(&lines, room),
         Body::Binary(old, new) => note(&format!("binary: {} → {}", size::bytes(old), size::bytes(new))),

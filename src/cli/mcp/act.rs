@@ -25,10 +25,10 @@ use crate::cli::retain::by_the_rules;
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
 use crate::model::{SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::recovery::{Caller, Question, RestoreRequest, TakenCheckpoint, Until};
-use crate::report::diff_document;
 use crate::report::restore_document;
 use crate::report::steps;
 use crate::report::{CheckpointDocument, Head};
+use crate::report::{Sources, diff_document};
 use crate::restore::refuse_locked;
 use crate::session::{Allowed, CheckpointRequest, check_name, ensure_outside_session, find_snapshot};
 use crate::store::{CaptureRow, InstanceRow, SnapshotRow, Store};
@@ -310,10 +310,9 @@ fn compare(context: &Context<'_>, found: Session, given: Diff) -> Result<Reply, 
         marks_since: false,
     };
     let found = context.engine().compare(&store, &row, &question)?;
-    Reply::new(
-        text::differing(&found),
-        &Differing::from(diff_document(&row, &found)),
-    )
+    let told = diff_document(&row, &found);
+    let text = text::differing(&told, &Sources::of(&found, true));
+    Reply::new(text, &Differing::from(told))
 }
 
 /// Puts the files back. A session goes back to what it marked itself, and only while it lives.

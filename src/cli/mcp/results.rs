@@ -74,8 +74,8 @@ pub(super) struct Differing {
     not_covered: Vec<ReasonDocument>,
 }
 
-impl From<DiffDocument> for Differing {
-    fn from(made: DiffDocument) -> Self {
+impl From<DiffDocument<'_>> for Differing {
+    fn from(made: DiffDocument<'_>) -> Self {
         Self {
             head: made.head,
             instance: made.instance,

@@ -1,11 +1,11 @@
 //! Results of the tools as text. Names and contents come from the mounts, so they are sanitized as for a terminal.
 
 use super::results::{Listed, Restored};
-use crate::cli::view::{self, patch::Sources};
-use crate::diff::PatchOptions;
+use crate::cli::view;
 use crate::model::SnapshotRecord;
-use crate::recovery::Differences;
-use crate::report::{ChangeDocument, ForkDocument, ForkOutcome, ReasonDocument};
+use crate::report::{
+    ChangeDocument, DiffDocument, ForkDocument, ForkOutcome, PatchOptions, ReasonDocument, Sources,
+};
 use crate::terminal::{filter, sanitize, size};
 
 /// Characters of the longest text that is given to a model. A patch leaves out files, and says so; what else is longer is cut off.
@@ -72,7 +72,7 @@ pub(super) fn listed(found: &Listed) -> String {
 }
 
 /// The patch.
-pub(super) fn differing(found: &Differences) -> String {
+pub(super) fn differing(found: &DiffDocument<'_>, sources: &Sources<'_>) -> String {
     if !found.are_any() {
         return "no differences".to_owned();
     }
@@ -81,7 +81,6 @@ pub(super) fn differing(found: &Differences) -> String {
         show_secrets: false,
         hides: false,
     };
-    let sources = Sources::of(found, true);
     let (mut text, mut left_out) = (String::new(), 0);
     let mut add = |part: String| {
         if text.len() + part.len() > LONGEST - 1_000 {
@@ -91,21 +90,21 @@ pub(super) fn differing(found: &Differences) -> String {
         text.push_str(&part);
         text.push('\n');
     };
-    for mount in &found.mounts {
+    for mount in found.mounts() {
         if !mount.settings.is_empty() {
-            add(view::settings::settings(&mount.coverage, &mount.settings, WIDTH));
+            add(view::settings::settings(mount.settings, WIDTH));
         }
-        for change in &mount.repositories {
-            add(view::repository::change(&mount.coverage, change, WIDTH));
+        for change in mount.repositories {
+            add(view::repository::change(change, WIDTH));
         }
-        if found.mounts.len() > 1 && !mount.comparison.changes.is_empty() {
-            add(view::changes::host(&mount.coverage));
+        if found.mounts().len() > 1 && !mount.changes.is_empty() {
+            add(view::changes::host(mount.coverage));
         }
-        for change in &mount.comparison.changes {
-            add(view::patch::patch(&mount.coverage, change, &sources, options));
+        for change in mount.exact {
+            add(view::patch::patch(mount.coverage, change, sources, options));
         }
-        for change in &mount.withheld {
-            add(view::changes::withheld(&mount.coverage, change));
+        for change in mount.withheld {
+            add(view::changes::withheld(change));
         }
     }
     if left_out > 0 {

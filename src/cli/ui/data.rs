@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use crate::diff::Line;
 use crate::model::Time;
+use crate::report::Line;
 use crate::terminal::Role;
 
 /// Request to the worker thread, which handles one at a time.

@@ -14,10 +14,9 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::fail_point::is_at;
 use crate::cli::named_session::no_store;
-use crate::cli::view;
-use crate::diff::{Body, Line, PatchOptions, word_marks};
 use crate::environment::Environment;
 use crate::recovery::{Differences, Question, Until};
+use crate::report::{Body, Line, PatchOptions, Sources, diff_document, made, word_marks};
 use crate::session::find_instance;
 use crate::store::Store;
 use crate::terminal::recorded::recorded;
@@ -135,7 +134,7 @@ impl<'e> Worker<'e> {
         };
         let found = context.engine().compare(&store, &row, &question)?;
         drop(needed);
-        let (changes, order) = reading::changes(sides, &found);
+        let (changes, order) = reading::changes(sides, &diff_document(&row, &found));
         self.held = Some(Held { store, found, order });
         Ok(Answer::Changes(changes))
     }
@@ -160,13 +159,8 @@ impl<'e> Worker<'e> {
             show_secrets: false,
             hides: false,
         };
-        let made = view::patch::made(
-            &mount.coverage,
-            change,
-            &view::patch::Sources::of(&held.found, true),
-            options,
-        );
-        match made.body {
+        let patch = made(&mount.coverage, change, &Sources::of(&held.found, true), options);
+        match patch.body {
             Body::Nothing => said("its content is the same, or it has none".to_owned()),
             Body::Binary(old, new) => said(format!(
                 "binary: {} \u{2192} {}",

@@ -1,8 +1,7 @@
 //! Changes, one line each.
 
-use crate::diff::{Change, ChangeKind, WithheldChange, count};
 use crate::model::{Coverage, Entry, RelPath};
-use crate::recovery::Since;
+use crate::report::{Change, ChangeDocument, ChangeKind, ReasonDocument, count_changes};
 use crate::terminal::{Role, sanitize, size, style};
 
 /// The host path of a mount root.
@@ -11,9 +10,9 @@ pub(in crate::cli) fn host(coverage: &Coverage) -> String {
 }
 
 /// A withheld path that is not as it was: nothing of its content is told.
-pub(in crate::cli) fn withheld(coverage: &Coverage, change: &WithheldChange) -> String {
-    let host = sanitize::path(&change.path.on_host(&coverage.root.to_path()));
-    format!("withheld: {host}: {}", change.kind.words())
+pub(in crate::cli) fn withheld(change: &ReasonDocument) -> String {
+    let host = sanitize::path(&change.at.on_host);
+    format!("withheld: {host}: {}", change.reason)
 }
 
 /// A path as people read it: a directory ends in `/`, the root is `.`.
@@ -42,7 +41,7 @@ pub(in crate::cli) fn letter(kind: ChangeKind) -> (&'static str, Role) {
 
 /// Describes the number of changes of each kind.
 pub(in crate::cli) fn counts<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<String> {
-    let counts = count(changes);
+    let counts = count_changes(changes);
     let parts = [
         ("added", counts.added),
         ("modified", counts.changed),
@@ -75,30 +74,26 @@ pub(in crate::cli) fn line(change: &Change) -> String {
 }
 
 /// [`line()`] with what became of the path after the later snapshot.
-pub(in crate::cli) fn marked(change: &Change, now: Option<Since>) -> String {
+pub(in crate::cli) fn marked(change: &Change, told: &ChangeDocument) -> String {
     let text = line(change);
-    let Some(word) = since(now) else {
+    let Some(word) = since(told) else {
         return text;
     };
     let word = style::paint(Role::Warning, word);
-    match now {
-        // The letter stands first, in its colour.
-        Some(Since::Edited) => {
-            let (letter, role) = letter(change.kind);
-            let painted = style::paint(role, letter);
-            let rest = text.strip_prefix(&painted).unwrap_or_default();
-            format!("{}{rest}  {word}", style::paint(role, &format!("{letter}!")))
-        }
-        _ => format!("{text}  {word}"),
+    if told.edited_since.is_none() {
+        return format!("{text}  {word}");
     }
+    // The letter stands first, in its colour.
+    let (letter, role) = letter(change.kind);
+    let painted = style::paint(role, letter);
+    let rest = text.strip_prefix(&painted).unwrap_or_default();
+    format!("{}{rest}  {word}", style::paint(role, &format!("{letter}!")))
 }
 
 /// Describes the state of a path after the later snapshot.
-pub(in crate::cli) fn since(now: Option<Since>) -> Option<&'static str> {
-    match now? {
-        Since::Edited => Some("edited since"),
-        Since::Reverted => Some("reverted since"),
-    }
+pub(in crate::cli) fn since(told: &ChangeDocument) -> Option<&'static str> {
+    let edited = told.edited_since.map(|_| "edited since");
+    edited.or_else(|| told.reverted_since.map(|_| "reverted since"))
 }
 
 /// Describes the differences other than the content.

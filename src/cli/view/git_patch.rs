@@ -2,12 +2,9 @@
 //! `# `, which `git apply` ignores. Nothing that could steer a terminal leaves: such content is encoded, as git does with binary files.
 
 use super::changes;
-use super::patch::{Sources, contents};
-use crate::diff::{
-    self, Body, Change, ChangeKind, Contents, Line, MAX_TEXT, PatchOptions, binary_patch, git_mode,
-    holds_passwords, is_binary, is_refused_by_git, quoted_name,
-};
+use crate::diff::{self, binary_patch, git_mode, holds_passwords, is_binary, is_refused_by_git, quoted_name};
 use crate::model::{Coverage, Entry, EntryKind, RelPath};
+use crate::report::{Body, Change, ChangeKind, Contents, Line, MAX_TEXT, PatchOptions, Sources, contents};
 use crate::terminal::{Role, sanitize, size, style};
 use git_reader::{ObjectKind, Oid};
 

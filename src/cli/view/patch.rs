@@ -1,35 +1,9 @@
-//! Changed lines for people, cleaned for a terminal (`restore --dry-run --patch`, MCP), `diff --stat`, and where contents come from.
+//! Changed lines for people, cleaned for a terminal (`restore --dry-run --patch`, MCP), `diff --stat`.
 
 use super::changes;
-use crate::contract::PrivateFiles;
-use crate::diff::{self, Body, Change, Content, Contents, Line, MAX_TEXT, NotCovered, Patch, PatchOptions};
 use crate::model::{Coverage, Entry, EntryKind, RelPath};
-use crate::recovery::{Compared, Differences};
-use crate::store::Blobs;
-use crate::store::archive::Piece;
+use crate::report::{Body, Change, Line, MountDiff, PatchOptions, ReasonDocument, Sources, made};
 use crate::terminal::{Role, sanitize, size, style, width};
-use handle_fs::Root;
-
-/// Sources of the contents on both sides.
-pub(in crate::cli) struct Sources<'a> {
-    /// Of the earlier snapshot.
-    pub(in crate::cli) from: &'a Blobs,
-    /// Of the later snapshot; `None`: the files as they are.
-    pub(in crate::cli) to: Option<&'a Blobs>,
-    /// Private files were opened, and are not to be shown.
-    pub(in crate::cli) hides_private: bool,
-}
-
-impl<'a> Sources<'a> {
-    /// Returns the contents of both sides of a comparison.
-    pub(in crate::cli) fn of(found: &'a Differences, hides_private: bool) -> Self {
-        Self {
-            from: found.blobs(),
-            to: found.later_blobs(),
-            hides_private,
-        }
-    }
-}
 
 /// One change as a unified patch.
 pub(in crate::cli) fn patch(
@@ -97,7 +71,7 @@ fn files(change: &Change) -> Option<[String; 2]> {
 }
 
 /// All changes of a mount with how many lines each adds and removes.
-pub(in crate::cli) fn stat(mount: &Compared, sources: &Sources<'_>, columns: usize) -> String {
+pub(in crate::cli) fn stat(mount: &MountDiff<'_>, sources: &Sources<'_>, columns: usize) -> String {
     let options = PatchOptions {
         context: 0,
         show_secrets: true,
@@ -105,8 +79,8 @@ pub(in crate::cli) fn stat(mount: &Compared, sources: &Sources<'_>, columns: usi
     };
     let mut rows = Vec::new();
     let (mut added, mut removed) = (0, 0);
-    for change in &mount.comparison.changes {
-        let made = made(&mount.coverage, change, sources, options);
+    for change in mount.exact {
+        let made = made(mount.coverage, change, sources, options);
         added += made.added;
         removed += made.removed;
         let what = match made.body {
@@ -131,7 +105,7 @@ pub(in crate::cli) fn stat(mount: &Compared, sources: &Sources<'_>, columns: usi
             what => format!("{}  {what}", width::pad(line, column)),
         })
         .collect();
-    let paths = size::counted(mount.comparison.changes.len() as u64, "path", "paths");
+    let paths = size::counted(mount.changes.len() as u64, "path", "paths");
     lines.push(format!(
         "{paths}, {} added, {} removed",
         lines_of(added),
@@ -145,13 +119,13 @@ fn lines_of(number: u64) -> String {
 }
 
 /// Lists the paths that could not be compared.
-pub(in crate::cli) fn not_covered(gaps: &[NotCovered]) -> String {
+pub(in crate::cli) fn not_covered(gaps: &[ReasonDocument]) -> String {
     const SHOWN: usize = 20;
     let mut lines = vec!["not covered:".to_owned()];
     for gap in gaps.iter().take(SHOWN) {
         lines.push(format!(
             "  {}: {}",
-            changes::path(&gap.path, None),
+            changes::path(&gap.at.below, None),
             sanitize::text(&gap.reason)
         ));
     }
@@ -159,107 +133,4 @@ pub(in crate::cli) fn not_covered(gaps: &[NotCovered]) -> String {
         lines.push(format!("  and {} more", size::count((gaps.len() - SHOWN) as u64)));
     }
     lines.join("\n")
-}
-
-/// Returns the patch of a change.
-pub(in crate::cli) fn made(
-    coverage: &Coverage,
-    change: &Change,
-    sources: &Sources<'_>,
-    options: PatchOptions,
-) -> Patch {
-    let options = hiding(coverage, change, sources, options);
-    diff::patch(change, options, |later| {
-        load(coverage, change, sources, later, MAX_TEXT)
-    })
-}
-
-/// Both contents of a change, up to `most` bytes each.
-pub(in crate::cli) fn contents(
-    coverage: &Coverage,
-    change: &Change,
-    sources: &Sources<'_>,
-    options: PatchOptions,
-    most: u64,
-) -> Contents {
-    let options = hiding(coverage, change, sources, options);
-    diff::contents(change, options, |later| {
-        load(coverage, change, sources, later, most)
-    })
-}
-
-fn hiding(
-    coverage: &Coverage,
-    change: &Change,
-    sources: &Sources<'_>,
-    options: PatchOptions,
-) -> PatchOptions {
-    let is_private = PrivateFiles::of(coverage).holds(&change.path);
-    PatchOptions {
-        hides: options.hides || (sources.hides_private && is_private),
-        ..options
-    }
-}
-
-/// The content of one side.
-fn load(coverage: &Coverage, change: &Change, sources: &Sources<'_>, later: bool, most: u64) -> Content {
-    let lent = |entry: &Option<Entry>| {
-        entry
-            .as_ref()
-            .and_then(|entry| sources.from.lent(entry.content()?))
-    };
-    match (later, sources.to) {
-        (true, None) if lent(&change.to).is_some() => stored(sources.from, change.to.as_ref(), most),
-        (false, _) => stored(sources.from, change.from.as_ref(), most),
-        (true, Some(blobs)) => stored(blobs, change.to.as_ref(), most),
-        (true, None) => live(coverage, &change.path, most),
-    }
-}
-
-fn stored(blobs: &Blobs, entry: Option<&Entry>, most: u64) -> Content {
-    let Some(content) = entry.and_then(Entry::content) else {
-        return Content::Absent;
-    };
-    if content.size > most {
-        return Content::Large(content.size);
-    }
-    if content.size == 0 {
-        return Content::Bytes(Vec::new());
-    }
-    let mut bytes = Vec::new();
-    let read = blobs.stream(&content.digest, &mut |piece| {
-        match piece {
-            Piece::Data(data) => bytes.extend_from_slice(data),
-            Piece::Hole(count) => bytes.resize(bytes.len() + usize::try_from(count).unwrap_or(0), 0),
-        }
-        Ok(())
-    });
-    match read {
-        Ok(()) => Content::Bytes(bytes),
-        Err(error) => Content::Unavailable(error.to_string()),
-    }
-}
-
-fn live(coverage: &Coverage, path: &RelPath, most: u64) -> Content {
-    let read = || -> std::io::Result<Content> {
-        let root = Root::open(&coverage.root.to_path()).map_err(std::io::Error::other)?;
-        let Some((parent, name)) = path.split() else {
-            return Ok(Content::Absent);
-        };
-        let (file, stat) = root.dir(&parent)?.file(name.as_os_str())?;
-        if stat.size > most {
-            return Ok(Content::Large(stat.size));
-        }
-        let mut bytes = vec![0; usize::try_from(stat.size).unwrap_or(0)];
-        let mut at = 0;
-        while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {
-            match file.read_at(rest, at as u64)? {
-                0 => break,
-                count => at += count,
-            }
-        }
-        bytes.truncate(at);
-        Ok(Content::Bytes(bytes))
-    };
-    read().unwrap_or_else(|error| Content::Unavailable(error.to_string()))
 }

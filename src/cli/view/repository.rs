@@ -1,10 +1,11 @@
 //! Changes of a git repository as text. Changes that make git run programs stand first.
 
-use crate::diff::{Commits, Execution, RefMove, RepositoryChange};
-use crate::model::{Coverage, Differs, GitCoverage, RepositoryClass, RepositoryFacts, RepositoryState};
-use crate::report::RepositoryStateDocument;
+use crate::model::{Differs, GitCoverage, RepositoryClass, RepositoryFacts, RepositoryState};
+use crate::report::{
+    CommitDocument, ExecutionDocument, HeadDocument, RefDocument, RepositoryDocument,
+    RepositoryState as Existence, RepositoryStateDocument,
+};
 use crate::terminal::{Role, sanitize, size, style, width};
-use git_reader::{Head, Oid, Operation};
 
 /// Under the labels of facts.
 const INDENT: &str = "           ";
@@ -14,49 +15,50 @@ const SHOWN: usize = 10;
 const SHORT: usize = 10;
 
 /// The section of one repository.
-pub(in crate::cli) fn change(coverage: &Coverage, change: &RepositoryChange, columns: usize) -> String {
-    let own = sanitize::path(&change.own.on_host(&coverage.root.to_path()));
-    let what = match (change.appeared, change.vanished) {
-        (true, _) => " came",
-        (_, true) => " is gone",
-        _ => "",
+pub(in crate::cli) fn change(change: &RepositoryDocument, columns: usize) -> String {
+    let own = sanitize::path(&change.at.on_host);
+    let (what, is_gone) = match change.state {
+        Existence::Added => (" came", false),
+        Existence::Deleted => (" is gone", true),
+        Existence::Changed => ("", false),
     };
+    let [more_made, more_lost, more_given_up] = change.more;
     let mut lines = vec![style::paint(Role::Heading, &format!("git: {own}{what}"))];
-    let executions = &change.executions;
+    let executions = &change.executes;
     if !executions.is_empty() {
         let title = "What git runs, or takes orders from, is not what it was:";
         lines.push(format!("  {}", style::paint(Role::Warning, title)));
         lines.extend(executions.iter().map(|execution| executed(execution, columns)));
     }
     // All of it is in the list of files then.
-    if !change.vanished {
-        if let Some((from, to)) = &change.head {
+    if !is_gone {
+        if let (Some(from), Some(to)) = (&change.head_from, &change.head_to) {
             lines.push(format!("  HEAD     {} -> {}", head(from), head(to)));
         }
         some(&mut lines, &change.refs, moved);
-        commits(&mut lines, "made", &change.made, columns);
+        commits(&mut lines, "made", (&change.commits_made, more_made), columns);
     }
     commits(
         &mut lines,
         "that nothing leads to any more",
-        &change.lost,
+        (&change.commits_lost, more_lost),
         columns,
     );
     commits(
         &mut lines,
         "made and given up: only the reflog has them",
-        &change.given_up,
+        (&change.commits_given_up, more_given_up),
         columns,
     );
-    if change.staged > 0 && !change.vanished {
-        let paths = size::counted(change.staged, "path", "paths");
+    if change.index_paths > 0 && !is_gone {
+        let paths = size::counted(change.index_paths, "path", "paths");
         lines.push(format!("  index    {paths} staged otherwise"));
     }
-    let (from, to) = change.stashes;
+    let (from, to) = (change.stashes_from, change.stashes_to);
     if from != to {
         lines.push(format!("  stashes  {from} -> {to}"));
     }
-    let (from, to) = &change.operations;
+    let (from, to) = (&change.operations_from, &change.operations_to);
     if from != to {
         lines.push(format!("  under way  {} -> {}", words(from), words(to)));
     }
@@ -70,15 +72,18 @@ pub(in crate::cli) fn change(coverage: &Coverage, change: &RepositoryChange, col
 }
 
 /// Reports that a restore took commits out of a repository, and where they are.
-pub(in crate::cli) fn emptied(coverage: &Coverage, change: &RepositoryChange, emergency: &str) -> String {
-    let own = sanitize::path(&change.own.on_host(&coverage.root.to_path()));
-    let both = [&change.made, &change.given_up];
-    let number = both.iter().map(|commits| commits.listed.len() as u64).sum();
-    let is_more = both.iter().any(|commits| commits.more);
-    let more = if is_more { "at least " } else { "" };
-    let commits = size::counted(number, "commit is", "commits are");
-    let back = match &change.head {
-        Some((then, _)) => format!("HEAD is at {} again", head(then)),
+pub(in crate::cli) fn emptied(change: &RepositoryDocument, emergency: &str) -> String {
+    let own = sanitize::path(&change.at.on_host);
+    let number = change.commits_made.len() + change.commits_given_up.len();
+    let [more_made, _, more_given_up] = change.more;
+    let more = if more_made || more_given_up {
+        "at least "
+    } else {
+        ""
+    };
+    let commits = size::counted(number as u64, "commit is", "commits are");
+    let back = match &change.head_from {
+        Some(then) => format!("HEAD is at {} again", head(then)),
         None => "HEAD is where it was".to_owned(),
     };
     format!("{own}: {back}; {more}{commits} only in the emergency snapshot {emergency} now")
@@ -216,8 +221,8 @@ fn counts(facts: &RepositoryFacts) -> Vec<String> {
     parts
 }
 
-fn executed(execution: &Execution, columns: usize) -> String {
-    let (sign, role, value) = match (&execution.was, &execution.now) {
+fn executed(execution: &ExecutionDocument, columns: usize) -> String {
+    let (sign, role, value) = match (&execution.from, &execution.to) {
         (None, Some(now)) => ("+", Role::Added, now.clone()),
         (Some(was), None) => ("-", Role::Removed, was.clone()),
         (Some(was), Some(now)) => ("~", Role::Changed, format!("{was} -> {now}")),
@@ -231,8 +236,8 @@ fn executed(execution: &Execution, columns: usize) -> String {
     style::paint(role, &width::cut(&line, columns))
 }
 
-fn moved(moved: &RefMove) -> String {
-    let full = sanitize::text(&String::from_utf8_lossy(&moved.name));
+fn moved(moved: &RefDocument) -> String {
+    let full = sanitize::text(&moved.name);
     let (kind, name) = [
         ("refs/heads/", "branch"),
         ("refs/tags/", "tag"),
@@ -258,27 +263,31 @@ fn some<T>(lines: &mut Vec<String>, all: &[T], line: impl Fn(&T) -> String) {
     }
 }
 
-fn commits(lines: &mut Vec<String>, what: &str, commits: &Commits, columns: usize) {
-    if commits.listed.is_empty() {
+fn commits(
+    lines: &mut Vec<String>,
+    what: &str,
+    (listed, is_more): (&[CommitDocument], bool),
+    columns: usize,
+) {
+    if listed.is_empty() {
         return;
     }
-    let number = commits.listed.len() as u64;
-    let more = if commits.more { "at least " } else { "" };
+    let more = if is_more { "at least " } else { "" };
     lines.push(format!(
         "  {more}{} {what}:",
-        size::counted(number, "commit", "commits")
+        size::counted(listed.len() as u64, "commit", "commits")
     ));
-    some(lines, &commits.listed, |commit| {
+    some(lines, listed, |commit| {
         let line = format!("    {} {}", short(&commit.id), sanitize::text(&commit.subject));
         width::cut(&line, columns)
     });
 }
 
-fn head(head: &Head) -> String {
-    let name = head.reference.as_deref().map(|name| {
-        let name = name.strip_prefix(b"refs/heads/").unwrap_or(name);
-        sanitize::text(&String::from_utf8_lossy(name))
-    });
+fn head(head: &HeadDocument) -> String {
+    let name = head
+        .reference
+        .as_deref()
+        .map(|name| sanitize::text(branch_name(name)));
     match (name, &head.commit) {
         (Some(name), Some(commit)) => format!("{name} {}", short(commit)),
         (Some(name), None) => format!("{name} (no commit)"),
@@ -287,14 +296,13 @@ fn head(head: &Head) -> String {
     }
 }
 
-fn short(oid: &Oid) -> String {
-    oid.to_string().chars().take(SHORT).collect()
+fn short(commit: &str) -> String {
+    commit.chars().take(SHORT).collect()
 }
 
-fn words(operations: &[Operation]) -> String {
-    if operations.is_empty() {
-        return "nothing".to_owned();
+fn words(operations: &[&str]) -> String {
+    match operations.is_empty() {
+        true => "nothing".to_owned(),
+        false => operations.join(", "),
     }
-    let words: Vec<&str> = operations.iter().map(|operation| operation.word()).collect();
-    words.join(", ")
 }

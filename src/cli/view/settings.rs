@@ -1,7 +1,6 @@
 //! Changes of agents' settings as text. Changes that start programs or grant rights stand first.
 
-use crate::diff::Setting;
-use crate::model::Coverage;
+use crate::report::SettingDocument;
 use crate::terminal::{Role, sanitize, style, width};
 
 /// Under the file.
@@ -10,7 +9,7 @@ const INDENT: &str = "    ";
 const SHOWN: usize = 20;
 
 /// The section of one mount.
-pub(in crate::cli) fn settings(coverage: &Coverage, settings: &[Setting], columns: usize) -> String {
+pub(in crate::cli) fn settings(settings: &[SettingDocument], columns: usize) -> String {
     let mut lines = Vec::new();
     for (grants, title) in [
         (
@@ -22,7 +21,7 @@ pub(in crate::cli) fn settings(coverage: &Coverage, settings: &[Setting], column
         ),
         (false, "Other settings:".to_owned()),
     ] {
-        let all: Vec<&Setting> = settings
+        let all: Vec<&SettingDocument> = settings
             .iter()
             .filter(|setting| setting.grants == grants)
             .collect();
@@ -32,10 +31,10 @@ pub(in crate::cli) fn settings(coverage: &Coverage, settings: &[Setting], column
         lines.push(title);
         let mut last = None;
         for setting in all.iter().take(SHOWN) {
-            if last != Some(&setting.path) {
-                let file = setting.path.on_host(&coverage.root.to_path());
-                lines.push(format!("  {}", sanitize::path(&file)));
-                last = Some(&setting.path);
+            let file = &setting.at.on_host;
+            if last != Some(file) {
+                lines.push(format!("  {}", sanitize::path(file)));
+                last = Some(file);
             }
             let text = width::wrap(&line(setting), columns.saturating_sub(INDENT.len()));
             lines.extend(text.into_iter().map(|line| format!("{INDENT}{line}")));
@@ -47,7 +46,7 @@ pub(in crate::cli) fn settings(coverage: &Coverage, settings: &[Setting], column
     lines.join("\n")
 }
 
-fn line(setting: &Setting) -> String {
+fn line(setting: &SettingDocument) -> String {
     let value = |value: &String| sanitize::text(value);
     let what = match (&setting.was, &setting.now) {
         (Some(was), Some(now)) => format!("{} -> {}", value(was), value(now)),

@@ -13,8 +13,8 @@ use super::super::tree::{Marks, Row};
 use super::super::views::Compared;
 use super::{WIDE, row, said, seen};
 use crate::cli::view::steps::signed_counts;
-use crate::diff;
 use crate::model::PathCounts;
+use crate::report;
 use crate::terminal::{Role, size, width};
 
 pub(super) fn changes(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
@@ -190,11 +190,11 @@ fn drawn(line: &PatchLine) -> Vec<(Style, String)> {
         PatchLine::Line(line, text, marks) => (*line, text, marks),
     };
     let (sign, look) = match line {
-        diff::Line::Context => (" ", Style::new()),
-        diff::Line::Added => ("+", paint::look(Role::Added)),
-        diff::Line::Removed => ("-", paint::look(Role::Removed)),
-        diff::Line::Hunk => ("", paint::look(Role::Path)),
-        diff::Line::NoNewline => ("", paint::look(Role::Dim)),
+        report::Line::Context => (" ", Style::new()),
+        report::Line::Added => ("+", paint::look(Role::Added)),
+        report::Line::Removed => ("-", paint::look(Role::Removed)),
+        report::Line::Hunk => ("", paint::look(Role::Path)),
+        report::Line::NoNewline => ("", paint::look(Role::Dim)),
     };
     let marked = look.add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
     let mut parts = vec![(look, sign.to_owned())];

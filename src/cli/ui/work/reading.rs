@@ -9,11 +9,10 @@ use crate::cli::named_session::no_store;
 use crate::cli::view;
 use crate::cli::view::instances::{kind_words, notes, role, status};
 use crate::cli::view::steps::step_words;
-use crate::diff::{Change, ChangeKind};
-use crate::model::{self, ArchiveId, RestoreKind, SnapshotKind};
-use crate::recovery::{Compared, Differences};
+use crate::model::{self, ArchiveId, Coverage, RestoreKind, SnapshotKind};
 use crate::report::{
-    self, InstanceDocument, LogDocument, RestoredDocument, SessionReport, SnapshotDocument, Status,
+    self, Change, ChangeKind, DiffDocument, InstanceDocument, LogDocument, MountDiff, RestoredDocument,
+    SessionReport, SnapshotDocument, Status,
 };
 use crate::session::find_called;
 use crate::terminal::{Role, sanitize, size, width};
@@ -171,37 +170,33 @@ fn of_restore(session: &InstanceDocument, restore: &RestoredDocument) -> Moment 
 }
 
 /// Returns the differences by path, a directory before its contents, with the mount and change of each.
-pub(super) fn changes(sides: Sides, found: &Differences) -> (Changes, Vec<(usize, usize)>) {
+pub(super) fn changes(sides: Sides, found: &DiffDocument<'_>) -> (Changes, Vec<(usize, usize)>) {
     let mut all: Vec<(PathChange, Vec<u8>, (usize, usize))> = Vec::new();
-    for (root, mount) in found.mounts.iter().enumerate() {
-        for (at, change) in mount.comparison.changes.iter().enumerate() {
+    for (root, mount) in found.mounts().enumerate() {
+        for (at, change) in mount.exact.iter().enumerate() {
             // Names are compared one by one: `a-b` does not come between `a` and `a/b`.
             let key = change
                 .path
                 .as_bytes()
                 .iter()
                 .map(|byte| if *byte == b'/' { 0 } else { *byte });
-            all.push((path(mount, root, change), key.collect(), (root, at)));
+            all.push((path(mount.coverage, root, change), key.collect(), (root, at)));
         }
     }
     all.sort_by(|(a, a_key, _), (b, b_key, _)| (a.root, a_key).cmp(&(b.root, b_key)));
-    let roots = found
-        .mounts
-        .iter()
-        .map(|mount| view::changes::host(&mount.coverage));
+    let roots = found.mounts().map(|mount| view::changes::host(mount.coverage));
     let name = |row: &model::SnapshotRecord| match &row.name {
         Some(name) => sanitize::name(name.as_bytes()),
         None => row.kind.word().to_owned(),
     };
     let (order, all) = all.into_iter().map(|(change, _, place)| (place, change)).unzip();
     let changes = Changes {
-        from: name(&found.from),
-        to: found.later().map_or_else(|| "now".to_owned(), name),
+        from: name(found.earlier),
+        to: found.later.map_or_else(|| "now".to_owned(), name),
         sides,
         beside: found
-            .mounts
-            .iter()
-            .flat_map(beside)
+            .mounts()
+            .flat_map(|mount| beside(&mount))
             .collect::<Vec<_>>()
             .join("\n"),
         all,
@@ -210,7 +205,7 @@ pub(super) fn changes(sides: Sides, found: &Differences) -> (Changes, Vec<(usize
     (changes, order)
 }
 
-fn path(mount: &Compared, root: usize, change: &Change) -> PathChange {
+fn path(coverage: &Coverage, root: usize, change: &Change) -> PathChange {
     let (letter, role) = view::changes::letter(change.kind);
     let entry = change.to.as_ref().or(change.from.as_ref());
     let names = change.path.as_bytes().split(|byte| *byte == b'/');
@@ -219,7 +214,7 @@ fn path(mount: &Compared, root: usize, change: &Change) -> PathChange {
         detail.push(format!("was {}", view::changes::path(from, change.from.as_ref())));
     }
     detail.retain(|part| !part.is_empty());
-    let place = mount.coverage.root.to_path();
+    let place = coverage.root.to_path();
     let hosts = [Some(&change.path), change.from_path.as_ref()]
         .into_iter()
         .flatten();
@@ -255,25 +250,16 @@ fn path(mount: &Compared, root: usize, change: &Change) -> PathChange {
 }
 
 /// Describes changes other than paths, and parts that are not compared.
-fn beside(mount: &Compared) -> Vec<String> {
+fn beside(mount: &MountDiff<'_>) -> Vec<String> {
     let mut texts = Vec::new();
     if !mount.settings.is_empty() {
-        texts.push(view::settings::settings(
-            &mount.coverage,
-            &mount.settings,
-            super::WIDEST,
-        ));
+        texts.push(view::settings::settings(mount.settings, super::WIDEST));
     }
     let repositories = mount.repositories.iter();
-    texts.extend(repositories.map(|change| view::repository::change(&mount.coverage, change, super::WIDEST)));
-    texts.extend(
-        mount
-            .withheld
-            .iter()
-            .map(|change| view::changes::withheld(&mount.coverage, change)),
-    );
-    if !mount.comparison.not_covered.is_empty() {
-        texts.push(view::patch::not_covered(&mount.comparison.not_covered));
+    texts.extend(repositories.map(|change| view::repository::change(change, super::WIDEST)));
+    texts.extend(mount.withheld.iter().map(view::changes::withheld));
+    if !mount.not_covered.is_empty() {
+        texts.push(view::patch::not_covered(mount.not_covered));
     }
     texts
 }
