@@ -21,6 +21,7 @@ mod steps;
 mod store;
 mod transfer;
 
+pub(crate) use crate::restore::Action;
 pub(crate) use change::{ChangeDocument, why_words};
 pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
 pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument};
@@ -48,7 +49,8 @@ pub(crate) use repository::{
     RepositoryStateDocument,
 };
 pub(crate) use restore::{
-    NewClaimDocument, RestoreDocument, RestoreOutcome, RestoreToDocument, presented, restore_document,
+    LeftOut, MountPlan, NewClaimDocument, RestoreDocument, RestoreOutcome, RestoreToDocument, presented,
+    restore_document,
 };
 pub(crate) use session::{ChangedMeanwhileDocument, RestoredDocument, SessionReport};
 pub(crate) use sessions::{

@@ -46,10 +46,16 @@ pub(super) fn carry_out(
     let terminal = context.terminal;
     if !how.json {
         warn_of_gaps(context, proposal);
-        terminal.out(&view::plan::plan(proposal, terminal.width_out()));
+        terminal.out(&view::plan::plan(
+            &restore_document(row, proposal, None),
+            terminal.width_out(),
+        ));
     } else if !how.yes && !how.dry_run && terminal.can_ask() {
         // Who is asked must see it. Where nobody can be asked, stderr holds the error's document alone.
-        terminal.err(&view::plan::plan(proposal, terminal.width_err()));
+        terminal.err(&view::plan::plan(
+            &restore_document(row, proposal, None),
+            terminal.width_err(),
+        ));
     }
     if how.dry_run {
         if let Err(RestoreError::Locked(locked)) = refuse_locked(proposal) {
@@ -293,7 +299,7 @@ fn tell(
     let changed: usize = proposal.mounts.iter().zip(&report.mounts).map(lines).sum();
     if report.emergency.is_some() {
         let changed = size::counted(changed as u64, "path", "paths");
-        let aside = view::aside::told(report);
+        let aside = view::aside::told(report.mounts.iter().flat_map(|mount| &mount.aside));
         terminal.out(&match failed {
             0 => format!("Done: {changed} restored and verified{aside}."),
             some => format!(

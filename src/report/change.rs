@@ -13,8 +13,8 @@ use crate::restore::{Action, After, AsideWhy, Others, Why};
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ChangeDocument {
     #[serde(flatten)]
-    at: PathDocument,
-    change: ChangeKind,
+    pub(crate) at: PathDocument,
+    pub(crate) change: ChangeKind,
     /// What a renamed path was called before.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_path: Option<String>,
@@ -23,17 +23,17 @@ pub(crate) struct ChangeDocument {
     from_path_bytes: Option<String>,
     /// What a restore does about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    action: Option<Action>,
+    pub(crate) action: Option<Action>,
     /// Names inside the snapshot that this path is no longer linked to afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    parted_from: Vec<PathDocument>,
+    pub(crate) parted_from: Vec<PathDocument>,
     /// Names of the file that are excluded or outside the mount: a replaced path is no longer linked to them, and metadata set in
     /// place change for them too.
     #[serde(skip_serializing_if = "Option::is_none")]
-    names_outside: Option<u32>,
+    pub(crate) names_outside: Option<u32>,
     /// Why it stays.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
+    pub(crate) reason: Option<String>,
     /// Only `true`: after the closing snapshot it was edited, and is now as neither snapshot has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) edited_since: Option<bool>,

@@ -159,7 +159,7 @@ pub(crate) fn diff_document<'a>(row: &InstanceRow, found: &'a Differences) -> Di
 }
 
 /// Appends the items of a mount, and returns where they are.
-fn append<T>(all: &mut Vec<T>, own: impl Iterator<Item = T>) -> Range<usize> {
+pub(super) fn append<T>(all: &mut Vec<T>, own: impl Iterator<Item = T>) -> Range<usize> {
     let start = all.len();
     all.extend(own);
     start..all.len()

@@ -2,16 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::diff::append;
 use super::{ChangeDocument, Head, HostPathDocument, PathDocument, ReasonDocument, why_words};
-use crate::diff::{Change, ChangeKind, renames};
+use crate::diff::{Change, ChangeKind, WithheldChange, WithheldKind, renames};
 use crate::display::size;
-use crate::model::{AsideAct, Coverage, RelPath};
-use crate::restore::{KeptPath, Outcome, Proposal, Report, Step};
+use crate::model::{AsideAct, AsideStep, Coverage, RelPath};
+use crate::restore::{KeptPath, Location, Outcome, Proposal, ProposedMount, Report, Step};
 use crate::store::InstanceRow;
 
 /// How a restore ended.
@@ -32,7 +34,7 @@ pub(crate) enum RestoreOutcome {
 
 /// `restore --json`, `undo --json`, `resume --json`, `abort --json`; with `--dry-run` the plan under the same names.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct RestoreDocument {
+pub(crate) struct RestoreDocument<'a> {
     #[serde(flatten)]
     pub(crate) head: Head,
     /// The session's id.
@@ -68,9 +70,89 @@ pub(crate) struct RestoreDocument {
     pub(crate) also: Vec<PathDocument>,
     /// What stays beside the mounts because it is nothing that the restore knows, in words.
     pub(crate) left: Vec<String>,
+    /// Of a plan, where each mount ends in the lists above.
+    #[serde(skip)]
+    parts: Vec<Part<'a>>,
 }
 
-impl RestoreDocument {
+/// The part of a mount in the lists of a plan.
+#[derive(Debug)]
+struct Part<'a> {
+    coverage: &'a Coverage,
+    aside: &'a [AsideStep],
+    location: &'a Location,
+    exact: Vec<Cow<'a, Change>>,
+    left_out_as: Vec<LeftOut>,
+    applied: Range<usize>,
+    kept: Range<usize>,
+    conflicts: Range<usize>,
+    not_covered: Range<usize>,
+    not_checked: Range<usize>,
+    left_out: Range<usize>,
+    also: Range<usize>,
+}
+
+/// One mount of a plan.
+pub(crate) struct MountPlan<'a> {
+    /// Its coverage, as the snapshot froze it.
+    pub(crate) coverage: &'a Coverage,
+    /// What is done, with both states: from what comes back to what is there.
+    pub(crate) applied: Vec<(&'a ChangeDocument, &'a Change)>,
+    pub(crate) kept: &'a [ChangeDocument],
+    pub(crate) conflicts: &'a [ChangeDocument],
+    pub(crate) not_covered: &'a [ReasonDocument],
+    pub(crate) not_checked: &'a [ReasonDocument],
+    /// What is left out, and as what.
+    pub(crate) left_out: Vec<(&'a ReasonDocument, &'a LeftOut)>,
+    pub(crate) also: &'a [PathDocument],
+    /// Excluded directories that go aside or come back.
+    pub(crate) aside: &'a [AsideStep],
+    /// The directory in which new content is staged.
+    pub(crate) staging: &'a Path,
+    /// That directory is the mount itself.
+    pub(crate) is_staged_inside: bool,
+}
+
+/// A path that a restore leaves out.
+#[derive(Debug)]
+pub(crate) enum LeftOut {
+    /// A repository, for `--files-only`; so many of its paths differ.
+    Repository(u64),
+    /// A file whose secrets differ, and each of them is told.
+    Noted,
+    /// A file whose secrets differ in this way.
+    Secret(&'static str),
+    /// Settings that differ in this way and cannot be put together key by key.
+    Stuck(&'static str),
+    /// A private file that differs in this way, and that no snapshot holds.
+    Withheld(&'static str),
+    /// A private file that differs in this way, and that is encrypted.
+    Encrypted(&'static str),
+    /// A secret: its key, and what becomes of it.
+    Note(String, &'static str),
+}
+
+impl LeftOut {
+    /// Returns true if it is a private file.
+    pub(crate) fn is_private(&self) -> bool {
+        !matches!(self, Self::Repository(_) | Self::Note(..))
+    }
+
+    fn of(mount: &ProposedMount, change: &WithheldChange) -> Self {
+        let words = change.kind.words();
+        let has_note = || mount.notes.iter().any(|note| note.path == change.path);
+        let is_stuck = || mount.left_alone().any(|stuck| stuck.path == change.path);
+        match mount.is_sealed {
+            _ if change.kind == WithheldKind::Secret && has_note() => Self::Noted,
+            _ if change.kind == WithheldKind::Secret => Self::Secret(words),
+            _ if is_stuck() => Self::Stuck(words),
+            false => Self::Withheld(words),
+            true => Self::Encrypted(words),
+        }
+    }
+}
+
+impl RestoreDocument<'_> {
     /// One that names no path.
     pub(crate) fn bare(instance: &str, outcome: RestoreOutcome, target: String, left: Vec<String>) -> Self {
         Self {
@@ -92,6 +174,7 @@ impl RestoreDocument {
             left_out: Vec::new(),
             also: Vec::new(),
             left,
+            parts: Vec::new(),
         }
     }
 }
@@ -158,11 +241,11 @@ pub(crate) struct NewClaimDocument {
 }
 
 /// The document of a plan, or of what was done.
-pub(crate) fn restore_document(
+pub(crate) fn restore_document<'a>(
     row: &InstanceRow,
-    proposal: &Proposal,
+    proposal: &'a Proposal,
     report: Option<&Report>,
-) -> RestoreDocument {
+) -> RestoreDocument<'a> {
     let outcome = match report.map(|report| report.outcome) {
         Some(Outcome::Done) => RestoreOutcome::Restored,
         Some(Outcome::Nothing) => RestoreOutcome::Nothing,
@@ -180,23 +263,37 @@ pub(crate) fn restore_document(
     for (at, mount) in proposal.mounts.iter().enumerate() {
         let coverage = &mount.request.coverage;
         let done = report.and_then(|report| report.mounts.get(at));
-        let steps = match done {
-            Some(done) => done.applied(&mount.plan),
-            None => Cow::Borrowed(mount.plan.steps.as_slice()),
-        };
-        let shown = presented(&steps).into_iter();
-        made.applied.extend(shown.map(|(change, step)| {
-            ChangeDocument::new(coverage, &change)
+        let of_step = |change: &Change, step: &Step| {
+            ChangeDocument::new(coverage, change)
                 .action(step.action)
                 .others(coverage, &step.others)
-        }));
+        };
+        let mut exact = Vec::new();
+        let applied = match done {
+            Some(done) => {
+                let steps = done.applied(&mount.plan);
+                let shown = presented(&steps).into_iter();
+                append(
+                    &mut made.applied,
+                    shown.map(|(change, step)| of_step(&change, step)),
+                )
+            }
+            None => {
+                let shown = presented(&mount.plan.steps).into_iter();
+                let told = shown.map(|(change, step)| {
+                    let told = of_step(&change, step);
+                    exact.push(change);
+                    told
+                });
+                append(&mut made.applied, told)
+            }
+        };
         let stays =
             |kept: &KeptPath| ChangeDocument::new(coverage, &kept.change).reason(why_words(&kept.why));
-        made.kept.extend(mount.plan.kept.iter().map(stays));
-        made.conflicts.extend(mount.plan.conflicts.iter().map(stays));
+        let kept = append(&mut made.kept, mount.plan.kept.iter().map(stays));
+        let conflicts = append(&mut made.conflicts, mount.plan.conflicts.iter().map(stays));
         let also = mount.also.iter();
-        made.also
-            .extend(also.map(|path| PathDocument::new(coverage, path)));
+        let also = append(&mut made.also, also.map(|path| PathDocument::new(coverage, path)));
         let failed = done.into_iter().flat_map(|done| &done.failed);
         made.failed
             .extend(failed.map(|f| ReasonDocument::new(coverage, &f.path, f.problem.words.clone())));
@@ -217,42 +314,92 @@ pub(crate) fn restore_document(
                 format!("cannot be looked at: {}", gap.reason),
             )
         }));
-        made.not_covered.extend(
-            mount
-                .plan
-                .not_covered
-                .iter()
-                .map(|gap| ReasonDocument::gap(coverage, gap)),
+        let gaps = mount.plan.not_covered.iter();
+        let not_covered = append(
+            &mut made.not_covered,
+            gaps.map(|gap| ReasonDocument::gap(coverage, gap)),
         );
-        let left_out = mount.plan.left_out.iter();
-        made.left_out.extend(left_out.map(|(own, paths)| {
-            let differ = size::counted(*paths, "path differs", "paths differ");
-            ReasonDocument::new(coverage, own, format!("--files-only: {differ}"))
-        }));
-        made.left_out.extend(mount.withheld.iter().map(|change| {
-            let words = change.kind.words();
-            ReasonDocument::new(
-                coverage,
-                &change.path,
-                match mount.is_sealed {
-                    false => format!("withheld, so no snapshot holds it: {words}"),
-                    true => format!("encrypted, and no --identity was given: {words}"),
-                },
-            )
-        }));
-        made.left_out.extend(mount.notes.iter().map(|note| {
-            let reason = format!("the secret {}: {}", note.key.join("."), note.words());
-            ReasonDocument::new(coverage, &note.path, reason)
-        }));
+        let (left_out, left_out_as): (Vec<_>, Vec<_>) = left_out(mount).unzip();
+        let left_out = append(&mut made.left_out, left_out.into_iter());
         let reason = "excluded, and changed since the snapshot";
-        made.not_checked.extend(
-            mount
-                .not_checked
-                .iter()
-                .map(|skipped| ReasonDocument::new(coverage, &skipped.path, reason)),
+        let skipped = mount.not_checked.iter();
+        let not_checked = append(
+            &mut made.not_checked,
+            skipped.map(|skipped| ReasonDocument::new(coverage, &skipped.path, reason)),
         );
+        if done.is_none() {
+            made.parts.push(Part {
+                coverage,
+                aside: &mount.aside,
+                location: &mount.location,
+                exact,
+                left_out_as,
+                applied,
+                kept,
+                conflicts,
+                not_covered,
+                not_checked,
+                left_out,
+                also,
+            });
+        }
     }
     made
+}
+
+/// Returns what a restore leaves out of a mount.
+fn left_out(mount: &ProposedMount) -> impl Iterator<Item = (ReasonDocument, LeftOut)> {
+    let coverage = &mount.request.coverage;
+    let repositories = mount.plan.left_out.iter().map(|(own, paths)| {
+        let differ = size::counted(*paths, "path differs", "paths differ");
+        let told = ReasonDocument::new(coverage, own, format!("--files-only: {differ}"));
+        (told, LeftOut::Repository(*paths))
+    });
+    let private = mount.withheld.iter().map(|change| {
+        let words = change.kind.words();
+        let reason = match mount.is_sealed {
+            false => format!("withheld, so no snapshot holds it: {words}"),
+            true => format!("encrypted, and no --identity was given: {words}"),
+        };
+        let told = ReasonDocument::new(coverage, &change.path, reason);
+        (told, LeftOut::of(mount, change))
+    });
+    let notes = mount.notes.iter().map(|note| {
+        let (key, words) = (note.key.join("."), note.words());
+        let told = ReasonDocument::new(coverage, &note.path, format!("the secret {key}: {words}"));
+        (told, LeftOut::Note(key, words))
+    });
+    repositories.chain(private).chain(notes)
+}
+
+impl RestoreDocument<'_> {
+    /// Returns a plan by mount.
+    pub(crate) fn mounts(&self) -> impl Iterator<Item = MountPlan<'_>> {
+        self.parts.iter().map(|part| {
+            let applied = self.applied.get(part.applied.clone()).unwrap_or_default();
+            let left_out = self.left_out.get(part.left_out.clone()).unwrap_or_default();
+            MountPlan {
+                coverage: part.coverage,
+                applied: applied.iter().zip(part.exact.iter().map(Cow::as_ref)).collect(),
+                kept: self.kept.get(part.kept.clone()).unwrap_or_default(),
+                conflicts: self.conflicts.get(part.conflicts.clone()).unwrap_or_default(),
+                not_covered: self.not_covered.get(part.not_covered.clone()).unwrap_or_default(),
+                not_checked: self.not_checked.get(part.not_checked.clone()).unwrap_or_default(),
+                left_out: left_out.iter().zip(&part.left_out_as).collect(),
+                also: self.also.get(part.also.clone()).unwrap_or_default(),
+                aside: part.aside,
+                staging: part.location.directory(),
+                is_staged_inside: matches!(part.location, Location::Inside(_)),
+            }
+        })
+    }
+}
+
+impl MountPlan<'_> {
+    /// Returns true if there is anything to do on this mount.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.applied.is_empty() || !self.aside.is_empty()
+    }
 }
 
 /// The steps as `diff` shows the same changes: a file that was moved is one line, not two.

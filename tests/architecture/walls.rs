@@ -185,12 +185,10 @@ const STILL_SEEN: &[(&str, &[&str])] = &[
     ("src/cli/mcp/results.rs", &["store"]),
     ("src/cli/ui.rs", &["process"]),
     ("src/cli/view/addition.rs", &["config"]),
-    ("src/cli/view/aside.rs", &["restore"]),
     ("src/cli/view/doctor.rs", &["doctor"]),
     ("src/cli/view/git_patch.rs", &["diff"]),
     ("src/cli/view/hooks.rs", &["agents", "diff"]),
     ("src/cli/view/import.rs", &["transfer"]),
-    ("src/cli/view/plan.rs", &["diff", "restore"]),
     ("src/cli/view/prune.rs", &["retention"]),
     // The worker of the screen asks the engine; only its answers are rendered.
     ("src/cli/ui/work.rs", &["recovery", "session", "store"]),

@@ -106,7 +106,7 @@ impl Command for RestoreArgs {
         ),
     ];
     const DOCUMENTS: &'static [Document] = &[
-        Document::of::<RestoreDocument>("restore"),
+        Document::of::<RestoreDocument<'static>>("restore"),
         Document::of::<RestoreToDocument>("restore-to"),
     ];
 

@@ -60,7 +60,7 @@ impl Command for ResumeArgs {
         new, every command says so, and nothing else may be restored or begun there (exit code 8). This finishes it: afterwards \
         every path is new. An edit of yours at a path that is not restored yet stops it.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery resume")];
-    const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument>("resume")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument<'static>>("resume")];
 
     fn json(&self) -> bool {
         self.restore.json
@@ -93,7 +93,7 @@ impl Command for AbortArgs {
         The other way out of an interrupted restore: afterwards every path is as it was before it. What you changed meanwhile \
         at a restored path is kept aside and named.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery abort")];
-    const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument>("abort")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument<'static>>("abort")];
 
     fn json(&self) -> bool {
         self.restore.json
@@ -135,13 +135,15 @@ pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Sta
         );
     };
     if !args.json {
-        context
-            .terminal
-            .out(&view::plan::steps(&proposal, context.terminal.width_out()));
+        context.terminal.out(&view::plan::steps(
+            &document(&row, &proposal, None),
+            context.terminal.width_out(),
+        ));
     } else if !args.yes && context.terminal.can_ask() {
-        context
-            .terminal
-            .err(&view::plan::steps(&proposal, context.terminal.width_err()));
+        context.terminal.err(&view::plan::steps(
+            &document(&row, &proposal, None),
+            context.terminal.width_err(),
+        ));
     }
     confirm(
         context.terminal,
@@ -181,9 +183,10 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
     if let Ok(Some(proposal)) = held.proposal()
         && !args.restore.json
     {
-        context
-            .terminal
-            .out(&view::plan::steps(&proposal, context.terminal.width_out()));
+        context.terminal.out(&view::plan::steps(
+            &document(&row, &proposal, None),
+            context.terminal.width_out(),
+        ));
     }
     confirm(context.terminal, &context.interrupts, question, args.restore.yes)?;
     let back = if args.as_is {
@@ -262,7 +265,10 @@ fn show(
     let (row, terminal) = (&found.row, context.terminal);
     match context.engine().interrupted_plan(found)? {
         Some(proposal) if json => terminal.json(&document(row, &proposal, None)),
-        Some(proposal) => terminal.out(&view::plan::steps(&proposal, terminal.width_out())),
+        Some(proposal) => terminal.out(&view::plan::steps(
+            &document(row, &proposal, None),
+            terminal.width_out(),
+        )),
         None if json => terminal.json(&RestoreDocument::bare(
             row.id.as_str(),
             RestoreOutcome::Planned,

@@ -57,7 +57,7 @@ impl Command for UndoArgs {
             "jackin recovery undo --receipt 12",
         ),
     ];
-    const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument>("undo")];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument<'static>>("undo")];
 
     fn json(&self) -> bool {
         self.json

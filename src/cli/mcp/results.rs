@@ -115,8 +115,8 @@ pub(super) struct Restored {
     emergency: Option<String>,
 }
 
-impl From<RestoreDocument> for Restored {
-    fn from(made: RestoreDocument) -> Self {
+impl From<RestoreDocument<'_>> for Restored {
+    fn from(made: RestoreDocument<'_>) -> Self {
         Self {
             head: made.head,
             instance: made.instance,

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::model::{AsideAct, AsideChange, AsideStep};
-use crate::restore::Report;
 use crate::terminal::{Role, sanitize, size, style};
 
 /// Returns the verb for a move, and the arrow between its two places.
@@ -46,15 +45,14 @@ pub(super) fn counts<'a>(steps: impl Iterator<Item = &'a AsideStep> + Clone) -> 
 }
 
 /// Describes the moves that a restore made, to follow the number of paths.
-pub(in crate::cli) fn told(report: &Report) -> String {
+pub(in crate::cli) fn told<'a>(done: impl Iterator<Item = &'a AsideStep> + Clone) -> String {
     let mut text = String::new();
     for (act, word) in [
         (AsideAct::Away, "set aside"),
         (AsideAct::Back, "brought back as it was"),
         (AsideAct::Exchanged, "exchanged for what lay aside"),
     ] {
-        let done = report.mounts.iter().flat_map(|mount| &mount.aside);
-        let number = done.filter(|step| step.act == act).count() as u64;
+        let number = done.clone().filter(|step| step.act == act).count() as u64;
         if number > 0 {
             let many = size::counted(number, "excluded directory", "excluded directories");
             text.push_str(&format!(", {many} {word}"));

@@ -7,6 +7,7 @@ use crate::cli::restore_flow::{RestoreOptions, carry, flags, gaps};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::recovery::{RestorePlan, RestoreRequest, UndoRequest};
+use crate::report::restore_document;
 use crate::restore::{Allow, Purpose, refuse_locked};
 use crate::terminal::recorded::Recording;
 use crate::terminal::{Role, style};
@@ -114,6 +115,9 @@ fn text(planned: &RestorePlan) -> String {
     if let Some(keys) = keys {
         warn(&format!("later work is in the way, and stays; {keys}"));
     }
-    lines.push(view::plan::plan(proposal, super::WIDEST));
+    lines.push(view::plan::plan(
+        &restore_document(&planned.row, proposal, None),
+        super::WIDEST,
+    ));
     lines.join("\n")
 }
