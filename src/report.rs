@@ -21,6 +21,7 @@ mod steps;
 mod store;
 mod transfer;
 
+pub(crate) use crate::doctor::{Group, Severity};
 pub(crate) use crate::restore::Action;
 pub(crate) use change::{ChangeDocument, why_words};
 pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
@@ -29,9 +30,7 @@ pub(crate) use head::Head;
 pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
 };
-pub(crate) use installation::{
-    DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome, StoreDocument, VersionsDocument,
-};
+pub(crate) use installation::{DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome};
 pub(crate) use lifecycle::{BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument};
 pub(crate) use log::{AnchorDocument, LogDocument, ReceiptDocument};
 pub(crate) use origin::{ImportedDocument, begun};
@@ -56,9 +55,9 @@ pub(crate) use session::{ChangedMeanwhileDocument, RestoredDocument, SessionRepo
 pub(crate) use sessions::{
     InstanceDocument, JackinDocument, ListDocument, SnapshotDocument, Status, sessions, waiting,
 };
-pub(crate) use steps::{Steps, steps};
+pub(crate) use steps::steps;
 pub(crate) use store::{
     DamageDocument, PinDocument, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument,
     RebuildDocument, ShortageDocument, VerifyDocument, VerifyOutcome,
 };
-pub(crate) use transfer::{DroppedDocument, ExportDocument, ImportDocument, ImportOutcome, OriginDocument};
+pub(crate) use transfer::{DroppedDocument, ExportDocument, ImportDocument};

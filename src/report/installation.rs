@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Head, HostPathDocument};
-use crate::doctor::{Group, Severity};
+use crate::config::Edit;
+use crate::doctor::{Checkup, Finding, Group, Severity, Step};
 
 /// `doctor --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -32,6 +33,44 @@ pub(crate) struct FindingDocument {
     pub(crate) path: Option<HostPathDocument>,
     /// What to type or to do.
     pub(crate) next: Option<String>,
+    /// That is advice, not a line to be copied as a whole.
+    #[serde(skip)]
+    pub(crate) is_advice: bool,
+}
+
+impl DoctorDocument {
+    /// Makes the report of a checkup; `next` makes a step what is typed.
+    pub(crate) fn of(checkup: &Checkup, next: impl Fn(&Step) -> String) -> Self {
+        let finding = |finding: &Finding| FindingDocument {
+            group: finding.group,
+            severity: finding.severity,
+            integrity: finding.integrity,
+            what: finding.what.clone(),
+            path: finding.path.as_deref().map(HostPathDocument::new),
+            next: finding.step.as_ref().map(&next),
+            is_advice: matches!(finding.step, Some(Step::Words(_))),
+        };
+        let versions = &checkup.versions;
+        Self {
+            head: Head::default(),
+            outcome: checkup.worst(),
+            findings: checkup.findings.iter().map(finding).collect(),
+            versions: VersionsDocument {
+                program: versions.program,
+                record: versions.record,
+                archive: versions.archive,
+                catalog: versions.catalog,
+                sqlite: versions.sqlite,
+                zstd: versions.zstd,
+            },
+            store: checkup.space.as_ref().map(|space| StoreDocument {
+                path: HostPathDocument::new(&space.path),
+                files: space.files,
+                bytes: space.bytes,
+                free: space.free,
+            }),
+        }
+    }
 }
 
 /// The versions in use.
@@ -84,6 +123,30 @@ pub(crate) struct InitDocument {
     pub(crate) line: usize,
     /// What is added.
     pub(crate) added: String,
+    /// The addition begins a line of its own.
+    #[serde(skip)]
+    begins_line: bool,
+}
+
+impl InitDocument {
+    /// Makes the report of an edit.
+    pub(crate) fn new(workspace: &str, edit: &Edit, outcome: InitOutcome) -> Self {
+        let (line, begins_line) = edit.line();
+        Self {
+            head: Head::default(),
+            workspace: workspace.to_owned(),
+            outcome,
+            file: HostPathDocument::new(edit.file()),
+            line,
+            added: edit.added().to_owned(),
+            begins_line,
+        }
+    }
+
+    /// Returns the added lines, the number of the first one, and whether they begin a line of their own.
+    pub(crate) fn addition(&self) -> (&str, usize, bool) {
+        (&self.added, self.line, self.begins_line)
+    }
 }
 
 /// `completions --json` and `man --json`.

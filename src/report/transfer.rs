@@ -1,12 +1,14 @@
 //! `export` and `import`.
 
+use std::path::{Path, PathBuf};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Head;
 use super::path::lossy;
-use crate::model::{ExportNote, SnapshotKind, Time};
-use crate::transfer::DroppedWhat;
+use super::{Head, HostPathDocument};
+use crate::model::{ExportNote, SnapshotKind, SnapshotRecord, Time};
+use crate::transfer::{DroppedWhat, Incoming};
 
 /// `export --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -75,30 +77,77 @@ pub(crate) struct ImportDocument {
     pub(crate) instance: Option<String>,
     /// The new snapshot's id; none for a plan.
     pub(crate) snapshot: Option<String>,
+    /// Exact path of `file`.
+    #[serde(skip)]
+    pub(crate) place: PathBuf,
+    /// The snapshot lacks nothing of what it covers.
+    #[serde(skip)]
+    pub(crate) complete: bool,
+}
+
+impl ImportDocument {
+    /// Makes the report of a file that was read, and of its snapshot here, if it was stored.
+    pub(crate) fn of(
+        incoming: &Incoming,
+        file: &Path,
+        trusted: bool,
+        record: Option<&SnapshotRecord>,
+    ) -> Self {
+        let place = HostPathDocument::new(file);
+        let (size, digest) = incoming.whole();
+        let (entries, bytes) = incoming.totals();
+        let dropped = incoming.dropped();
+        Self {
+            head: Head::default(),
+            outcome: match record {
+                Some(_) => ImportOutcome::Imported,
+                None => ImportOutcome::Planned,
+            },
+            file: place.path,
+            file_bytes: place.path_bytes,
+            size,
+            digest: digest.to_string(),
+            origin: OriginDocument::new(incoming.note()),
+            entries,
+            bytes,
+            trusted,
+            dropped: dropped.paths,
+            owners: dropped.owners,
+            dropped_paths: dropped.named.iter().map(DroppedDocument::new).collect(),
+            instance: record.map(|record| record.instance.to_string()),
+            snapshot: record.map(|record| record.id.to_string()),
+            place: place.exact,
+            complete: incoming.note().record.complete,
+        }
+    }
 }
 
 /// What a snapshot was where it comes from. Nobody vouches for it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OriginDocument {
     /// The session's id there.
-    instance: String,
+    pub(crate) instance: String,
     /// Its workspace there.
-    workspace: Option<String>,
+    pub(crate) workspace: Option<String>,
     /// The snapshot's id there.
-    snapshot: String,
-    kind: SnapshotKind,
-    taken_at: Time,
-    exported_at: Time,
+    pub(crate) snapshot: String,
+    pub(crate) kind: SnapshotKind,
+    pub(crate) taken_at: Time,
+    pub(crate) exported_at: Time,
     /// Which program exported it.
-    written_by: String,
+    pub(crate) written_by: String,
     /// The host path of every mount there.
     mounts: Vec<String>,
+    /// Exact paths of `mounts`.
+    #[serde(skip)]
+    pub(crate) roots: Vec<PathBuf>,
 }
 
 impl OriginDocument {
     pub(crate) fn new(note: &ExportNote) -> Self {
         let record = &note.record;
         let mounts = record.mounts.iter();
+        let roots: Vec<PathBuf> = mounts.map(|mount| mount.coverage.root.to_path()).collect();
         Self {
             instance: record.instance.to_string(),
             workspace: record.workspace.clone(),
@@ -107,9 +156,11 @@ impl OriginDocument {
             taken_at: record.taken_at,
             exported_at: note.exported_at,
             written_by: note.written_by.clone(),
-            mounts: mounts
-                .map(|mount| String::from_utf8_lossy(&mount.coverage.root.0).into_owned())
+            mounts: roots
+                .iter()
+                .map(|root| root.to_string_lossy().into_owned())
                 .collect(),
+            roots,
         }
     }
 }
@@ -118,14 +169,14 @@ impl OriginDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DroppedDocument {
     /// Label of the mount.
-    label: String,
+    pub(crate) label: String,
     /// Below the mount; `.` is the mount itself.
-    path: String,
+    pub(crate) path: String,
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     path_bytes: Option<String>,
     /// What, in words.
-    what: Vec<String>,
+    pub(crate) what: Vec<String>,
 }
 
 impl DroppedDocument {

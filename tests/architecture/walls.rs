@@ -182,13 +182,9 @@ const RENDERED: &[&str] = &[
 /// What a renderer may import besides, and why. A row that is no longer needed fails.
 const STILL_SEEN: &[(&str, &[&str])] = &[
     // Not converted yet: these still take results of the engine.
-    ("src/cli/mcp/results.rs", &["store"]),
     ("src/cli/ui.rs", &["process"]),
-    ("src/cli/view/addition.rs", &["config"]),
-    ("src/cli/view/doctor.rs", &["doctor"]),
     ("src/cli/view/git_patch.rs", &["diff"]),
     ("src/cli/view/hooks.rs", &["agents", "diff"]),
-    ("src/cli/view/import.rs", &["transfer"]),
     ("src/cli/view/prune.rs", &["retention"]),
     // The worker of the screen asks the engine; only its answers are rendered.
     ("src/cli/ui/work.rs", &["recovery", "session", "store"]),

@@ -9,10 +9,8 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::view;
-use crate::doctor::{Checkup, Finding, Severity, Step, look};
-use crate::report::{
-    DoctorDocument, FindingDocument, Head, HostPathDocument, StoreDocument, VersionsDocument,
-};
+use crate::doctor::{Severity, Step, look};
+use crate::report::DoctorDocument;
 
 /// Check the installation and suggest fixes
 #[derive(Clone, Copy, Debug, Args)]
@@ -49,17 +47,13 @@ impl Command for DoctorArgs {
         // Where the kernel or the system hides it there is one finding less, no error.
         let program = std::env::current_exe().ok();
         let checkup = look(context.environment, program.as_deref());
+        let terminal = context.terminal;
+        let found = DoctorDocument::of(&checkup, |step| next(context, step));
         if args.json {
-            context.terminal.json(&document(context, &checkup));
+            terminal.json(&found);
         } else {
-            let next = |step: &Step| next(context, step);
-            let terminal = context.terminal;
-            terminal.out(&view::doctor::doctor(
-                &checkup,
-                &next,
-                terminal.verbosity(),
-                terminal.width_out(),
-            ));
+            let text = view::doctor::doctor(&found, terminal.verbosity(), terminal.width_out());
+            terminal.out(&text);
         }
         Ok(match checkup.worst() {
             Severity::Error if checkup.is_damaged() => ExitCode::Integrity,
@@ -76,36 +70,5 @@ fn next(context: &Context<'_>, step: &Step) -> String {
         Step::Verb(words) => context.command(words),
         Step::Shell(line) => line.clone(),
         Step::Words(words) => words.clone(),
-    }
-}
-
-fn document(context: &Context<'_>, checkup: &Checkup) -> DoctorDocument {
-    let finding = |finding: &Finding| FindingDocument {
-        group: finding.group,
-        severity: finding.severity,
-        integrity: finding.integrity,
-        what: finding.what.clone(),
-        path: finding.path.as_deref().map(HostPathDocument::new),
-        next: finding.step.as_ref().map(|step| next(context, step)),
-    };
-    let versions = &checkup.versions;
-    DoctorDocument {
-        head: Head::default(),
-        outcome: checkup.worst(),
-        findings: checkup.findings.iter().map(finding).collect(),
-        versions: VersionsDocument {
-            program: versions.program,
-            record: versions.record,
-            archive: versions.archive,
-            catalog: versions.catalog,
-            sqlite: versions.sqlite,
-            zstd: versions.zstd,
-        },
-        store: checkup.space.as_ref().map(|space| StoreDocument {
-            path: HostPathDocument::new(&space.path),
-            files: space.files,
-            bytes: space.bytes,
-            free: space.free,
-        }),
     }
 }

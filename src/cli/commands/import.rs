@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
 
 use clap::{Args, ValueHint};
 
@@ -15,10 +14,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::view;
 use crate::config::settle_path;
-use crate::model::SnapshotRecord;
-use crate::report::{
-    AdoptDocument, DroppedDocument, Head, HostPathDocument, ImportDocument, ImportOutcome, OriginDocument,
-};
+use crate::report::{AdoptDocument, ImportDocument};
 use crate::session::{Allowed, ImportRequest, ensure_outside_session, import};
 use crate::terminal::sanitize;
 use crate::transfer::Incoming;
@@ -120,9 +116,11 @@ impl Command for ImportArgs {
             let operator = context.environment.operator;
             incoming.strip(operator.map_or_else(handle_fs::own_ids, |owner| (owner.uid, owner.gid)));
         }
-        let shown = view::import::shown(&incoming, &file, args.trust);
+        let document = |record| ImportDocument::of(&incoming, &file, args.trust, record);
+        let found = document(None);
+        let shown = view::import::shown(&found);
         match (args.json, args.dry_run) {
-            (true, true) => tell(context, args, &incoming, &file, None),
+            (true, true) => context.terminal.json(&found),
             (false, _) => context.terminal.out(&shown),
             (true, false) if !args.yes && context.terminal.can_ask() => context.terminal.err(&shown),
             (true, false) => {}
@@ -145,7 +143,7 @@ impl Command for ImportArgs {
         };
         let record = import(&store, world, &request)?;
         if args.json {
-            tell(context, args, &incoming, &file, Some(&record));
+            context.terminal.json(&document(Some(&record)));
         } else {
             context.terminal.out(&format!(
                 "imported as {}, snapshot {}",
@@ -155,37 +153,4 @@ impl Command for ImportArgs {
         }
         Ok(ExitCode::Done.into())
     }
-}
-
-fn tell(
-    context: &Context<'_>,
-    args: &ImportArgs,
-    incoming: &Incoming,
-    file: &Path,
-    record: Option<&SnapshotRecord>,
-) {
-    let place = HostPathDocument::new(file);
-    let (size, digest) = incoming.whole();
-    let (entries, bytes) = incoming.totals();
-    let dropped = incoming.dropped();
-    context.terminal.json(&ImportDocument {
-        head: Head::default(),
-        outcome: match record {
-            Some(_) => ImportOutcome::Imported,
-            None => ImportOutcome::Planned,
-        },
-        file: place.path,
-        file_bytes: place.path_bytes,
-        size,
-        digest: digest.to_string(),
-        origin: OriginDocument::new(incoming.note()),
-        entries,
-        bytes,
-        trusted: args.trust,
-        dropped: dropped.paths,
-        owners: dropped.owners,
-        dropped_paths: dropped.named.iter().map(DroppedDocument::new).collect(),
-        instance: record.map(|record| record.instance.to_string()),
-        snapshot: record.map(|record| record.id.to_string()),
-    });
 }

@@ -19,7 +19,7 @@ use crate::cli::view;
 use crate::clock::random;
 use crate::config::{Config, ConfigError, Edit, Flags, Wanted, settle};
 use crate::contract::{Target, automatic_excludes};
-use crate::report::{Head, HostPathDocument, InitDocument, InitOutcome};
+use crate::report::{InitDocument, InitOutcome};
 use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::sanitize;
 use clap::ValueEnum as _;
@@ -92,15 +92,8 @@ impl Command for InitArgs {
             }
         };
         let edit = propose(mode)?;
-        let document = |outcome| InitDocument {
-            head: Head::default(),
-            workspace: workspace.clone(),
-            outcome,
-            file: HostPathDocument::new(edit.file()),
-            line: edit.line().0,
-            added: edit.added().to_owned(),
-        };
-        let shown = view::addition::addition(&edit);
+        let document = |outcome| InitDocument::new(&workspace, &edit, outcome);
+        let shown = view::addition::addition(&document(InitOutcome::Planned));
         if !args.json {
             terminal.out(&shown);
         } else if !args.yes && !args.dry_run {

@@ -223,7 +223,10 @@ fn list(found: Option<Session>) -> Result<Listed, CliError> {
         total: marked().count() as u64,
         snapshots: marked()
             .take(MOST)
-            .map(|row| Snapshot::new(row, &steps))
+            .map(|row| {
+                let (changed, call) = (steps.counts.get(&row.id), steps.calls.get(&row.id));
+                Snapshot::new(row.into(), changed.copied(), call.cloned())
+            })
             .collect(),
     })
 }

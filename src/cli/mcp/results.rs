@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::{CallRef, PathCounts, Time};
-use crate::report::Steps;
-use crate::report::{ChangeDocument, DiffDocument, Head, ReasonDocument, RestoreDocument, RestoreOutcome};
-use crate::store::SnapshotRow;
+use crate::report::{
+    ChangeDocument, DiffDocument, Head, ReasonDocument, RestoreDocument, RestoreOutcome, SnapshotDocument,
+};
 
 /// Maximum number of paths or snapshots in a result; the total stands beside them.
 pub(super) const MOST: usize = 200;
@@ -41,15 +41,15 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn new(row: &SnapshotRow, steps: &Steps) -> Self {
+    pub(super) fn new(row: SnapshotDocument, changed: Option<PathCounts>, call: Option<CallRef>) -> Self {
         Self {
-            id: row.id.to_string(),
-            name: row.name.clone(),
-            description: row.message.clone(),
+            id: row.id,
+            name: row.name,
+            description: row.message,
             created: row.taken_at,
             complete: row.complete,
-            changed: steps.counts.get(&row.id).copied(),
-            call: steps.calls.get(&row.id).cloned(),
+            changed,
+            call,
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Lines that `init` adds to a file, as a diff. The lines around them may be secrets and are not shown.
 
-use crate::config::Edit;
+use crate::report::InitDocument;
 use crate::terminal::{Role, sanitize, style};
 
 /// The added lines under the name of the file.
-pub(in crate::cli) fn addition(edit: &Edit) -> String {
-    let path = sanitize::path(edit.file());
-    let (mut line, mut whole) = edit.line();
-    let mut text = edit.added();
+pub(in crate::cli) fn addition(edit: &InitDocument) -> String {
+    let path = sanitize::path(&edit.file.exact);
+    let (mut text, mut line, mut whole) = edit.addition();
     // The old last line had no end: that comes first.
     if let Some(rest) = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n'))
         && !whole

@@ -1,18 +1,13 @@
 //! `doctor`: findings in groups. What is well takes one line; everything else says what to type.
 
-use crate::doctor::{Checkup, Finding, Group, Severity, Step};
+use crate::report::{DoctorDocument, FindingDocument, Group, Severity};
 use crate::terminal::{Role, Verbosity, sanitize, size, style, width};
 
 /// Blanks before what follows the severity.
 const INDENT: usize = 10;
 
-/// Everything that was found. `next` makes a step what is typed. Quiet: only warnings and errors.
-pub(in crate::cli) fn doctor(
-    checkup: &Checkup,
-    next: &dyn Fn(&Step) -> String,
-    verbosity: Verbosity,
-    columns: usize,
-) -> String {
+/// Everything that was found. Quiet: only warnings and errors.
+pub(in crate::cli) fn doctor(checkup: &DoctorDocument, verbosity: Verbosity, columns: usize) -> String {
     let mut lines = Vec::new();
     let mut group = None;
     let least = if verbosity == Verbosity::Quiet {
@@ -29,7 +24,7 @@ pub(in crate::cli) fn doctor(
             lines.push(style::paint(Role::Heading, heading(finding.group)));
             group = Some(finding.group);
         }
-        lines.extend(told(finding, next, columns));
+        lines.extend(told(finding, columns));
     }
     lines.push(summary(checkup));
     lines.join("\n")
@@ -50,7 +45,7 @@ fn heading(group: Group) -> &'static str {
     }
 }
 
-fn told(finding: &Finding, next: &dyn Fn(&Step) -> String, columns: usize) -> Vec<String> {
+fn told(finding: &FindingDocument, columns: usize) -> Vec<String> {
     let role = match finding.severity {
         Severity::Ok => Role::Added,
         Severity::Note => Role::Heading,
@@ -74,25 +69,21 @@ fn told(finding: &Finding, next: &dyn Fn(&Step) -> String, columns: usize) -> Ve
             format!("{:INDENT$}{line}", "")
         });
     }
-    if let Some(step) = &finding.step {
-        let text = sanitize::text(&next(step));
-        match step {
-            // To be copied as a whole.
-            Step::Verb(_) | Step::Shell(_) => {
-                lines.push(format!("{:INDENT$}{}", "", style::paint(Role::Path, &text)));
-            }
-            Step::Words(_) => {
-                let wrapped = width::wrap(&text, room);
-                lines.extend(wrapped.iter().map(|line| format!("{:INDENT$}{line}", "")));
-            }
+    if let Some(next) = &finding.next {
+        let text = sanitize::text(next);
+        if finding.is_advice {
+            let wrapped = width::wrap(&text, room);
+            lines.extend(wrapped.iter().map(|line| format!("{:INDENT$}{line}", "")));
+        } else {
+            lines.push(format!("{:INDENT$}{}", "", style::paint(Role::Path, &text)));
         }
     }
     lines
 }
 
-fn summary(checkup: &Checkup) -> String {
+fn summary(checkup: &DoctorDocument) -> String {
     let number = |severity| {
-        let of = |finding: &&Finding| finding.severity == severity;
+        let of = |finding: &&FindingDocument| finding.severity == severity;
         checkup.findings.iter().filter(of).count() as u64
     };
     let parts: Vec<String> = [
@@ -109,7 +100,7 @@ fn summary(checkup: &Checkup) -> String {
     } else {
         parts.join(", ")
     };
-    let role = match checkup.worst() {
+    let role = match checkup.outcome {
         Severity::Ok | Severity::Note => Role::Added,
         Severity::Warning => Role::Warning,
         Severity::Error => Role::Error,

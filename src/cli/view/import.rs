@@ -1,43 +1,43 @@
 //! `import`: what a file holds, and what would be dropped of it.
 
-use std::path::Path;
-
-use super::changes;
+use crate::report::ImportDocument;
 use crate::terminal::{sanitize, size};
-use crate::transfer::Incoming;
 
 /// Describes the file. Every word of it is untrusted.
-pub(in crate::cli) fn shown(incoming: &Incoming, file: &Path, trusted: bool) -> String {
-    let note = incoming.note();
-    let record = &note.record;
-    let (bytes_of_file, digest) = incoming.whole();
-    let (entries, bytes) = incoming.totals();
+pub(in crate::cli) fn shown(found: &ImportDocument) -> String {
+    let origin = &found.origin;
     let mut lines = vec![format!(
-        "{}: {}, BLAKE3 {digest}",
-        sanitize::path(file),
-        size::bytes(bytes_of_file)
+        "{}: {}, BLAKE3 {}",
+        sanitize::path(&found.place),
+        size::bytes(found.size),
+        found.digest
     )];
     let mut fact = |name: &str, value: String| lines.push(format!("{name:10} {value}"));
     fact(
         "snapshot",
-        format!("{} {} of {}", record.kind.word(), record.id, record.instance),
+        format!(
+            "{} {} of {}",
+            origin.kind.word(),
+            origin.snapshot,
+            origin.instance
+        ),
     );
-    if let Some(workspace) = &record.workspace {
+    if let Some(workspace) = &origin.workspace {
         fact("workspace", sanitize::name(workspace.as_bytes()));
     }
-    fact("taken", size::moment(record.taken_at));
+    fact("taken", size::moment(origin.taken_at));
     fact(
         "exported",
         format!(
             "{}, by {}",
-            size::moment(note.exported_at),
-            sanitize::text(&note.written_by)
+            size::moment(origin.exported_at),
+            sanitize::text(&origin.written_by)
         ),
     );
-    for mount in &record.mounts {
-        fact("mount", format!("{} (there)", changes::host(&mount.coverage)));
+    for root in &origin.roots {
+        fact("mount", format!("{} (there)", sanitize::path(root)));
     }
-    let lacks = if record.complete {
+    let lacks = if found.complete {
         ""
     } else {
         "; it is not complete"
@@ -46,20 +46,21 @@ pub(in crate::cli) fn shown(incoming: &Incoming, file: &Path, trusted: bool) -> 
         "holds",
         format!(
             "{}, {}{lacks}",
-            size::counted(entries, "entry", "entries"),
-            size::bytes(bytes)
+            size::counted(found.entries, "entry", "entries"),
+            size::bytes(found.bytes)
         ),
     );
-    let dropped = incoming.dropped();
-    if trusted {
+    let total = found.dropped.saturating_add(found.owners);
+    if found.trusted {
         fact(
             "trusted",
             "owners, set-id bits, attributes, flags and devices are kept".to_owned(),
         );
-    } else if dropped.total() > 0 {
-        fact("dropped", what_is_dropped(incoming));
-        for path in &dropped.named {
-            let place = format!("{}/{}", path.label, String::from_utf8_lossy(path.path.as_bytes()));
+    } else if total > 0 {
+        fact("dropped", what_is_dropped(found));
+        for path in &found.dropped_paths {
+            let below = if path.path == "." { "" } else { &path.path };
+            let place = format!("{}/{below}", path.label);
             fact(
                 "",
                 format!(
@@ -69,7 +70,7 @@ pub(in crate::cli) fn shown(incoming: &Incoming, file: &Path, trusted: bool) -> 
                 ),
             );
         }
-        let more = dropped.total().saturating_sub(dropped.named.len() as u64);
+        let more = total.saturating_sub(found.dropped_paths.len() as u64);
         if more > 0 {
             fact("", format!("and {} more; --trust keeps them", size::count(more)));
         }
@@ -77,11 +78,10 @@ pub(in crate::cli) fn shown(incoming: &Incoming, file: &Path, trusted: bool) -> 
     lines.join("\n")
 }
 
-fn what_is_dropped(incoming: &Incoming) -> String {
-    let dropped = incoming.dropped();
-    let rights = size::counted(dropped.paths, "path loses rights", "paths lose rights");
-    let owners = size::counted(dropped.owners, "path becomes yours", "paths become yours");
-    match (dropped.paths, dropped.owners) {
+fn what_is_dropped(found: &ImportDocument) -> String {
+    let rights = size::counted(found.dropped, "path loses rights", "paths lose rights");
+    let owners = size::counted(found.owners, "path becomes yours", "paths become yours");
+    match (found.dropped, found.owners) {
         (_, 0) => rights,
         (0, _) => owners,
         _ => format!("{rights}, {owners} beside them"),
