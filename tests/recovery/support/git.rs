@@ -1,11 +1,15 @@
 //! Repositories that tests make themselves, with git as the maker and as a second opinion. Never used on anything that
 //! a test did not make.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::build::Build;
-use super::machine::run_tool;
+use super::machine::{run_tool, workplace};
 
 /// A repository with a work tree.
 pub(crate) struct Repository {
@@ -16,7 +20,15 @@ impl Repository {
     /// An empty one at `path`, on the branch `main`, that knows who commits.
     #[track_caller]
     pub(crate) fn init(path: &Path) -> Self {
-        Build::at(path);
+        Mould::of(0).write(path);
+        Self {
+            path: path.to_path_buf(),
+        }
+    }
+
+    /// The same, by git itself.
+    #[track_caller]
+    fn init_by_git(path: &Path) -> Self {
         let repository = Self {
             path: path.to_path_buf(),
         };
@@ -82,25 +94,93 @@ impl Repository {
         self.git(&["commit", "-q", "-m", message]);
     }
 
-    /// Files to build on: `n` commits, each of which changes `history.txt`, and a few sources.
+    /// Files to build on: so many commits, each of which changes `history.txt`, and a few sources. What is there already is in them.
     #[track_caller]
     pub(crate) fn with_history(path: &Path, commits: u32) -> Self {
-        let repository = Self::init(path);
-        let build = Build::at(path);
+        let is_new = fs::read_dir(path).map_or(true, |mut inside| inside.next().is_none());
+        if commits == 0 || !is_new {
+            let repository = Self::init(path);
+            repository.grow(commits);
+            return repository;
+        }
+        Mould::of(commits).write(path);
+        let repository = Self {
+            path: path.to_path_buf(),
+        };
+        // The index knows the files by their numbers and times.
+        repository.git(&["update-index", "-q", "--refresh"]);
+        repository
+    }
+
+    #[track_caller]
+    fn grow(&self, commits: u32) {
+        let build = Build::at(&self.path);
         build
             .file("src/main.c", "int main(void) { return 0; }\n")
             .file("README", "read me\n");
         for number in 1..=commits {
             build.file("history.txt", format!("version {number}\n"));
-            repository.commit(&format!("change {number}"));
+            self.commit(&format!("change {number}"));
         }
-        repository
     }
 
     /// State as git sees it, ignored files included.
     #[track_caller]
     pub(crate) fn status(&self) -> String {
         self.git(&["status", "--porcelain=v2", "--branch", "--ignored"])
+    }
+}
+
+/// Every file of a new repository, with its mode; directories have no content. Git takes three processes for a commit, so each number of
+/// commits is made once and then written where it is wanted.
+struct Mould(Vec<(PathBuf, u32, Option<Vec<u8>>)>);
+
+impl Mould {
+    /// The one of a repository with so many commits.
+    fn of(commits: u32) -> Arc<Self> {
+        static MADE: Mutex<BTreeMap<u32, Arc<Mould>>> = Mutex::new(BTreeMap::new());
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mould = made
+            .entry(commits)
+            .or_insert_with(|| Arc::new(Self::make(commits)));
+        Arc::clone(mould)
+    }
+
+    fn make(commits: u32) -> Self {
+        let place = tempfile::TempDir::with_prefix_in("jr-git-", workplace()).unwrap();
+        let repository = Repository::init_by_git(place.path());
+        if commits > 0 {
+            repository.grow(commits);
+        }
+        let all = walkdir::WalkDir::new(place.path())
+            .min_depth(1)
+            .sort_by_file_name();
+        let parts = all.into_iter().map(|entry| {
+            let entry = entry.unwrap();
+            let content = entry
+                .file_type()
+                .is_file()
+                .then(|| fs::read(entry.path()).unwrap());
+            let path = entry.path().strip_prefix(place.path()).unwrap().to_path_buf();
+            (path, entry.metadata().unwrap().permissions().mode(), content)
+        });
+        Self(parts.collect())
+    }
+
+    #[track_caller]
+    fn write(&self, to: &Path) {
+        let made = |done: std::io::Result<()>, at: &Path| {
+            done.unwrap_or_else(|error| panic!("{}: {error}", at.display()));
+        };
+        made(fs::create_dir_all(to), to);
+        for (path, mode, content) in &self.0 {
+            let at = to.join(path);
+            match content {
+                None => made(fs::create_dir_all(&at), &at),
+                Some(content) => made(fs::write(&at, content), &at),
+            }
+            made(fs::set_permissions(&at, fs::Permissions::from_mode(*mode)), &at);
+        }
     }
 }
 
@@ -118,7 +198,7 @@ impl HeldLock {
             .unwrap();
         let held = Self(child);
         let name = format!("/proc/{}/comm", held.0.id());
-        while std::fs::read(&name).unwrap() != b"sleep\n" {
+        while fs::read(&name).unwrap() != b"sleep\n" {
             std::thread::yield_now();
         }
         held
