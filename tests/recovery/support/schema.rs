@@ -3,45 +3,46 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use super::run::Run;
 
-/// One validator a document, by its name below `$defs`.
-static DOCUMENTS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
+/// The validator of each document, by its name below `$defs`, made when it is first wanted.
+static DOCUMENTS: LazyLock<BTreeMap<String, OnceLock<Validator>>> = LazyLock::new(|| {
+    let all = SCHEMA["anyOf"].as_array().unwrap().iter();
+    let name = |one: &Value| {
+        one["$ref"]
+            .as_str()
+            .unwrap()
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    all.map(|one| (name(one), OnceLock::new())).collect()
+});
+
+/// The committed schema, each of its definitions closed.
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut schema: Value = serde_json::from_str(include_str!("../../../config/schema.json")).unwrap();
-    let named: Vec<String> = schema["anyOf"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| {
-            one["$ref"]
-                .as_str()
-                .unwrap()
-                .rsplit('/')
-                .next()
-                .unwrap()
-                .to_owned()
-        })
-        .collect();
     for definition in schema["$defs"].as_object_mut().unwrap().values_mut() {
         close(definition);
     }
-    named
-        .into_iter()
-        .map(|name| {
-            let whole = json!({ "$ref": format!("#/$defs/{name}"), "$defs": schema["$defs"] });
-            let validator = jsonschema::draft202012::options()
-                .should_validate_formats(true)
-                .build(&whole)
-                .unwrap_or_else(|error| panic!("{name}: {error}"));
-            (name, validator)
-        })
-        .collect()
+    schema
 });
+
+fn validator(name: &str) -> &'static Validator {
+    DOCUMENTS[name].get_or_init(|| {
+        let whole = json!({ "$ref": format!("#/$defs/{name}"), "$defs": SCHEMA["$defs"] });
+        jsonschema::draft202012::options()
+            .should_validate_formats(true)
+            .build(&whole)
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
+    })
+}
 
 /// Forbids what is not named, in `schema` and in all that its properties and items hold.
 fn close(schema: &mut Value) {
@@ -99,7 +100,7 @@ pub(crate) fn names() -> Vec<String> {
 /// Insists that `value` is the document of that name.
 #[track_caller]
 pub(crate) fn check(name: &str, value: &Value, run: &dyn std::fmt::Display) {
-    let faults: Vec<String> = DOCUMENTS[name]
+    let faults: Vec<String> = validator(name)
         .iter_errors(value)
         .map(|error| format!("{}: {error}", error.instance_path()))
         .collect();
