@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 mod cluster;
 mod images;
+mod kubectl;
 
 pub(crate) use cluster::{CONTEXT, Cluster};
 pub(crate) use images::busybox;

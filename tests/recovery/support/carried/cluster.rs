@@ -1,13 +1,10 @@
 //! A cluster that is none: `kubectl` is a stand-in that runs what it is told in containers.
 
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
-
-use crate::support::machine::tool;
 
 /// Its only context.
 pub(crate) const CONTEXT: &str = "test-cluster";
@@ -23,19 +20,9 @@ impl Cluster {
         if !cfg!(feature = "kubernetes") {
             return Err("the feature kubernetes is not built".to_owned());
         }
-        // The system's own begins at once; the one in `PATH` may be a script that looks for others.
-        let system = Some(PathBuf::from("/usr/bin/python3")).filter(|path| path.is_file());
-        let python = system
-            .or_else(|| tool("python3"))
-            .ok_or("python3 is not installed")?;
         let place = own.join("cluster");
         fs::create_dir(&place).unwrap();
-        let kubectl = place.join("kubectl");
-        // It needs nothing but Python itself: no packages, no variables.
-        let program = include_str!("../kubectl.py")
-            .replace("/usr/bin/env python3", &format!("{} -IS", python.display()));
-        fs::write(&kubectl, program).unwrap();
-        fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755)).unwrap();
+        super::kubectl::install(&place);
         let empty = json!({ "contexts": [CONTEXT], "current": CONTEXT, "pods": {}, "claims": {} });
         fs::write(place.join("cluster.json"), empty.to_string()).unwrap();
         Ok(Self { place })
