@@ -1,4 +1,4 @@
-//! The command line: from arguments to a verb, and from its outcome to an exit code. The only layer that sees `terminal`.
+//! The command line: from arguments to a command, and from its outcome to an exit code. The only layer that sees `terminal`.
 
 mod agent_session;
 pub mod args;
@@ -68,7 +68,7 @@ pub fn parse(args: Vec<OsString>, columns: usize) -> Result<Invocation, ParseOut
     args::parse(args, columns)
 }
 
-/// The whole program: understands the arguments, carries the verb out, and tells how that ended.
+/// The whole program: understands the arguments, carries the command out, and tells how that ended.
 #[must_use]
 pub fn main(args: Vec<OsString>, environment: &Environment) -> Status {
     // Where that is refused the limit ends the process, as it does everywhere else.
@@ -78,7 +78,7 @@ pub fn main(args: Vec<OsString>, environment: &Environment) -> Status {
     })
 }
 
-/// Understands `args`, lets `perform` carry out the verb, and tells how that ended. `perform` writes its results to the
+/// Understands `args`, lets `perform` carry out the command, and tells how that ended. `perform` writes its results to the
 /// terminal; what goes wrong it returns instead of printing it.
 pub fn run(
     args: Vec<OsString>,
@@ -144,8 +144,9 @@ fn run_on(
     }
 }
 
-/// A result that could not be written is a failure, even when all else went well: whoever asked to see something did not. Where the
-/// command changed something (`is_done`), its work decides, and the result goes to stderr. A reader that went away is no failure.
+/// A result that could not be written is a failure, even if all else went well. Where the command changed
+/// something (`is_done`), its work decides, and the result goes to stderr. A reader that went away is no
+/// failure.
 fn finish(terminal: &Terminal, json: bool, status: Status, is_done: bool) -> Status {
     let Err(cause) = terminal.finish() else {
         return status;

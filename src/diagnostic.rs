@@ -33,7 +33,7 @@ pub enum ErrorKind {
     RefusedLocked,
     /// The caller runs inside a session, which may not do this.
     RefusedInside,
-    /// Nobody said yes.
+    /// The question was not confirmed.
     NotConfirmed,
     /// There is no such instance.
     UnknownInstance,
@@ -82,7 +82,7 @@ impl Hint {
         Self::Text(text.into())
     }
 
-    /// Returns a command of this program: its purpose, and the verb with its arguments, quoted for a shell.
+    /// Returns a command of this program: its purpose, and the command with its arguments, quoted for a shell.
     #[must_use]
     pub fn command(purpose: impl Into<String>, words: impl Into<String>) -> Self {
         let (purpose, words) = (purpose.into(), words.into());

@@ -35,7 +35,7 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum ReplicaError {
     /// The operator stopped it.
-    #[error("interrupted; what is copied stays, and the rest waits")]
+    #[error("interrupted; copied objects stay")]
     Interrupted,
     /// The object store failed.
     #[error("{place}: {source}")]
@@ -47,8 +47,8 @@ pub enum ReplicaError {
     },
     /// An object is there that this store did not write.
     #[error(
-        "{place}/{store}/{name} holds something else than what this store has to put there: another machine writes the same store, or the \
-         object was replaced; nothing was written over"
+        "{place}/{store}/{name} differs from this store: another machine writes the same store, or the object was \
+        replaced; nothing was overwritten"
     )]
     Foreign {
         /// `s3://…`
@@ -59,24 +59,22 @@ pub enum ReplicaError {
         name: String,
     },
     /// The service ignores the condition of a conditional put.
-    #[error(
-        "{place}: the service writes over what is there, although it is told not to; nothing is copied to one that does so"
-    )]
+    #[error("{place}: the service overwrites objects despite `If-None-Match: *`; nothing is copied to it")]
     Unconditional {
         /// `s3://…`
         place: String,
     },
     /// The recipients were refused.
-    #[error("what leaves this machine cannot be encrypted: {0}")]
+    #[error("cannot encrypt the copy: {0}")]
     Encrypt(String),
     /// There is no store at all below the address.
-    #[error("{place} holds no store that this program copied there")]
+    #[error("{place} has no replica")]
     NoStore {
         /// `s3://…`
         place: String,
     },
     /// There is no such store there.
-    #[error("{place} holds no store {store}")]
+    #[error("{place} has no store {store}")]
     UnknownStore {
         /// `s3://…`
         place: String,
@@ -137,7 +135,7 @@ impl Diagnostic for ReplicaError {
                 "--identity takes the private key that belongs to one of the recipients that the store was copied for"
             }
             Self::NoStore { .. } | Self::UnknownStore { .. } => {
-                "look at the address: it is the one that `replicate` in [recovery.store] names on the other machine"
+                "check the address: use that of `replicate` in [recovery.store] on the other machine"
             }
             Self::Unconditional { .. } => {
                 "use a service that knows `If-None-Match: *` on puts, as AWS and most others do"

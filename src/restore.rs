@@ -1,5 +1,5 @@
-//! Restore: a plan that is made, shown, and then carried out: staged, journaled, moved, decided. Whoever comes after a crash
-//! finishes it or takes it back (`docs/internals/architecture.md` has the steps).
+//! Restore: a plan that is made, shown, and then run: staged, journaled, moved, decided. A command after a
+//! crash finishes it or takes it back (`docs/internals/architecture.md` has the steps).
 
 mod apply;
 mod attribution;

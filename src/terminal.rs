@@ -60,7 +60,7 @@ impl Terminal {
         Self::over(Box::new(io::stdout()), Box::new(io::stderr()), facts, verbosity)
     }
 
-    /// Standard input and output as plain pipes, for a verb that another program talks with. Nothing else may be written then.
+    /// Standard input and output as plain pipes, for a command that another program talks with. Nothing else may be written then.
     ///
     /// # Errors
     /// The system's error.
@@ -177,7 +177,7 @@ impl Terminal {
     /// A warning on stderr, wrapped at its width. `text` is cleaned here.
     pub fn warn(&self, text: &str) {
         let text = sanitize::text(text);
-        let shown = style::labelled(Role::Warning, "warning", &text, self.width_err());
+        let shown = style::labeled(Role::Warning, "warning", &text, self.width_err());
         self.record(Level::Warning, &text);
         self.show(&shown);
     }
@@ -251,10 +251,10 @@ impl Terminal {
         drop(err);
         if let Some((path, error)) = self.log.as_ref().and_then(|log| lock(log).failure()) {
             let path = sanitize::path(&path);
-            lock(&self.err).line(&style::labelled(
+            lock(&self.err).line(&style::labeled(
                 Role::Warning,
                 "warning",
-                &format!("the log {path} is not whole: {error}"),
+                &format!("the log {path} is incomplete: {error}"),
                 self.width_err(),
             ));
         }

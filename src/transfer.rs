@@ -27,7 +27,7 @@ pub enum TransferError {
     #[error("interrupted; nothing of it was kept")]
     Interrupted,
     /// The file is there already.
-    #[error("{} is there already", .0.display())]
+    #[error("{} already exists", .0.display())]
     Exists(PathBuf),
     /// The file cannot be written.
     #[error("{} cannot be written: {source}", path.display())]
@@ -59,7 +59,7 @@ pub enum TransferError {
         known: u64,
     },
     /// The file contains something inconsistent.
-    #[error("{} is damaged, or was made to do harm: {why}", path.display())]
+    #[error("{} is damaged or malicious: {why}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum TransferError {
         why: String,
     },
     /// The content does not fit on the file system of the store.
-    #[error("{} holds {need} bytes, and {free} are free where the store lies", path.display())]
+    #[error("{} has {need} bytes, and the store's file system has {free} free", path.display())]
     Room {
         /// The file.
         path: PathBuf,
@@ -108,10 +108,10 @@ impl Diagnostic for TransferError {
     }
 
     fn hints(&self) -> Vec<Hint> {
-        const COPY_AGAIN: &str = "nothing of it was kept; import takes what `export` wrote: copy the file once more, if it should be one";
+        const COPY_AGAIN: &str = "nothing was stored; if `export` wrote the file, copy it again";
         let hint = match self {
             Self::Store(error) => return error.hints(),
-            Self::Exists(_) => "name another file: nothing is ever written over",
+            Self::Exists(_) => "choose another file: export never overwrites",
             Self::Write { .. } => "nothing was written; name a place that you may write to and that has room",
             Self::Room { .. } => {
                 "nothing was changed; make room, or name a jackin home elsewhere in JACKIN_HOME_DIR"

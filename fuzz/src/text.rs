@@ -158,7 +158,7 @@ fn path(bytes: &[u8]) {
     }
     let on_host = path.on_host(std::path::Path::new("/root"));
     assert!(on_host.starts_with("/root") && on_host.components().count() == 2 + above.len());
-    // Against its own halves, and a neighbour.
+    // Against its own halves, and a neighbor.
     for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
         let (a, b) = (RelPath::new(&bytes[..at]), RelPath::new(&bytes[at + 1..]));
         let (Ok(a), Ok(b)) = (a, b) else { continue };

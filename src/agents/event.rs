@@ -51,7 +51,7 @@ pub struct Event {
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
     /// Input that is not a JSON object.
-    #[error("what {agent} said is not a JSON object: {why}")]
+    #[error("the event of {agent} is not a JSON object: {why}")]
     Shape {
         /// The agent that sent it.
         agent: Agent,
@@ -59,7 +59,7 @@ pub enum EventError {
         why: String,
     },
     /// Unknown event name.
-    #[error("{agent} has no event {event:?} that is known")]
+    #[error("unknown event {event:?} of {agent}")]
     Unknown {
         /// The agent that sent it.
         agent: Agent,

@@ -371,7 +371,7 @@ impl Reading<'_> {
                 return Ok(written_back);
             }
         }
-        Err(Failure::Source(io::Error::other("it does not hold still")))
+        Err(Failure::Source(io::Error::other("it keeps changing")))
     }
 
     fn digest_again(&self, source: &mut ContentSource) -> Result<Content, Failure> {

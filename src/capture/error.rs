@@ -31,7 +31,7 @@ pub enum CaptureError {
     },
     /// The mount is larger than agreed.
     #[error(
-        "{} holds more than the limit of {limit} {}",
+        "{} exceeds the limit of {limit} {}",
         path.display(),
         match (entries, limit) {
             (true, 1) => "entry",
@@ -51,7 +51,7 @@ pub enum CaptureError {
     },
     /// The store may lack the room for the content that is not stored yet.
     #[error(
-        "{} holds {need} bytes that are not stored yet, and {free} are free where the store lies: {}",
+        "{} holds {need} bytes that are not stored yet, and the store's file system has {free} free: {}",
         path.display(), store.display()
     )]
     Room {
@@ -83,7 +83,7 @@ pub enum CaptureError {
         reason: String,
     },
     /// A file-system snapshot is required, and cannot be made.
-    #[error("{} cannot be frozen by a snapshot of its file system: {why}", path.display())]
+    #[error("{} has no file-system snapshot: {why}", path.display())]
     NotFrozen {
         /// The mount root.
         path: PathBuf,
@@ -137,7 +137,7 @@ impl Diagnostic for CaptureError {
         match self {
             Self::Room { biggest, .. } => {
                 let mut hints: Vec<Hint> = biggest.iter().map(|big| exclude_hint(big, false)).collect();
-                hints.push(Hint::text("or make room where the store lies"));
+                hints.push(Hint::text("or free disk space for the store"));
                 hints
             }
             Self::Limit { entries, biggest, .. } => {
@@ -148,7 +148,7 @@ impl Diagnostic for CaptureError {
                 hints
             }
             Self::Unwritten { .. } | Self::Write(_) | Self::Archive(_) => vec![Hint::text(
-                "nothing of the snapshot was kept; make room where the store lies and try again",
+                "nothing of the snapshot was stored; free disk space and try again",
             )],
             Self::NotFrozen { .. } => vec![Hint::text(UNFROZEN)],
             Self::Store(error) => error.hints(),
@@ -166,7 +166,7 @@ impl Diagnostic for CaptureError {
                 store,
                 ..
             } => format!(
-                "{} holds {} that are not stored yet, and {} are free where the store lies: {}",
+                "{} has {} to store, and the store's file system has {} free: {}",
                 sanitize::path(path),
                 size::bytes(*need),
                 size::bytes(*free),
@@ -178,7 +178,8 @@ impl Diagnostic for CaptureError {
 }
 
 /// Hint for an unmounted disk, or another disk in its place.
-pub(crate) const REMOUNT: &str = "mount the file systems as they were and repeat the command; `restore --to DIR` writes the files elsewhere";
+pub(crate) const REMOUNT: &str = "\
+    mount the file systems as they were and repeat the command; `restore --to DIR` writes the files elsewhere";
 
 /// Returns the exclude that leaves a big directory out.
 fn exclude_hint(big: &Big, by_entries: bool) -> Hint {
@@ -189,6 +190,6 @@ fn exclude_hint(big: &Big, by_entries: bool) -> Hint {
     };
     let path = sanitize::name(big.path.as_bytes());
     Hint::text(format!(
-        "{path} holds {holds}; to leave it out: exclude = [\"/{path}/\"] or --exclude '/{path}/'"
+        "{path} has {holds}; to exclude it: exclude = [\"/{path}/\"] or --exclude '/{path}/'"
     ))
 }

@@ -105,7 +105,7 @@ impl Frozen {
             // A root that is gone is no snapshot that cannot be seen.
             MountError::Missing { .. } if Root::open(&directory).is_err() => MountError::Io {
                 path: directory,
-                source: std::io::Error::other("the snapshot of the file system cannot be seen"),
+                source: std::io::Error::other("the file-system snapshot is not visible"),
             },
             other => other,
         }))
@@ -297,7 +297,7 @@ impl SnapshotAttempt {
             "it was read as it is"
         };
         self.notes.push(format!(
-            "{path} was not frozen by a snapshot of its file system, and {instead}: {why}"
+            "{path} has no file-system snapshot, and {instead}: {why}"
         ));
         Ok(())
     }

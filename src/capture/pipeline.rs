@@ -35,7 +35,7 @@ use handle_fs::{MountError, Root};
 
 /// A snapshot that was taken, with its manifests still in memory.
 pub struct Captured {
-    /// The record as it lies in the store.
+    /// The record as it is in the store.
     pub record: SnapshotRecord,
     /// Manifest of each mount, in the record's order; `None` if its root did not exist.
     pub manifests: Vec<Option<Manifest>>,

@@ -248,7 +248,7 @@ impl Look<'_> {
         if self.left == 0 {
             // Only the search by a rule has room for bytes, and a limit of its own.
             let most = if self.room.is_some() { MOST_FOUND } else { MOST };
-            let error = io::Error::other(format!("more than {most} of it are not looked at"));
+            let error = io::Error::other(format!("more than {most} of it are not checked"));
             return self.found.facts.push(unknown(path, &error));
         }
         let stat = match dir.look(name) {
@@ -385,5 +385,5 @@ fn read(dir: &Dir, name: &OsStr) -> io::Result<(Stat, Vec<u8>, Vec<crate::model:
             return Ok((after, whole, xattrs));
         }
     }
-    Err(io::Error::other("it does not hold still"))
+    Err(io::Error::other("it keeps changing"))
 }

@@ -95,7 +95,7 @@ pub(super) fn survey(
         let (covered, partly) = covered(own, skipped);
         facts.state.covered = if kept { covered } else { GitCoverage::Off };
         if let Some(first) = partly.first().filter(|_| kept) {
-            facts.doubt(format!("an exclude leaves out {}", first.as_path().display()));
+            facts.doubt(format!("{} is excluded", first.as_path().display()));
         }
         Some(facts)
     };
@@ -109,7 +109,7 @@ pub(super) fn survey(
         .filter_map(look)
         .collect();
     if let Some(first) = found.first_mut().filter(|_| more > 0) {
-        first.doubt(format!("{more} more repositories of the mount are not looked at"));
+        first.doubt(format!("{more} more repositories of the mount are not checked"));
     }
     found.sort_by(|a, b| a.own.cmp(&b.own));
     found
@@ -266,7 +266,7 @@ fn classify(facts: &RepositoryFacts, why: Option<String>) -> (RepositoryClass, S
     let state = &facts.state;
     let dirty = |why: String| (RepositoryClass::Dirty, why);
     if let Some(path) = &state.elsewhere {
-        return dirty(format!("its git directory lies elsewhere: {path}"));
+        return dirty(format!("its git directory is elsewhere: {path}"));
     }
     if let Some(doubt) = state.doubts.first() {
         return dirty(doubt.clone());
@@ -279,7 +279,7 @@ fn classify(facts: &RepositoryFacts, why: Option<String>) -> (RepositoryClass, S
     }
     if facts.differing > 0 {
         let paths = counted(facts.differing, "path is", "paths are");
-        return dirty(format!("{paths} not what HEAD names"));
+        return dirty(format!("{paths} uncommitted"));
     }
     if facts.staged > 0 {
         return dirty(format!(
@@ -307,7 +307,7 @@ fn classify(facts: &RepositoryFacts, why: Option<String>) -> (RepositoryClass, S
         ),
         None => (
             RepositoryClass::Clean,
-            "every byte is what HEAD names, and a remote has its branches".to_owned(),
+            "everything is committed, and a remote has its branches".to_owned(),
         ),
     }
 }

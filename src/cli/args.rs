@@ -30,12 +30,11 @@ use crate::terminal::Verbosity;
 
 /// Undo what an AI coding agent did to your files
 ///
-/// `jackin recovery` takes a snapshot before an agent starts, shows what the agent did, and puts the files back exactly. It undoes
-/// files, never side effects: a dropped table stays dropped, a sent mail stays sent.
+/// `jackin recovery` takes a snapshot before an agent starts, shows what the agent did, and restores the files exactly. It does not undo side effects such as database writes, network calls or pushed commits.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "jackin-recovery", version)]
 pub struct RecoveryArgs<V: Subcommand> {
-    /// What holds for every verb.
+    /// What holds for every command.
     #[command(flatten)]
     pub global: GlobalArgs,
     /// What to do.
@@ -43,7 +42,7 @@ pub struct RecoveryArgs<V: Subcommand> {
     pub verb: V,
 }
 
-/// Flags that every verb takes.
+/// Flags that every command takes.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct GlobalArgs {

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The name that the program was called by: it decides where the verb stands.
+/// The name that the program was called by: it decides where the command stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CalledAs {
     /// `jackin recovery VERB`; also any name that is not the other one.

@@ -58,7 +58,7 @@ impl Verb {
     }
 }
 
-/// Carries a verb out.
+/// Carries a command out.
 ///
 /// # Errors
 /// What went wrong, for the caller to print.
@@ -102,8 +102,8 @@ fn tell_lost(terminal: &Terminal, done: Result<Status, CliError>) -> Result<Stat
     };
     let advice = |lost: &Lost| match lost.why.starts_with(MISSING) {
         true => Some(format!(
-            "install them there, or this program, or add --agent copy (or set {AGENT_VARIABLE}=copy): then this program is \
-             copied there for each command"
+            "install them or this program there, or use --agent copy (or {AGENT_VARIABLE}=copy) to copy this program \
+            for each command"
         )),
         false => None,
     };

@@ -102,7 +102,7 @@ fn is_plain(word: &str) -> bool {
 }
 
 /// Gives every argument that takes an id, a name or a path its own candidates. What an argument takes is told by the
-/// name of its value, which is the same in every verb.
+/// name of its value, which is the same in every command.
 fn attach(command: Command, source: &Arc<Source>) -> Command {
     let command = command.mut_args(|arg| {
         let kind = arg
@@ -149,7 +149,7 @@ fn candidate(word: impl Into<OsString>, help: String) -> CompletionCandidate {
 #[derive(Debug, Default)]
 struct Line {
     verb: Option<String>,
-    /// The verb's first argument that is no flag: the session, where it takes one.
+    /// The command's first argument that is no flag: the session, where it takes one.
     session: Option<String>,
 }
 
@@ -214,7 +214,7 @@ impl Source {
             .unwrap_or_default()
     }
 
-    /// Ids, newest first; where a verb needs a session that has not ended, only those.
+    /// Ids, newest first; where a command needs a session that has not ended, only those.
     fn instances(&self, _: &str) -> Vec<CompletionCandidate> {
         let open = matches!(self.line.verb.as_deref(), Some("end" | "checkpoint"));
         let rows = self.rows();

@@ -22,7 +22,7 @@ pub fn confirm(terminal: &Terminal, caught: &Interrupts, question: &str, yes: bo
     }
     Err(CliError::new(
         ErrorKind::NotConfirmed,
-        "not confirmed: there is no terminal to ask on; nothing was changed",
+        "not confirmed: stdin is not a terminal; nothing was changed",
     )
-    .hint("give --yes to go ahead without being asked, or --dry-run to see only what would be done"))
+    .hint("use --yes to skip the question, or --dry-run to print the plan"))
 }

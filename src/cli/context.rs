@@ -64,13 +64,14 @@ impl<'a> Context<'a> {
             .map_err(|error| CliError::new(ErrorKind::Failed, "signals cannot be caught").because(error))?;
         if let Some(uid) = environment.homeless {
             terminal.warn(&format!(
-                "user {uid}, who called sudo, is not in /etc/passwd, so the home of HOME is used; name theirs in JACKIN_HOME_DIR"
+                "user {uid}, who called sudo, is not in /etc/passwd, so the home of HOME is used; name theirs in \
+                JACKIN_HOME_DIR"
             ));
         }
         Ok(Self::stopped_by(interrupts, environment, terminal, called_as))
     }
 
-    /// For one of many pieces of work of a process that goes on: `stop` asks it to give up.
+    /// For one of many pieces of work of a process that goes on: `stop` asks it to stop.
     pub(super) fn of_a_call(
         environment: &'a Environment,
         terminal: &'a Terminal,
@@ -144,7 +145,7 @@ impl<'a> Context<'a> {
         Ok(self.engine().layout()?)
     }
 
-    /// Says on stderr what can be typed next: the verb with its arguments, quoted for a shell.
+    /// Says on stderr what can be typed next: the command with its arguments, quoted for a shell.
     pub(super) fn propose(&self, purpose: &str, words: &str) {
         self.terminal
             .note(&self.proposal(purpose, words, self.terminal.width_err()));

@@ -79,10 +79,10 @@ fn explained(error: ContractError, context: &Context<'_>, scope: &Scope, asking:
                 ),
                 None => made,
             };
-            made.command("without a configuration", whole)
+            made.command("to run without configuration", whole)
         }
         ContractError::NoTarget { .. } => {
-            CliError::from(error).command("protect this directory", words(Some("project"), Some(".")))
+            CliError::from(error).command("to protect this directory", words(Some("project"), Some(".")))
         }
         ContractError::Config(ConfigError::UnknownWorkspace {
             nearest, directory, ..
@@ -91,7 +91,7 @@ fn explained(error: ContractError, context: &Context<'_>, scope: &Scope, asking:
             let here = directory.is_some();
             let made = CliError::from(error);
             match nearest {
-                Some(nearest) => made.command("perhaps you mean", nearest),
+                Some(nearest) => made.command("did you mean", nearest),
                 None if here => made,
                 None => made.hint("a directory is named with a slash, such as ./NAME or /path/to/NAME"),
             }

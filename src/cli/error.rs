@@ -99,7 +99,7 @@ impl CliError {
         self
     }
 
-    /// Adds a command of this program that can be typed: the verb and what follows it, quoted for a shell.
+    /// Adds a command of this program that can be typed: the command and what follows it, quoted for a shell.
     #[must_use]
     pub fn command(mut self, purpose: impl Into<String>, words: impl Into<String>) -> Self {
         let (purpose, words) = (purpose.into(), words.into());
@@ -127,7 +127,7 @@ impl CliError {
         }
         for text in self.unsaid() {
             let text = sanitize::text(&text);
-            terminal.detail(&style::labelled(
+            terminal.detail(&style::labeled(
                 Role::Dim,
                 "caused by",
                 &text,
@@ -139,7 +139,7 @@ impl CliError {
     /// In words, for a terminal of `columns`.
     #[must_use]
     pub fn render(&self, columns: usize) -> String {
-        let part = |role, label, text: &str| style::labelled(role, label, &sanitize::text(text), columns);
+        let part = |role, label, text: &str| style::labeled(role, label, &sanitize::text(text), columns);
         let mut lines = vec![part(Role::Error, "error", &self.message)];
         lines.extend(self.causes.iter().map(|cause| part(Role::Dim, "because", cause)));
         lines.extend(self.hints.iter().map(|hint| part(Role::Heading, "hint", hint)));
@@ -175,7 +175,7 @@ impl CliError {
     }
 }
 
-/// What stands on stderr when a verb with `--json` fails.
+/// What stands on stderr when a command with `--json` fails.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ErrorDocument<'a> {
     #[serde(flatten)]

@@ -37,13 +37,13 @@ impl ExitCode {
     pub const TABLE: [(Self, &'static str); 12] = [
         (
             Self::Done,
-            "done, also when there was nothing to do; diff --exit-code: no differences",
+            "done, or nothing to do; diff --exit-code: no differences",
         ),
         (Self::Failed, "failed; diff --exit-code: differences"),
-        (Self::Usage, "the command line or the configuration is wrong"),
+        (Self::Usage, "wrong command line or configuration"),
         (
             Self::Active,
-            "refused: the instance is active, or another active one lies on the same paths",
+            "refused: the session is active, or another one is active on the same paths",
         ),
         (Self::NotConfirmed, "refused: not confirmed"),
         (
@@ -52,7 +52,7 @@ impl ExitCode {
         ),
         (
             Self::Partial,
-            "done in part: a conflict was kept, or a path could not be changed; each is named",
+            "done in part: a conflict was kept, or a path could not be changed; each is listed",
         ),
         (
             Self::Integrity,
@@ -60,7 +60,7 @@ impl ExitCode {
         ),
         (
             Self::Pending,
-            "refused: an interrupted restore waits for `resume` or `abort`",
+            "refused: an interrupted restore needs `resume` or `abort` first",
         ),
         (Self::LaunchFailed, "launch: failed before the command ran"),
         (Self::CannotExecute, "launch: the command cannot be executed"),
@@ -69,7 +69,7 @@ impl ExitCode {
 }
 
 impl ErrorKind {
-    /// The exit code of every verb but `launch`.
+    /// The exit code of every command but `launch`.
     #[must_use]
     pub fn exit_code(self) -> ExitCode {
         match self {
@@ -95,8 +95,8 @@ impl ErrorKind {
         }
     }
 
-    /// The exit code of `launch` before its command ran. What the operator wrote wrongly stays 2; every other failure
-    /// of ours is 125, so that it cannot be taken for the command's own status.
+    /// The exit code of `launch` before its command ran. What the operator wrote wrongly stays 2; every other
+    /// failure of jackin is 125, so that it cannot be taken for the command's own status.
     #[must_use]
     pub fn launch_code(self) -> ExitCode {
         match self.exit_code() {
@@ -106,7 +106,7 @@ impl ErrorKind {
     }
 }
 
-/// The number that the process returns: a code of ours, or what a launched command ended with.
+/// The number that the process returns: a code of jackin, or the status of a launched command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status(u8);
 

@@ -96,7 +96,7 @@ pub(super) fn fork(
             let made = CliError::from(error);
             let shown = sanitize::path(&directory);
             made.hint(format!(
-                "{shown} is written and whole; only `list` does not know of it"
+                "{shown} is complete, but its receipt could not be written"
             ))
         })?;
     let reference = ForkReference::new(id, target.id.clone(), mounts(&target, &directory));
@@ -132,13 +132,13 @@ fn must_be_free(store: &Store, row: &InstanceRow, branch: &str) -> Result<(), Cl
         Some(other) => Err(CliError::new(
             ErrorKind::Usage,
             format!(
-                "{} has a fork {branch:?} already: {}, in {}",
+                "{} already has a fork {branch:?}: {}, in {}",
                 row.id,
                 other.id,
                 sanitize::path(&other.directory)
             ),
         )
-        .hint("take another name; what a fork was called is never used again")),
+        .hint("choose another name; names of forks are never reused")),
     }
 }
 
@@ -148,19 +148,17 @@ fn named(context: &Context<'_>, target: &SnapshotRecord, directory: &Path) -> Re
     let shown = sanitize::path(&directory);
     let refused = |why: String| {
         CliError::new(ErrorKind::Usage, format!("{shown} {why}"))
-            .hint("name a directory elsewhere, or none: then the fork lies below data/forks in jackin's home")
+            .hint("choose a directory elsewhere, or omit it to use data/forks in jackin's home")
     };
     let roots = target.mounts.iter().map(|mount| mount.coverage.root.to_path());
     for root in roots {
         if directory.starts_with(&root) {
             let root = sanitize::path(&root);
-            return Err(refused(format!(
-                "lies in {root}, which the session works on and a fork leaves as it is"
-            )));
+            return Err(refused(format!("is in {root}, a mount of the session")));
         }
     }
     if directory.starts_with(context.store_directory()?) {
-        return Err(refused("lies in the store".to_owned()));
+        return Err(refused("is in the store".to_owned()));
     }
     refuse_address(&directory)?;
     check(&directory)?;
@@ -192,7 +190,7 @@ fn make(
     Ok((directory, lock, fresh))
 }
 
-/// The directories of several mounts are ours, too: root gives them to the operator whom it acts for.
+/// The directories of several mounts are created too: root gives them to the operator it acts for.
 fn give_mounts(context: &Context<'_>, target: &SnapshotRecord, top: &Path) -> Result<(), CliError> {
     let Some(owner) = context.environment.operator.filter(|_| target.mounts.len() > 1) else {
         return Ok(());

@@ -23,10 +23,10 @@ pub(super) fn called(
     let reference = parse(wanted)?;
     let forks = store.catalog().forks()?;
     let Some(row) = forks.into_iter().find(|row| row.id == reference.id) else {
-        let message = format!("there is no fork {} in this store", reference.id);
+        let message = format!("fork {} not found in this store", reference.id);
         return Err(CliError::new(ErrorKind::UnknownInstance, message)
-            .hint("a reference is good with the store that made it, in the same jackin home")
-            .command("the forks that there are", "list"));
+            .hint("a reference is valid only in the jackin home that made it")
+            .command("to list forks", "list"));
     };
     check(store, &row, &reference)?;
     Ok((find_instance(store, row.instance.as_str())?, Some(row)))
@@ -34,11 +34,8 @@ pub(super) fn called(
 
 fn parse(text: &str) -> Result<ForkReference, CliError> {
     let refused = |why: &str| {
-        CliError::new(
-            ErrorKind::Usage,
-            format!("what begins with `{{` must be the reference of a fork: {why}"),
-        )
-        .hint("give it as `fork` printed it, on one line, in single quotes")
+        CliError::new(ErrorKind::Usage, format!("invalid fork reference: {why}"))
+            .hint("use the line that `fork` printed, in single quotes")
     };
     if text.len() > LARGEST {
         return Err(refused("it is too long"));
@@ -50,7 +47,7 @@ fn parse(text: &str) -> Result<ForkReference, CliError> {
         Some(other) => {
             let other = sanitize::name(other.as_bytes());
             return Err(refused(&format!(
-                "this one comes from {other}, not from {}",
+                "it is from {other}, not from {}",
                 ForkReference::PROVIDER
             )));
         }
@@ -66,7 +63,7 @@ fn check(store: &Store, row: &ForkRow, reference: &ForkReference) -> Result<(), 
             ErrorKind::Usage,
             format!("the reference of {} was changed: {what}", row.id),
         )
-        .command("what is known of that fork", format!("show {}", row.instance)))
+        .command("details", format!("show {}", row.instance)))
     };
     if reference.snapshot != row.snapshot {
         return changed(format!(

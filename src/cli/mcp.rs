@@ -1,5 +1,5 @@
 //! `mcp`: checkpoints as tools of an agent, over the Model Context Protocol on standard input and output. What a tool does is what the
-//! verb of that name does inside a session, by the same code; this says it in another way.
+//! command of that name does inside a session, by the same code; this says it in another way.
 
 mod act;
 mod bound;

@@ -60,8 +60,8 @@ impl NamedFile {
         let store = context.store_directory().ok();
         let store = store.map(|store| canonicalize(&store).unwrap_or(store));
         if store.is_some_and(|store| path.starts_with(store)) {
-            let message = format!("{shown} lies in the store, where nothing but its own files may lie");
-            return Err(usage(message).hint("name a file elsewhere"));
+            let message = format!("{shown} is in the store, which takes no other files");
+            return Err(usage(message).hint("choose a file elsewhere"));
         }
         Ok(Self { path, shown })
     }
@@ -141,10 +141,9 @@ impl Output {
             Self::File(file, kind) => {
                 file.replace(context, *kind, |file| file.write_all(page.as_bytes()))
                     .map_err(|error| file.unwritable(*kind).because(error))?;
-                context.terminal.note(&format!(
-                    "the page is written, for your eyes only: {}",
-                    file.shown
-                ));
+                context
+                    .terminal
+                    .note(&format!("wrote {} (readable only by you)", file.shown));
             }
         }
         Ok(ExitCode::Done.into())

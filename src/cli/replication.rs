@@ -54,11 +54,7 @@ pub(super) fn copy(
         .map(|recipient| recipient.value.clone())
         .collect();
     let recipients = Recipients::parse(&names).map_err(|error| {
-        CliError::new(
-            ErrorKind::Config,
-            format!("what is to be copied cannot be encrypted: {error}"),
-        )
-        .hint(
+        CliError::new(ErrorKind::Config, format!("cannot encrypt the copy: {error}")).hint(
             "set recipients in [recovery.state] of config.toml to your public keys (age1… or ssh-ed25519 …)",
         )
     })?;
@@ -168,7 +164,7 @@ pub(super) fn behind(context: &Context<'_>, store: &Store) {
     if !start() {
         context
             .terminal
-            .warn("no process that copies the store could be started; it is copied with the next snapshot");
+            .warn("could not start a process to copy the store; the next snapshot copies it");
     }
 }
 
@@ -193,7 +189,7 @@ pub(super) fn at_the_end(context: &Context<'_>, store: &Store) {
             return terminal.warn(&format!("the store is not copied to {shown}: {message}"));
         }
     };
-    tell_hurt(context, &done.copied);
+    print_damaged(context, &done.copied);
     let left = waiting(store, &place).map(still_waits).unwrap_or_default();
     match done.ended {
         Ok(()) if done.is_busy => {
@@ -214,7 +210,7 @@ pub(super) fn at_the_end(context: &Context<'_>, store: &Store) {
             for hint in error.hints.iter().take(1) {
                 terminal.note(&format!("hint: {hint}"));
             }
-            context.propose("try again", "replicate");
+            context.propose("to retry", "replicate");
         }
     }
 }
@@ -233,9 +229,9 @@ pub(super) fn waits(left: Waiting) -> String {
 /// Describes what is still to be copied, as the end of an error.
 pub(super) fn still_waits(left: Waiting) -> String {
     match left.is_nothing() {
-        true => "nothing is lost: the store here has everything".to_owned(),
+        true => "nothing is lost: the local store has everything".to_owned(),
         false => format!(
-            "nothing is lost: {} not copied yet, and go with the next attempt",
+            "nothing is lost: {} not copied yet; the next attempt copies them",
             match left.snapshots + left.receipts {
                 1 => format!("{} is", waits(left)),
                 _ => format!("{} are", waits(left)),
@@ -245,14 +241,14 @@ pub(super) fn still_waits(left: Waiting) -> String {
 }
 
 /// Warns about snapshots that are not copied because they are damaged.
-pub(super) fn tell_hurt(context: &Context<'_>, copied: &Copied) {
+pub(super) fn print_damaged(context: &Context<'_>, copied: &Copied) {
     const NAMED: usize = 5;
-    for (id, why) in copied.hurt.iter().take(NAMED) {
+    for (id, why) in copied.damaged.iter().take(NAMED) {
         let why = sanitize::text(why);
         context.terminal.warn(&format!("{id} is not copied: {why}"));
     }
-    if copied.hurt.len() > NAMED {
-        let more = copied.hurt.len() - NAMED;
+    if copied.damaged.len() > NAMED {
+        let more = copied.damaged.len() - NAMED;
         context
             .terminal
             .warn(&format!("{more} more are not copied either"));

@@ -25,7 +25,7 @@ pub(super) struct RestoreOptions {
     pub(super) json: bool,
     pub(super) yes: bool,
     pub(super) dry_run: bool,
-    /// With `dry_run`: the lines that would be taken back are shown.
+    /// With `dry_run`: the lines that would be reverted are shown.
     pub(super) patch: bool,
     pub(super) question: &'static str,
     /// The file with the operator's key, when one was given.
@@ -59,9 +59,7 @@ pub(super) fn carry_out(
     }
     if how.dry_run {
         if let Err(RestoreError::Locked(locked)) = refuse_locked(proposal) {
-            context
-                .terminal
-                .warn(&format!("as it is now, it would be refused: {locked}"));
+            context.terminal.warn(&format!("would be refused now: {locked}"));
         }
         if how.patch {
             show_patches(context, store, proposal);
@@ -89,7 +87,7 @@ pub(super) fn carry_out(
     carry(context, planned, how)
 }
 
-/// Carries out what was planned, shown, and agreed to, and tells how that went.
+/// Runs what was planned, shown and confirmed, and reports the result.
 pub(super) fn carry(
     context: &Context<'_>,
     planned: &RestorePlan,
@@ -163,7 +161,7 @@ fn tell_of_commits(
             .flag("--from", Some(emergency.as_str()))
             .flag("--to", Some("NEW-DIRECTORY"))
             .paths(&[own.into_os_string()]);
-        context.propose("write that repository elsewhere", &words.text());
+        context.propose("to write that repository elsewhere", &words.text());
     }
 }
 
@@ -206,7 +204,7 @@ pub(super) fn gaps(proposal: &Proposal) -> Option<String> {
         1 => "1 path, which is not touched".to_owned(),
         some => format!("{} paths, which are not touched", size::count(some)),
     };
-    Some(format!("the snapshot is not complete: it lacks {rest}"))
+    Some(format!("the snapshot is incomplete: {rest}"))
 }
 
 /// The flags that the conflicts of a proposal give way to: overwriting, deleting.
@@ -224,7 +222,7 @@ pub(super) fn flags(proposal: &Proposal) -> (bool, bool) {
     })
 }
 
-/// The commands that follow from a proposal: carry it out, and give the conflicts up.
+/// The commands that follow from a proposal: apply it, and discard the conflicts.
 fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions, is_refused: bool) {
     if is_refused {
         return;
@@ -240,7 +238,7 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
     let (overwrite, delete) = flags(proposal);
     if overwrite || delete {
         let (overwrite, delete) = (overwrite || allow.overwrite_later, delete || allow.delete_later);
-        say("discard later edits as well", overwrite, delete);
+        say("to discard later edits as well", overwrite, delete);
     }
     for mount in &proposal.mounts {
         let host = |change: &WithheldChange| change.path.on_host(&mount.request.coverage.root.to_path());
@@ -251,14 +249,14 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
         if !stuck.is_empty() {
             let words = how.again.clone().flags("--set-aside-excluded", &stuck);
             context.propose(
-                "set aside what cannot be put together (`undo` brings it back)",
+                "to set aside settings that cannot be merged (`undo` brings them back)",
                 &words.text(),
             );
-            context.propose("and then put the settings back", &how.again.clone().text());
+            context.propose("then restore the settings", &how.again.clone().text());
         }
     }
     if how.dry_run && !proposal.is_empty() {
-        say("carry it out", allow.overwrite_later, allow.delete_later);
+        say("to apply", allow.overwrite_later, allow.delete_later);
     }
 }
 
@@ -272,7 +270,7 @@ fn tell(
     let terminal = context.terminal;
     for root in &report.in_steps {
         terminal.note(&format!(
-            "the file system of {} cannot exchange names, so each path that was replaced was missing for a moment",
+            "the file system of {} cannot exchange names, so each replaced path was missing briefly",
             sanitize::path(root)
         ));
     }
@@ -311,18 +309,15 @@ fn tell(
     propose_next(context, proposal, how, false);
     denied |= lies_out_of_reach(proposal) || proposal.mounts.iter().any(ProposedMount::is_denied);
     if denied && !is_privileged() {
-        context.propose_to_root("root may change what you may not", &how.again.clone().text());
+        context.propose_to_root("to change them as root", &how.again.clone().text());
     }
     if report.emergency.is_some() {
         let undo = Words::new("undo").arg(row.id.as_str());
         let undo = undo.flag("--identity", how.identity.as_ref());
         match caller {
-            Caller::Outside => context.propose("take it back", &undo.text()),
+            Caller::Outside => context.propose("to undo", &undo.text()),
             // Inside a session it is refused.
-            Caller::Inside => context.propose(
-                "the operator takes it back, when the session has ended",
-                &undo.text(),
-            ),
+            Caller::Inside => context.propose("the operator can undo it after the session", &undo.text()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The rules of retention as the configuration has them, and what happens by them when a session ends or a checkpoint is taken.
+//! The retention policy of the configuration, and what it deletes when a session ends or a checkpoint is taken.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub(super) fn tell_faults(context: &Context<'_>, faults: &[String]) {
         let fault = sanitize::text(fault);
         context
             .terminal
-            .warn(&format!("nothing of that workspace is given up: {fault}"));
+            .warn(&format!("no snapshot of that workspace is deleted: {fault}"));
     }
 }
 
@@ -120,7 +120,7 @@ pub(super) fn by_the_rules(context: &Context<'_>, store: &Store, own: &InstanceI
         Err(error) => {
             let message = sanitize::text(&error.message);
             return context.terminal.warn(&format!(
-                "what goes beyond the rules of retention is still there: {message}"
+                "snapshots that exceed the retention policy were not deleted: {message}"
             ));
         }
     };
@@ -128,7 +128,7 @@ pub(super) fn by_the_rules(context: &Context<'_>, store: &Store, own: &InstanceI
     if kept.is_busy {
         context
             .terminal
-            .detail("others use the store; what goes beyond the rules goes another time");
+            .detail("the store is in use; snapshots that exceed the retention policy are deleted later");
     }
     tell_natives(context, &kept.pruned);
     tell_pruned(context, &kept.pruned);

@@ -23,7 +23,7 @@ impl Document {
     }
 }
 
-/// The whole schema (JSON Schema 2020-12). Each document has a name below `$defs`: the verb's, or `error` (on stderr), `report`
+/// The whole schema (JSON Schema 2020-12). Each document has a name below `$defs`: the command's, or `error` (on stderr), `report`
 /// (`launch --report`) and `restore-to` (`restore --to`). Any of them is valid against the whole.
 pub(super) fn all(documents: impl Iterator<Item = Document>) -> Value {
     // As they are written: what is left out when it is none is not required, and nothing else is optional.

@@ -47,14 +47,13 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
         return;
     }
     let lacking: u64 = record.mounts.iter().map(|mount| mount.gap_count).sum();
-    let mut text =
-        format!("the baseline is not complete: it lacks {lacking} of the paths that it should hold");
+    let mut text = format!("the baseline is incomplete: {lacking} paths are missing");
     for gap in record.mounts.iter().flat_map(|mount| &mount.gaps).take(5) {
         let path = sanitize::name(gap.path.as_bytes());
         text.push_str(&format!("\n  {path}: {}", gap.reason));
     }
     let command = context.command(&format!("show {}", begun.instance));
-    text.push_str(&format!("\n  all of them: {command}"));
+    text.push_str(&format!("\n  to list all: {command}"));
     context.terminal.warn(&text);
 }
 
@@ -90,7 +89,7 @@ pub(super) fn warn_of_unsteady(context: &Context<'_>, record: &SnapshotRecord) {
         let Some(why) = &facts.unsteady else { continue };
         let own = sanitize::path(&facts.own.on_host(&coverage.root.to_path()));
         context.terminal.warn(&format!(
-            "git was at work in {own} all the while, so what {} has of it may not fit together: {}",
+            "git was running in {own} the whole time, so its state in {} may be inconsistent: {}",
             record.id,
             sanitize::text(why)
         ));

@@ -27,16 +27,16 @@ pub(super) fn screen(
     const SHOWN: usize = 12;
     if !changes.has_closing && changes.has_baseline {
         return format!(
-            "session {instance} has ended; what it changed is not known, for there is no closing snapshot; `diff` compares with now"
+            "session {instance} ended without a closing snapshot; `diff` compares with the current files"
         );
     }
     if changes.is_awaited {
         return format!(
-            "session {instance} has ended; its baseline is not stored yet, and until then nothing can be restored"
+            "session {instance} ended; its baseline is not stored yet, so nothing can be restored yet"
         );
     }
     if !changes.has_baseline {
-        return format!("session {instance} has ended; it has no baseline, so nothing can be restored");
+        return format!("session {instance} ended without a baseline, so nothing can be restored");
     }
     let total: usize = changes.mounts.iter().map(|(_, paths)| paths.len()).sum();
     if total == 0 && changes.withheld == 0 {
@@ -46,7 +46,7 @@ pub(super) fn screen(
     let mut parts = view::changes::counts(all);
     if changes.withheld > 0 {
         let private = size::count(changes.withheld);
-        parts.push(format!("{private} private, of which `diff` tells"));
+        parts.push(format!("{private} private (see `diff`)"));
     }
     let head = format!("session {instance}: {}", parts.join(", "));
     let mut lines = width::wrap(&head, columns);
@@ -63,7 +63,7 @@ pub(super) fn screen(
     if total > SHOWN {
         lines.push(format!("  and {} more", size::count((total - SHOWN) as u64)));
     }
-    lines.push(context.proposal("see it", &format!("diff {instance}"), columns));
-    lines.push(context.proposal("undo it", &format!("restore {instance}"), columns));
+    lines.push(context.proposal("details", &format!("diff {instance}"), columns));
+    lines.push(context.proposal("to undo", &format!("restore {instance}"), columns));
     lines.join("\n")
 }

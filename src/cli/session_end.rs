@@ -5,8 +5,8 @@ use super::steadfast::Steadfast;
 use crate::session::{Closed, EndRequest, Services, SessionError, end};
 use crate::store::Store;
 
-/// Ends a session; no signal cancels its closing snapshot. A launcher calls this when its terminal goes away, and then this
-/// process is told to go as well.
+/// Ends a session; signals do not cancel its closing snapshot. A launcher calls this when its terminal goes
+/// away, and then this process is told to go as well.
 pub(super) fn end_held(
     context: &Context<'_>,
     store: &Store,

@@ -58,7 +58,8 @@ impl Observer for Steadfast<'_> {
     fn cancelled(&self) -> bool {
         if self.noted.load(Ordering::SeqCst) && !self.is_told.swap(true, Ordering::SeqCst) {
             self.terminal.note(
-                "the closing snapshot is still being stored, and no signal cancels it; to free the terminal, press Ctrl-Z and type `bg`",
+                "the closing snapshot is still being stored, and signals do not cancel it; to free the terminal, \
+                press Ctrl-Z and type `bg`",
             );
         }
         false

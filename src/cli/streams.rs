@@ -27,7 +27,7 @@ pub(super) fn prepared(
                 let made = CliError::new(ErrorKind::Io, message).because(error);
                 return (
                     terminal,
-                    Err(made.hint("nothing was done; name another file, or none")),
+                    Err(made.hint("nothing was done; choose another file, or omit --log-file")),
                 );
             }
         }

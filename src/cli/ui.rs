@@ -1,4 +1,4 @@
-//! `ui`: the timeline on a screen. What is shown is read, and what is restored is planned and carried out, by the code of the verbs, on a
+//! `ui`: the timeline on a screen. What is shown is read, and what is restored is planned and carried out, by the code of the commands, on a
 //! thread of its own (`work`), so that a key is never waited for. The screen knows words alone (`data`): where one is in it (`app`),
 //! what a key does (`keys`), and how it looks (`draw`).
 
@@ -38,7 +38,7 @@ use crate::terminal::Tty;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Error message for a worker thread that is gone.
-const BROKEN: &str = "the thread that reads and restores is gone";
+const BROKEN: &str = "the worker thread stopped";
 
 /// Something happened: an answer came, or the operator did something.
 enum News {
@@ -151,7 +151,7 @@ fn converse(
     }
 }
 
-/// Waits for keys on a thread that nobody waits for: of a terminal that went away it may never come back.
+/// Waits for keys on a detached thread: after a terminal closed, the read may never return.
 fn listen(tell: Sender<News>) -> io::Result<()> {
     let wait = move || {
         while let Ok(event) = event::read() {

@@ -156,7 +156,7 @@ pub(super) fn check(directory: &Path) -> Result<(), CliError> {
     match std::fs::symlink_metadata(directory) {
         Ok(found) if !found.is_dir() => {
             Err(usage(format!("{shown} is there already, and is not a directory"))
-                .hint("name a directory that is absent or empty"))
+                .hint("choose an absent or empty directory"))
         }
         Ok(_) => match std::fs::read_dir(directory).map(|mut names| names.next().is_none()) {
             Ok(true) => Ok(()),

@@ -33,7 +33,7 @@ pub enum EditError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// Existing table of that name.
-    #[error("{place} is there already; edit it there, nothing was written")]
+    #[error("{place} already exists; nothing was written")]
     Already {
         /// Place of the existing table.
         place: Place,
@@ -79,7 +79,7 @@ impl Diagnostic for EditError {
         match self {
             Self::Config(error) => error.hints(),
             Self::Meaning { .. } => Vec::new(),
-            Self::Already { .. } => vec![Hint::text("`explain` shows what it amounts to")],
+            Self::Already { .. } => vec![Hint::text("`explain` shows the result")],
             Self::Shape { table, .. } => {
                 let lines: Vec<&str> = table.lines().collect();
                 vec![Hint::text(format!("add by hand:\n  {}", lines.join("\n  ")))]

@@ -126,7 +126,7 @@ pub enum ConfigError {
         problem: &'static str,
     },
     /// Workspace that no file defines.
-    #[error("there is no workspace {name:?}{}", unknown_hint(nearest, directory.as_deref()))]
+    #[error("workspace {name:?} not found{}", unknown_hint(nearest, directory.as_deref()))]
     UnknownWorkspace {
         /// The requested name.
         name: String,
@@ -160,10 +160,7 @@ pub enum ConfigError {
         second: String,
     },
     /// Bare directory without a recovery mode.
-    #[error(
-        "nothing says how to protect {}; give --snapshot, for example --snapshot project",
-        shown(directory)
-    )]
+    #[error("{} has no configuration; use --snapshot project", shown(directory))]
     NoMode {
         /// The directory.
         directory: PathBuf,
@@ -209,7 +206,7 @@ impl Diagnostic for ConfigError {
         match self {
             // The message names the nearest key; the manual page has all of them.
             Self::UnknownKey { .. } | Self::WrongType { .. } => vec![Hint::command(
-                "every key, its values and what it is for",
+                "to list all keys and their values",
                 "man config | man -l -",
             )],
             _ => Vec::new(),

@@ -223,23 +223,22 @@ fn marker(text: &str) -> Result<(), String> {
 fn directory_pattern(text: &str) -> Result<(), String> {
     if text.starts_with('/') {
         return Err(
-            "it is absolute; a directory beside the marker stands in `exclude_at_root`, without `/`"
-                .to_owned(),
+            "it is absolute; use `exclude_at_root` for a directory beside the marker, without `/`".to_owned(),
         );
     }
     if text.starts_with('!') {
-        return Err("an integration can only leave out; `!` would take an exclude back".to_owned());
+        return Err("an integration can only exclude; `!` would include a path again".to_owned());
     }
     pattern::check(text)?;
     if !text.ends_with('/') {
-        return Err("it must end in `/`: an integration leaves out directories".to_owned());
+        return Err("it must end in `/`: an integration excludes directories".to_owned());
     }
     let last = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     if !last.bytes().any(|byte| byte.is_ascii_alphanumeric()) || last.contains('[') {
         return Err("it must end in the name of a directory, of which `*` can stand for a part".to_owned());
     }
     if pattern::leaves_out(text, ".git") {
-        return Err("it would leave out .git".to_owned());
+        return Err("it would exclude .git".to_owned());
     }
     Ok(())
 }

@@ -24,9 +24,7 @@ impl BucketPlace {
             .strip_prefix("s3://")
             .ok_or("it must be an address such as s3://bucket/prefix")?;
         if rest.contains('@') {
-            return Err(
-                "it names a bucket alone: who signs in is said by the environment or by AWS's own files",
-            );
+            return Err("it must not hold credentials: they come from the environment or AWS's files");
         }
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
@@ -37,7 +35,8 @@ impl BucketPlace {
             && !bucket.contains("..");
         if !is_bucket {
             return Err(
-                "a bucket's name has 3 to 63 lower-case letters, digits, dots and dashes, and begins and ends with a letter or digit",
+                "a bucket's name has 3 to 63 lower-case letters, digits, dots and dashes, and begins and ends with a \
+                letter or digit",
             );
         }
         let prefix = prefix.trim_end_matches('/');
@@ -45,7 +44,7 @@ impl BucketPlace {
         let is_part =
             |part: &str| !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_letter);
         if !prefix.is_empty() && (prefix.len() > LONGEST_PREFIX || !prefix.split('/').all(is_part)) {
-            return Err("what stands behind the bucket must be plain words with `/` between them");
+            return Err("the prefix after the bucket must be plain words separated by `/`");
         }
         Ok(Self {
             bucket: bucket.to_owned(),
@@ -137,7 +136,7 @@ impl StoreLayer {
             Some((place, value)) => Err(ConfigError::BadValue {
                 place: place.clone(),
                 value,
-                problem: "it is about the whole store and not one workspace; set it in [recovery.store] of config.toml"
+                problem: "it applies to the whole store; set it in [recovery.store] of config.toml"
                     .to_owned(),
             }),
         }
@@ -152,8 +151,8 @@ impl StoreLayer {
             Some((place, sourced)) if recipients.is_empty() => Err(ConfigError::BadValue {
                 place: place.clone(),
                 value: sourced.value.to_string(),
-                problem: "what leaves this machine is encrypted, and nobody is named who could read it: set recipients in \
-                          [recovery.state] of config.toml to your public keys (age1… or ssh-ed25519 …)"
+                problem: "the copy must be encrypted, and there are no recipients: set recipients in \
+                    [recovery.state] of config.toml to your public keys (age1… or ssh-ed25519 …)"
                     .to_owned(),
             }),
             _ => Ok(()),

@@ -53,7 +53,7 @@ impl RetentionLayer {
             Some((place, value)) => Err(ConfigError::BadValue {
                 place: place.clone(),
                 value: value.to_string(),
-                problem: "it is about the whole store and not one workspace; set it in [recovery.retention] of config.toml"
+                problem: "it applies to the whole store; set it in [recovery.retention] of config.toml"
                     .to_owned(),
             }),
         }

@@ -110,7 +110,7 @@ pub(super) struct Rule {
     because: &'static str,
 }
 
-/// The rules. First all is withheld, then what is known to hold no secrets by itself is allowed, then names that hold some are taken back.
+/// The rules. First all is withheld, then what is known to hold no secrets by itself is allowed, then names that hold some are skipped again.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         patterns: &["*"],
@@ -122,7 +122,7 @@ pub(super) const RULES: &[Rule] = &[
         patterns: &["!*/"],
         private: None,
         any_case: false,
-        because: "each file in them is judged by itself",
+        because: "each file in them is classified separately",
     },
     Rule {
         patterns: &[

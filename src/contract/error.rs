@@ -16,17 +16,14 @@ pub enum ContractError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The target is an address that is not understood.
-    #[error(
-        "{scheme}://… is no address of a mount: those are {ADDRESSES}, and the path is always written out"
-    )]
+    #[error("{scheme}://… is not the address of a mount; use {ADDRESSES}, with the whole path")]
     Address {
         /// Text before `://`. The rest may hold a password and is not repeated.
         scheme: String,
     },
     /// No target, and the current directory belongs to no workspace.
     #[error(
-        "{} lies in no workspace's mount; name a workspace, or a directory together with a mode: \
-         --snapshot project ./",
+        "{} is not in a configured workspace; use --snapshot project .",
         shown(current)
     )]
     NoTarget {
@@ -72,7 +69,7 @@ pub enum ContractError {
     },
     /// A mount is too broad to be captured without `--allow-broad`.
     #[error(
-        "the mount {} {}; choose a smaller directory, or give --allow-broad",
+        "the mount {} {}; choose a smaller directory, or use --allow-broad",
         shown(root),
         reasons.iter().map(|reason| reason.words()).collect::<Vec<_>>().join(" and ")
     )]
@@ -84,8 +81,7 @@ pub enum ContractError {
     },
     /// A mount is one of the operator's secrets.
     #[error(
-        "the mount {} is or lies within {}, which holds your own secrets; \
-         set sensitive = \"capture\" to have it in an archive all the same",
+        "the mount {} is or is inside {}, which holds your secrets; set sensitive = \"capture\" to store it anyway",
         shown(root),
         shown(place)
     )]
@@ -97,7 +93,7 @@ pub enum ContractError {
     },
     /// A mount is a credential of an agent's.
     #[error(
-        "the mount {} is or lies within {}, which holds an agent's credentials, and no archive does",
+        "the mount {} is or is inside {}, which holds an agent's credentials; they are never stored",
         shown(root),
         shown(place)
     )]
@@ -109,7 +105,7 @@ pub enum ContractError {
     },
     /// A mount is the store, or a part of it.
     #[error(
-        "the mount {} lies within the recovery store {}, which never captures itself",
+        "the mount {} is inside the recovery store {}, which never captures itself",
         shown(root),
         shown(store)
     )]
@@ -121,7 +117,7 @@ pub enum ContractError {
     },
     /// File-system snapshots are required, and a mount cannot be frozen.
     #[error(
-        "native = \"require\" ({required}), and {} cannot be frozen by a snapshot of its file system: {why}",
+        "native = \"require\" ({required}), and {} has no file-system snapshot: {why}",
         shown(root)
     )]
     NotFrozen {
@@ -134,8 +130,8 @@ pub enum ContractError {
     },
     /// Contents that stay in file-system snapshots would be missing from the replica.
     #[error(
-        "native = \"require\" ({required}) keeps contents in snapshots of file systems, and those are not copied to where replicate \
-         ({replicated}) says"
+        "native = \"require\" ({required}) keeps contents in snapshots of file systems, and those are not copied to \
+        where replicate ({replicated}) says"
     )]
     KeptAndReplicated {
         /// Source of the requirement.
@@ -144,7 +140,7 @@ pub enum ContractError {
         replicated: ValueSource,
     },
     /// The home directory is unknown, so the operator's secrets cannot be found.
-    #[error("the home directory is not known, so the secrets in it cannot be withheld; set HOME")]
+    #[error("the home directory is unknown, so its secrets cannot be skipped; set HOME")]
     NoHome,
     /// There is no place for the store.
     #[error(
@@ -202,18 +198,16 @@ impl Diagnostic for ContractError {
         let hint = match self {
             Self::Config(error) => return error.hints(),
             Self::Missing { path, .. } => format!(
-                "name another directory, or make it:\n  mkdir -p {}",
+                "name another directory, or create it:\n  mkdir -p {}",
                 shell::word(path.as_os_str())
             ),
             Self::NothingToCapture { .. } => {
-                "a snapshot needs a directory that the agent may write: instead of a single file mount the \
-                 directory it lies in, or set snapshot = \"off\""
+                "a snapshot needs a directory: mount the directory that holds the file, or set snapshot = \"off\""
                     .to_owned()
             }
             Self::NotFrozen { .. } => UNFROZEN.to_owned(),
             Self::KeptAndReplicated { .. } => {
-                "native = \"auto\" in [recovery] freezes mounts just so, and stores the contents in archives, which are copied"
-                    .to_owned()
+                "native = \"auto\" in [recovery] stores the contents in archives, which are copied".to_owned()
             }
             _ => return Vec::new(),
         };
@@ -223,4 +217,4 @@ impl Diagnostic for ContractError {
 
 /// Hint for mounts without file-system snapshots.
 pub(crate) const UNFROZEN: &str =
-    "native = \"auto\" in [recovery] reads the files as they are where no such snapshot can be had";
+    "native = \"auto\" in [recovery] reads the files directly if there is no such snapshot";

@@ -96,7 +96,7 @@ impl Matcher {
             Some(ExcludeRule {
                 private: Some(reason),
                 ..
-                // Directories are looked into: each file in them is judged by itself.
+                // Directories are looked into: each file in them is classified separately.
             }) if inside && !is_dir => return Verdict::Withheld(*reason),
             Some(rule) if rule.private.is_none() => return Verdict::Excluded(rule),
             _ => {}

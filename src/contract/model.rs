@@ -25,7 +25,7 @@ pub struct Contract {
     pub mounts: Vec<MountTerms>,
     /// Mounts of which no file is kept, but the state of their git repositories is recorded: only in mode `metadata`.
     pub watched: Vec<Coverage>,
-    /// What jackin does with a dirty work tree when the session ends, in its own word; none when nobody says.
+    /// What jackin does with a dirty work tree when the session ends, in its own word; none if it is not set.
     pub cleanup_policy: Option<String>,
     /// What else jackin says of the session; none for a bare directory.
     pub jackin: Option<JackinTerms>,
@@ -35,7 +35,7 @@ pub struct Contract {
     pub store: Option<ByteString>,
     /// How long snapshots are kept, and how large the store may be; none when there will be no snapshot.
     pub retention: Option<RetentionTerms>,
-    /// Seconds between checkpoints that are taken by themselves when something changed; none when nobody asked for them.
+    /// Seconds between automatic checkpoints, which are taken if something changed; none if they are off.
     pub checkpoint_every: Option<u64>,
     /// Whether a restore will be possible.
     pub restore: RestoreTerms,
@@ -83,7 +83,7 @@ pub enum StateSource {
     Container,
     /// That in the operator's own home.
     Home,
-    /// Nobody's: no container is named, and `home` is not switched on.
+    /// None: no container is named, and `home` is off.
     None,
 }
 
@@ -217,7 +217,7 @@ pub struct MountTerms {
     pub has_baseline: bool,
     /// Entries of `paths` that do not exist at the moment.
     pub absent_paths: Vec<RelPath>,
-    /// Automatic excludes that do not apply, because git tracks files in what they would leave out.
+    /// Automatic excludes that do not apply, because git tracks files in what they would skip.
     pub kept_excludes: Vec<KeptExclude>,
     /// What the operator's own integrations warn of.
     pub stack_warnings: Vec<StackWarning>,
@@ -234,8 +234,8 @@ pub struct MountTerms {
     pub copied_bytes: Option<u64>,
     /// How captures freeze it, or why they do not; none where its file system makes no snapshots of itself.
     pub native: Option<NativeTerms>,
-    /// The git repository whose work tree the mount is; none when there is none, or nobody looked. Whether all of it is
-    /// committed is told with the baseline, which looks at every file.
+    /// The git repository whose work tree the mount is; none if there is none, or it was not checked. Whether
+    /// all of it is committed is told with the baseline, which looks at every file.
     pub git: Option<RepositoryState>,
 }
 
@@ -264,7 +264,7 @@ pub enum MountState {
 /// An automatic exclude that does not apply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KeptExclude {
-    /// What would be left out.
+    /// What would be skipped.
     pub rule: ExcludeRule,
     /// A directory of it in which git tracks files.
     pub path: RelPath,
@@ -277,7 +277,7 @@ pub struct StackWarning {
     pub name: String,
     /// The warning.
     pub text: String,
-    /// The file that it stands in.
+    /// The file that it is in.
     pub defined: Option<ByteString>,
 }
 
@@ -293,12 +293,12 @@ pub enum NotCovered {
     Special,
     /// The agent works in a worktree or clone of a container, and it is not certain that exactly one container has one.
     Isolated {
-        /// Those that have one; which of them the session is about cannot be told.
+        /// Those that have one; which of them the session is about is unknown.
         containers: Vec<String>,
         /// Files of jackin's that could not be read, and may tell of another.
         unread: Vec<Unread>,
     },
-    /// It lies within a captured mount, at a place which that mount leaves out.
+    /// It lies within a captured mount, at a place which that mount skips.
     LeftOut {
         /// The label of that mount's coverage.
         label: String,

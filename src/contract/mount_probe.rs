@@ -142,10 +142,10 @@ pub(super) fn why_not(mount: &Seen<'_>) -> String {
             reason: NotCovered::Isolated { containers, unread },
         }) => {
             let copies = match (containers.as_slice(), unread.as_slice()) {
-                ([], []) => "no container has one at the moment".to_owned(),
+                ([], []) => "no container has one now".to_owned(),
                 (_, [first, ..]) => {
                     let path = shown(&first.path.to_path());
-                    format!("which container has one cannot be told: {path}: {}", first.reason)
+                    format!("cannot find which container has one: {path}: {}", first.reason)
                 }
                 _ => "several containers have one: give the directory of one".to_owned(),
             };

@@ -81,7 +81,7 @@ pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Res
     let kind = handle_fs::open_root(root).ok().and_then(handle_fs::native_kind);
     let not = |why: String| NotFrozen { kind, why };
     let Some(kind) = kind else {
-        return Err(not("its file system makes none".to_owned()));
+        return Err(not("its file system has none".to_owned()));
     };
     let freezer = Freezer::find(kind, mounts).ok_or_else(|| not(kind.missing()))?;
     // A snapshot lacks the contents of mounts below, and contains the files that they hide.
@@ -96,7 +96,7 @@ pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Res
             let first = below.first().map(|path| path.display().to_string());
             return Err(not(format!("{} is mounted in it", first.unwrap_or_default())));
         }
-        Err(error) => return Err(not(format!("what is mounted in it cannot be told: {error}"))),
+        Err(error) => return Err(not(format!("cannot list the mounts in it: {error}"))),
     }
     let (top, source) = match kind {
         NativeKind::Btrfs => subvolume(root, store).map_err(not)?,
@@ -111,7 +111,7 @@ pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Res
     let below = root.strip_prefix(&top).ok();
     let inner =
         below.and_then(|below| RelPath::new(std::os::unix::ffi::OsStrExt::as_bytes(below.as_os_str())).ok());
-    let inner = inner.ok_or_else(|| not(format!("it does not lie in {}", top.display())))?;
+    let inner = inner.ok_or_else(|| not(format!("it is not in {}", top.display())))?;
     Ok(NativePlan {
         inner,
         source,
@@ -177,13 +177,13 @@ pub(super) fn agree(
                 NativeSource::Subvolume { .. } | NativeSource::Dataset { .. } => "a subvolume of its own",
             };
             return Err(format!(
-                "it is not {what}, and the snapshot would keep what lies beside it"
+                "it is not {what}, and the snapshot would also keep its neighbors"
             ));
         }
         if let Some(place) = coverage.withheld.first() {
             let place = place.path.on_host(&root);
             return Err(format!(
-                "{} is withheld, and the snapshot would keep it",
+                "{} is skipped, and the snapshot would keep it",
                 place.display()
             ));
         }
@@ -221,12 +221,12 @@ pub(super) fn agree(
 /// Returns the subvolume that `root` lies in, and a place for its snapshot.
 fn subvolume(root: &Path, store: Option<&Path>) -> Result<(PathBuf, NativeSource), String> {
     let facts = |path: &Path| handle_fs::stat_path(path).ok().flatten();
-    let own = facts(root).ok_or("it cannot be looked at")?;
+    let own = facts(root).ok_or("it cannot be read")?;
     let is_top =
         |path: &&Path| facts(path).is_some_and(|stat| stat.ino == BTRFS_TOP && stat.place == own.place);
     let inside = |path: &&Path| facts(path).is_some_and(|stat| stat.place == own.place);
     let top = root.ancestors().take_while(inside).find(is_top);
-    let top = top.ok_or("it is a part of a subvolume that is mounted by itself")?;
+    let top = top.ok_or("it is a part of a subvolume that is mounted separately")?;
     let owner = facts(top).map(|stat| stat.uid);
     let own_uid = handle_fs::own_ids().0;
     if own_uid != 0 && owner != Some(own_uid) {
@@ -258,8 +258,7 @@ fn subvolume(root: &Path, store: Option<&Path>) -> Result<(PathBuf, NativeSource
         (_, Some(parent)) if fits(parent) && is_ours(parent) => FrozenPlace::Beside(parent.to_path_buf()),
         _ => {
             return Err(
-                "neither the store nor a directory beside it that you alone may write lies on its file system"
-                    .to_owned(),
+                "its file system has neither the store nor a directory that only you can write".to_owned(),
             );
         }
     };

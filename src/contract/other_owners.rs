@@ -73,7 +73,7 @@ pub struct Foreign {
     pub unreadable: u64,
     /// Covered entries that this user cannot replace or remove.
     pub irreplaceable: u64,
-    /// Covered entries that belong to another user: their owner cannot be put back without privilege.
+    /// Covered entries that belong to another user: their owner cannot be restored without privilege.
     pub other_owner: u64,
     /// Directories where another file system begins; a capture does not enter them.
     pub mount_points: u64,

@@ -265,7 +265,7 @@ fn attributes(
             // What may be in it is what may be run.
             lines.unwrap_or_else(|error| {
                 unread.push(error.to_string());
-                BTreeSet::from(["(it cannot be told which)".to_owned()])
+                BTreeSet::from(["(unknown which)".to_owned()])
             })
         };
         let (was, now) = (lines(before), lines(after));

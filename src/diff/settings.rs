@@ -306,7 +306,7 @@ pub fn withheld_settings(withheld: &[WithheldChange], coverage: &Coverage) -> Ve
             now: Some(now.to_owned()),
         };
         let keys = change.keys.iter().map(|key| key.join("."));
-        found.extend(keys.map(|key| setting(key, "(withheld; another one)")));
+        found.extend(keys.map(|key| setting(key, "(skipped; changed)")));
         if change.kind == WithheldKind::Modified {
             found.push(setting(String::new(), UNREAD));
         }

@@ -31,7 +31,7 @@ impl WithheldKind {
             Self::Metadata => "its permissions or owner changed",
             Self::Secret => "a secret in it changed",
             Self::Deleted => "it is gone",
-            Self::Unknown => "whether it changed cannot be told",
+            Self::Unknown => "it is unknown whether it changed",
         }
     }
 }

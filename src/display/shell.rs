@@ -19,7 +19,7 @@ pub fn word(word: &OsStr) -> String {
     }
 }
 
-/// Means itself in every shell, wherever it stands in a word.
+/// Means itself in every shell, wherever it is in a word.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-./:,+@%=".contains(&byte)
 }

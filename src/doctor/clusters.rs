@@ -92,14 +92,18 @@ fn left(spot: &Spot, all: Vec<LeftBehind>, survey: Option<&Survey>, findings: &m
             count(&helpers, "object", "objects")
         );
         let finding = Finding::new(Group::Mounts, Severity::Warning, what);
-        findings.push(finding.words(format!("remove what nobody uses: {}", delete(&helpers))));
+        findings.push(finding.words(format!("remove unused objects: {}", delete(&helpers))));
     }
     // Who cannot see all of the store cannot say what it does not know.
     let sees_all = survey.is_some_and(|survey| survey.failures.is_empty());
     if !snapshots.is_empty() && sees_all {
         let what = format!(
-            "{place} has {} that this store knows nothing of; another machine's may",
-            count(&snapshots, "VolumeSnapshot of ours", "VolumeSnapshots of ours")
+            "{place} has {} unknown to this store; another machine may need them",
+            count(
+                &snapshots,
+                "VolumeSnapshot of jackin",
+                "VolumeSnapshots of jackin"
+            )
         );
         let finding = Finding::new(Group::Mounts, Severity::Note, what);
         findings.push(finding.words(format!("if no store needs them: {}", delete(&snapshots))));
@@ -120,9 +124,9 @@ fn judged(address: &Address, asked: Result<Vec<Permission>, String>) -> Finding 
     match asked {
         Err(why) => found(
             Severity::Warning,
-            format!("{address}: whether you may do what it needs cannot be told: {why}"),
+            format!("{address}: cannot check your permissions: {why}"),
         )
-        .words("look whether the cluster answers: kubectl version"),
+        .words("check whether the cluster answers: kubectl version"),
         Ok(asked) if asked.iter().all(|permission| permission.granted) => found(
             Severity::Ok,
             format!("{address}: you may {}", listed(true, &asked).join(", ")),
@@ -134,7 +138,7 @@ fn judged(address: &Address, asked: Result<Vec<Permission>, String>) -> Finding 
         {
             let missing = listed(false, &asked).join(", ");
             let what = format!(
-                "{address}: it is read as it is, for a VolumeSnapshot needs what you may not: {missing}"
+                "{address}: read directly, because a VolumeSnapshot needs permissions that you do not have: {missing}"
             );
             found(Severity::Note, what)
         }
@@ -142,9 +146,9 @@ fn judged(address: &Address, asked: Result<Vec<Permission>, String>) -> Finding 
             let missing = listed(false, &asked).join(", ");
             found(
                 Severity::Error,
-                format!("{address}: you may not {missing}, which it needs"),
+                format!("{address}: missing permission: {missing}"),
             )
-            .words(format!("have whoever runs the cluster allow you: {missing}"))
+            .words(format!("ask the cluster administrator to allow: {missing}"))
         }
     }
 }

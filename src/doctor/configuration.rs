@@ -6,7 +6,7 @@ use crate::config::{ConfigError, Survey, shown};
 pub(super) fn judge(survey: &Survey, findings: &mut Vec<Finding>) {
     let found = |severity, what: String| Finding::new(Group::Configuration, severity, what);
     let Some(directory) = &survey.directory else {
-        let what = "your home directory is not known, so neither is jackin's configuration";
+        let what = "your home directory is unknown, and so is jackin's configuration";
         findings.push(found(Severity::Error, what.to_owned()).shell("export HOME=~"));
         return;
     };

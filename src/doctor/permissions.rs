@@ -26,7 +26,7 @@ pub(super) fn judge(
     findings: &mut Vec<Finding>,
 ) -> Option<Space> {
     let Some((home, root)) = environment.jackin_home().zip(environment.store_directory()) else {
-        let what = "your home directory is not known, so neither is where the store lies";
+        let what = "your home directory is unknown, and so is the path of the store";
         findings.push(found(Severity::Error, what.to_owned()).words("set HOME or JACKIN_HOME_DIR"));
         return None;
     };
@@ -77,7 +77,7 @@ fn jackin_home(home: &Path, user: u32, findings: &mut Vec<Finding>) {
             return;
         }
         Err(error) => {
-            let what = format!("{name} cannot be looked at: {error}");
+            let what = format!("{name} cannot be read: {error}");
             findings.push(
                 found(Severity::Error, what)
                     .at(home)
@@ -181,12 +181,11 @@ fn odd(place: &UnexpectedFile, user: u32) -> Finding {
         .shell(format!("chmod u=rwX,go= {word}")),
         Inconsistency::Closed(mode) => found(
             Severity::Note,
-            format!("{path} has mode {mode:04o}: it can be looked at, not added to"),
+            format!("{path} has mode {mode:04o}: it is read-only"),
         )
         .shell(format!("chmod u+rwX {word}")),
         Inconsistency::Unseen(error) => {
-            found(Severity::Error, format!("{path} cannot be looked at: {error}"))
-                .shell(format!("ls -ld {word}"))
+            found(Severity::Error, format!("{path} cannot be read: {error}")).shell(format!("ls -ld {word}"))
         }
     };
     finding.at(&place.path)
@@ -208,7 +207,7 @@ fn room(root: &Path, free: Option<u64>, survey: Option<&Survey>, findings: &mut 
     );
     let finding = match free {
         None => {
-            let what = format!("{used}and how much room is left where it lies cannot be told");
+            let what = format!("{used}and its free space is unknown");
             found(Severity::Note, what)
         }
         Some(bytes) => {

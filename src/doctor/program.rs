@@ -44,7 +44,7 @@ fn named(environment: &Environment, program: Option<&Path>) -> Finding {
     let found = |severity, what: String| Finding::new(Group::Program, severity, what);
     let own = program.and_then(|program| Some((program, program.file_name()?, identity(program)?)));
     let Some((program, name, identity_of_own)) = own else {
-        return found(Severity::Note, "which file runs cannot be told".to_owned());
+        return found(Severity::Note, "cannot find which file runs".to_owned());
     };
     let path = environment.get("PATH").unwrap_or_default();
     let first = std::env::split_paths(path)

@@ -65,13 +65,13 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
             let keys = counted(names.len(), "recipient", "recipients");
             found(
                 Severity::Ok,
-                format!("{place} answers, with {stores}; what goes there is for {keys}"),
+                format!("{place} answers, with {stores}; objects are encrypted to {keys}"),
                 None,
             );
         }
         Err(error) => {
             let what =
-                format!("{place} cannot be used now: {error}; snapshots are taken all the same, and wait");
+                format!("{place} cannot be used now: {error}; snapshots are still taken, and copied later");
             found(Severity::Warning, what, Some(blank().verb("replicate")));
         }
     }
@@ -90,10 +90,13 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
             } else {
                 Severity::Warning
             };
-            let what = format!("{snapshots} and {} receipts wait for {place}{why}", left.receipts);
+            let what = format!(
+                "{snapshots} and {} receipts are not copied to {place} yet{why}",
+                left.receipts
+            );
             found(severity, what, Some(blank().verb("replicate")));
         }
-        Some(_) => found(Severity::Ok, format!("everything is at {place}"), None),
+        Some(_) => found(Severity::Ok, format!("{place} is up to date"), None),
         None => {}
     }
 }

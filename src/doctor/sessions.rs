@@ -55,8 +55,8 @@ pub(super) fn judge(root: Option<&Layout>, config: &config::Survey, findings: &m
 
 /// Returns the finding about unreadable sessions; the cause is reported elsewhere.
 fn unknown(error: &StoreError) -> Finding {
-    let what = format!("which sessions there are cannot be told: {error}");
-    Finding::new(Group::Sessions, Severity::Warning, what).words("deal with the errors above first")
+    let what = format!("cannot list sessions: {error}");
+    Finding::new(Group::Sessions, Severity::Warning, what).words("fix the errors above first")
 }
 
 fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
@@ -68,7 +68,7 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
     for row in rows {
         if let Some(reason) = missing.get(&row.id) {
             let what = format!(
-                "{} has no closing snapshot ({reason}): a restore keeps what it changed last as possible later edits",
+                "{} has no closing snapshot ({reason}): a restore keeps its last changes as possible later edits",
                 row.id
             );
             findings.push(found(Severity::Warning, what).verb(format!("diff {}", row.id)));
@@ -78,7 +78,7 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
             State::Lost if row.ended_at.is_none() => {
                 lost += 1;
                 let what = format!(
-                    "{} is dead and nobody saw its end: its last changes are in no snapshot yet",
+                    "{} ended without a closing snapshot: its last changes are in no snapshot yet",
                     row.id
                 );
                 findings.push(found(Severity::Warning, what).verb(format!("diff {}", row.id)));
@@ -91,12 +91,12 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
                 });
                 if let Some(why) = unknown {
                     let what = format!(
-                        "whether {} lives cannot be told, so it counts as active: {why}",
+                        "the state of {} is unknown, so it counts as active: {why}",
                         row.id
                     );
                     findings.push(found(Severity::Warning, what).verb(format!("show {}", row.id)));
                 } else if reasons.contains(&Reason::UntilEnd) {
-                    let what = format!("{} is active until somebody ends it", row.id);
+                    let what = format!("{} is active until `end`", row.id);
                     findings.push(found(Severity::Note, what).verb(format!("end {}", row.id)));
                 }
             }
@@ -131,28 +131,28 @@ fn set_aside(store: &Store, rows: &[InstanceRow]) -> BTreeMap<PathBuf, u64> {
 /// Reports interrupted restores.
 fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Finding>) {
     let found = |severity, what: String| Finding::new(Group::Sessions, severity, what);
-    let hurt = damaged_journals(store).unwrap_or_else(|error| {
-        let what = format!("whether the papers of interrupted restores are whole cannot be told: {error}");
+    let damaged = damaged_journals(store).unwrap_or_else(|error| {
+        let what = format!("cannot check the journals of interrupted restores: {error}");
         findings.push(found(Severity::Error, what).damage());
         Vec::new()
     });
     let mut past_help = Vec::new();
-    for paper in &hurt {
+    for paper in &damaged {
         let StoreError::DamagedJournal { path, instance, .. } = &paper.error else {
             continue;
         };
         let Some(instance) = instance else { continue };
         let (what, step) = if paper.is_spare {
             let what = format!(
-                "a restore of {instance} was interrupted, and {}; there is a copy of it",
+                "a restore of {instance} was interrupted, and {}; a copy exists",
                 paper.error
             );
             (what, format!("resume {instance}"))
         } else {
             past_help.extend(path.parent());
             let what = format!(
-                "a restore of {instance} was interrupted and can neither be finished nor taken back: {}; some paths may be old and \
-                 some new",
+                "a restore of {instance} was interrupted and can be neither finished nor rolled back: {}; some paths \
+                may be old and some new",
                 paper.error
             );
             (what, format!("abort {instance} --yes --as-is"))
@@ -162,10 +162,10 @@ fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Fin
     let pending = match store.pending_restores() {
         Ok(pending) => pending,
         Err(error) => {
-            let what = format!("which restores wait cannot be told: {error}");
+            let what = format!("cannot list interrupted restores: {error}");
             return findings.push(found(Severity::Error, what).damage().words(
-                "put the file back from a copy, or move the directory that it lies in away; what was moved aside lies in the \
-                 staging directories that it names",
+                "copy the file from a backup, or move its directory away; the staging directories that it names hold \
+                what was moved aside",
             ));
         }
     };
@@ -191,7 +191,8 @@ fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Fin
             RestoreStage::Begun | RestoreStage::Decided(_) => (
                 Severity::Warning,
                 format!(
-                    "a restore of {id} was interrupted before it changed anything, or after all was done; only clearing up is left"
+                    "a restore of {id} was interrupted before it changed anything, or after it was done; only \
+                    cleanup is left"
                 ),
             ),
         };
@@ -216,14 +217,14 @@ fn work(locks: &[HeldLock], failures: &[StoreError], findings: &mut Vec<Finding>
         };
         let who: Vec<String> = lock.holders.iter().map(Holder::described).collect();
         let who = if who.is_empty() {
-            "who holds its lock cannot be told".to_owned()
+            "the holder of its lock is unknown".to_owned()
         } else {
             format!("its lock is held by {}", who.join(", "))
         };
         findings.push(found(Severity::Note, format!("{what}: {who}")));
     }
     findings.extend(failures.iter().map(|error| {
-        let what = format!("whether a lock is held cannot be told: {error}");
+        let what = format!("cannot check whether a lock is held: {error}");
         found(Severity::Warning, what)
             .words("commands that need this lock will refuse; make its file readable")
     }));
@@ -292,7 +293,7 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
     {
         if let Some(receipt) = roots.set_aside.get(path) {
             let what = format!(
-                "{}: set aside by receipt {receipt}; `undo` puts back what is in it, and when nobody needs it, it can be removed",
+                "{}: set aside by receipt {receipt}; `undo` restores it; remove it if you do not need it",
                 shown(path)
             );
             let step = format!("du -sh {0}  # then: rm -r {0}", shell::word(path));
@@ -300,7 +301,7 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
             continue;
         }
         let what = format!(
-            "{}: left by a restore that was interrupted; it may hold the only copy of something",
+            "{}: left by an interrupted restore; it may hold the only copy of some files",
             shown(path)
         );
         let word = shell::word(path);
@@ -325,14 +326,14 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
     let alone = |file: &&PathBuf| !upwards(file).skip(1).any(|dir| roots.configured.contains(dir));
     for root in files.into_iter().filter(alone) {
         let what = format!(
-            "{}: a workspace mounts it, and it is a single file, which no snapshot holds",
+            "{}: a workspace mounts this single file, which no snapshot has",
             shown(root)
         );
-        let step = "to have it covered, mount the directory it lies in";
+        let step = "to capture it, mount its directory";
         judged.push(found(Severity::Note, what).at(root).words(step));
     }
     for root in missing {
-        let what = format!("{}: a workspace mounts it, and it is not there", shown(root));
+        let what = format!("{}: a workspace mounts it, but it does not exist", shown(root));
         let step = format!("mkdir -p {}", shell::word(root));
         judged.push(found(Severity::Warning, what).at(root).shell(step));
     }
@@ -347,7 +348,7 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
             more => format!(" and {more} more"),
         };
         let what = format!(
-            "{}{more}: sessions were recorded there, and it is gone",
+            "{}{more}: sessions were recorded there, but it is missing",
             shown(first)
         );
         let step = format!("restore {instance} --dry-run");

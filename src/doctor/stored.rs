@@ -29,14 +29,14 @@ fn native(fact: &NativeFact) -> Option<Finding> {
     let id = &fact.id;
     if let Some((place, why)) = fact.unseen.first() {
         let what = format!(
-            "whether the snapshot of the file system {} is there, which {id} needs, cannot be told: {why}",
+            "cannot check the file-system snapshot {}, which {id} needs: {why}",
             crate::config::shown(place)
         );
         let finding = finding(Severity::Warning, what);
         return Some(match fact.is_recorded {
-            true => finding.words("look again when it can be reached"),
+            true => finding.words("check again when it can be reached"),
             false => finding.words(format!(
-                "look again when it can be reached; if it never can: prune --forget {id}"
+                "check again when it can be reached; if it is lost: prune --forget {id}"
             )),
         });
     }
@@ -50,13 +50,16 @@ fn native(fact: &NativeFact) -> Option<Finding> {
         ),
         (true, false) => {
             let what = format!(
-                "the snapshot of the file system {} is gone, which hurts {id}",
+                "the file-system snapshot {} is missing, which damages {id}",
                 shown(&fact.missing)
             );
             finding(Severity::Error, what).damage().verb("verify --read-data")
         }
         (false, _) => {
-            let what = format!("{} was frozen for {id}, which is not stored", shown(&fact.places));
+            let what = format!(
+                "{} is the file-system snapshot of {id}, which is not stored",
+                shown(&fact.places)
+            );
             finding(Severity::Note, what)
                 .words("the next command that writes to the store stores or removes it")
         }
@@ -84,7 +87,7 @@ fn snapshots(survey: &Survey, findings: &mut Vec<Finding>) {
         judged.push(match error {
             StoreError::Newer { .. } => finding.words(NEWER),
             _ => finding.words(format!(
-                "put snapshots/{id}.json back from a copy; the other snapshots are not hurt"
+                "copy snapshots/{id}.json from a backup; the other snapshots are not affected"
             )),
         });
     }
@@ -94,24 +97,27 @@ fn snapshots(survey: &Survey, findings: &mut Vec<Finding>) {
     }
     if !survey.lost.is_empty() {
         let what = format!(
-            "receipts tell of snapshots whose records are gone: {}",
+            "records are missing for snapshots in the log: {}",
             named(survey.lost.iter().map(ToString::to_string).collect())
         );
         let finding = found(Severity::Error, what).damage();
-        judged.push(finding.words("put the records back into snapshots/ from a copy, for nothing else has them; `rebuild --accept-loss` gives them up"));
+        judged.push(finding.words(
+            "copy the records into snapshots/ from a backup, or discard them with `rebuild \
+            --accept-loss`",
+        ));
     }
     if let Some((_, first)) = survey.missing.first() {
-        let mut hurt: Vec<SnapshotId> = survey.missing.iter().map(|(id, _)| id.clone()).collect();
-        hurt.dedup();
+        let mut damaged: Vec<SnapshotId> = survey.missing.iter().map(|(id, _)| id.clone()).collect();
+        damaged.dedup();
         let what = format!(
-            "archive {first} is not there or has another size, which hurts {}",
-            ids(&hurt)
+            "archive {first} is missing or has another size, which damages {}",
+            ids(&damaged)
         );
         judged.push(found(Severity::Error, what).damage().verb("verify --read-data"));
     }
     if !survey.without_receipt.is_empty() {
         let what = format!(
-            "no receipt tells of {}: killed between the two; they can be used",
+            "{} without a receipt (killed before it was written); usable",
             ids(&survey.without_receipt)
         );
         judged.push(found(Severity::Note, what).verb("log"));
@@ -144,7 +150,7 @@ fn orphans(survey: &Survey, judged: &mut Vec<Finding>) {
     let finding = if sure {
         let paths: Vec<String> = survey.orphans.iter().map(|(path, _)| shell::word(path)).collect();
         let what = format!(
-            "no record names {archives} of {}: left by something killed",
+            "no record names {archives} of {}: left by a killed command",
             size(bytes)
         );
         Finding::new(Group::Snapshots, Severity::Warning, what).shell(format!("rm {}", paths.join(" ")))
@@ -153,7 +159,7 @@ fn orphans(survey: &Survey, judged: &mut Vec<Finding>) {
             "no readable record names {archives} of {}; a lost one may",
             size(bytes)
         );
-        Finding::new(Group::Snapshots, Severity::Note, what).words("keep them until every record is back")
+        Finding::new(Group::Snapshots, Severity::Note, what).words("keep them until every record is restored")
     };
     judged.push(finding.at(first));
 }
@@ -164,7 +170,7 @@ fn receipts(survey: &Survey, findings: &mut Vec<Finding>) {
         Ok(_) if matches!(survey.catalog.error, Some(StoreError::Chain { .. })) => return,
         Ok(_) if !survey.untold.is_empty() => {
             let what = format!(
-                "receipts are lost: none tells of {} any more; the snapshots themselves are not hurt by that",
+                "receipts are lost: none names {} any more; no snapshot is affected",
                 ids(&survey.untold)
             );
             Finding::new(Group::Receipts, Severity::Error, what)
@@ -173,10 +179,7 @@ fn receipts(survey: &Survey, findings: &mut Vec<Finding>) {
         }
         Ok(number) => {
             let number = usize::try_from(*number).unwrap_or(usize::MAX);
-            let what = format!(
-                "{}, every link of the chain holds",
-                counted(number, "receipt", "receipts")
-            );
+            let what = format!("{}, every hash is valid", counted(number, "receipt", "receipts"));
             Finding::new(Group::Receipts, Severity::Ok, what)
         }
         Err(error) => broken(Group::Receipts, error),
@@ -209,8 +212,7 @@ fn catalog(survey: &Survey, findings: &mut Vec<Finding>) {
         } else {
             String::new()
         };
-        let what =
-            format!("the catalog is damaged: {fault}{more}; snapshots and receipts are not hurt by that");
+        let what = format!("the catalog is damaged: {fault}{more}; snapshots and receipts are not affected");
         findings.push(found(Severity::Error, what).damage().verb("rebuild"));
     } else if let Some(error) = &facts.error {
         // A broken chain is reported only once.
@@ -230,11 +232,11 @@ fn catalog(survey: &Survey, findings: &mut Vec<Finding>) {
         findings.push(match facts.version {
             None => found(
                 Severity::Note,
-                "it is not there; the next command that writes makes it anew".to_owned(),
+                "it is missing; the next command that writes creates it".to_owned(),
             ),
             Some(_) if !facts.current => found(
                 Severity::Note,
-                "it lacks something; the next command that writes catches it up".to_owned(),
+                "it is out of date; the next command that writes updates it".to_owned(),
             )
             .verb("rebuild"),
             Some(version) => found(
@@ -245,7 +247,7 @@ fn catalog(survey: &Survey, findings: &mut Vec<Finding>) {
     }
     if let Some(aside) = &facts.aside {
         let what = format!(
-            "{}: a damaged catalog that was laid aside; nothing needs it",
+            "{}: a damaged catalog that was moved aside; nothing needs it",
             shown(aside)
         );
         let finding = found(Severity::Note, what).at(aside);
@@ -270,7 +272,7 @@ fn draft(draft: &DraftFact) -> Finding {
             found(format!("{path}: a snapshot is being taken{}", who.concat()))
         }
         None => found(format!(
-            "{path}: a draft of {} whose process is gone; the next command that writes removes it",
+            "{path}: a draft of {} whose process exited; the next command that writes removes it",
             size(draft.bytes)
         ))
         .verb("rebuild"),

@@ -1,4 +1,4 @@
-//! Excluded directories that a restore sets aside, and that an undo puts back: they are in no manifest, and move as they are.
+//! Excluded directories that a restore sets aside, and that an undo restores: they are in no manifest, and move as they are.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ByteString, Identity, RelPath, StagePlace};
 
-/// How an excluded directory and a place of ours change.
+/// How an excluded directory and a place of jackin change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AsideAct {

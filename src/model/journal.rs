@@ -35,7 +35,7 @@ pub struct Intent {
     pub overwrite_later: bool,
     /// True if later files are removed.
     pub delete_later: bool,
-    /// True if git's own files are left out.
+    /// True if git's own files are skipped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub files_only: bool,
     /// True if the operator's key was given, so that encrypted files are restored as well.

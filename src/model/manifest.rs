@@ -206,9 +206,9 @@ impl GapReason {
         match self {
             Self::Unreadable(words) => format!("cannot be read: {words}"),
             Self::MountPoint => "another mount begins here".to_owned(),
-            Self::Sensitive => "withheld: a secret of your own, or of an agent".to_owned(),
-            Self::Store => "withheld: the recovery store itself".to_owned(),
-            Self::Moving => "vanished or changed while it was looked at".to_owned(),
+            Self::Sensitive => "skipped: a secret of yours or of an agent".to_owned(),
+            Self::Store => "skipped: the recovery store".to_owned(),
+            Self::Moving => "vanished or changed while it was read".to_owned(),
             Self::Staging => "has the name of a restore's staging directory".to_owned(),
             Self::Readonly => "a read-only mount of its own".to_owned(),
         }

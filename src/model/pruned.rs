@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{InstanceId, SnapshotId, SnapshotKind};
 
-/// Why a snapshot was given up.
+/// Why a snapshot was pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PruneReason {
@@ -23,7 +23,7 @@ pub enum PruneReason {
     MinFree,
 }
 
-/// A snapshot that was given up.
+/// A snapshot that was pruned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PrunedSnapshot {
     /// Its id.

@@ -66,7 +66,7 @@ pub enum Ending {
     Signal(i32),
     /// `end` was called, or the process given to `begin` is gone.
     Ended,
-    /// Nobody saw it end; a later command found it dead.
+    /// Ended unobserved: a later command found it dead.
     Unseen,
     /// It never began: the baseline failed, or the command could not be run.
     Failed(String),
@@ -88,11 +88,11 @@ pub enum RestoreKind {
 pub enum PathAct {
     /// It was missing and is there again.
     Created,
-    /// Its content or type was put back.
+    /// Its content or type was restored.
     Replaced,
     /// It was removed.
     Deleted,
-    /// Only mode, owner or attributes were put back.
+    /// Only mode, owner or attributes were restored.
     Metadata,
 }
 
@@ -213,13 +213,14 @@ pub enum Operation {
         /// A checkpoint's name, when it has one: with it a record that is lost can be named.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// How many private files of agents it left out.
+        /// How many private files of agents it skipped.
         #[serde(default, skip_serializing_if = "is_zero")]
         withheld: u64,
         /// The public keys that private files were encrypted to.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sealed_to: Vec<String>,
-        /// How many paths changed since the snapshot of the session before it; none for the first, and where nobody counted.
+        /// How many paths changed since the snapshot of the session before it; none for the first, and if it
+        /// was not counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<ChangeCounts>,
         /// The tool call of an agent that it was taken before.
@@ -240,17 +241,17 @@ pub enum Operation {
         /// Processes of the session that still lived then.
         survivors: Vec<ProcessRef>,
     },
-    /// Files were put back.
+    /// Files were restored.
     Restore {
         /// Which command.
         kind: RestoreKind,
-        /// The snapshot they were put back to.
+        /// The snapshot they were restored to.
         target: SnapshotId,
         /// The snapshot that shows what was there before.
         emergency: SnapshotId,
-        /// For an undo: the number of the receipt that it took back.
+        /// For an undo: the number of the receipt that it undid.
         undoes: Option<u64>,
-        /// Only this step was taken back: what changed from `target` to its snapshot.
+        /// Only this step was reverted: what changed from `target` to its snapshot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         only_changes_of: Option<StepRef>,
         /// The session itself asked for it, from within.
@@ -272,7 +273,7 @@ pub enum Operation {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         aside: Vec<AsideChange>,
     },
-    /// A restore was taken back before it was done: by `abort`, or because something came in its way.
+    /// A restore was rolled back before it was done: by `abort`, or because something came in its way.
     Abort {
         /// Which command had begun it.
         kind: RestoreKind,
@@ -280,13 +281,13 @@ pub enum Operation {
         target: SnapshotId,
         /// The snapshot that shows what was there before, and is there again; none when that could not be read any more.
         emergency: Option<SnapshotId>,
-        /// Nothing was taken back: the operator wanted everything left as it was then.
+        /// Nothing was rolled back: the operator wanted everything left as it was then.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         as_is: bool,
     },
-    /// Snapshots were given up; their records go, and archives that nothing needs any more.
+    /// Snapshots were pruned; their records go, and archives that nothing needs any more.
     Prune {
-        /// They were given up by the rules, not because somebody was asked.
+        /// They were pruned by the retention policy, not on request.
         automatic: bool,
         /// Which, and why.
         snapshots: Vec<PrunedSnapshot>,
@@ -378,7 +379,7 @@ pub enum Operation {
     AcceptLoss {
         /// Snapshots that are there and that no receipt told of any more.
         snapshots: Vec<SnapshotId>,
-        /// Snapshots that receipts tell of and whose records are gone: they are given up.
+        /// Snapshots that receipts tell of and whose records are gone: they are discarded.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         records: Vec<SnapshotId>,
     },

@@ -15,7 +15,7 @@ pub enum RepositoryClass {
     Clean,
     /// As clean, but some commits are in no remote branch.
     Unpushed,
-    /// Something is not committed, or it cannot be told.
+    /// Something is not committed, or it is unknown.
     Dirty,
 }
 
@@ -162,7 +162,7 @@ pub struct RepositoryFacts {
 }
 
 impl RepositoryFacts {
-    /// Leaves out the paths that differ, and all but the first `most` of each other list.
+    /// Skips the paths that differ, and all but the first `most` of each other list.
     pub fn shorten(&mut self, most: usize) {
         self.differs.clear();
         let state = &mut self.state;

@@ -142,7 +142,7 @@ impl Freezer {
     /// The dataset that a directory lies in.
     ///
     /// # Errors
-    /// Why it cannot be told, in words.
+    /// Why it is unknown, in words.
     pub fn dataset(&self, directory: &Path) -> Result<Dataset, String> {
         let words = [
             "list",
@@ -165,7 +165,7 @@ impl Freezer {
                 name: name.to_owned(),
                 mountpoint,
             }),
-            _ => Err("zfs says something else than was asked".to_owned()),
+            _ => Err("unexpected answer from zfs".to_owned()),
         }
     }
 

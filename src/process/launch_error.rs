@@ -25,7 +25,7 @@ impl Diagnostic for LaunchError {
                 Hint::text("the path of a command begins at the current directory")
             }
             Self::NotFound { .. } => {
-                Hint::text("it lies in no directory of PATH; a program in this directory is written ./NAME")
+                Hint::text("not found in PATH; write ./NAME for a program in this directory")
             }
             Self::NotExecutable { program, source }
                 if source.kind() == io::ErrorKind::PermissionDenied && is_path(program) =>

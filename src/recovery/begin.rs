@@ -12,7 +12,7 @@ use crate::store::Store;
 pub struct NewSession<'a> {
     /// Its contract.
     pub contract: &'a Contract,
-    /// The process whose life is the session's; `None` if the caller ends it.
+    /// End the session when this process exits; `None` if the caller ends it.
     pub keeper: Option<ProcessRef>,
     /// Program name and number of arguments, for a launcher. It stores a deferred baseline itself.
     pub command: Option<(String, u32)>,

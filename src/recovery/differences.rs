@@ -47,7 +47,7 @@ pub struct DiffRequest<'a> {
     pub to: Option<&'a Until>,
     /// With no later side named: the live files.
     pub now: bool,
-    /// Only these paths and what lies below them.
+    /// Only these paths and everything below them.
     pub paths: &'a [OsString],
     /// Reads every file, whatever its size and times say.
     pub check_content: bool,

@@ -37,10 +37,10 @@ pub enum RecoveryError {
     #[error(transparent)]
     Contract(#[from] ContractError),
     /// Neither jackin's home nor the user's is known.
-    #[error("your home directory is not known, so neither is jackin's")]
+    #[error("your home directory is unknown, and so is jackin's")]
     NoHome,
     /// The contract's mode records nothing.
-    #[error("the mode is off, so there is nothing to begin")]
+    #[error("the mode is off, so there is no session to start")]
     ModeOff,
     /// The recipients that credentials are to be encrypted for cannot be used.
     #[error("{place}: {why}")]
@@ -51,10 +51,10 @@ pub enum RecoveryError {
         why: String,
     },
     /// No session was named, and the caller runs in none.
-    #[error("which session is meant? Inside a session it is known; here name it")]
+    #[error("not inside a session; name one, for example @latest")]
     Unnamed,
     /// The session's mode records no files.
-    #[error("nothing to restore from: {instance} has no files, its mode was {mode}")]
+    #[error("{instance} has no files to restore: its mode was {mode}")]
     NoFiles {
         /// The session.
         instance: InstanceId,
@@ -62,7 +62,7 @@ pub enum RecoveryError {
         mode: String,
     },
     /// No checkpoint can be taken of a session whose mode records no files.
-    #[error("{instance} records no files (mode {mode}), so there is nothing to keep")]
+    #[error("{instance} records no files (mode {mode}), so there is nothing to store")]
     NoMounts {
         /// The session.
         instance: InstanceId,
@@ -73,13 +73,13 @@ pub enum RecoveryError {
     #[error("{0} was imported: its paths are those of another machine")]
     Imported(InstanceId),
     /// The session is not active.
-    #[error("{0} is not active; a checkpoint shows a moment within a session")]
+    #[error("{0} is not active, so no checkpoint can be taken")]
     NotActive(InstanceId),
     /// A launcher holds the session and ends it.
     #[error("{0} was started by launch, which ends it itself")]
     HeldByLauncher(InstanceId),
     /// A path lies in no mount of the session.
-    #[error("{} lies in none of the session's mounts", path.display())]
+    #[error("{} is in no mount of the session", path.display())]
     Outside {
         /// The path.
         path: PathBuf,
@@ -142,7 +142,7 @@ pub enum RecoveryError {
         instance: Option<InstanceId>,
     },
     /// Several interrupted restores wait, and no session was named.
-    #[error("several interrupted restores wait; name the session")]
+    #[error("several restores were interrupted; name the session")]
     SeveralInterrupted {
         /// Session of the first.
         first: InstanceId,
@@ -150,7 +150,7 @@ pub enum RecoveryError {
         other: InstanceId,
     },
     /// The restore is not interrupted: its process is alive.
-    #[error("the restore of {instance} is under way in {}", described(holders))]
+    #[error("the restore of {instance} is running in {}", described(holders))]
     RestoreRuns {
         /// The session.
         instance: InstanceId,
@@ -158,13 +158,13 @@ pub enum RecoveryError {
         holders: Vec<Holder>,
     },
     /// Another process has taken the interrupted restore up.
-    #[error("the restore of {0} is taken up by another process")]
+    #[error("another process is finishing the restore of {0}")]
     TakenUp(InstanceId),
     /// The interrupted restore needs the private key that it was begun with.
     #[error("that restore was begun with your private key, and had not changed anything yet")]
     KeyWanted,
     /// The log ends before a receipt that was saved elsewhere.
-    #[error("receipts are gone: the chain ends with {last}, and the anchor is receipt {known}")]
+    #[error("receipts are missing: the log ends with {last}, and the fingerprint is of receipt {known}")]
     ReceiptsGone {
         /// Number of the last receipt.
         last: u64,
@@ -173,7 +173,7 @@ pub enum RecoveryError {
     },
     /// The log differs from a receipt that was saved elsewhere.
     #[error(
-        "receipt {} or one before it is not what it was: the anchor says {}, the chain {found}",
+        "receipt {} or an earlier one was changed: the fingerprint has {}, the log {found}",
         known.number,
         known.hash
     )]
@@ -193,14 +193,14 @@ pub enum RecoveryError {
 
 fn nothing_to_undo(receipt: Option<u64>) -> String {
     match receipt {
-        Some(number) => format!("receipt {number} is no restore that can be taken back"),
-        None => "nothing was restored yet, so there is nothing to undo".to_owned(),
+        Some(number) => format!("receipt {number} is not a restore that can be undone"),
+        None => "nothing to undo".to_owned(),
     }
 }
 
 fn none_interrupted(instance: Option<&InstanceId>) -> String {
     let of = instance.map_or_else(String::new, |id| format!(" of {id}"));
-    format!("no interrupted restore{of} waits, so there is nothing to finish or to take back")
+    format!("no interrupted restore{of}")
 }
 
 fn described(holders: &[Holder]) -> String {
@@ -266,7 +266,7 @@ impl Diagnostic for RecoveryError {
                 "set HOME, or JACKIN_HOME_DIR to the directory that jackin keeps its data in",
             )],
             Self::ModeOff => vec![Hint::text(
-                "give --snapshot project, or set snapshot in the [recovery] table",
+                "use --snapshot project, or set snapshot in the [recovery] table",
             )],
             Self::Recipients { .. } => vec![
                 Hint::text(
@@ -276,17 +276,17 @@ impl Diagnostic for RecoveryError {
                     "yours may be the line in ~/.ssh/id_ed25519.pub; its private key opens what is encrypted with --identity",
                 ),
             ],
-            Self::Unnamed => vec![Hint::command("the sessions", "list")],
+            Self::Unnamed => vec![Hint::command("to list the sessions", "list")],
             Self::NoFiles { .. } => vec![
                 Hint::command(
-                    "have the files recorded next time",
+                    "to record files next time",
                     "launch --snapshot project DIR -- COMMAND",
                 ),
-                Hint::command("sessions that have snapshots", "list"),
+                Hint::command("to list sessions", "list"),
             ],
             Self::Imported(id) => vec![
-                Hint::command("its files in a directory of their own", format!("fork {id}")),
-                Hint::command("some of them", format!("restore {id} PATH --to DIR")),
+                Hint::command("to write its files to a new directory", format!("fork {id}")),
+                Hint::command("for some paths", format!("restore {id} PATH --to DIR")),
             ],
             Self::HeldByLauncher(_) => vec![Hint::text("stop its command instead")],
             Self::Outdated(_) => vec![Hint::text("run the command again")],
@@ -294,9 +294,11 @@ impl Diagnostic for RecoveryError {
                 vec![Hint::text(format!("among them {first} and {other}"))]
             }
             Self::RestoreRuns { holders, .. } => vec![wait_hint(holders)],
-            Self::KeyWanted => vec![Hint::text("give it again with --identity FILE, or `abort` it")],
+            Self::KeyWanted => vec![Hint::text(
+                "repeat the command with --identity FILE, or `abort` the restore",
+            )],
             Self::NothingToUndo { receipt: Some(_) } => {
-                vec![Hint::command("the number of each restore stands first in", "log")]
+                vec![Hint::command("to find the number of a restore", "log")]
             }
             Self::Outside { roots, .. } => {
                 let roots: Vec<String> = roots.iter().map(|root| sanitize::name(&root.0)).collect();
@@ -306,8 +308,8 @@ impl Diagnostic for RecoveryError {
                 is_dashed, instance, ..
             } => {
                 let dashed =
-                    is_dashed.then(|| Hint::text("behind `--` every word is a path; flags stand before it"));
-                let changed = Hint::command("the paths that changed", format!("diff {instance}"));
+                    is_dashed.then(|| Hint::text("after `--` every word is a path; put flags before it"));
+                let changed = Hint::command("to list changed paths", format!("diff {instance}"));
                 dashed.into_iter().chain([changed]).collect()
             }
             Self::Aside { there, .. } => vec![can_be_set_aside(there)],
@@ -330,7 +332,7 @@ impl Diagnostic for RecoveryError {
     fn message(&self) -> String {
         match self {
             Self::Outside { path, .. } => {
-                format!("{} lies in none of the session's mounts", sanitize::path(path))
+                format!("{} is in no mount of the session", sanitize::path(path))
             }
             Self::Path { path, why } => format!("{} cannot be used as a path: {why}", sanitize::path(path)),
             Self::Nowhere { path, described, .. } => format!("{} {described}", sanitize::path(path)),
@@ -354,7 +356,7 @@ impl Diagnostic for RecoveryError {
 /// Names the excluded directories that are there.
 fn can_be_set_aside(there: &[PathBuf]) -> Hint {
     if there.is_empty() {
-        return Hint::text("the snapshot's excludes leave no directory out that is there now");
+        return Hint::text("no directory that exists now is excluded by the snapshot");
     }
     let more = match there.len().saturating_sub(NAMED) {
         0 => String::new(),
@@ -366,7 +368,7 @@ fn can_be_set_aside(there: &[PathBuf]) -> Hint {
         .map(|path| sanitize::path(path))
         .collect();
     Hint::text(format!(
-        "excluded directories that are there: {}{more}",
+        "existing excluded directories: {}{more}",
         shown.join(", ")
     ))
 }

@@ -36,7 +36,7 @@ pub enum Event<'a> {
     ClosedLate(&'a InstanceId, &'a Closed),
     /// The session may be restored although it was never ended: all its processes are gone.
     NeverEnded(&'a InstanceId),
-    /// The restore is refused as things are; the plan shows it all the same.
+    /// The restore is refused as things are; the plan shows it anyway.
     WouldBeRefused(RecoveryError),
     /// A snapshot cannot be read, so it proves nothing about who changed a path.
     UnreadableHistory(&'a SnapshotId, &'a str),

@@ -22,7 +22,7 @@ use crate::store::{InstanceRow, LockGuard, Store};
 pub struct RestoreRequest<'a> {
     /// The session.
     pub session: &'a str,
-    /// Only these paths and what lies below them; empty for all.
+    /// Only these paths and everything below them; empty for all.
     pub paths: &'a [OsString],
     /// The snapshot to go back to; `None` for the baseline.
     pub from: Option<&'a str>,
@@ -45,7 +45,7 @@ pub struct RestoreRequest<'a> {
 }
 
 impl<'a> RestoreRequest<'a> {
-    /// Returns the request to put back all files of a session as its baseline has them, but later edits.
+    /// Returns the request to restored all files of a session as its baseline has them, but later edits.
     #[must_use]
     pub fn of(session: &'a str) -> Self {
         Self {
@@ -297,7 +297,7 @@ fn check_paths(
     request: &RestoreRequest<'_>,
 ) -> Result<(), RecoveryError> {
     let from = request.from.unwrap_or("baseline");
-    let described = format!("is neither in the {from} snapshot nor there now");
+    let described = format!("is not in the {from} snapshot and does not exist now");
     for mount in &proposal.mounts {
         let gaps = mount.plan.not_covered.iter().map(|gap| &gap.path);
         let skipped = mount.now.skipped.iter().map(|skipped| &skipped.path);

@@ -113,7 +113,7 @@ impl RestorePlan {
 }
 
 impl Recovery<'_> {
-    /// Carries out a plan: takes an emergency snapshot, moves every path, and reads everything back. An active session, or a process at
+    /// Runs a plan: takes an emergency snapshot, moves every path, and reads everything back. An active session, or a process at
     /// work in a repository that would change, is refused.
     ///
     /// ```

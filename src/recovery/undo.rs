@@ -145,7 +145,7 @@ impl Recovery<'_> {
         }
     }
 
-    /// Returns the restore to take back, with its session: the last one, or the one with the given receipt.
+    /// Returns the restore to undo, with its session: the last one, or the one with the given receipt.
     fn last_restore(
         &self,
         store: &Store,

@@ -72,20 +72,21 @@ impl BucketError {
     /// Returns advice for the operator.
     pub(super) fn hint(&self) -> Option<&'static str> {
         match self.kind {
-            BucketErrorKind::Unreachable => Some(
-                "look at AWS_ENDPOINT_URL, AWS_REGION and the network; an attempt follows with the next snapshot",
-            ),
+            BucketErrorKind::Unreachable => {
+                Some("check AWS_ENDPOINT_URL, AWS_REGION and the network; the next snapshot tries again")
+            }
             BucketErrorKind::NoCredentials => Some(
-                "sign in as for AWS's own tools: AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws",
+                "sign in as for AWS's own tools: AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a \
+                profile in ~/.aws",
             ),
-            BucketErrorKind::Refused => Some(
-                "look at who is signed in (AWS_PROFILE); it must be allowed to list the bucket, and to get and put objects in it",
-            ),
+            BucketErrorKind::Refused => {
+                Some("check AWS_PROFILE; it needs permission to list the bucket, and to get and put objects")
+            }
             BucketErrorKind::NoBucket => Some(
-                "make the bucket, or look at its name in [recovery.store] and at AWS_ENDPOINT_URL and AWS_REGION",
+                "create the bucket, or check its name in [recovery.store], AWS_ENDPOINT_URL and AWS_REGION",
             ),
             BucketErrorKind::Skew => Some("set the clock of this machine"),
-            BucketErrorKind::Odd => Some("look at AWS_REGION and AWS_ENDPOINT_URL"),
+            BucketErrorKind::Odd => Some("check AWS_REGION and AWS_ENDPOINT_URL"),
             BucketErrorKind::Interrupted | BucketErrorKind::NotBuilt => None,
         }
     }

@@ -75,13 +75,13 @@ fn unseal(
     let end = head
         .iter()
         .position(|byte| *byte == b'\n')
-        .ok_or_else(|| wrong("it does not say what it is"))?;
+        .ok_or_else(|| wrong("its header is incomplete"))?;
     let payload = whole.split_off(end + 1);
     let line = std::str::from_utf8(whole.get(..end).unwrap_or_default())
-        .map_err(|_| wrong("it does not say what it is"))?;
+        .map_err(|_| wrong("its header is incomplete"))?;
     let parts: Vec<&str> = line.split(' ').collect();
     let [WORD, format, its_store, its_name, digest] = parts.as_slice() else {
-        return Err(wrong("it does not say what it is"));
+        return Err(wrong("its header is incomplete"));
     };
     match format.parse::<u64>() {
         Ok(format) if format == u64::from(FORMAT) => {}
@@ -94,10 +94,10 @@ fn unseal(
     }
     if *its_store != store.as_str() || *its_name != name {
         return Err(Fault::Wrong(format!(
-            "it holds what belongs to {its_store}/{its_name}: objects were exchanged"
+            "it belongs to {its_store}/{its_name}: objects were exchanged"
         )));
     }
-    let digest = Digest::from_hex(digest).ok_or_else(|| wrong("it does not say what it is"))?;
+    let digest = Digest::from_hex(digest).ok_or_else(|| wrong("its header is incomplete"))?;
     Ok((payload, digest))
 }
 
@@ -114,7 +114,7 @@ pub(super) fn open(
         Ok(payload)
     } else {
         Err(Fault::Wrong(
-            "it was not written by the store that it lies with".to_owned(),
+            "it was not written by the store it is in".to_owned(),
         ))
     }
 }

@@ -14,7 +14,7 @@ use crate::observer::Observer;
 use crate::store::encryption::Identities;
 use crate::store::{ReplicaIdentity, parse_moved, parse_record, read_links};
 
-/// No object of ours is longer (bytes): a record of the largest size, and what age adds.
+/// No object of jackin is longer (bytes): a record of the largest size, and what age adds.
 const LARGEST: u64 = 80 << 20;
 /// A part of an archive; later versions may make larger ones (bytes).
 const LARGEST_PART: u64 = 16 * upload::PART as u64;
@@ -87,7 +87,7 @@ impl<'a> Remote<'a> {
             why,
         };
         let mut found: Option<ReplicaIdentity> = None;
-        let mut hurt = None;
+        let mut damaged = None;
         let mut is_there = false;
         for listed in listed {
             let name = listed.name.strip_prefix(&format!("{store}/")).unwrap_or_default();
@@ -103,22 +103,22 @@ impl<'a> Remote<'a> {
                 Ok(identity) if found.as_ref().is_some_and(|found| *found != identity) => {
                     return Err(wrong(
                         name,
-                        "two keys of this store differ, so that one of them is a stranger's".to_owned(),
+                        "two keys of this store differ, so one is from another store".to_owned(),
                     ));
                 }
                 Ok(identity) => found = Some(identity),
                 Err(Fault::NoIdentity) => {}
-                Err(Fault::Wrong(why)) => hurt = Some(wrong(name, why)),
+                Err(Fault::Wrong(why)) => damaged = Some(wrong(name, why)),
             }
         }
-        match (found, hurt) {
+        match (found, damaged) {
             (Some(identity), _) => Ok(Self {
                 bucket,
                 identities,
                 identity,
                 observer,
             }),
-            (None, Some(hurt)) => Err(hurt),
+            (None, Some(damaged)) => Err(damaged),
             (None, None) if is_there => Err(ReplicaError::NoIdentity { place, store }),
             (None, None) => Err(ReplicaError::UnknownStore { place, store }),
         }
@@ -227,7 +227,7 @@ impl<'a> Remote<'a> {
         if index.receipts.is_empty() {
             chain
                 .troubles
-                .push("there are no receipts, so that nothing tells what should be there".to_owned());
+                .push("it has no receipts, so its snapshots are unknown".to_owned());
         }
         let name = PathBuf::from(format!("{}/{}/receipts", self.bucket.place(), self.identity.id));
         let (receipts, head, broken) = read_links(&text, &name);
@@ -266,7 +266,7 @@ impl<'a> Remote<'a> {
         for (id, told) in &told {
             if told.captured.is_some() && !told.given_up && !told.lost && !index.records.contains(id) {
                 troubles.push(format!(
-                    "the record of {id} is not there: its receipt tells of it, and nobody gave it up"
+                    "the record of {id} is not there: its receipt names it, and it was not pruned"
                 ));
             }
         }

@@ -1,5 +1,5 @@
 //! Copying: whatever is new in the store goes out, an object at a time, each put only where nothing is. What was cut short goes on
-//! where it was: an object is noted when it is there, and one that was put and not noted is recognised by its tag.
+//! where it was: an object is noted when it is there, and one that was put and not noted is recognized by its tag.
 
 use std::collections::{HashMap, HashSet};
 
@@ -140,7 +140,7 @@ impl Copying<'_> {
             if self.notes.contains(&name.to_string()) && !self.is_thorough {
                 continue;
             }
-            // Gone again: there is another name by now. Hurt: its snapshots say so.
+            // Gone again: there is another name by now. Damaged: its snapshots say so.
             match self.archive(&into) {
                 Ok(true) => self.put_same(&name, &bytes)?,
                 Ok(false) | Err(ReplicaError::Store(_)) => {}
@@ -152,23 +152,23 @@ impl Copying<'_> {
 
     fn snapshots(&mut self) -> Result<(), ReplicaError> {
         let mut waiting: Vec<(Time, SnapshotId)> = Vec::new();
-        let hurt: HashSet<SnapshotId> = self.copied.hurt.iter().map(|(id, _)| id.clone()).collect();
+        let damaged: HashSet<SnapshotId> = self.copied.damaged.iter().map(|(id, _)| id.clone()).collect();
         let mut records = HashMap::new();
         for id in self.store.record_ids()? {
             let is_noted = self.notes.contains(&Name::Record(id.clone()).to_string());
-            if is_noted && !self.is_thorough || hurt.contains(&id) {
+            if is_noted && !self.is_thorough || damaged.contains(&id) {
                 continue;
             }
             match self.store.record(&id) {
                 Ok(record) if record.mounts.iter().any(|mount| mount.native.is_some()) => {
-                    self.copied.hurt.push((id, KEPT.to_owned()));
+                    self.copied.damaged.push((id, KEPT.to_owned()));
                 }
                 Ok(record) => {
                     waiting.push((record.taken_at, id.clone()));
                     records.insert(id, record.archives);
                 }
                 Err(StoreError::NoSnapshot { .. }) => {}
-                Err(error) => self.copied.hurt.push((id, error.to_string())),
+                Err(error) => self.copied.damaged.push((id, error.to_string())),
             }
         }
         waiting.sort();
@@ -180,7 +180,7 @@ impl Copying<'_> {
                 Ok(true) => self.copied.snapshots.push(id),
                 // It was given up, or its archives were packed anew, since it was listed.
                 Ok(false) => {}
-                Err(ReplicaError::Store(error)) => self.copied.hurt.push((id, error.to_string())),
+                Err(ReplicaError::Store(error)) => self.copied.damaged.push((id, error.to_string())),
                 Err(error) => return Err(error),
             }
         }

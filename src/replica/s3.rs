@@ -116,7 +116,7 @@ fn within<T>(runtime: &Runtime, stop: &Stop, work: impl Future<Output = T>) -> R
         tokio::select! {
             biased;
             done = work => Ok(done),
-            () = given_up => Err(BucketError::new(Kind::Interrupted, "given up")),
+            () = given_up => Err(BucketError::new(Kind::Interrupted, "interrupted")),
         }
     })
 }
@@ -356,7 +356,7 @@ where
         (code, message) => format!(" ({code}: {message})"),
     };
     let made = match &error {
-        SdkError::TimeoutError(_) => BucketError::new(Kind::Unreachable, "nobody answers in time"),
+        SdkError::TimeoutError(_) => BucketError::new(Kind::Unreachable, "timed out"),
         SdkError::DispatchFailure(failure) if !failure.is_user() => {
             let why = failure
                 .as_connector_error()
@@ -376,7 +376,7 @@ where
 
 fn of_service(code: &str, status: Option<u16>, said: &str) -> BucketError {
     let (kind, what) = match (code, status.unwrap_or_default()) {
-        ("NoSuchBucket", _) => (Kind::NoBucket, "there is no such bucket"),
+        ("NoSuchBucket", _) => (Kind::NoBucket, "bucket not found"),
         ("RequestTimeTooSkewed" | "RequestExpired", _) => {
             (Kind::Skew, "the clock here and the one there differ too much")
         }
@@ -385,7 +385,7 @@ fn of_service(code: &str, status: Option<u16>, said: &str) -> BucketError {
         }
         (_, 401 | 403) => (Kind::Refused, "the credentials are refused, or may not do this"),
         ("PermanentRedirect" | "AuthorizationHeaderMalformed" | "IllegalLocationConstraintException", _)
-        | (_, 301 | 307) => (Kind::Odd, "the bucket lies in another region"),
+        | (_, 301 | 307) => (Kind::Odd, "the bucket is in another region"),
         (_, 501) => (Kind::Odd, "the service cannot do what is asked"),
         (_, 429 | 500..=599) => (Kind::Unreachable, "the service cannot serve now"),
         _ => (Kind::Odd, "the service refuses it"),

@@ -340,17 +340,17 @@ fn what_was_removed_there_is_put_again_when_somebody_looks() {
 fn an_archive_that_is_hurt_here_is_not_copied() {
     let bench = Bench::new();
     let bucket = Memory::new();
-    let hurt = bench.add(1);
+    let damaged = bench.add(1);
     bench.add(2);
-    let path = bench.store.layout().archive(&hurt.archives[0].id);
+    let path = bench.store.layout().archive(&damaged.archives[0].id);
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[3] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let (ended, copied) = bench.push(&bucket);
     ended.unwrap();
     assert_eq!(copied.snapshots, [snapshot(2)]);
-    assert_eq!(copied.hurt.len(), 1);
-    assert_eq!(copied.hurt[0].0, snapshot(1));
-    assert!(copied.hurt[0].1.contains("digest"), "{}", copied.hurt[0].1);
+    assert_eq!(copied.damaged.len(), 1);
+    assert_eq!(copied.damaged[0].0, snapshot(1));
+    assert!(copied.damaged[0].1.contains("digest"), "{}", copied.damaged[0].1);
     assert_eq!(bench.waiting().snapshots, 1);
 }

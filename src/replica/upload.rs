@@ -81,7 +81,7 @@ pub struct Copied {
     /// Number of objects removed because their snapshots were pruned here.
     pub removed: u64,
     /// Snapshots that cannot be copied because their content here is damaged or not in archives, with the reason.
-    pub hurt: Vec<(SnapshotId, String)>,
+    pub damaged: Vec<(SnapshotId, String)>,
 }
 
 /// Copy of one store to one place. The caller must hold [`Store::lock_replica`].

@@ -117,21 +117,16 @@ pub(crate) fn why_words(why: &Why) -> String {
         }
         Why::Holds(path) => format!("holds {}, which stays", String::from_utf8_lossy(path.as_bytes())),
         Why::Parent(path) => {
-            format!(
-                "lies in {}, which stays what it is",
-                String::from_utf8_lossy(path.as_bytes())
-            )
+            format!("is in {}, which stays", String::from_utf8_lossy(path.as_bytes()))
         }
         Why::Linked(first) => format!(
-            "was another name of {}, which stays what it is; its bytes are right",
+            "was another name of {}, which stays; its content is right",
             String::from_utf8_lossy(first.as_bytes())
         ),
-        Why::Excluded => {
-            "may have been there as an excluded directory, so it is not known to be new".to_owned()
-        }
-        Why::Settled => "another session's restore left it so, and this session did not change it".to_owned(),
+        Why::Excluded => "may be older: it was in an excluded directory".to_owned(),
+        Why::Settled => "restored by another session, not changed by this one".to_owned(),
         Why::Aside(why) => aside_words(why),
-        Why::Socket => "only the program that listens on a socket can make it".to_owned(),
+        Why::Socket => "sockets are not restored".to_owned(),
     }
 }
 
@@ -146,21 +141,15 @@ fn after_words(after: &After) -> String {
 fn aside_words(why: &AsideWhy) -> String {
     match why {
         AsideWhy::Taken(lies) => {
-            format!(
-                "something is there again; what was set aside lies in {}",
-                lies.display()
-            )
+            format!("the path exists again; the old one is in {}", lies.display())
         }
-        AsideWhy::Gone(lies) => format!("what was set aside is not in {} any more", lies.display()),
+        AsideWhy::Gone(lies) => format!("the old one is no longer in {}", lies.display()),
         AsideWhy::NoParent(lies) => {
-            format!(
-                "the directory that it was in is gone; it lies in {}",
-                lies.display()
-            )
+            format!("its directory is missing; it is in {}", lies.display())
         }
-        AsideWhy::Missing => "what was put back there is gone".to_owned(),
-        AsideWhy::Other => "something else is there than what was put back".to_owned(),
+        AsideWhy::Missing => "the restored one is missing".to_owned(),
+        AsideWhy::Other => "the restored one was replaced".to_owned(),
         AsideWhy::Holds(mount) => format!("another mount begins at {}", mount.display()),
-        AsideWhy::Unseen(lies, why) => format!("{} cannot be looked at: {why}", lies.display()),
+        AsideWhy::Unseen(lies, why) => format!("{} cannot be read: {why}", lies.display()),
     }
 }

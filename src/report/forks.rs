@@ -9,7 +9,7 @@ use super::{Head, HostPathDocument, ReasonDocument};
 use crate::model::{ForkReference, Time};
 use crate::store::ForkRow;
 
-/// `fork --json`. Whole or in its own four fields (`provider`, `id`, `snapshot`, `mounts`) it is taken back by `fork` and `show`.
+/// `fork --json`. Whole or in its own four fields (`provider`, `id`, `snapshot`, `mounts`) it is accepted by `fork` and `show`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ForkDocument {
     #[serde(flatten)]

@@ -16,7 +16,7 @@ pub(crate) enum HookOutcome {
     Planned,
     /// The file was written.
     Written,
-    /// The file was removed: nothing but ours was in it.
+    /// The file was removed: it had only jackin's hooks.
     Removed,
 }
 
@@ -33,11 +33,11 @@ pub(crate) struct HookEditDocument {
     pub(crate) file: HostPathDocument,
     /// The file was reached through a link.
     pub(crate) linked: bool,
-    /// What changes, as a unified diff. Values that are not ours are hidden in it.
+    /// What changes, as a unified diff. Values that are not jackin's are hidden in it.
     pub(crate) diff: String,
 }
 
-/// What of ours the settings of an agent have.
+/// Hooks of jackin in the settings of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HookState {
@@ -47,7 +47,7 @@ pub(crate) enum HookState {
     PartlyInstalled,
     /// None.
     NotInstalled,
-    /// It cannot be told.
+    /// It is unknown.
     Unreadable,
 }
 
@@ -72,11 +72,11 @@ pub(crate) struct HookStandingDocument {
     #[serde(flatten)]
     pub(crate) file: Option<HostPathDocument>,
     pub(crate) programs: Vec<HookProgramDocument>,
-    /// The events that have a hook of ours, as the agent calls them.
+    /// The events that have a hook of jackin, as the agent calls them.
     pub(crate) events: Vec<String>,
     /// Those that should have one.
     pub(crate) missing: Vec<String>,
-    /// Why it cannot be told.
+    /// Why it is unknown.
     pub(crate) problem: Option<String>,
 }
 

@@ -87,7 +87,7 @@ pub(crate) struct VersionsDocument {
     pub(crate) zstd: &'static str,
 }
 
-/// The store. Sizes in bytes; none where it is not there or cannot be told.
+/// The store. Sizes in bytes; none where it is not there or is unknown.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct StoreDocument {
     #[serde(flatten)]

@@ -40,7 +40,7 @@ pub(crate) struct LogDocument {
 pub(crate) struct ReceiptDocument {
     #[serde(flatten)]
     pub(crate) receipt: Receipt,
-    /// Of a restore that was taken back: the number of the receipt of the undo.
+    /// Of a restore that was undone: the number of the receipt of the undo.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) taken_back_by: Option<u64>,
     /// Its hash, which the next link holds.

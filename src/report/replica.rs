@@ -19,7 +19,7 @@ pub(crate) enum ReplicateOutcome {
     Nothing,
     /// Another process copies, and finds what there is.
     Busy,
-    /// What is hurt here was not copied.
+    /// Damaged data was not copied.
     Partial,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct ReplicateDocument {
     pub(crate) objects: u64,
     /// How many bytes were sent.
     pub(crate) bytes: u64,
-    /// How many objects were removed there, because their snapshots were given up here.
+    /// How many objects were removed there, because their snapshots were pruned here.
     pub(crate) removed: u64,
     /// What is not there yet.
     pub(crate) waiting: WaitingDocument,
@@ -73,7 +73,7 @@ pub(crate) enum AdoptOutcome {
     Planned,
     /// All of it is here.
     Imported,
-    /// Something of it is missing or hurt; the rest is here.
+    /// A part is missing or damaged; the rest is here.
     Partial,
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct AdoptDocument {
     pub(crate) snapshots: Vec<String>,
     /// How many were here before.
     pub(crate) there: u64,
-    /// How many were given up here before, and left so.
+    /// How many were pruned here before, and left so.
     pub(crate) given_up: u64,
     /// How many paths lost a right, in all snapshots together.
     pub(crate) dropped: u64,

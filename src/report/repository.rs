@@ -48,7 +48,7 @@ pub(crate) struct RepositoryDocument {
     pub(crate) commits_made: Vec<CommitDocument>,
     /// Commits that only the earlier state reaches, the newest first, up to a hundred.
     pub(crate) commits_lost: Vec<CommitDocument>,
-    /// Commits that were made meanwhile and given up: only the reflog of HEAD has them, the newest first, up to a hundred.
+    /// Commits that were made meanwhile and dropped: only the reflog of HEAD has them, the newest first, up to a hundred.
     pub(crate) commits_given_up: Vec<CommitDocument>,
     /// Whether there are more commits than those.
     pub(crate) more_commits: bool,

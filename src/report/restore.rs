@@ -28,7 +28,7 @@ pub(crate) enum RestoreOutcome {
     Restored,
     /// A conflict was kept, or a path could not be changed; each is named.
     Partial,
-    /// `abort`: an interrupted restore was taken back.
+    /// `abort`: an interrupted restore was undone.
     Aborted,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct RestoreDocument<'a> {
     /// The session's id.
     pub(crate) instance: String,
     pub(crate) outcome: RestoreOutcome,
-    /// Id of the snapshot that files are put back from.
+    /// Id of the snapshot that files are restored from.
     pub(crate) target: String,
     /// BLAKE3 of the plan: the receipt of the restore names the one that was carried out. None for a restore that is taken up.
     pub(crate) plan: Option<String>,
@@ -64,7 +64,7 @@ pub(crate) struct RestoreDocument<'a> {
     pub(crate) set_aside: Vec<AsideDocument>,
     /// Excluded directories that come back, or came: an `undo` of that.
     pub(crate) brought_back: Vec<AsideDocument>,
-    /// Repositories that `--files-only` leaves out, with how many of their paths differ.
+    /// Repositories that `--files-only` skips, with how many of their paths differ.
     pub(crate) left_out: Vec<ReasonDocument>,
     /// Paths that were not asked for and are the other side of a rename of which one was.
     pub(crate) also: Vec<PathDocument>,
@@ -307,13 +307,11 @@ pub(crate) fn restore_document<'a>(
                 made.set_aside.push(told);
             }
         }
-        made.failed.extend(mount.hidden().map(|gap| {
-            ReasonDocument::new(
-                coverage,
-                &gap.path,
-                format!("cannot be looked at: {}", gap.reason),
-            )
-        }));
+        made.failed.extend(
+            mount.hidden().map(|gap| {
+                ReasonDocument::new(coverage, &gap.path, format!("cannot be read: {}", gap.reason))
+            }),
+        );
         let gaps = mount.plan.not_covered.iter();
         let not_covered = append(
             &mut made.not_covered,
@@ -358,8 +356,8 @@ fn left_out(mount: &ProposedMount) -> impl Iterator<Item = (ReasonDocument, Left
     let private = mount.withheld.iter().map(|change| {
         let words = change.kind.words();
         let reason = match mount.is_sealed {
-            false => format!("withheld, so no snapshot holds it: {words}"),
-            true => format!("encrypted, and no --identity was given: {words}"),
+            false => format!("skipped, so no snapshot has it: {words}"),
+            true => format!("encrypted, and --identity is missing: {words}"),
         };
         let told = ReasonDocument::new(coverage, &change.path, reason);
         (told, LeftOut::of(mount, change))

@@ -1,4 +1,4 @@
-//! `show`: a session with all that is known of it.
+//! `show`: a session with details.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -39,7 +39,7 @@ pub(crate) struct SessionReport {
     pub(crate) agent: Option<AgentRef>,
     /// The ids of its snapshots that are pinned; `null` among them: all of the session is.
     pinned: Vec<Option<String>>,
-    /// How many of its snapshots were given up.
+    /// How many of its snapshots were pruned.
     pub(crate) pruned: u64,
     /// The program that was launched and the number of its arguments; the arguments are not kept.
     pub(crate) command: Option<(String, u32)>,
@@ -49,7 +49,7 @@ pub(crate) struct SessionReport {
     lacks: Vec<ReasonDocument>,
     /// Of the newest twenty snapshots and the baseline: those during which files changed after they were read.
     pub(crate) changed_meanwhile: Vec<ChangedMeanwhileDocument>,
-    /// What jackin does with a dirty work tree when the session ends, in its own word; none when nobody says.
+    /// What jackin does with a dirty work tree when the session ends, in its own word; none if it is not set.
     pub(crate) cleanup_policy: Option<String>,
     /// jackin's container that it began for.
     pub(crate) container: Option<ContainerRef>,
@@ -57,7 +57,7 @@ pub(crate) struct SessionReport {
     pub(crate) watched: Vec<WatchedDocument>,
     /// The git repositories in the mounts, as they were found at the beginning.
     pub(crate) git: Vec<RepositoryStateDocument>,
-    /// What was put back since, newest first.
+    /// What was restored since, newest first.
     pub(crate) restores: Vec<RestoredDocument>,
     /// What of it was forked, newest first.
     pub(crate) forks: Vec<ForkedDocument>,
@@ -259,15 +259,15 @@ pub(crate) struct RestoredDocument {
     pub(crate) receipt: u64,
     pub(crate) act: RestoreKind,
     pub(crate) at: Time,
-    /// The snapshot that files were put back from.
+    /// The snapshot that files were restored from.
     pub(crate) target: String,
     /// The snapshot of what was there before.
     pub(crate) emergency: String,
-    /// For an undo: the receipt that it took back.
+    /// For an undo: the receipt that it undid.
     pub(crate) undoes: Option<u64>,
     /// The receipt that took it back.
     pub(crate) taken_back_by: Option<u64>,
-    /// The step of the session that alone was taken back.
+    /// The step of the session that alone was undone.
     pub(crate) only_changes_of: Option<StepRef>,
     /// The session itself asked for it, from within.
     pub(crate) inside: bool,

@@ -169,7 +169,7 @@ pub(crate) enum Status {
     Active,
     /// Its end was seen.
     Ended,
-    /// It is dead, and nobody saw its end.
+    /// It is dead and has no closing snapshot.
     Lost,
     /// It never began.
     Failed,
@@ -310,7 +310,7 @@ pub(crate) struct SnapshotDocument {
     pub(crate) name: Option<String>,
     /// What the checkpoint was taken for.
     pub(crate) message: Option<String>,
-    /// A closing snapshot that was taken after nobody had seen the end.
+    /// A closing snapshot that a later command took.
     pub(crate) late: bool,
     pub(crate) taken_at: Time,
     /// It lacks nothing of what it covers.

@@ -17,7 +17,7 @@ use crate::store::Finding;
 pub(crate) enum VerifyOutcome {
     /// Nothing was found.
     Whole,
-    /// At least one thing is hurt.
+    /// At least one item is damaged.
     Damaged,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct VerifyDocument {
     pub(crate) receipts: u64,
     /// How much content was read.
     pub(crate) bytes: u64,
-    /// What is hurt.
+    /// The damaged items.
     pub(crate) findings: Vec<DamageDocument>,
 }
 
-/// One thing that is hurt, and where.
+/// A damaged item, and where it is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DamageDocument {
     snapshot: Option<String>,
@@ -88,11 +88,11 @@ pub(crate) struct RebuildDocument {
     pub(crate) unreadable: Vec<String>,
     /// Snapshots of which a receipt tells, and whose records are gone.
     pub(crate) lost: Vec<String>,
-    /// Others, which are given up now: they are not missed any more.
+    /// Others, which are discarded now: they are not missed any more.
     pub(crate) given_up: Vec<String>,
     /// How many receipts came from the catalog's copy; none when the chain held.
     pub(crate) regained: Option<u64>,
-    /// Where the damaged log was laid aside.
+    /// Where the damaged log was moved aside.
     pub(crate) damaged_log: Option<HostPathDocument>,
 }
 
@@ -128,7 +128,7 @@ pub(crate) struct PruneDocument {
     pub(crate) archive_bytes: u64,
     /// Bytes of all records of snapshots before.
     pub(crate) record_bytes: u64,
-    /// Bytes of the receipts and the catalog, which are never given up.
+    /// Bytes of the receipts and the catalog, which are never deleted.
     pub(crate) lasting_bytes: u64,
     /// Bytes that nothing needs any more; of a plan about as many.
     pub(crate) freed: u64,

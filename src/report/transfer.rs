@@ -122,7 +122,7 @@ impl ImportDocument {
     }
 }
 
-/// What a snapshot was where it comes from. Nobody vouches for it.
+/// What a snapshot was where it comes from. It is not verified.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OriginDocument {
     /// The session's id there.

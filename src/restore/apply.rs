@@ -384,7 +384,7 @@ pub(super) fn is_made_anew(was: &Entry, is: &Stat, Actor { uid, gid }: Actor) ->
 
 /// Modes of directories that are opened for a move.
 impl MoveExecutor<'_> {
-    /// The mode of the directory that a move is made in, where that is ours and we may not write it.
+    /// The mode of the directory of a move, if jackin owns it and cannot write it.
     fn closed(&self, step: &JournalMove, seat: &Slot) -> io::Result<Option<u32>> {
         if seat.dir.actor().is_privileged() || matches!(step.deed, MoveKind::Metadata { .. }) {
             return Ok(None);
@@ -411,7 +411,7 @@ impl MoveExecutor<'_> {
         Ok(closed.is_some_and(|mode| !self.is_recorded(step, mode)))
     }
 
-    /// Makes a directory of ours writable for the time of the restore when its owner took that right away before.
+    /// Makes a directory of jackin writable during the restore if its owner had made it read-only.
     pub(super) fn open_parent(&self, step: &JournalMove, seat: &Slot) -> io::Result<()> {
         match self.closed(step, seat)? {
             Some(mode) if self.is_recorded(step, mode) => {
@@ -434,7 +434,7 @@ impl MoveExecutor<'_> {
     }
 
     /// Gives a directory the mode that it had, when it was opened, and its time. A move of its own that gives it
-    /// another mode comes after that, and is taken back before.
+    /// another mode comes after that, and is undone before.
     pub(super) fn as_it_was(&self, parent: &JournalParent, times: bool) -> io::Result<()> {
         let Some(root) = self.root else { return Ok(()) };
         let dir = match root.dir(&parent.path) {
@@ -453,7 +453,7 @@ impl MoveExecutor<'_> {
         Ok(())
     }
 
-    /// Makes the directories that a move is about movable. One whose mode somebody set is not opened.
+    /// Makes the directories that a move is about movable. A directory whose mode was changed is not opened.
     pub(super) fn loosen(&self, step: &JournalMove) -> io::Result<()> {
         let actor = self.stage.actor();
         if actor.is_privileged() {

@@ -13,7 +13,7 @@ pub struct ChangeHistory {
     pub last: Option<Manifest>,
     /// Reason for the missing closing snapshot, if the session's end was recorded without one.
     pub missing: Option<String>,
-    /// Snapshots taken while it lived, for when its end was not seen: the late closing vouches for nothing.
+    /// Snapshots taken while it lived, for when its end was not seen: the late closing proves nothing.
     pub live: Vec<Manifest>,
     /// States that our own restores and undos of this instance left, newest first; `None`: absent.
     pub left: HashMap<RelPath, Vec<Option<Entry>>>,
@@ -29,9 +29,9 @@ pub struct ChangeHistory {
     pub excludes: Option<Matcher>,
     /// The session itself asks, and lives: whatever is there is its work, but for what it shares with others.
     pub owned: bool,
-    /// Everything is the session's: an undo is asked to take back what a restore did, and nothing vouches but `left`.
+    /// Everything is the session's: an undo is asked to undo what a restore did, and only `left` is proof.
     pub only_left: bool,
-    /// One step is taken back, and `last` is what it left: the session may have gone on.
+    /// One step is reverted, and `last` is what it left: the session may have gone on.
     pub of_step: bool,
 }
 

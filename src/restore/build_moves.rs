@@ -23,7 +23,7 @@ pub(super) enum Move {
     Out(OsString),
     /// The directory at the path, which is empty by then, is removed.
     Unmake(Box<Entry>),
-    /// Metadata are put back in place.
+    /// Metadata are restored in place.
     Metadata(Box<Entry>),
 }
 

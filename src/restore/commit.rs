@@ -1,5 +1,5 @@
-//! From the journal to the receipt: all mounts forward and one decision, or all of them back. Whoever takes up an interrupted
-//! restore comes in here as well.
+//! From the journal to the receipt: all mounts forward and one decision, or all of them back. Recovery of an
+//! interrupted restore starts here as well.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -30,7 +30,7 @@ impl Commit<'_> {
     /// Moves everything into place on all mounts, or nothing on any.
     ///
     /// # Errors
-    /// Why it was taken back; when [`RestoreError::is_pending`], why it waits.
+    /// Why it was rolled back; when [`RestoreError::is_pending`], why it waits.
     pub(super) fn run(
         &self,
         proposal: &Proposal,
@@ -118,7 +118,7 @@ impl Commit<'_> {
         }
     }
 
-    /// Takes everything back and gives the cause again. Where that fails the restore waits for somebody who can.
+    /// Rolls everything back and returns the cause. If that fails, the restore stays interrupted.
     pub(super) fn take_back(&self, jobs: &[MountTask<'_>], cause: RestoreError) -> RestoreError {
         match self.give_back(jobs) {
             Ok(left) => left.into_iter().fold(cause, |cause, left| RestoreError::Left {

@@ -88,7 +88,7 @@ pub enum RestoreError {
     },
     /// The rollback failed as well, so the restore stays pending.
     #[error(
-        "{}taking back what was done failed at {}: {source}; what was moved aside lies in {}",
+        "{}rollback failed at {}: {source}; what was moved aside is in {}",
         cause.as_ref().map(|cause| format!("{cause}; ")).unwrap_or_default(), path.display(), aside.display()
     )]
     RollBack {
@@ -102,7 +102,7 @@ pub enum RestoreError {
         source: io::Error,
     },
     /// The restore stopped halfway and can be neither finished nor rolled back for now.
-    #[error("{why}; the restore of {instance} waits, and some paths may be old and some new")]
+    #[error("{why}; the restore of {instance} is interrupted, and some paths may be old and some new")]
     Waits {
         /// Reason for the stop.
         why: String,
@@ -119,7 +119,7 @@ pub enum RestoreError {
     #[error("the restore of {} was interrupted before it changed anything", .0.instance)]
     NotBegun(Box<Intent>),
     /// A path that a pending restore would change has changed since.
-    #[error("{} changed since the restore of {instance} was interrupted; it waits, as it was", path.display())]
+    #[error("{} changed since the restore of {instance} was interrupted; nothing was changed", path.display())]
     Changed {
         /// The host path.
         path: PathBuf,
@@ -127,19 +127,19 @@ pub enum RestoreError {
         instance: InstanceId,
     },
     /// The old object of a path is nowhere any more.
-    #[error("what was at {} before is gone: somebody removed it while the restore waited", path.display())]
+    #[error("the previous {} was removed while the restore was interrupted", path.display())]
     Gone {
         /// The host path.
         path: PathBuf,
     },
     /// The mode or owner of a path was set while the restore waited. It counts as a later edit.
-    #[error("the mode or the owner of {} was set while the restore waited, and stays", path.display())]
+    #[error("the mode or the owner of {} was changed while the restore was interrupted, and stays", path.display())]
     Kept {
         /// The host path.
         path: PathBuf,
     },
     /// The staging directory of an interrupted restore is gone, and with it what was to come in.
-    #[error("{} is gone, and what was staged in it", path.display())]
+    #[error("{} and its staged files are missing", path.display())]
     StageGone {
         /// The staging directory.
         path: PathBuf,
@@ -158,8 +158,8 @@ pub enum RestoreError {
         /// Underlying I/O error.
         source: io::Error,
     },
-    /// A flag that was taken off could not be put back.
-    #[error("{} had flags (lsattr) that could not be put back: {source}", path.display())]
+    /// A flag that was taken off could not be restored.
+    #[error("cannot restore the flags (lsattr) of {}: {source}", path.display())]
     Unbound {
         /// The host path.
         path: PathBuf,
@@ -182,9 +182,9 @@ pub enum RestoreError {
         /// Error that names what stays, and its place.
         left: Box<RestoreError>,
     },
-    /// Files were put back, and the receipt could not be written: until it is, no `undo` knows of it.
+    /// Files were restored, and the receipt could not be written: until it is, no `undo` knows of it.
     #[error(
-        "the files were put back, but no receipt could be written ({source}); what was there before is in {emergency}"
+        "the files were restored, but no receipt could be written ({source}); the previous files are in {emergency}"
     )]
     Unrecorded {
         /// The emergency snapshot.
@@ -300,13 +300,13 @@ impl Diagnostic for RestoreError {
             Self::Pending(intent) => take_up(&intent.instance),
             Self::Waits { instance, .. } => take_up(instance),
             Self::Changed { instance, .. } => vec![Hint::command(
-                "take it back; what changed stays",
+                "to roll it back; your edits stay",
                 format!("abort {instance}"),
             )],
             Self::RollBack { .. } => give_up().into(),
             Self::StageGone { .. } => {
                 let [back, forget] = give_up();
-                let lost = "it cannot be finished any more; abort takes back what can be taken back, and names the rest";
+                let lost = "it can no longer be finished; abort rolls back what it can, and lists the rest";
                 vec![Hint::text(lost), back, forget]
             }
             other => other.advice().map(Hint::text).into_iter().collect(),
@@ -339,12 +339,12 @@ impl RestoreError {
     fn advice(&self) -> Option<&'static str> {
         let advice = match self {
             Self::Content { .. } | Self::Damaged { .. } => {
-                "nothing was changed; verify --read-data names everything that is hurt"
+                "nothing was changed; verify --read-data lists all damage"
             }
-            Self::Incomplete(_) => "`show` names what it lacks; without --require-complete it is used",
+            Self::Incomplete(_) => "`show` lists what is missing; omit --require-complete to use it",
             Self::Mount(error) if error.is_about_mounting() => REMOUNT,
-            Self::NotEmpty(_) => "name a directory that is absent or empty",
-            Self::Locked(_) => "wait until git is done there; --files-only leaves the repository out",
+            Self::NotEmpty(_) => "choose an absent or empty directory",
+            Self::Locked(_) => "wait until git is done, or use --files-only to skip the repository",
             Self::Drift { .. } => "run the command again; stop what still writes there",
             Self::Space { .. } => "nothing was changed; make room and try again",
             Self::Stage { source, .. } if handle_fs::is_bound(source) => {
@@ -352,15 +352,14 @@ impl RestoreError {
                  that off"
             }
             Self::OtherRoot { .. } => {
-                "put the directory back where it was, or mount it again; abort --as-is forgets the restore and leaves \
-                 everything as it is"
+                "move the directory back, or mount it again; abort --as-is discards the restore and keeps every path \
+                as it is"
             }
             Self::Unrecorded { .. } => {
-                "the next command that works on these files writes it (undo, restore, begin, launch); until then `log` does not know of this restore"
+                "the next command that works on these files writes it (undo, restore, begin, launch); until then \
+                `log` does not know of this restore"
             }
-            other if other.is_denied() && !handle_fs::is_privileged() => {
-                "root may do what you may not: the same command after `sudo`"
-            }
+            other if other.is_denied() && !handle_fs::is_privileged() => "repeat the command with `sudo`",
             _ => return None,
         };
         Some(advice)
@@ -378,16 +377,19 @@ impl RestoreError {
 /// Returns the commands that take an interrupted restore up.
 fn take_up(instance: &InstanceId) -> Vec<Hint> {
     vec![
-        Hint::command("finish it", format!("resume {instance}")),
-        Hint::command("take it back", format!("abort {instance}")),
+        Hint::command("to finish it", format!("resume {instance}")),
+        Hint::command("to roll it back", format!("abort {instance}")),
     ]
 }
 
 /// Returns the commands for a restore that can only be rolled back.
 fn give_up() -> [Hint; 2] {
     [
-        Hint::command("take it back, once the reason is gone", "abort"),
-        Hint::command("or forget it, and leave everything as it is", "abort --as-is"),
+        Hint::command("to roll it back, once the cause is removed", "abort"),
+        Hint::command(
+            "or to discard it and keep every path as it is now",
+            "abort --as-is",
+        ),
     ]
 }
 
@@ -405,7 +407,7 @@ impl fmt::Display for Locked {
         let lock = self.lock.display();
         match &self.holder {
             Some((pid, name)) => write!(f, "{lock} is held by {name} (process {pid})"),
-            None => write!(f, "{lock} may be held by a process, which cannot be told here"),
+            None => write!(f, "{lock} may be held by a process"),
         }
     }
 }

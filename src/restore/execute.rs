@@ -108,7 +108,7 @@ fn run_transaction(
     work.run(proposal, &mut jobs)
 }
 
-/// Holes take no room, and neither does a second name; what is found missing later is taken back.
+/// Holes take no room, and neither does a second name; what is found missing later is rolled back.
 fn check_space(mount: &ProposedMount, blobs: &Blobs) -> Result<(), RestoreError> {
     let written = mount
         .plan

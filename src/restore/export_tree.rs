@@ -187,8 +187,8 @@ fn check_written(
     Ok(())
 }
 
-/// Removes what was written of `written` below `top`, and nothing that somebody else put there: what lies at a path is ours when
-/// it has the recorded time, which is the last thing that an object gets. Of directories only empty ones go.
+/// Removes what was written of `written` below `top`, and nothing that others put there: an entry is jackin's
+/// if it has the recorded time, which is the last thing that an object gets. Of directories only empty ones go.
 fn clear(top: &Dir, written: &[(RelPath, &Entry)]) -> io::Result<()> {
     let dirs = || written.iter().filter(|(_, entry)| entry.is_dir());
     for (path, _) in dirs() {
@@ -278,7 +278,7 @@ fn fill(
         .collect())
 }
 
-/// Returns the entries that `scope` selects, sorted by path, with the directories that lead to them. Sockets are left out: only
+/// Returns the entries that `scope` selects, sorted by path, with the directories that lead to them. Sockets are skipped: only
 /// the program that listens on a socket can create it.
 fn wanted<'a>(manifest: &'a Manifest, scope: &Scope) -> Vec<(RelPath, &'a Entry)> {
     // A directory on the way to a wanted path is wanted as well.
@@ -389,7 +389,7 @@ impl OutputDir {
         &self.path
     }
 
-    /// Lets its owner alone in, and makes it this user's and group's: whatever mode it had, and whoever runs.
+    /// Lets only its owner in, and makes it this user's and group's, whatever its mode was.
     ///
     /// # Errors
     /// [`RestoreError::Stage`].

@@ -1,4 +1,4 @@
-//! A digest of the plan that was shown: whoever confirmed it can tell that it is the one that was carried out.
+//! A digest of the plan that was shown: it proves that the confirmed plan is the one that ran.
 
 use super::plan::Action;
 use super::proposal::Proposal;

@@ -78,7 +78,7 @@ pub(super) fn bound(steps: &[Step]) -> Vec<BoundObject> {
         .collect()
 }
 
-/// Puts back what was taken off, after every move was taken back, and makes that durable. Gives what could not be.
+/// Restores what was taken off, after every move was rolled back, and makes that durable. Gives what could not be.
 pub(super) fn put_back(root: &Root, bound: &[BoundObject]) -> Vec<RestoreError> {
     if bound.is_empty() {
         return Vec::new();
@@ -237,7 +237,7 @@ fn stuck_by_itself(bound: &BTreeMap<RelPath, InodeFlags>, path: &RelPath, step: 
     if first == path {
         Some(format!("it {}", says(*flags)))
     } else if first.is_within(path) && matches!(step, Move::Out(_) | Move::Swap(_)) {
-        Some(format!("what lies in it {}", says(*flags)))
+        Some(format!("its content {}", says(*flags)))
     } else {
         None
     }

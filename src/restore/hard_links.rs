@@ -16,7 +16,7 @@ pub(super) fn only_link_differs(change: &Change) -> Option<&RelPath> {
 }
 
 /// Steps that would only make a file anew: its bytes are right, and the name that it should be linked to is neither what
-/// it was nor put back by this plan.
+/// it was nor restored by this plan.
 pub(super) fn hopeless(
     changed: &BTreeSet<RelPath>,
     steps: &BTreeMap<RelPath, Step>,
@@ -42,8 +42,8 @@ fn all_names(manifest: &Manifest) -> HashMap<u64, Vec<RelPath>> {
     names
 }
 
-/// Metadata are put back in place only when this plan has a step for every name of the file: one that was not asked for must
-/// not change with the rest. Such a file is made anew under the names that were asked for.
+/// Metadata are restored in place only when this plan has a step for every name of the file: one that was not asked for must
+/// not change with the rest. Such a file is made again under the names that were asked for.
 pub(super) fn part_from_others(now: &Manifest, steps: &mut BTreeMap<RelPath, Step>) {
     let names = all_names(now);
     let alone: Vec<RelPath> = steps

@@ -161,8 +161,9 @@ enum Target {
     Pruned,
 }
 
-/// The states that restores of this instance left since `since`. `all` also counts what an undo brought back although the restore
-/// had overridden a later edit there: for undoing the undo it is ours, for a new restore it is somebody's work again.
+/// The states that restores of this instance left since `since`. `all` also counts what an undo brought back
+/// although the restore had overridden a later edit there: for undoing the undo it is jackin's, for a new
+/// restore it is a later edit again.
 fn left(
     store: &Store,
     instance: &InstanceId,
@@ -238,7 +239,7 @@ fn left(
     Ok(left)
 }
 
-/// The paths at which the restore that `undo` took back had overridden a later edit.
+/// The paths at which the restore that `undo` undid had overridden a later edit.
 fn overridden<'a>(rows: &'a [RestoreRow], undo: &RestoreRow, label: &str) -> HashSet<&'a RelPath> {
     let undone = rows.iter().find(|row| Some(row.number) == undo.undoes);
     let changed = undone.into_iter().flat_map(|row| &row.changed);

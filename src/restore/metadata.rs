@@ -203,8 +203,8 @@ pub(super) fn is_meant(identity: Option<&Identity>, was: &Entry, is: &Stat) -> b
 
 /// Returns true if `is` describes the object whose metadata a move changes, before, after or on the way.
 ///
-/// The identity in the journal is not enough: whoever swaps files while the journal is written gets the identity of a file into it
-/// that the plan never saw, such as another name of a file outside the mount.
+/// The identity in the journal is not enough: swapping files while the journal is written gets the identity of
+/// a file into it that the plan never saw, such as another name of a file outside the mount.
 pub(super) fn may_change(is: &Stat, was: &Entry, will: &Entry) -> bool {
     is_same_object(was, is) && is_between(is, was, will)
 }
@@ -262,7 +262,7 @@ fn attribute_note(attribute: &Xattr, what: &str, error: &io::Error) -> Problem {
     Problem::caused(format!("attribute {name} {what}: {}", words(error)), error)
 }
 
-/// Makes what was set last on the file system of `root` durable: nobody comes back to it once the papers are gone.
+/// Syncs the last changes on the file system of `root`: nothing repeats them once the journal is removed.
 ///
 /// # Errors
 /// [`RestoreError::Lasting`].

@@ -59,7 +59,7 @@ pub(super) struct MountTask<'a> {
 }
 
 impl MountTask<'_> {
-    /// The moves, to be carried out or taken back.
+    /// The moves, to be made or rolled back.
     pub(super) fn carry<'b>(&'b self, observer: &'b dyn Observer) -> MoveExecutor<'b> {
         MoveExecutor {
             root: self.root.as_ref(),
@@ -85,7 +85,7 @@ impl MountTask<'_> {
         moved.filter_map(|step| Some(step.path.split()?.0)).collect()
     }
 
-    /// Puts back the flags that were in the way. What was staged may hold another name of what was immutable, and could not be
+    /// Restores the flags that were in the way. What was staged may hold another name of what was immutable, and could not be
     /// removed then: so the staging directory goes first.
     pub(super) fn bind_again(&self) -> Vec<RestoreError> {
         let root = self.root.as_ref();
@@ -364,7 +364,7 @@ pub(super) fn settle_times(
     failed.map(|()| some)
 }
 
-/// Looks at what was restored, and sorts the steps into done and failed. What was moved cannot be taken back here any more, so
+/// Looks at what was restored, and sorts the steps into done and failed. What was moved cannot be rolled back here any more, so
 /// nothing stops this.
 pub(super) fn report(
     job: &mut MountTask<'_>,

@@ -20,7 +20,7 @@ pub enum Action {
     Replace,
     /// It is there and is removed.
     Delete,
-    /// Only mode, owner or attributes are put back, in place.
+    /// Only mode, owner or attributes are restored, in place.
     Metadata,
 }
 
@@ -54,7 +54,7 @@ pub enum After {
     Session,
     /// The reverted step. It is unknown whether the session made the edit or something else.
     Step,
-    /// The step that is taken back, by this step of the same session.
+    /// The step that is reverted, by this step of the same session.
     LaterStep(StepRef),
 }
 
@@ -81,13 +81,13 @@ pub enum Why {
     Excluded,
     /// Its bytes are right; it was another name of a path that stays what it is now.
     Linked(RelPath),
-    /// A directory that was set aside or put back has changed since.
+    /// A directory that was set aside or restored has changed since.
     Aside(AsideWhy),
-    /// Another session's restore left it so, and this session never touched it: there is nothing to take back.
+    /// Another session's restore left it so, and this session never touched it: there is nothing to revert.
     Settled,
 }
 
-/// Reason why an undo does not put back what was set aside, or does not set aside again what was put back.
+/// Reason why an undo does not restore what was set aside, or does not set aside again what was restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AsideWhy {
     /// Something is at its path again. It lies here.
@@ -96,9 +96,9 @@ pub enum AsideWhy {
     Gone(PathBuf),
     /// The directory that it was in is gone. It lies here.
     NoParent(PathBuf),
-    /// The directory was put back and no longer exists.
+    /// The directory was restored and no longer exists.
     Missing,
-    /// Something else is there than what was put back.
+    /// Something else is there than what was restored.
     Other,
     /// A mount begins in it.
     Holds(PathBuf),
@@ -120,12 +120,12 @@ pub struct KeptPath {
 pub struct Plan {
     /// Steps to perform, sorted by path.
     pub steps: Vec<Step>,
-    /// Later work that stays.
+    /// Later edits that stay.
     pub conflicts: Vec<KeptPath>,
     /// Paths that stay for another reason.
     pub kept: Vec<KeptPath>,
     /// Paths whose state then or now is unknown, and which are therefore not touched.
     pub not_covered: Vec<NotCovered>,
-    /// Git's own data, left out as a whole, with the number of paths in it that differ.
+    /// Git's own data, skipped as a whole, with the number of paths in it that differ.
     pub left_out: BTreeMap<RelPath, u64>,
 }

@@ -59,7 +59,7 @@ pub struct ProposedMount {
     pub is_sealed: bool,
     /// Secrets in settings files that do not come back, or go.
     pub notes: Vec<Note>,
-    /// Content that is in no archive as it is put back.
+    /// Content that is in no archive as it is restored.
     pub reveal: PrivateOverlay,
 }
 
@@ -99,7 +99,7 @@ impl ProposedMount {
         whole.filter(move |change| private.is_by_key(&change.path) && !goes(&change.path))
     }
 
-    /// The paths that the target snapshot knows and that cannot be looked at now: whether they changed cannot be told.
+    /// The paths that the target snapshot knows and that cannot be looked at now: whether they changed is unknown.
     pub fn hidden(&self) -> impl Iterator<Item = &NotCovered> {
         let known = |path| {
             let target = self.target.as_ref()?;

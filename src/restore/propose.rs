@@ -166,7 +166,7 @@ fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::mode
         .collect()
 }
 
-/// Says of each conflict that is later work who did it, as far as the snapshots of the session show it. They are read only as long as
+/// Says of each conflict that is later edits who did it, as far as the snapshots of the session show it. They are read only as long as
 /// one is left of which that is not known.
 ///
 /// # Errors

@@ -84,7 +84,8 @@ pub fn clear_up(
 /// Finishes a restore that was decided, or forgets one that never began to move anything.
 ///
 /// # Errors
-/// [`RestoreError::Pending`] when it may have moved something and nothing is decided; others. The papers stay then.
+/// [`RestoreError::Pending`] when it may have moved something and nothing is decided; others. The journal stays
+/// then.
 pub fn settle(
     store: &Store,
     papers: RestoreJournal,
@@ -164,13 +165,13 @@ fn moved<'m>(mounts: impl IntoIterator<Item = &'m IntentMount>) -> Result<Option
     Ok(None)
 }
 
-/// The papers of interrupted restores that are hurt, also journals that are gone although something was moved. Changes nothing, and
-/// asks no other machine.
+/// The damaged journals of interrupted restores, also journals that are missing although something was moved.
+/// Changes nothing, and asks no other machine.
 ///
 /// # Errors
 /// [`StoreError::Io`].
 pub fn damaged_journals(store: &Store) -> Result<Vec<DamagedJournal>, StoreError> {
-    let mut hurt = store.damaged_journals()?;
+    let mut damaged = store.damaged_journals()?;
     // Of a restore whose intent nobody can read, nobody knows where it moved something: that it is hurt is told already.
     for found in store.pending_restores().unwrap_or_default() {
         let here = |mount: &&IntentMount| !is_elsewhere(&mount.coverage.root.to_path());
@@ -179,19 +180,19 @@ pub fn damaged_journals(store: &Store) -> Result<Vec<DamagedJournal>, StoreError
             && !found.alive
             && let Ok(Some(moved)) = moved(found.intent.mounts.iter().filter(here))
         {
-            hurt.push(DamagedJournal {
+            damaged.push(DamagedJournal {
                 error: store.lost_journal(&found.intent, &moved),
                 is_spare: false,
             });
         }
     }
-    Ok(hurt)
+    Ok(damaged)
 }
 
 /// Finishes an interrupted restore: afterwards the tree is the new one.
 ///
 /// # Errors
-/// [`RestoreError::Drift`] and others: it still waits then, and can be taken back.
+/// [`RestoreError::Drift`] and others: it still waits then, and can be rolled back.
 pub fn resume(
     store: &Store,
     papers: RestoreJournal,

@@ -57,7 +57,8 @@ impl<'a> Twins<'a> {
         self.shared.load(Ordering::Relaxed)
     }
 
-    /// Lets an empty file of ours have `content` by sharing blocks. `false`: it has to be written, and is empty.
+    /// Lets an empty file of jackin have `content` by sharing blocks. `false`: it has to be written, and is
+    /// empty.
     ///
     /// # Errors
     /// When what it shared turned out to be something else, and it cannot be emptied again.

@@ -13,8 +13,8 @@ use crate::process;
 use git_reader::{Files as _, Live, Repository, is_lock};
 use handle_fs::Root;
 
-/// Refuses to change a repository that git works on: one with a lock that a process holds. A lock that nobody holds was left by a
-/// process that died.
+/// Refuses to change a repository that git works on: one with a lock that a process holds. A lock without a
+/// holder was left by a process that died.
 ///
 /// # Errors
 /// [`RestoreError::Locked`].

@@ -1,4 +1,4 @@
-//! Takes back what was moved, in whatever state it was left: the old tree again, and nobody's later work lost.
+//! Rolls back the moves from any state: the old tree again, without losing later edits.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -73,7 +73,7 @@ impl MoveExecutor<'_> {
                             MoveKind::Install(_) | MoveKind::RemoveDir(_) | MoveKind::Metadata { .. }
                         ) =>
                     {
-                        Err(io::Error::other("the directory that it lay in is gone"))
+                        Err(io::Error::other("its directory is missing"))
                     }
                     Progress::Lost
                         if !matches!(step.deed, MoveKind::Install(_) | MoveKind::Metadata { .. }) =>

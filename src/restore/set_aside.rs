@@ -1,4 +1,4 @@
-//! Excluded directories that are set aside, and put back by an undo: which may be, and what becomes of each in a proposal.
+//! Excluded directories that are set aside, and restored by an undo: which may be, and what becomes of each in a proposal.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub enum AsideError {
     #[error("{} is not excluded by the snapshot, so it cannot be set aside", .0.display())]
     NotExcluded(PathBuf),
     /// The directory holds, or lies in, a path that is never touched.
-    #[error("{} holds or lies in {}, which is never touched", path.display(), withheld.display())]
+    #[error("{} holds or is in {}, which is never changed", path.display(), withheld.display())]
     Withheld {
         /// The directory.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum AsideError {
         mount: PathBuf,
     },
     /// The directory cannot be examined.
-    #[error("{} cannot be looked at: {source}", path.display())]
+    #[error("{} cannot be read: {source}", path.display())]
     Io {
         /// The directory.
         path: PathBuf,
@@ -180,7 +180,7 @@ fn mount_in(root: &Root, path: &RelPath, stat: &Stat) -> Option<RelPath> {
     None
 }
 
-/// Adds to an undo what its restore set aside or put back. What cannot be taken back is a conflict.
+/// Adds to an undo what its restore set aside or restored. What cannot be undone is a conflict.
 pub fn bring_back(proposal: &mut Proposal, changes: &[AsideChange], entropy: &dyn Entropy) {
     let allow = proposal.allow;
     for mount in &mut proposal.mounts {
@@ -299,7 +299,7 @@ fn is_gone(error: &io::Error) -> bool {
     kinds.contains(&error.kind()) || is_through_link(error)
 }
 
-/// The directory of ours that a receipt names, when it is one.
+/// The directory of jackin that a receipt names, if it is one.
 fn place_of(change: &AsideChange, host: &Path) -> Option<StagePlace> {
     let place = change.directory()?;
     let directory = above(&place)?;

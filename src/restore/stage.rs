@@ -26,7 +26,7 @@ use handle_fs::{Actor, Dir, NodeKind, Stat};
 pub enum Location {
     /// In the directory that the mount root lies in.
     Beside(PathBuf),
-    /// In the mount root itself, because beside it is another mount or not ours to write.
+    /// In the mount root itself, because its parent is another mount or not writable.
     Inside(PathBuf),
 }
 
@@ -156,8 +156,8 @@ impl Stage {
         Self::create(&place, None)
     }
 
-    /// Opens the one that an interrupted restore made; `None` when it is gone, or another directory has its name. Without an
-    /// `identity` any directory of ours counts.
+    /// Opens the one that an interrupted restore made; `None` when it is gone, or another directory has its
+    /// name. Without an `identity` any directory of jackin counts.
     pub(super) fn reopen(
         place: &StagePlace,
         identity: Option<&Identity>,

@@ -1,8 +1,8 @@
 //! Writer of a tree: builds each object in a directory of jackin's own from a snapshot, in parallel, and sets the metadata of its
 //! directories last. Content is hashed while it is written, and never more readable than it will be.
 //!
-//! All cores take pieces of work in the order in which content lies in the store, so that each frame is decompressed once. Further names
-//! of files come last.
+//! All cores take pieces of work in the order in which content is in the store, so that each frame is
+//! decompressed once. Further names of files come last.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -58,7 +58,7 @@ struct Folder<'a> {
     below: Vec<(OsString, usize)>,
 }
 
-/// A tree that is built below a directory of ours. Whoever plans it adds everything in the order of paths.
+/// A tree that is built below a directory of jackin. The planner adds everything in the order of paths.
 pub(super) struct TreeWriter<'a> {
     top: &'a Dir,
     folders: Vec<Folder<'a>>,
@@ -337,9 +337,7 @@ impl Builder<'_> {
             EntryKind::Directory => Err(io::ErrorKind::IsADirectory.into()),
             EntryKind::Symlink(target) => handle_fs::make_symlink(dir, name, target),
             EntryKind::Fifo => handle_fs::make_fifo(dir, name),
-            EntryKind::Socket => Err(io::Error::other(
-                "only the program that listens on a socket can make it",
-            )),
+            EntryKind::Socket => Err(io::Error::other("sockets are not restored")),
             EntryKind::CharDevice(major, minor) => handle_fs::make_device(dir, name, false, *major, *minor),
             EntryKind::BlockDevice(major, minor) => handle_fs::make_device(dir, name, true, *major, *minor),
         };

@@ -70,7 +70,8 @@ pub(super) struct ReadBack {
     pub(super) unread: u64,
 }
 
-/// Compares `paths` below `root` with `manifest`, whose whole tree was written there. Whoever stops it gets less.
+/// Compares `paths` below `root` with `manifest`, whose whole tree was written there. If it is stopped, the
+/// result is shorter.
 pub(super) fn read_back(
     root: &Root,
     manifest: &Manifest,

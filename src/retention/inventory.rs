@@ -15,13 +15,13 @@ use crate::store::{InstanceRow, SnapshotRow, Store, StoreError};
 pub enum Held {
     /// The operator pinned it.
     Pinned,
-    /// Its session is active, or nobody saw its end yet.
+    /// Its session is active, or has no end yet.
     Active,
     /// Its session is the newest of its workspace.
     Newest,
     /// A restore that was interrupted needs it.
     Interrupted,
-    /// The last restore of its workspace is taken back with it.
+    /// The last restore of its workspace is undone with it.
     LastRestore,
 }
 

@@ -168,7 +168,7 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
 
 /// Returns the facts that a receipt records of a mount of which no file is kept.
 ///
-/// Receipts are kept for good, so lists of unlimited length are left out or cut short.
+/// Receipts are kept for good, so lists of unlimited length are omitted or cut short.
 fn watch(coverage: &Coverage, limits: Limits, observer: &dyn Observer) -> WatchedMount {
     let (mut git, error) = match observe(coverage, limits, observer) {
         Ok(git) => (git, None),

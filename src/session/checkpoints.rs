@@ -1,4 +1,4 @@
-//! Checkpoints of a running session: those that somebody asks for, and those that are taken when something changed.
+//! Checkpoints of a running session: requested ones, and those that are taken when something changed.
 
 use super::deferred_baseline::wait_for_baseline;
 use super::end::same_mounts;
@@ -20,7 +20,7 @@ pub struct CheckpointRequest<'a> {
     pub call: Option<&'a CallRef>,
 }
 
-/// Takes a checkpoint of a session. No two of it have the same name, whoever takes them at the same time.
+/// Takes a checkpoint of a session. Names are unique within a session, also between concurrent processes.
 ///
 /// # Errors
 /// [`SessionError::NameTaken`]; [`SessionError::NamePruned`]; [`SessionError::Capture`]; [`SessionError::Store`].

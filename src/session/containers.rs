@@ -1,5 +1,5 @@
-//! jackin's own containers: an agent in one may be at work on the same paths although no session of ours is. What cannot be told counts
-//! as at work.
+//! jackin's own containers: an agent in one may work on the same paths although no session of jackin does. An
+//! unknown state counts as at work.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
@@ -62,7 +62,7 @@ pub(super) fn refuse_containers(environment: &Environment, row: &InstanceRow) ->
             let status = match (&instance.status, instance.newer) {
                 (_, Some(version)) => format!("what jackin says of it has the newer form {version}"),
                 (Some(status), None) => format!("jackin says that it is {status}"),
-                (None, None) => "jackin does not say how it is".to_owned(),
+                (None, None) => "jackin does not record its state".to_owned(),
             };
             return Err(SessionError::Container {
                 container: instance.container.clone(),
@@ -88,11 +88,11 @@ fn works_on(
     }
     let known = match (&instance.workspace, config) {
         (None, _) => None,
-        (Some(_), Err(error)) => return Some(format!("where it works cannot be told: {error}")),
+        (Some(_), Err(error)) => return Some(format!("its directory is unknown: {error}")),
         (Some(name), Ok(config)) => match config.workspace_mounts(name) {
             // It may have been renamed or removed since.
             Err(ConfigError::UnknownWorkspace { .. }) => None,
-            Err(error) => return Some(format!("where it works cannot be told: {error}")),
+            Err(error) => return Some(format!("its directory is unknown: {error}")),
             Ok(mounts) => Some((name, mounts)),
         },
     };
@@ -108,7 +108,7 @@ fn works_on(
         if let Some(unread) = own.unread.first().filter(|_| !mounts.iter().all(is_shared)) {
             let path = unread.path.to_path();
             return Some(format!(
-                "where its copies lie cannot be told: {}: {}",
+                "the directory of its copies is unknown: {}: {}",
                 path.display(),
                 unread.reason
             ));
@@ -116,7 +116,7 @@ fn works_on(
     }
     let Some(written) = instance.fingerprint.as_deref() else {
         // What is known of its mounts is enough; without any it may be anywhere.
-        return is_unplaced.then(|| "where it works cannot be told: jackin does not say it".to_owned());
+        return is_unplaced.then(|| "its directory is unknown: jackin does not record it".to_owned());
     };
     let hit = roots.iter().flat_map(|root| upwards(root));
     let hit = hit.into_iter().find(|place| fingerprint(place) == written)?;
@@ -169,14 +169,14 @@ impl<'a> Docker<'a> {
     /// Returns the reason why something may run in the instance's container; `None` if docker reports that nothing does.
     pub fn may_run(&mut self, instance: &JackinInstance) -> Option<String> {
         let Some(name) = instance.docker_name() else {
-            return Some("what runs it cannot be asked".to_owned());
+            return Some("its runtime cannot be asked".to_owned());
         };
         let environment = self.environment;
         let answer = self
             .answer
             .get_or_insert_with(|| process::containers(environment, &self.mounts));
         match answer {
-            Err(error) => Some(format!("whether it runs cannot be told: {error}")),
+            Err(error) => Some(format!("its state is unknown: {error}")),
             Ok(all) => all
                 .get(name)
                 .filter(|runs| **runs)

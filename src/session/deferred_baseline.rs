@@ -7,7 +7,7 @@ use crate::model::{
 };
 use crate::store::{InstanceRow, NativeState, Store, StoreError};
 
-/// So long nobody asks again for what could not be reached on another machine (nanoseconds).
+/// Pause before another attempt to reach another machine (nanoseconds).
 const REST: i128 = 300 * 1_000_000_000;
 
 /// Result for something frozen that a dead process left.
@@ -74,9 +74,10 @@ pub fn store_baseline(
     Ok(captured)
 }
 
-/// Takes up what processes froze that are gone: the baseline of a session that began is stored, everything else removed. Whoever raised a
-/// limit since means that, too. Without `limits` nothing is stored now, which takes a while. `again`: also what was just asked for in vain
-/// on another machine, which may take a minute each time.
+/// Takes over file-system snapshots of dead processes: the baseline of a session is stored, everything else
+/// removed. A user who raised a limit since means that, too. Without `limits` nothing is stored now, which
+/// takes a while. `again`: also what was just asked for in vain on another machine, which may take a minute
+/// each time.
 ///
 /// # Errors
 /// [`SessionError::Store`] when nothing can be told of it.
@@ -156,7 +157,7 @@ fn settle(
 
 /// Returns true if a session waits for this baseline: it began, its caller knows of it, and it has no baseline yet.
 ///
-/// A baseline whose record was lost had been stored. It is not awaited, but needs its frozen mounts when the record is put back.
+/// A baseline whose record was lost had been stored. It is not awaited, but needs its frozen mounts when the record is restored.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -180,7 +181,7 @@ pub fn is_awaited(store: &Store, paper: &FsSnapshotIntent) -> Result<bool, Store
     Ok(!has_failed && !snapshots.any(|snapshot| snapshot.kind == SnapshotKind::Baseline))
 }
 
-/// The baselines of an instance that are not stored yet, and whether somebody is about it.
+/// The baselines of a session that are not stored yet, and whether a process is storing them.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -218,7 +219,8 @@ pub fn stuck(store: &Store) -> Result<Vec<SnapshotId>, StoreError> {
     Ok(found)
 }
 
-/// Gives up what was frozen for a baseline that could not be stored, unless somebody stored it meanwhile. Whether it was given up.
+/// Drops the file-system snapshot of a baseline that could not be stored, unless it was stored meanwhile.
+/// Whether it timed out.
 ///
 /// # Errors
 /// [`StoreError::Native`] with a snapshot of a file system that cannot be removed.
@@ -233,7 +235,7 @@ pub fn give_up_stuck(store: &Store, world: Services<'_>, id: &SnapshotId) -> Res
     Frozen::left(natives).release()?;
     let act = Operation::CaptureFailed {
         kind: SnapshotKind::Baseline,
-        error: format!("{id} could not be stored, and what was frozen for it was given up"),
+        error: format!("{id} could not be stored, and its file-system snapshot was dropped"),
     };
     store.append(world.clock.now(), world.uid, &instance, act)?;
     Ok(true)
@@ -254,8 +256,8 @@ pub fn forgettable(store: &Store, prefix: &str) -> Result<Vec<FsSnapshotIntent>,
     Ok(papers.filter(is_free).collect())
 }
 
-/// Forgets what was frozen for a snapshot that has no record, without removing it: what it lies in is gone for good. `false`: somebody took
-/// it up meanwhile.
+/// Forgets what was frozen for a snapshot that has no record, without removing it: what it lies in is gone for
+/// good. `false`: a process took it up meanwhile.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -276,7 +278,7 @@ pub fn forget_frozen(store: &Store, world: Services<'_>, id: &SnapshotId) -> Res
     let act = Operation::CaptureFailed {
         kind,
         error: format!(
-            "what was frozen for {id} was forgotten, and may still be there: {}",
+            "the file-system snapshot of {id} was forgotten, and may still exist: {}",
             places.join(", ")
         ),
     };
@@ -286,7 +288,7 @@ pub fn forget_frozen(store: &Store, world: Services<'_>, id: &SnapshotId) -> Res
     Ok(true)
 }
 
-/// Waits until nobody is about to store a baseline of the instance: what comes behind it in time comes behind it in the chain.
+/// Waits until no process is storing a baseline of the session: later events must come later in the log.
 ///
 /// # Errors
 /// [`StoreError`].

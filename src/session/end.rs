@@ -101,7 +101,7 @@ pub(super) fn same_mounts(store: &Store, row: &InstanceRow) -> Result<Result<(),
     Ok(record.map_or(Ok(()), |record| check_mounted(&record)))
 }
 
-/// Closes an instance that is dead and whose end nobody saw. Gives what was done, if anything.
+/// Closes an orphaned session and returns its closing snapshot, if one was taken.
 ///
 /// # Errors
 /// [`SessionError::Store`].

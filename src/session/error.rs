@@ -20,7 +20,7 @@ pub enum SessionError {
     #[error(transparent)]
     Restore(#[from] RestoreError),
     /// The baseline could not be taken, and the contract says to block then.
-    #[error("the baseline could not be taken: {source}")]
+    #[error("the baseline failed: {source}")]
     Baseline {
         /// The instance that never began.
         instance: InstanceId,
@@ -28,7 +28,7 @@ pub enum SessionError {
         source: Box<CaptureError>,
     },
     /// A snapshot could not be taken.
-    #[error("the {kind} snapshot of {instance} could not be taken: {source}")]
+    #[error("the {kind} snapshot of {instance} failed: {source}")]
     Capture {
         /// Its kind.
         kind: &'static str,
@@ -48,7 +48,7 @@ pub enum SessionError {
         unread: Option<PathBuf>,
     },
     /// No instance goes by this name.
-    #[error("there is no instance {wanted:?}")]
+    #[error("session {wanted:?} not found")]
     Unknown {
         /// Name that was asked for.
         wanted: String,
@@ -68,7 +68,7 @@ pub enum SessionError {
         workspace: String,
     },
     /// Several instances go by this name.
-    #[error("{wanted:?} stands for several instances")]
+    #[error("{wanted:?} matches several sessions")]
     Ambiguous {
         /// Name that was asked for.
         wanted: String,
@@ -87,13 +87,13 @@ pub enum SessionError {
     },
     /// A snapshot that is meant, or may be, has a record that is lost or cannot be read.
     #[error("{instance} has no snapshot {wanted:?} that can be used: {source}")]
-    Hurt {
+    Damaged {
         /// The instance.
         instance: InstanceId,
         /// Name that was asked for.
         wanted: String,
         /// Snapshots of the session with damaged records that the name may stand for, newest first.
-        hurt: Vec<SnapshotId>,
+        damaged: Vec<SnapshotId>,
         /// Error of the first of these snapshots.
         source: Box<StoreError>,
     },
@@ -117,7 +117,7 @@ pub enum SessionError {
     },
     /// A checkpoint of the session had this name and was pruned.
     #[error(
-        "the checkpoint {name:?} of {instance} was given up at {} (receipt {receipt}); its name stands for no other",
+        "the checkpoint {name:?} of {instance} was pruned at {} (receipt {receipt}); its name is not reused",
         at.rfc3339()
     )]
     NamePruned {
@@ -131,7 +131,7 @@ pub enum SessionError {
         at: Time,
     },
     /// The snapshot before a step was pruned.
-    #[error("what {snapshot} of {instance} changed is not known any more: the snapshot before it was pruned")]
+    #[error("the changes of {snapshot} of {instance} are unknown: the snapshot before it was pruned")]
     StepPruned {
         /// The instance.
         instance: InstanceId,
@@ -139,7 +139,7 @@ pub enum SessionError {
         snapshot: SnapshotId,
     },
     /// There is nothing before a snapshot.
-    #[error("{snapshot} of {instance} is no step: nothing of the session comes before it")]
+    #[error("{snapshot} of {instance} is not a step: it is the first of the session")]
     NoStep {
         /// The instance.
         instance: InstanceId,
@@ -194,7 +194,7 @@ impl Diagnostic for SessionError {
                 _ => ErrorKind::SnapshotFailed,
             },
             Self::Capture { source, .. } => source.kind(),
-            Self::Hurt { source, .. } => source.kind(),
+            Self::Damaged { source, .. } => source.kind(),
             Self::Unknown { .. } | Self::Ambiguous { .. } | Self::OfContainer { .. } => {
                 ErrorKind::UnknownInstance
             }
@@ -222,7 +222,7 @@ impl Diagnostic for SessionError {
             Self::Baseline { source, .. } => {
                 let mut hints = source.hints();
                 hints.push(Hint::text(
-                    "--on-failure run starts the command without one, and nothing can be restored then",
+                    "--on-failure run starts the command without a baseline, so it cannot be undone",
                 ));
                 hints
             }
@@ -238,41 +238,38 @@ impl Diagnostic for SessionError {
                 };
                 let shown: Vec<&str> = candidates.iter().take(CANDIDATES).map(String::as_str).collect();
                 vec![
-                    Hint::text(format!("it could be: {}{more}", shown.join(", "))),
-                    Hint::command("all of them", "list"),
+                    Hint::text(format!("matches: {}{more}", shown.join(", "))),
+                    Hint::command("to list all", "list"),
                 ]
             }
             Self::OfContainer { workspace, .. } => vec![Hint::command(
-                "the last session of the workspace, whoever began it",
+                "the last session of the workspace",
                 format!("show {}", shell::word(workspace.as_ref())),
             )],
-            Self::StepPruned { instance, .. } => vec![Hint::command(
-                "what there is to go back to",
-                format!("show {instance}"),
-            )],
+            Self::StepPruned { instance, .. } => vec![Hint::command("details", format!("show {instance}"))],
             Self::NoStep { instance, .. } => vec![
                 Hint::text(
                     "a step leads from one snapshot of the session to the next: name a checkpoint, or `closing`",
                 ),
-                Hint::command("what there is", format!("show {instance}")),
+                Hint::command("details", format!("show {instance}")),
             ],
             Self::OnlyCheckpoints(instance) => vec![
                 Hint::text(
                     "name one with --from or --only-changes-of; anything else is the operator's, when the session has ended",
                 ),
-                Hint::command("the checkpoints there are", format!("show {instance}")),
+                Hint::command("to list the checkpoints", format!("show {instance}")),
             ],
             Self::Pruned { receipt, .. } => vec![
                 Hint::text(format!(
                     "receipt {receipt} in `log` says why; `pin` keeps what must stay"
                 )),
-                Hint::command("what is still there", "list"),
+                Hint::command("details", "list"),
             ],
-            Self::Hurt { hurt, .. } => {
-                let back = match hurt.as_slice() {
-                    [one] => format!("put snapshots/{one}.json back from a copy; nothing else has it"),
+            Self::Damaged { damaged, .. } => {
+                let back = match damaged.as_slice() {
+                    [one] => format!("copy snapshots/{one}.json from a backup"),
                     several => format!(
-                        "put the records back into snapshots/ from a copy; nothing else has them: {}",
+                        "copy the records into snapshots/ from a backup: {}",
                         several
                             .iter()
                             .map(SnapshotId::as_str)
@@ -280,14 +277,14 @@ impl Diagnostic for SessionError {
                             .join(", ")
                     ),
                 };
-                vec![Hint::Text(back), Hint::command("what else is hurt", "verify")]
+                vec![Hint::Text(back), Hint::command("to find other damage", "verify")]
             }
             Self::NoSnapshot { known, instance, .. } => vec![
                 match known.as_slice() {
                     [] => Hint::text("it has no snapshot at all"),
-                    some => Hint::text(format!("there are: {}", some.join(", "))),
+                    some => Hint::text(format!("snapshots: {}", some.join(", "))),
                 },
-                Hint::command("all that is known of it", format!("show {instance}")),
+                Hint::command("details", format!("show {instance}")),
             ],
             Self::Active {
                 instance,
@@ -300,7 +297,7 @@ impl Diagnostic for SessionError {
                 let container = sanitize::name(container.as_bytes());
                 vec![Hint::Text(match unread {
                     Some(path) => format!(
-                        "nothing was changed; mend {}, or remove it when that container is gone",
+                        "nothing was changed; fix {}, or remove it if that container was removed",
                         sanitize::path(path)
                     ),
                     None => format!(
@@ -310,16 +307,19 @@ impl Diagnostic for SessionError {
             }
             Self::Inside(_) => vec![
                 Hint::text(
-                    "inside a session only list, show, diff, explain, checkpoint, and restore --from its own checkpoints are allowed",
+                    "inside a session only list, show, diff, explain, checkpoint, and restore --from its own \
+                    checkpoints are allowed",
                 ),
-                Hint::text("what an agent may restore through mcp, `[recovery.agent] restore` says"),
+                Hint::text("`[recovery.agent] restore` sets what an agent may restore through mcp"),
             ],
             Self::AlreadyEnded(_) => Vec::new(),
             Self::NameTaken { .. } => {
-                vec![Hint::text("checkpoints are never overwritten; take another name")]
+                vec![Hint::text(
+                    "checkpoints are never overwritten; choose another name",
+                )]
             }
             Self::NamePruned { .. } => vec![Hint::text(
-                "whoever wrote the name down means what it was then; take another name",
+                "names of pruned checkpoints are not reused; choose another name",
             )],
             Self::CheckpointName { .. } | Self::BranchName { .. } => vec![Hint::text(
                 "letters, digits, `_`, `.` and `-`, at most 128, not beginning with `.` or `-`",
@@ -341,14 +341,13 @@ impl Diagnostic for SessionError {
             Self::Store(error) => error.message(),
             Self::Restore(error) => error.message(),
             Self::Baseline { source, .. } if source.kind() == ErrorKind::Interrupted => {
-                "interrupted while the baseline was taken; nothing of it was kept, and nothing was started"
-                    .to_owned()
+                "interrupted during the baseline; nothing was stored or started".to_owned()
             }
             Self::Baseline { source, .. } => {
-                format!("the baseline could not be taken: {}", source.message())
+                format!("the baseline failed: {}", source.message())
             }
             Self::Capture { source, kind, .. } => {
-                format!("the {kind} snapshot could not be taken: {}", source.message())
+                format!("the {kind} snapshot failed: {}", source.message())
             }
             Self::Active { other: true, .. } => format!("{self} on the same paths"),
             other => other.to_string(),
@@ -379,21 +378,19 @@ fn unknown(wanted: &str, nearest: &[String], some_recorded: bool) -> Vec<Hint> {
     let mut hints = Vec::new();
     // A path in the session's place, and the word that is meant most often.
     if wanted.contains('/') || wanted.contains('.') {
-        hints.push(Hint::text(
-            "the session stands first, then its paths: @latest PATH",
-        ));
+        hints.push(Hint::text("put the session before its paths: @latest PATH"));
     } else if strsim::normalized_damerau_levenshtein("@latest", wanted) > 0.6 {
-        hints.push(Hint::text("the session that began last is @latest"));
+        hints.push(Hint::text("the latest session is @latest"));
     }
     match nearest {
-        [] if some_recorded => hints.push(Hint::command("the sessions", "list")),
+        [] if some_recorded => hints.push(Hint::command("to list the sessions", "list")),
         [] => hints.push(Hint::command(
-            "nothing was recorded yet; begin with",
+            "no receipts yet; start with",
             "launch --snapshot project DIR -- COMMAND",
         )),
         some => {
             hints.push(Hint::text(format!("the nearest ids: {}", some.join(", "))));
-            hints.push(Hint::command("all of them", "list"));
+            hints.push(Hint::command("to list all", "list"));
         }
     }
     hints
@@ -402,17 +399,17 @@ fn unknown(wanted: &str, nearest: &[String], some_recorded: bool) -> Vec<Hint> {
 /// Returns the reasons why a session counts as active, in words.
 fn signs_of_life(reasons: &[&Reason]) -> Vec<String> {
     let shown = reasons.iter().take(SIGNS).map(|reason| match reason {
-        Reason::Launcher(Some(process)) => format!("its launcher runs (process {})", process.pid),
-        Reason::Launcher(None) => "its launcher runs".to_owned(),
+        Reason::Launcher(Some(process)) => format!("its launcher is running (process {})", process.pid),
+        Reason::Launcher(None) => "its launcher is running".to_owned(),
         Reason::Process(member) => {
             format!(
-                "process {} ({}) lives",
+                "process {} ({}) is running",
                 member.pid,
                 sanitize::name(member.name.as_bytes())
             )
         }
-        Reason::UntilEnd => "it was begun without a process and nobody called `end`".to_owned(),
-        Reason::Unknown(why) => format!("whether it lives cannot be told: {why}"),
+        Reason::UntilEnd => "`begin` started it without a process, and `end` was not called".to_owned(),
+        Reason::Unknown(why) => format!("its state is unknown: {why}"),
     });
     let mut signs: Vec<String> = shown.collect();
     if reasons.len() > SIGNS {
@@ -449,13 +446,13 @@ fn active(instance: &InstanceId, reasons: &[Reason], other: bool) -> Vec<Hint> {
         [] => Hint::text("nothing was changed; stop its processes first"),
         // A shell that waits for input does not mind being asked to end.
         pids => Hint::text(format!(
-            "nothing was changed; wait until it has ended, leave it in its own terminal, or stop it:\n  kill {}",
+            "nothing was changed; wait until it ends, exit it in its terminal, or stop it:\n  kill {}",
             pids.join(" ")
         )),
     }];
     if !other {
         hints.push(Hint::command(
-            "its files can be had elsewhere while it runs",
+            "to write its files to another directory while it runs",
             format!("restore {instance} --to DIR"),
         ));
     }

@@ -82,7 +82,7 @@ impl Diagnostic for AdoptError {
             Self::Store(error) => error.hints(),
         };
         hints.push(Hint::text(
-            "what was brought back stays; the same command goes on with the rest",
+            "imported snapshots stay; repeat the command to import the rest",
         ));
         hints
     }
@@ -209,7 +209,7 @@ impl Landing<'_> {
         Ok(())
     }
 
-    /// The receipt by which the session is known here. It is kept whatever the rules of retention say, which would take old ones at
+    /// The receipt by which the session is known here. It is kept whatever the retention policy says, which would take old ones at
     /// once.
     fn begin(
         &mut self,

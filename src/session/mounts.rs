@@ -10,7 +10,7 @@ use handle_fs::remote::is_elsewhere;
 /// The mounts of this machine that are known of: nothing in them is ever started.
 ///
 /// # Errors
-/// Why they cannot be told; whoever cannot say which they are starts nothing.
+/// Why they are unknown; without them nothing is started.
 pub fn recorded_mounts(environment: &Environment) -> io::Result<Vec<PathBuf>> {
     let layout = environment.store_directory().map(Layout::new);
     let layout = layout.map(|layout| layout.kept_by(environment.operator));

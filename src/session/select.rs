@@ -140,7 +140,7 @@ fn nearest(all: &[InstanceBrief], wanted: &str) -> Vec<String> {
 /// Finds a snapshot of an instance: a kind (the latest of it), else a checkpoint's name, else an id or its prefix.
 ///
 /// # Errors
-/// [`SessionError::Pruned`]; [`SessionError::Hurt`]; [`SessionError::NoSnapshot`] with what there is; [`SessionError::Store`].
+/// [`SessionError::Pruned`]; [`SessionError::Damaged`]; [`SessionError::NoSnapshot`] with what there is; [`SessionError::Store`].
 pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<SnapshotRow, SessionError> {
     let all = store.catalog().snapshots(&row.id)?;
     let kind = [
@@ -155,7 +155,7 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
         Some(kind) => all.iter().find(|row| row.kind == kind),
         None => all.iter().find(|row| row.name.as_deref() == Some(wanted)),
     };
-    refuse_hurt(store, row, wanted, kind, named)?;
+    refuse_damaged(store, row, wanted, kind, named)?;
     if let Some(named) = named {
         return Ok(named.clone());
     }
@@ -171,7 +171,7 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
         return Ok(found.clone());
     }
     // The name of one whose receipt does not tell it may be what is asked for.
-    let unnamed = hurt(store, row, |captured| {
+    let unnamed = damaged_snapshots(store, row, |captured| {
         captured.kind == SnapshotKind::Checkpoint && captured.name.is_none()
     })?;
     hurt_error(store, row, wanted, unnamed)?;
@@ -184,7 +184,7 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
 
 /// Refuses when what is meant is a snapshot whose record is lost or cannot be read: by its id, by its name, or because it would be
 /// the latest of its `kind`, before `found`.
-fn refuse_hurt(
+fn refuse_damaged(
     store: &Store,
     row: &InstanceRow,
     wanted: &str,
@@ -198,7 +198,7 @@ fn refuse_hurt(
     let is_later = |captured: &CaptureRow| {
         found.is_none_or(|found| found.receipt.is_some_and(|receipt| captured.number > receipt))
     };
-    let meant = hurt(store, row, |captured| match kind {
+    let meant = damaged_snapshots(store, row, |captured| match kind {
         Some(kind) => captured.kind == kind && is_later(captured),
         None => {
             captured.name.as_deref() == Some(wanted) || begins_id(captured.snapshot.as_str(), "sn-", wanted)
@@ -211,22 +211,22 @@ fn hurt_error(
     store: &Store,
     row: &InstanceRow,
     wanted: &str,
-    hurt: Vec<SnapshotId>,
+    damaged: Vec<SnapshotId>,
 ) -> Result<(), SessionError> {
-    match hurt.first().map(|first| store.record(first)) {
+    match damaged.first().map(|first| store.record(first)) {
         // None, or it was put back a moment ago.
         None | Some(Ok(_)) => Ok(()),
-        Some(Err(source)) => Err(SessionError::Hurt {
+        Some(Err(source)) => Err(SessionError::Damaged {
             instance: row.id.clone(),
             wanted: wanted.to_owned(),
-            hurt,
+            damaged,
             source: Box::new(source),
         }),
     }
 }
 
-/// The snapshots of an instance that receipts tell of, that were not given up, and that are not listed all the same; newest first.
-fn hurt(
+/// The snapshots of an instance that receipts tell of, that were not pruned, and that are still not listed; newest first.
+fn damaged_snapshots(
     store: &Store,
     row: &InstanceRow,
     is_meant: impl Fn(&CaptureRow) -> bool,
@@ -240,7 +240,7 @@ fn hurt(
     Ok(captured.into_iter().map(|captured| captured.snapshot).collect())
 }
 
-/// The snapshot that a step of the session began from: the one before `snapshot` in the chain, emergency snapshots left out.
+/// The snapshot that a step of the session began from: the one before `snapshot` in the chain, emergency snapshots skipped.
 ///
 /// # Errors
 /// [`SessionError::StepPruned`], [`SessionError::NoStep`], [`SessionError::Store`].
@@ -264,14 +264,14 @@ pub fn find_before(
     if let Some(before) = store.catalog().snapshot(&id)? {
         return Ok(before);
     }
-    refuse_hurt(store, row, id.as_str(), None, None)?;
+    refuse_damaged(store, row, id.as_str(), None, None)?;
     Err(SessionError::StepPruned {
         instance: row.id.clone(),
         snapshot: snapshot.id.clone(),
     })
 }
 
-/// The snapshot of this kind, name or id that was given up last, and the receipt that tells of it.
+/// The snapshot of this kind, name or id that was pruned last, and the receipt that tells of it.
 fn pruned(
     store: &Store,
     row: &InstanceRow,
@@ -286,7 +286,7 @@ fn pruned(
     Ok(found.map(|(snapshot, receipt, _)| (snapshot, receipt)))
 }
 
-/// The snapshot of a session that was given up last among those that are meant, with the number and the time of the receipt.
+/// The snapshot of a session that was pruned last among those that are meant, with the number and the time of the receipt.
 pub(super) fn last_pruned(
     store: &Store,
     row: &InstanceRow,
@@ -376,10 +376,10 @@ pub(super) fn name_fault(name: &str) -> Option<&'static str> {
         return Some("it is longer than 128 bytes");
     }
     if !name.bytes().all(|b| letter(b) || b == b'.' || b == b'-') {
-        return Some("it holds something else than letters, digits, `_`, `.` and `-`");
+        return Some("it has a character other than letters, digits, `_`, `.` and `-`");
     }
     if TAKEN.contains(&name) {
-        return Some("this word stands for something else");
+        return Some("this word has another meaning");
     }
     // Also without what stands before its letters: so ids are written, too.
     let is_bare = SnapshotId::parse(&format!("sn-{name}")).is_ok();

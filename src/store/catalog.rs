@@ -64,7 +64,7 @@ fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
         Sql::FromSqlConversionFailure(..) | Sql::InvalidColumnType(..) | Sql::IntegralValueOutOfRange(..)
     );
     if damaged {
-        let why = format!("{error}; `rebuild` makes it anew from records and receipts");
+        let why = format!("{error}; `rebuild` makes it again from records and receipts");
         StoreError::Damaged {
             path: path.to_path_buf(),
             why,

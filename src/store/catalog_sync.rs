@@ -60,7 +60,7 @@ fn but<'a>(all: &'a [SnapshotId], without: &'a [SnapshotId]) -> impl Iterator<It
     all.iter().filter(|id| without.binary_search(id).is_err())
 }
 
-/// Applies the receipts behind `from`, then `records`. A record that cannot be read is left out and told: it
+/// Applies the receipts behind `from`, then `records`. A record that cannot be read is skipped and told: it
 /// must not make the others unreachable.
 fn apply(
     tables: &Tables<'_>,

@@ -39,7 +39,7 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes a directory of ours beside the store when it is missing, and checks it.
+/// Creates a directory of jackin beside the store if it is missing, and checks it.
 pub(super) fn make(path: &Path) -> Result<(), StoreError> {
     durable::make_directory(path)?;
     check(path).map(drop)

@@ -123,7 +123,7 @@ fn rename_synced(from: &Path, to: &Path) -> Result<(), StoreError> {
     handle_fs::rename_path(from, to).map_err(StoreError::io("publish", to))
 }
 
-/// Takes back a file that may be there, and may be on disk: when this returns there is none, and none comes back.
+/// Removes a file that may be there, and may be on disk: when this returns there is none, and none comes back.
 pub(super) fn withdraw(path: &Path) -> Result<(), StoreError> {
     remove(path)?;
     // Also when it was not there any more: that must last.

@@ -30,7 +30,7 @@ pub enum LockedObject {
 impl fmt::Display for LockedObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Instance(id) => write!(f, "the instance {id} is in use by another process"),
+            Self::Instance(id) => write!(f, "the session {id} is in use by another process"),
             Self::Root(root, holders) => {
                 write!(
                     f,
@@ -54,7 +54,7 @@ impl fmt::Display for LockedObject {
                     "the store {root:?} is in use by another capture or prune; try again when it is done"
                 )
             }
-            Self::File(path) => write!(f, "another process did not let go of the lock {path:?} in time"),
+            Self::File(path) => write!(f, "another process did not release the lock {path:?} in time"),
         }
     }
 }
@@ -127,8 +127,8 @@ pub enum StoreError {
     },
     /// The chain of receipts is broken.
     #[error(
-        "{path:?} is damaged at receipt {number}: {why}; no snapshot is hurt by that, and the catalog has a copy of each \
-         receipt"
+        "{path:?} is damaged at receipt {number}: {why}; no snapshot is affected, and the catalog has a copy of each \
+        receipt"
     )]
     Chain {
         /// The log.
@@ -139,10 +139,7 @@ pub enum StoreError {
         why: String,
     },
     /// A valid link of the chain records an operation that this version does not know.
-    #[error(
-        "receipt {number} in {path:?} is whole, but not understood: {why}; it was written by a newer version \
-         of jackin recovery"
-    )]
+    #[error("receipt {number} in {path:?} is from a newer version of jackin recovery: {why}")]
     UnknownReceipt {
         /// The log.
         path: PathBuf,
@@ -153,7 +150,7 @@ pub enum StoreError {
     },
     /// The chain is valid, but lacks receipts that it once had.
     #[error(
-        "{path:?} has lost receipts: none tells of {} any more; no snapshot is hurt by that",
+        "{path:?} has lost receipts: none names {} any more; no snapshot is affected",
         named(snapshots)
     )]
     Untold {
@@ -163,9 +160,7 @@ pub enum StoreError {
         snapshots: Vec<SnapshotId>,
     },
     /// A receipt records a snapshot that was not pruned, and its record is missing.
-    #[error(
-        "{path:?} is gone: that is the record of a snapshot of which a receipt tells, and which nobody pruned"
-    )]
+    #[error("{path:?} is missing: it is the record of a snapshot that has a receipt and was not pruned")]
     LostRecord {
         /// The record.
         path: PathBuf,
@@ -311,21 +306,18 @@ impl Diagnostic for StoreError {
 
     fn hints(&self) -> Vec<Hint> {
         match self {
-            Self::Chain { .. } => vec![Hint::command(
-                "put it together again from the catalog's copy",
-                "rebuild",
-            )],
+            Self::Chain { .. } => vec![Hint::command("to repair it from the catalog's copy", "rebuild")],
             Self::Untold { .. } => vec![
-                Hint::text("if you have a copy of receipts.log, put it back"),
-                Hint::command("or go on without them", "rebuild --accept-loss"),
+                Hint::text("if you have a backup of receipts.log, copy it there"),
+                Hint::command("or to continue without them", "rebuild --accept-loss"),
             ],
             Self::DamagedJournal { path, instance, .. } => past_damaged_journal(path, instance.as_ref()),
             Self::Locked {
                 object: LockedObject::Root(_, holders),
             } => vec![wait_hint(holders)],
             Self::Sealed { is_key: true, .. } => vec![Hint::text(
-                "--identity takes the private key that belongs to one of the recipients; the contract named them; without it everything else is \
-                 restored",
+                "--identity takes the private key that belongs to one of the recipients; the contract named them; \
+                without it everything else is restored",
             )],
             Self::Catalog { is_full: true, .. } => vec![Hint::text(MAKE_ROOM)],
             Self::Io { source, .. } | Self::Create { source, .. } => match source.kind() {
@@ -342,10 +334,7 @@ impl Diagnostic for StoreError {
                 _ => Vec::new(),
             },
             _ => match self.kind() {
-                ErrorKind::Integrity => vec![Hint::command(
-                    "what else is hurt, and which snapshots are whole",
-                    "verify --read-data",
-                )],
+                ErrorKind::Integrity => vec![Hint::command("to find other damage", "verify --read-data")],
                 ErrorKind::NewerStore => {
                     vec![Hint::text(
                         "nothing was changed; use the newer version that wrote it",
@@ -357,7 +346,7 @@ impl Diagnostic for StoreError {
     }
 }
 
-const MAKE_ROOM: &str = "make room where the store lies, or name a jackin home elsewhere in JACKIN_HOME_DIR";
+const MAKE_ROOM: &str = "free disk space for the store, or set JACKIN_HOME_DIR to another jackin home";
 
 /// Returns advice about the processes that hold a lock.
 #[must_use]
@@ -376,12 +365,12 @@ pub fn wait_hint(holders: &[Holder]) -> Hint {
 fn past_damaged_journal(path: &Path, instance: Option<&InstanceId>) -> Vec<Hint> {
     let hint = match (instance, path.parent()) {
         (Some(instance), _) => Hint::command(
-            "forget the restore, and leave everything as it is: what was moved aside is named",
+            "to discard the restore and keep every path as it is now",
             format!("abort {instance} --yes --as-is"),
         ),
         (None, Some(directory)) => Hint::text(format!(
-            "put it back from a copy, or move {} away: then everything stays as it is, and what was moved aside lies in \
-             directories .jackin-recovery-* beside or in the mounts",
+            "copy it from a backup, or move {} away: every path then stays as it is, and directories \
+            .jackin-recovery-* beside or in the mounts hold what was moved aside",
             sanitize::path(directory)
         )),
         (None, None) => return Vec::new(),

@@ -60,9 +60,9 @@ impl KeptTrees {
         let tree = self.0.iter().find(|tree| tree.places().contains_key(digest))?;
         let directory = tree.directory.display();
         Some(match tree.root() {
-            Ok(_) => format!("the snapshot of the file system {directory} does not have it any more"),
-            Err(MountError::Missing { .. }) => format!("the snapshot of the file system {directory} is gone"),
-            Err(error) => format!("the snapshot of the file system cannot be read: {error}"),
+            Ok(_) => format!("the file-system snapshot {directory} no longer has it"),
+            Err(MountError::Missing { .. }) => format!("the file-system snapshot {directory} is missing"),
+            Err(error) => format!("the file-system snapshot cannot be read: {error}"),
         })
     }
 

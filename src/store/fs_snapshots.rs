@@ -71,7 +71,7 @@ impl FsSnapshotRegistry {
         for made in &self.paper.directories {
             let path = made.to_path();
             if !durable::make_directory(&path)? {
-                let why = "something lies there already".to_owned();
+                let why = "something already exists there".to_owned();
                 return Err(StoreError::Native { path, why });
             }
         }

@@ -152,7 +152,7 @@ impl WorkTree {
         let own = self.own.on_host(&self.host);
         let else_where = match &self.remote {
             Some(url) => format!("fetch it from {url} and try again"),
-            None => "put them back and try again".to_owned(),
+            None => "restore them and try again".to_owned(),
         };
         format!(
             "it was recorded by the commit {commit}, whose objects {} does not have any more; {else_where}",

@@ -151,7 +151,7 @@ impl Layout {
         self.root.join("locks")
     }
 
-    /// The file that stands for a lock. `name` is one of ours, never text from outside.
+    /// The file that stands for a lock. `name` is one of jackin's, never text from outside.
     #[must_use]
     pub fn lock(&self, name: &str) -> PathBuf {
         self.locks().join(name)

@@ -95,7 +95,7 @@ fn broken(path: &Path, number: u64, why: impl Into<String>) -> StoreError {
 }
 
 /// Calls `each` for every link behind `from`, checked, in order. A last line without its newline was never
-/// acknowledged and is left out. Returns the place of the last link.
+/// acknowledged and is skipped. Returns the place of the last link.
 pub(super) fn scan(
     path: &Path,
     from: Place,
@@ -135,7 +135,7 @@ fn scan_lines(
             // `pop` took the last byte. What is left being a whole line means that the byte was its newline
             // once.
             return if split(&line).is_ok() {
-                Err(broken(path, number, "its newline is gone"))
+                Err(broken(path, number, "its newline is missing"))
             } else {
                 Ok(last)
             };

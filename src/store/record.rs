@@ -103,7 +103,7 @@ pub(super) fn check(record: &SnapshotRecord, id: &SnapshotId) -> Result<(), Stri
         if let Some(native) = &mount.native
             && !is_called_ours(&native.place, id)
         {
-            return Err(format!("{:?} is no snapshot of ours", native.place));
+            return Err(format!("{:?} is not a snapshot of jackin", native.place));
         }
         entries = add(entries, mount.entries).ok_or("its number of entries is out of range")?;
         bytes = add(bytes, mount.bytes).ok_or("its number of bytes is out of range")?;

@@ -93,7 +93,7 @@ impl RestoreJournal {
         write(&self.directory, JOURNAL, journal)
     }
 
-    /// Takes back a journal that could not be written to its end: there is none when this returns.
+    /// Removes a journal that could not be written to its end: there is none when this returns.
     ///
     /// # Errors
     /// [`StoreError::Io`]; then there may be one.
@@ -101,7 +101,7 @@ impl RestoreJournal {
         self.withdraw(JOURNAL)
     }
 
-    /// Takes back a decision that could not be written to its end: there is none when this returns.
+    /// Removes a decision that could not be written to its end: there is none when this returns.
     ///
     /// # Errors
     /// [`StoreError::Io`]; then there may be one.

@@ -57,7 +57,7 @@ pub(super) fn explain(catalog: &catalog::Catalog, layout: &Layout, broken: Store
     match stranger(layout, &links, &copy) {
         Ok(Some(ForeignStore::Catalog)) => StoreError::Damaged {
             path: layout.catalog(),
-            why: "it is the catalog of another store; `rebuild` makes it anew from records and receipts"
+            why: "it is the catalog of another store; `rebuild` makes it again from records and receipts"
                 .to_owned(),
         },
         Ok(Some(ForeignStore::Log)) => foreign_log(&layout.receipts()),

@@ -158,7 +158,7 @@ impl Check<'_> {
     fn lost(&mut self, lost: &[LostRecord]) {
         for lost in lost {
             let what = format!(
-                "its record is gone, and nobody pruned it: receipt {} tells of {lost}",
+                "its record is missing, and it was not pruned: receipt {} names {lost}",
                 lost.receipt
             );
             self.find(Some(&lost.snapshot), None, what);
@@ -172,7 +172,7 @@ impl Check<'_> {
             self.find(
                 None,
                 None,
-                format!("the catalog is damaged: {fault}; `rebuild` makes it anew"),
+                format!("the catalog is damaged: {fault}; `rebuild` makes it again"),
             );
         }
         // Where the chain breaks is said above; one that cannot be asked now is not damaged.
@@ -186,8 +186,7 @@ impl Check<'_> {
         match self.store.digest_key() {
             Ok(Some(_)) => {}
             Ok(None) => {
-                let what =
-                    "digest.key is gone: whether credentials changed cannot be told, nor whose settings are";
+                let what = "digest.key is missing: changes of credentials and settings cannot be detected";
                 self.find(None, None, what.to_owned());
             }
             Err(error) => self.find(None, None, error.to_string()),

@@ -9,7 +9,7 @@ pub(crate) fn printable(text: &str, color: bool) -> String {
     let mut passed = String::with_capacity(text.len());
     let mut rest = text;
     loop {
-        // Nearly all of what leaves: nothing in it can begin one of the colours, or be invisible.
+        // Nearly all of what leaves: nothing in it can begin one of the colors, or be invisible.
         let is_plain = |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
         let plain = rest.bytes().take_while(|byte| is_plain(*byte)).count();
         let (run, after) = rest.split_at(plain);

@@ -80,7 +80,7 @@ impl Sink {
         self.eager = false;
     }
 
-    /// Lets the writer go, which waits for whoever reads from it.
+    /// Releases the writer, which waits for its reader.
     pub(super) fn close(&mut self) {
         self.writer = BufWriter::new(Box::new(io::sink()));
     }

@@ -1,4 +1,4 @@
-//! A terminal that writes into memory: for what is said to somebody who has no terminal, and for tests.
+//! A terminal that writes into memory: for output without a terminal, and for tests.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,7 +46,7 @@ pub(crate) fn facts(width: usize) -> Facts {
     }
 }
 
-/// A terminal whose two streams are one recording, with colour codes, in the order in which things were said.
+/// A terminal whose two streams are one recording, with color codes, in the order of the output.
 pub(crate) fn recorded(width: usize, verbosity: Verbosity) -> (Terminal, Recording) {
     let mut facts = facts(width);
     (facts.out.color, facts.err.color) = (true, true);
@@ -55,7 +55,7 @@ pub(crate) fn recorded(width: usize, verbosity: Verbosity) -> (Terminal, Recordi
     (terminal, said)
 }
 
-/// A terminal without colours, and its stdout and stderr.
+/// A terminal without colors, and its stdout and stderr.
 pub(crate) fn terminal(facts: Facts, verbosity: Verbosity) -> (Terminal, Recording, Recording) {
     let (out, err) = (Recording::default(), Recording::default());
     let terminal = Terminal::over(Box::new(out.clone()), Box::new(err.clone()), facts, verbosity);

@@ -57,7 +57,7 @@ pub fn paint(role: Role, text: &str) -> String {
 
 /// `label: text`, the label in the look of `role`, the text wrapped at `columns` and aligned behind the label.
 #[must_use]
-pub fn labelled(role: Role, label: &str, text: &str, columns: usize) -> String {
+pub fn labeled(role: Role, label: &str, text: &str, columns: usize) -> String {
     let indent = width::of(label) + 2;
     let body = width::wrap(text, columns.saturating_sub(indent)).join(&format!("\n{:indent$}", ""));
     format!("{} {body}", paint(role, &format!("{label}:")))

@@ -51,7 +51,7 @@ impl Column {
     }
 }
 
-/// Text in one place of the table: clean, on one line, and without colours (they come from the role).
+/// Text in one place of the table: clean, on one line, and without colors (they come from the role).
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     text: String,

@@ -6,7 +6,7 @@ use super::sanitize;
 /// Stands for what was cut out.
 const ELLIPSIS: char = '…';
 
-/// Columns that `text` takes. Colour codes take none; a tab counts as one.
+/// Columns that `text` takes. Color codes take none; a tab counts as one.
 #[must_use]
 pub fn of(text: &str) -> usize {
     let mut columns = 0;
@@ -22,8 +22,8 @@ pub fn of(text: &str) -> usize {
     columns
 }
 
-/// `text` without colour codes, at most `columns` wide: the middle gives way to `…`. The end keeps the larger half, for
-/// that is where the file name is.
+/// `text` without color codes, at most `columns` wide: the middle gives way to `…`. The end keeps the larger
+/// half, for that is where the file name is.
 #[must_use]
 pub fn cut(text: &str, columns: usize) -> String {
     if of(text) <= columns {
@@ -53,7 +53,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// `words` in lines of at most `columns`, one line at least. A word that is longer stays whole on its own line; empty
-/// words are left out.
+/// words are skipped.
 #[must_use]
 pub fn fill<'a>(words: impl IntoIterator<Item = &'a str>, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();

@@ -134,7 +134,7 @@ fn note(path: &Path, archive: &Archive) -> Result<ExportNote, TransferError> {
     let bytes = archive.bytes(blob, LARGEST_NOTE)?;
     let damaged = |why: String| TransferError::damaged(path, why);
     if Digest::of(&bytes) != blob.digest {
-        return Err(damaged("what it says of itself was changed".to_owned()));
+        return Err(damaged("its description was changed".to_owned()));
     }
     let version: Version = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
     let newest = [

@@ -199,7 +199,7 @@ impl IncomingSnapshot {
         for content in mount.private().filter(|content| content.size > 0) {
             let bytes = self.blobs.whole(&content.digest)?;
             if bytes.len() as u64 != content.size {
-                let why = "what is stored of a private file has another length than the record says";
+                let why = "the stored length of a private file differs from its record";
                 return Err(TransferError::damaged(&self.path, why));
             }
         }

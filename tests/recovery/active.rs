@@ -42,7 +42,7 @@ fn s31_running_instance_is_refused_with_its_processes() {
     let plan = sandbox.jackin(["restore", &id, "--dry-run"]).ok();
     plan.shows("1 to create, 1 to replace")
         .shows("so a restore is refused")
-        .hides("carry it out");
+        .hides("to apply");
     sandbox.plan(&id, &[]).touched(&["a", "gone"]);
     assert_untouched(&damaged, &Tree::read(&project));
 

@@ -21,7 +21,7 @@ fn a_file_of_holes_larger_than_the_disk_comes_back() {
     let project = sandbox.project("holes");
     let file = fs::File::create(project.join("huge")).unwrap();
     if file.set_len(4 << 40).is_err() {
-        skip("huge file of holes", "this file system makes none");
+        skip("huge file of holes", "this file system has none");
         return;
     }
     let before = fs::metadata(project.join("huge")).unwrap();

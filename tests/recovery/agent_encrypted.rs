@@ -123,7 +123,7 @@ fn credentials_come_back_with_the_right_key_and_with_no_other() {
     }
     // Without a key: everything else, and the secrets of now.
     let without = sandbox.jackin(["restore", &id, "--yes"]).ok();
-    without.has("it stays unless --identity gives your key");
+    without.has("it stays without --identity");
     runs.push(without);
     assert_eq!(text(&home, ".claude/.credentials.json"), "other\n");
     assert!(!home.join(".codex/auth.json").exists());
@@ -340,7 +340,7 @@ fn a_key_that_was_given_once_is_asked_for_again() {
     assert_eq!(private(&home), before);
     // An undo without it is none, and says so.
     let cut_short = sandbox.jackin(["undo", &id, "--yes"]).code(6);
-    cut_short.has("it stays unless --identity gives your key");
+    cut_short.has("it stays without --identity");
     // Nobody edited anything: with the key all of it is the session's again.
     sandbox.jackin(["restore", &id, "--yes", "--identity", &own]).ok();
     assert_eq!(private(&home), before);

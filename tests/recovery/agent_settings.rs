@@ -151,7 +151,7 @@ fn what_executes_or_grants_stands_first_and_secrets_are_not_printed() {
     let run = sandbox.jackin(["diff", &id]).ok();
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
-    assert_eq!(at("What agents run, or are allowed, is not what it was:"), 0);
+    assert_eq!(at("Agent hooks or permissions changed:"), 0);
     assert!(at("permissions.defaultMode: \"ask\" -> \"bypassPermissions\"") < at("Other settings:"));
     assert!(at("Other settings:") < at("M .claude/notes.md"), "{text}");
     let shown = sandbox
@@ -318,7 +318,7 @@ fn poisoned_settings_come_back_byte_for_byte_and_no_secret_is_stored() {
     runs[3].has("+").has("Bash(*)").has("content hidden");
     let restored = sandbox.jackin(["restore", &id, "--yes"]).ok();
     // The variable of the server that goes is in no snapshot, which the plan says.
-    restored.has("mcpServers.evil.env.K: what is there now goes");
+    restored.has("mcpServers.evil.env.K: the current one is deleted");
     runs.push(restored);
     for (path, original) in FILES {
         assert_eq!(text(&home, path), original, "{path}");
@@ -332,7 +332,7 @@ fn poisoned_settings_come_back_byte_for_byte_and_no_secret_is_stored() {
     runs.push(sandbox.jackin(["restore", &id, "--yes"]).ok());
     runs.last().unwrap().has("Nothing to do");
     let undone = sandbox.jackin(["undo", &id, "--yes"]).ok();
-    undone.has("mcpServers.evil.env.K: it was withheld, so it does not come back");
+    undone.has("mcpServers.evil.env.K: it was skipped (secret), so it is not restored");
     runs.push(undone);
     assert_eq!(text(&home, ".claude/settings.json"), poisoned[1]);
     assert_eq!(text(&home, ".codex/config.toml"), poisoned[2]);
@@ -385,9 +385,9 @@ fn what_a_restore_would_lose_for_good_stays() {
     let restored = sandbox.jackin(["restore", &id, "--yes"]).code(6);
     // Neither can be taken apart and put together again, nor could `undo` bring it back.
     restored
-        .has(".claude.json: it changed; it cannot be put together key by key, so it stays")
-        .has(".claude/settings.json: it is new; it cannot be put together key by key, so it stays")
-        .has("mcp_servers.a.env.TOKEN: it was withheld, so it does not come back");
+        .has(".claude.json: it changed; it cannot be merged by key, so it stays")
+        .has(".claude/settings.json: it is new; it cannot be merged by key, so it stays")
+        .has("mcp_servers.a.env.TOKEN: it was skipped (secret), so it is not restored");
     runs.push(restored);
     assert_eq!(text(&home, ".claude.json"), broken);
     assert!(text(&home, ".claude/settings.json").contains("token"));
@@ -446,7 +446,7 @@ fn elsewhere_settings_are_written_without_their_secrets() {
     let run = sandbox
         .jackin(["restore", &id, "--to", copy.to_str().unwrap(), "--yes"])
         .ok();
-    run.has("mcpServers.files.env.FILES_API_KEY: it was withheld");
+    run.has("mcpServers.files.env.FILES_API_KEY: it was skipped (secret)");
     let account: Value = serde_json::from_str(&text(&copy.join("state"), ".claude.json")).unwrap();
     assert_eq!(account["mcpServers"]["files"]["command"], "npx");
     assert!(account["oauthAccount"].is_null());

@@ -125,8 +125,8 @@ fn a_poisoned_home_comes_back_and_no_secret_is_ever_stored() {
         "mode project-and-state",
         "of the agents in your own home",
         "claude captured .claude",
-        "withheld .claude/.credentials.json",
-        "withheld .codex/auth.json",
+        "skipped .claude/.credentials.json",
+        "skipped .codex/auth.json",
         "excluded, because an agent makes them again: /.claude/backups/",
     ] {
         assert!(contract.contains(part), "{part}: {contract}");
@@ -197,7 +197,7 @@ fn a_poisoned_home_comes_back_and_no_secret_is_ever_stored() {
     let history = home.join(".claude/projects/p/history.jsonl");
     let plan = sandbox.jackin(["restore", &id, "--dry-run"]).ok().said();
     assert!(
-        plan.contains(".codex/auth.json: it is gone; no snapshot holds it, so it stays"),
+        plan.contains(".codex/auth.json: it is gone; no snapshot has it, so it stays"),
         "{plan}"
     );
     let settings = home.join(".claude/settings.json");
@@ -299,7 +299,7 @@ fn state_has_archives_of_its_own() {
     assert!(run.said().contains("digest.key"), "{run}");
     sandbox.jackin(["verify"]).code(7).shows("digest.key");
     fs::remove_file(&key).unwrap();
-    sandbox.jackin(["verify"]).code(7).shows("digest.key is gone");
+    sandbox.jackin(["verify"]).code(7).shows("digest.key is missing");
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn the_state_of_a_container_is_that_of_its_directory() {
     assert!(
         runs[0]
             .said()
-            .contains("NOT CAPTURED: no container of jackin's is named"),
+            .contains("NOT CAPTURED: no jackin container is named"),
         "{}",
         runs[0]
     );
@@ -390,7 +390,7 @@ fn an_agent_that_comes_with_its_credential_goes_without_it() {
     std::os::unix::fs::symlink("dotfiles/claude", home.join(".claude")).unwrap();
     let contract = sandbox.jackin(["explain", "shop"]).ok().said();
     assert!(
-        contract.contains("captured .claude WARNING: a link is on the way"),
+        contract.contains("captured .claude WARNING: reached through a link"),
         "{contract}"
     );
     let script = "mkdir -p ~/.grok/deep && echo x > ~/.grok/deep/settings.json && echo secret > ~/.grok/auth.json; rm ~/.claude; mkdir ~/.claude";
@@ -528,7 +528,7 @@ fn that_only_a_credential_changed_is_a_difference_and_a_path_is_found_from_elsew
         !reasons.is_empty()
             && reasons
                 .iter()
-                .all(|reason| *reason == "whether it changed cannot be told"),
+                .all(|reason| *reason == "it is unknown whether it changed"),
         "{told}"
     );
 }
@@ -708,12 +708,12 @@ fn the_contract_says_what_is_stored_split_and_left_out() {
     write(&sandbox.home(), ".claude/settings.json", "{}");
     let contract = sandbox.jackin(["explain", "shop"]).ok().said();
     for part in [
-        "withheld, because they are not known to be free of secrets: *",
+        "skipped, because they are not known to be free of secrets: *",
         "stored as they are, because they are documents or code:",
         "stored as they are, because they are conversations, with what was typed in them: /.claude/projects/**/*.jsonl",
         "stored without secrets, because they may be settings: *.{json,jsonc,toml,yml,yaml}",
-        "withheld, because credentials have such names: *credentials.json*",
-        "withheld, because editors and agents name copies so: *~",
+        "skipped, because credentials have such names: *credentials.json*",
+        "skipped, because editors and agents name copies so: *~",
     ] {
         assert!(contract.contains(part), "{part}: {contract}");
     }

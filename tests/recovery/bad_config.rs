@@ -108,7 +108,7 @@ fn a_workspace_does_not_say_where_the_store_is_copied_to() {
 fn places_that_are_none_are_told_without_what_could_be_a_secret() {
     for (place, why) in [
         ("https://bucket/x", "s3://bucket/prefix"),
-        ("s3://user:canary@bucket/x", "names a bucket alone"),
+        ("s3://user:canary@bucket/x", "must not hold credentials"),
         ("s3://B_ucket", "lower-case"),
         ("s3://bucket/a/../b", "plain words"),
     ] {

@@ -327,7 +327,7 @@ fn addresses_that_name_no_directory_are_refused() {
         let run = sandbox
             .jackin(["explain", "--snapshot", "project", address])
             .code(2);
-        run.shows("is no address of a mount")
+        run.shows("is not the address of a mount")
             .shows("ssh://[USER@]HOST[:PORT]/PATH");
     }
     let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {

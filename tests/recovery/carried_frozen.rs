@@ -256,7 +256,7 @@ fn required_snapshots_of_a_claim_keep_the_contents_until_they_are_pruned() {
         .cluster()
         .change(|state| state["unreachable"] = "Unable to connect to the server".into());
     let told = sandbox.jackin(["doctor"]);
-    assert!(joined(&told).contains("cannot be told"), "{told}");
+    assert!(joined(&told).contains("cannot check"), "{told}");
     claimed
         .cluster()
         .change(|state| drop(state.as_object_mut().unwrap().remove("unreachable")));
@@ -291,7 +291,7 @@ fn the_doctor_names_what_a_snapshot_of_a_claim_needs() {
     // What was left there is named: helpers, and what another store may need.
     claimed.cluster().change(|state| {
         state["old"] = json!({
-            "pods": ["jackin-recovery-a", "labelled-by-somebody"], "persistentvolumeclaims": ["jackin-recovery-b"], SNAPSHOTS: ["jackin-recovery-c-0"],
+            "pods": ["jackin-recovery-a", "labeled-by-somebody"], "persistentvolumeclaims": ["jackin-recovery-b"], SNAPSHOTS: ["jackin-recovery-c-0"],
         });
     });
     let said = joined(&claimed.sandbox.jackin(["doctor"]));
@@ -302,7 +302,7 @@ fn the_doctor_names_what_a_snapshot_of_a_claim_needs() {
     for part in [
         " still has 2 objects that a recovery command made",
         "--namespace=default delete pod/jackin-recovery-a persistentvolumeclaim/jackin-recovery-b",
-        "has 1 VolumeSnapshot of ours that this store knows nothing of",
+        "has 1 VolumeSnapshot of jackin unknown to this store",
         "delete volumesnapshot/jackin-recovery-c-0",
     ] {
         assert!(said.contains(part), "{part}\n{said}");
@@ -312,7 +312,7 @@ fn the_doctor_names_what_a_snapshot_of_a_claim_needs() {
         .change(|state| state["denied"] = json!([format!("delete {SNAPSHOTS}")]));
     let said = joined(&claimed.sandbox.jackin(["doctor"]));
     assert!(
-        said.contains("it is read as it is, for a VolumeSnapshot needs what you may not"),
+        said.contains("read directly, because a VolumeSnapshot needs permissions"),
         "{said}"
     );
 }
@@ -417,7 +417,7 @@ fn what_can_never_be_reached_again_is_forgotten_when_it_is_asked_for() {
     sandbox
         .jackin(["prune", "--forget", "sn-none"])
         .refused()
-        .shows("nothing that could be forgotten");
+        .shows("has no file-system snapshot to forget");
     sandbox.jackin(["prune", "--forget", &id]).refused();
     let dry = sandbox
         .jackin(["prune", "--forget", &id, "--dry-run", "--json"])
@@ -431,9 +431,12 @@ fn what_can_never_be_reached_again_is_forgotten_when_it_is_asked_for() {
     assert_eq!(done["outcome"], "pruned");
     let place = done["forgotten"][0].as_str().unwrap();
     assert!(place.contains("default/data:jackin-recovery-"), "{place}");
-    sandbox.jackin(["log"]).ok().shows("may still be there");
+    sandbox.jackin(["log"]).ok().shows("may still exist");
     let quiet = sandbox.jackin(["unpin", &claimed.only().id]).ok();
-    assert!(!joined(&quiet).contains("cannot be taken up"), "{quiet}");
+    assert!(
+        !joined(&quiet).contains("cannot use the file-system snapshot"),
+        "{quiet}"
+    );
     sandbox.jackin(["verify"]).ok();
 }
 
@@ -457,7 +460,7 @@ fn killed_behind_its_command_a_launch_leaves_a_snapshot_that_the_next_command_st
     list.shows("is not stored yet");
     claimed.is_copied(false);
     let told = claimed.sandbox.jackin(["pin", &id]).ok();
-    assert!(joined(&told).contains("its cluster still copies"), "{told}");
+    assert!(joined(&told).contains("its cluster is still copying"), "{told}");
     claimed.left(1);
     claimed.is_copied(true);
     claimed.sandbox.jackin(["unpin", &id]).ok().shows("is stored now");

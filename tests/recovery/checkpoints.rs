@@ -160,7 +160,7 @@ fn one_step_is_taken_back_and_later_ones_stay() {
     sandbox
         .jackin(["restore", &id, "--only-changes-of", "baseline", "--dry-run"])
         .code(2)
-        .has("is no step");
+        .has("is not a step");
     sandbox
         .jackin(["restore", &id, "--only-changes-of", "nothing", "--dry-run"])
         .refused();
@@ -276,7 +276,7 @@ fn the_plan_that_was_shown_stands_in_the_receipt() {
     assert_eq!(of("restore")["act"]["plan"], plan.as_str());
     assert_eq!(of("undo")["act"]["undoes"], of("restore")["number"]);
     let shown = sandbox.jackin(["log"]).ok();
-    shown.has("taken back by").has("undid ");
+    shown.has("undone by").has("undid ");
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn the_head_of_the_chain_shows_whether_it_was_written_anew() {
     sandbox
         .jackin(["log", "--verify", "--anchor", &anchor])
         .code(7)
-        .has("receipts are gone");
+        .has("receipts are missing");
     sandbox
         .jackin(["log", "--verify", "--anchor", "nonsense"])
         .code(2)
@@ -358,9 +358,9 @@ fn a_name_that_is_written_as_an_id_or_was_given_up_is_no_name_for_a_checkpoint()
     let refused = mark("k1").code(2);
     refused
         .has("\"k1\"")
-        .has("was given up at 2")
+        .has("was pruned at 2")
         .has("(receipt ")
-        .has("take another name");
+        .has("choose another name");
     sandbox
         .jackin(["diff", &id, "--from", "k1", "--to", "now"])
         .code(5)
@@ -382,7 +382,7 @@ fn inside_a_session_a_difference_needs_no_name() {
     sandbox
         .jackin(["diff"])
         .code(2)
-        .shows("which session is meant")
+        .shows("not inside a session")
         .shows("jackin recovery list");
     let said = sandbox.scratch("said");
     let script = format!(

@@ -17,7 +17,7 @@ mod papers;
 mod receipts;
 mod records;
 
-/// How something is hurt.
+/// How something is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Harm {
     Flip,
@@ -207,7 +207,7 @@ fn a_catalog_that_is_no_database_is_rebuilt_and_not_deleted_by_hand() {
     )
     .unwrap();
     let seen = sandbox.jackin(["list"]).ok();
-    seen.has(&id).has("`rebuild` makes it anew");
+    seen.has(&id).has("`rebuild` makes it again");
     sandbox.jackin(["rebuild"]).ok();
     assert!(!sandbox.jackin(["list"]).ok().said().contains("rebuild"));
 }

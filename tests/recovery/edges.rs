@@ -156,7 +156,7 @@ fn report_goes_where_it_can_be_written_or_nothing_begins() {
     sandbox.launch(&project, "true");
     let target = project.to_str().unwrap();
     for (file, why) in [
-        (sandbox.store().join("archives/report.json"), "lies in the store"),
+        (sandbox.store().join("archives/report.json"), "is in the store"),
         (project.clone(), "is a directory"),
         (project.join("absent/report.json"), "mkdir -p"),
         (std::path::PathBuf::new(), "is empty"),

@@ -429,11 +429,7 @@ fn an_exclude_that_leaves_out_a_part_of_git_is_told() {
     let repository = pushed(&sandbox, "project");
     let id = sandbox.launch_with(&["--exclude", "logs/"], &repository.path, "true");
     let facts = sandbox.jackin(["show", &id, "--json"]).ok().json()["git"][0].clone();
-    assert_eq!(
-        class(&facts),
-        ("dirty", "an exclude leaves out .git/logs"),
-        "{facts}"
-    );
+    assert_eq!(class(&facts), ("dirty", ".git/logs is excluded"), "{facts}");
     assert_eq!(facts["covered"], "full");
 }
 

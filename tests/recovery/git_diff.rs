@@ -85,7 +85,7 @@ fn commits_branches_and_the_index_are_told() {
         "branch   side made at ",
         "tag      v1 made at ",
         "and again",
-        "nothing leads to any more",
+        "are now unreachable",
         "stashes  0 -> 1",
     ] {
         assert!(shown.contains(line), "{line:?} is missing: {shown}");
@@ -172,7 +172,8 @@ fn what_git_would_run_stands_first() {
             .unwrap_or_else(|| panic!("{what:?} is missing: {shown}"))
     };
     assert!(
-        at("What git runs") < at("README") && at("core.sshcommand: touch x") < at("README"),
+        at("Git hooks or settings that run code") < at("README")
+            && at("core.sshcommand: touch x") < at("README"),
         "{shown}"
     );
     assert!(
@@ -306,7 +307,7 @@ fn commits_that_the_agent_made_and_gave_up_are_told_and_kept() {
     assert_eq!(texts(&all[0]["commits_given_up"], "id"), [gone.trim()], "{all:?}");
     assert_eq!(all[0]["commits_made"], serde_json::json!([]));
     let text = sandbox.jackin(["diff", &id]).code_in(&[0, 1]).text();
-    assert!(text.contains("1 commit made and given up"), "{text}");
+    assert!(text.contains("1 commit created and dropped"), "{text}");
     let run = sandbox.jackin(["restore", &id, "--yes"]).ok();
     let text = run.said();
     assert!(
@@ -323,7 +324,7 @@ fn attributes_that_are_too_large_to_be_read_are_a_doubt() {
     let id = sandbox.launch(&repository.path, script);
     let told = repositories(&sandbox, &id, &[]).remove(0);
     assert!(told["doubts"].to_string().contains(".gitattributes"), "{told}");
-    assert!(told["executes"].to_string().contains("cannot be told"), "{told}");
+    assert!(told["executes"].to_string().contains("unknown which"), "{told}");
     let shown = sandbox.jackin(["diff", &id]).ok().text();
     assert!(shown.contains(".gitattributes"), "{shown}");
 }

@@ -74,13 +74,13 @@ fn what_jackin_does_not_say_clearly_is_not_captured() {
         let said = run.said();
         assert!(said.contains(about), "{about}: {said}");
     };
-    refused("no container has one at the moment");
+    refused("no container has one now");
     let place = sandbox.home().join("clone");
     fs::create_dir(&place).unwrap();
     isolate(&sandbox, "jk-1", &place, "preserved_unpushed");
-    refused("no container has one at the moment");
+    refused("no container has one now");
     isolate(&sandbox, "jk-1", Path::new("relative"), "active");
-    refused("no container has one at the moment");
+    refused("no container has one now");
     let file = isolate(&sandbox, "jk-1", &place, "active");
     sandbox
         .jackin(["explain", "tool"])
@@ -88,12 +88,12 @@ fn what_jackin_does_not_say_clearly_is_not_captured() {
         .shows("the clone of the container jk-1");
     for damage in ["{", "[]", "{\"version\": 2, \"records\": []}"] {
         fs::write(&file, damage).unwrap();
-        refused("which container has one cannot be told");
+        refused("cannot find which container has one");
         refused("isolation.json");
     }
     // One that can be read does not help while another may tell of one, too.
     isolate(&sandbox, "jk-2", &place, "active");
-    refused("which container has one cannot be told");
+    refused("cannot find which container has one");
     fs::remove_dir_all(sandbox.home().join(".jackin/data/jk-2")).unwrap();
     isolate(&sandbox, "jk-1", &place, "active");
     isolate(&sandbox, "jk-2", &place, "active");

@@ -275,7 +275,7 @@ fn what_is_captured_while_git_works_is_whole_or_flagged() {
     let mut told = 0;
     let mut checkpoint = |name: &str| {
         let run = sandbox.jackin(["checkpoint", &id, "--name", name]).ok();
-        told += u32::from(String::from_utf8_lossy(&run.stderr).contains("git was at work in"));
+        told += u32::from(String::from_utf8_lossy(&run.stderr).contains("git was running in"));
     };
     for pause in ["0", "0.1"] {
         let busy = Busy::at(&repository, pause);
@@ -330,10 +330,10 @@ fn a_lock_that_nobody_takes_away_is_told_by_everything_that_captures() {
         let run = sandbox.jackin(args).ok();
         let said = String::from_utf8_lossy(&run.stderr);
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        let words = ".git all the while";
+        let words = ".git the whole time";
         assert_eq!(said.matches(words).count(), 1, "{args:?}: {said}");
         assert!(
-            said.contains(".git/index.lock: git is at work there, or was killed"),
+            said.contains(".git/index.lock: git is running there, or was killed"),
             "{said}"
         );
         String::from_utf8_lossy(&run.stdout).trim().to_owned()
@@ -350,7 +350,7 @@ fn a_lock_that_nobody_takes_away_is_told_by_everything_that_captures() {
         said.split_whitespace()
             .collect::<Vec<_>>()
             .join(" ")
-            .matches(".git all the while")
+            .matches(".git the whole time")
             .count(),
         2,
         "{said}"
@@ -359,5 +359,5 @@ fn a_lock_that_nobody_takes_away_is_told_by_everything_that_captures() {
     let run = sandbox
         .jackin(["launch", "--snapshot", "project", target, "--", "true"])
         .ok();
-    assert!(!String::from_utf8_lossy(&run.stderr).contains("all the while"));
+    assert!(!String::from_utf8_lossy(&run.stderr).contains("the whole time"));
 }

@@ -45,15 +45,15 @@ fn missing_mode_comes_with_the_command_that_has_one() {
     let project = sandbox.project("plain");
     Build::at(&project).file("a", "a\n").aged();
     let run = sandbox.command(["explain", "."]).inside(&project).run().code(2);
-    let words = proposed(&run, "without a configuration:");
+    let words = proposed(&run, "to run without configuration:");
     typed(&sandbox, &project, &words, "")
         .ok()
         .shows("Recovery contract");
     let run = sandbox.command(["explain"]).inside(&project).run().code(2);
-    let words = proposed(&run, "protect this directory:");
+    let words = proposed(&run, "to protect this directory:");
     let agreed = typed(&sandbox, &project, &words, "").ok();
     // What was explained is one command away, with the same flags.
-    let words = proposed(&agreed, "agreed:").replace("CMD", "true");
+    let words = proposed(&agreed, "to start:").replace("CMD", "true");
     typed(&sandbox, &project, &words, "").ok();
     // The arguments of a command may hold secrets.
     let secret = ["launch", ".", "--", "agent", "--key", "hunter2"];
@@ -74,7 +74,7 @@ fn command_without_its_dashes_is_told_where_it_stands() {
     let args = ["launch", "--snapshot", "project", "."];
     sandbox.jackin(args).code(2).shows("no command was given");
     let args = ["launch", "--snapshot", "project", ".", "make"];
-    sandbox.jackin(args).code(2).shows("stand behind `--`");
+    sandbox.jackin(args).code(2).shows("arguments after `--`");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn mistaken_verb_makes_no_store() {
         sandbox.jackin(args).code(code);
         assert!(!sandbox.home().join(".jackin").exists(), "{args:?} made a store");
     }
-    sandbox.jackin(["undo"]).code(5).shows("nothing was restored yet");
+    sandbox.jackin(["undo"]).code(5).shows("nothing to undo");
 }
 
 #[test]
@@ -184,14 +184,14 @@ fn unknown_path_is_no_absence_of_differences() {
     );
     let diff = |path: &str| sandbox.command(["diff", &id, "--", path]).inside(&project).run();
     diff("nowhere").code(2).shows("nowhere is on neither side");
-    diff("--stat").code(2).shows("flags stand before it");
+    diff("--stat").code(2).shows("put flags before it");
     diff("target/x").code(5).shows("excluded by target/");
     for known in ["a", "same", ".", "odd name", "-dash"] {
         diff(known).ok();
     }
     // The command that undoes what is shown undoes no more than that.
     for path in ["odd name", "-dash"] {
-        let words = proposed(&diff(path), "undo it:");
+        let words = proposed(&diff(path), "to undo:");
         typed(&sandbox, &project, &format!("restore --yes {}", &words[8..]), "").ok();
         assert!(!project.join(path).exists(), "{words}");
         assert!(!project.join("a").exists(), "{words} did too much");
@@ -211,9 +211,9 @@ fn conflicts_name_the_flags_that_they_give_way_to() {
     let damaged = Tree::read(&project);
     let run = sandbox.jackin(["restore", &id, "--dry-run"]).code(6);
     assert_untouched(&damaged, &Tree::read(&project));
-    let plain = proposed(&run, "carry it out:");
+    let plain = proposed(&run, "to apply:");
     typed(&sandbox, &project, &plain, "--yes").code(6);
-    let all = proposed(&run, "discard later edits as well:");
+    let all = proposed(&run, "to discard later edits as well:");
     typed(&sandbox, &project, &all, "--yes").ok();
     assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "1\n");
     assert!(!project.join("new").exists());
@@ -227,7 +227,7 @@ fn what_is_active_comes_with_how_to_end_it() {
     let session = Background::launch(&sandbox, &project, "echo b > a");
     let id = sandbox.newest();
     let run = sandbox.jackin(["restore", &id, "--yes"]).code(3);
-    assert_eq!(complaint(&run).matches("launcher runs").count(), 1, "{run}");
+    assert_eq!(complaint(&run).matches("launcher is running").count(), 1, "{run}");
     let pid = complaint(&run).split_once("(process ").unwrap().1.to_owned();
     let pid = pid.split(')').next().unwrap().to_owned();
     assert!(
@@ -283,7 +283,7 @@ fn unknown_snapshot_gets_the_words_that_work() {
     sandbox.jackin(["checkpoint", &id]).ok();
     let run = sandbox.jackin(["diff", &id, "--from", "nope"]).code(5);
     let text = complaint(&run);
-    let (_, known) = text.split_once("there are: ").unwrap();
+    let (_, known) = text.split_once("snapshots: ").unwrap();
     let known: Vec<&str> = known.lines().next().unwrap().split(", ").collect();
     assert_eq!(known, ["checkpoint", "half", "baseline"], "{run}");
     for word in known {
@@ -301,7 +301,7 @@ fn damage_comes_with_the_verb_that_measures_it() {
         fs::remove_file(archive.unwrap().path()).unwrap();
     }
     let run = sandbox.jackin(["restore", &id, "--yes"]).code(7);
-    let words = proposed(&run, "which snapshots are whole:");
+    let words = proposed(&run, "to find other damage:");
     let verified = typed(&sandbox, &project, &words, "").code(7);
     let text = String::from_utf8(verified.stdout.clone()).unwrap();
     // Only a path, which must stay whole to be copied, may be wider than the terminal.

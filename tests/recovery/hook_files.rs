@@ -169,7 +169,7 @@ fn what_was_made_goes_with_its_directories() {
         before.paths().eq(Tree::read(desk.sandbox.world()).paths()),
         "something is left"
     );
-    // What was there before, or is used by now, stays.
+    // Earlier content, and what is used by now, stays.
     let there = desk.project.join(".codex");
     fs::create_dir(&there).unwrap();
     desk.hook(&["install", "codex", "--scope", "project", "--yes"])
@@ -294,7 +294,7 @@ fn the_agents_own_variables_say_where_they_look() {
 #[test]
 fn who_captures_nothing_is_told_before_the_hooks_are_written() {
     let sandbox = Sandbox::new();
-    let words = "until one is the hooks do nothing";
+    let words = "until then the hooks do nothing";
     let run = sandbox.jackin(["hook", "install", "claude", "--dry-run"]).ok();
     run.has(words).has("jackin recovery init WORKSPACE");
     sandbox.captured("shop", "");

@@ -87,7 +87,7 @@ fn a_page_says_what_changed_what_is_covered_and_what_was_done() {
         "emergency",
         "Restores",
         "Receipts",
-        "every link held",
+        "all were valid",
     ] {
         assert!(page.contains(fact), "{fact}");
     }
@@ -347,6 +347,6 @@ fn a_page_is_read_by_keys_in_the_dark_and_on_paper() {
         );
     }
 
-    // Colour is not all that tells what was added and what was removed.
+    // Color is not all that tells what was added and what was removed.
     assert!(page.contains("<ins>+") && page.contains("<del>-"));
 }

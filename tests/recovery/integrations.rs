@@ -107,15 +107,15 @@ fn an_integration_can_do_nothing_else() {
             "it is absolute",
         ),
         ("markers = [\"a\"]\nexclude = [\"../x/\"]\n", "`..`"),
-        ("markers = [\"a\"]\nexclude = [\"!x/\"]\n", "can only leave out"),
+        ("markers = [\"a\"]\nexclude = [\"!x/\"]\n", "can only exclude"),
         ("markers = [\"a\"]\nexclude = [\"secrets\"]\n", "must end in `/`"),
         ("markers = [\"a\"]\nexclude = [\"*/\"]\n", "name of a directory"),
         (
             "markers = [\"a\"]\nexclude = [\"src/**/\"]\n",
             "name of a directory",
         ),
-        ("markers = [\"a\"]\nexclude = [\".git/\"]\n", "leave out .git"),
-        ("markers = [\"a\"]\nexclude = [\".g*t/\"]\n", "leave out .git"),
+        ("markers = [\"a\"]\nexclude = [\".git/\"]\n", "would exclude .git"),
+        ("markers = [\"a\"]\nexclude = [\".g*t/\"]\n", "would exclude .git"),
         ("markers = [\"../a\"]\nexclude = [\"x/\"]\n", "no path"),
         ("markers = [\"/etc/passwd\"]\nexclude = [\"x/\"]\n", "no path"),
         ("markers = [\"..\"]\nexclude = [\"x/\"]\n", "no path"),
@@ -227,7 +227,7 @@ fn where_the_index_cannot_be_read_the_contract_names_what_is_left_out_all_the_sa
     // Of a linked work tree git's files lie elsewhere, and nothing is read there.
     let contract = explained(&tree);
     assert!(
-        contract.contains("its git directory lies elsewhere and is not covered")
+        contract.contains("its git directory is elsewhere and not captured")
             && contract.contains(left_out)
             && contract.contains(untold),
         "{contract}"

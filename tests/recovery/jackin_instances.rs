@@ -132,13 +132,9 @@ fn a_container_that_nothing_proves_gone_refuses_a_restore() {
     let exited = format!("printf '%s\\t%s\\n' {CONTAINER} exited");
     let cases: [(&str, Option<&str>, Option<&str>); 12] = [
         // What jackin says, what docker says, and why that is refused.
-        ("running", None, Some("there is no docker to ask")),
-        ("active", None, Some("there is no docker to ask")),
-        (
-            "a_word_of_a_later_jackin",
-            None,
-            Some("there is no docker to ask"),
-        ),
+        ("running", None, Some("docker is not installed")),
+        ("active", None, Some("docker is not installed")),
+        ("a_word_of_a_later_jackin", None, Some("docker is not installed")),
         ("running", Some(&runs), Some("docker says that it runs")),
         (
             "running",
@@ -184,7 +180,7 @@ fn a_container_that_nothing_proves_gone_refuses_a_restore() {
     let text = with(&sandbox, &bin, &["restore", "shop", "--dry-run"])
         .code(3)
         .said();
-    assert!(text.contains("what runs it cannot be asked"), "{text}");
+    assert!(text.contains("its runtime cannot be asked"), "{text}");
 }
 
 #[test]
@@ -281,7 +277,7 @@ fn files_of_every_form_give_an_answer_or_are_named() {
         let run = with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code(3);
         let told = run.said();
         assert!(
-            told.contains("instance.json") && told.contains("or remove it when that container is gone"),
+            told.contains("instance.json") && told.contains("or remove it if that container was removed"),
             "{told}"
         );
         assert!(!told.contains(secret), "{told}");
@@ -309,7 +305,7 @@ fn files_of_every_form_give_an_answer_or_are_named() {
         let told = with(&sandbox, &bin, &["restore", "shop", "--dry-run"])
             .code(3)
             .said();
-        assert!(told.contains("where it works cannot be told"), "{text}: {told}");
+        assert!(told.contains("its directory is unknown"), "{text}: {told}");
     }
     let runs = docker(&sandbox, Some("printf 'r1\\trunning\\n'"));
     with(&sandbox, &runs, &["restore", "shop", "--dry-run"]).code(3);
@@ -317,7 +313,7 @@ fn files_of_every_form_give_an_answer_or_are_named() {
     let told = with(&sandbox, &odd, &["restore", "shop", "--dry-run"])
         .code(3)
         .said();
-    assert!(told.contains("docker says something else"), "{told}");
+    assert!(told.contains("unexpected answer from docker"), "{told}");
     docker(&sandbox, None);
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();

@@ -193,7 +193,7 @@ fn s41_damaged_closing_snapshot_leaves_the_baseline_usable() {
     let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
     let cleaned = run.said();
     assert!(
-        cleaned.contains("cannot be read, so it vouches for nothing"),
+        cleaned.contains("cannot be read; changes that only it shows are conflicts"),
         "{run}"
     );
     let after = Tree::read(&project);

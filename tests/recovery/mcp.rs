@@ -555,11 +555,7 @@ fn wrong_calls_are_refused_in_words_and_change_nothing() {
         ("snapshot_create", json!({"nam": "x"}), "unknown field `nam`"),
         ("snapshot_create", json!({"name": 5}), "invalid type"),
         ("snapshot_restore", json!({}), "missing field `name`"),
-        (
-            "snapshot_restore",
-            json!({"name": null}),
-            "which snapshot is meant",
-        ),
+        ("snapshot_restore", json!({"name": null}), "name a snapshot"),
         (
             "snapshot_restore",
             json!({"name": "s1", "paths": []}),
@@ -699,7 +695,7 @@ fn what_goes_wrong_is_said_in_few_words_and_without_advice_for_operators() {
     let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);
     // Nothing is there yet, and the way to begin is named.
     for tool in ["snapshot_diff", "session_restore", "snapshot_fork"] {
-        client.call(tool, json!({})).refused("snapshot_create begins it");
+        client.call(tool, json!({})).refused("snapshot_create starts it");
     }
     client.call("snapshot_create", json!({"name": "s1"})).ok();
     fs::write(project.join("a"), "later").unwrap();

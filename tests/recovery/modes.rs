@@ -234,7 +234,7 @@ fn what_a_receipt_keeps_of_many_repositories_is_bounded_and_said() {
     sandbox
         .jackin(["show", "@latest"])
         .ok()
-        .shows("3 more repositories were not written down");
+        .shows("3 more repositories were not recorded");
     let receipts = fs::metadata(sandbox.store().join("receipts.log")).unwrap();
     assert!(receipts.len() < 64 << 10, "{}", receipts.len());
 }

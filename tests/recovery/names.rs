@@ -44,7 +44,7 @@ fn s15_names_deleted_come_back() {
 fn s15_names_planted_are_deleted_exactly() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("planted");
-    // Neighbours that a name taken for a pattern, an option or a lossy string would hit.
+    // Neighbors that a name taken for a pattern, an option or a lossy string would hit.
     Build::at(&project)
         .file("rf", "x")
         .file("top", "x")

@@ -130,7 +130,7 @@ fn an_ordinary_user_freezes_what_is_their_own_and_lets_it_go() {
     // Nor where others could put something in its place.
     let mode = |mode| fs::set_permissions(&btrfs.disk, fs::Permissions::from_mode(mode)).unwrap();
     mode(0o777);
-    assert!(why_not().contains("that you alone may write"), "{}", why_not());
+    assert!(why_not().contains("that only you can write"), "{}", why_not());
     mode(0o755);
     let id = sandbox.launch(&btrfs.project, "echo agent > edited; rm gone; rm -r dir");
     assert_eq!(btrfs.others(), [""; 0]);
@@ -222,7 +222,7 @@ fn the_contract_says_where_and_why_not() {
     let refused = sandbox
         .jackin(["explain", "--snapshot", "project", plain.to_str().unwrap()])
         .code(2);
-    refused.has("its file system makes none");
+    refused.has("its file system has none");
     set("auto");
     assert!(mounts(&sandbox, &plain, &[])[0]["native"].is_null());
 }

@@ -197,7 +197,7 @@ fn a_baseline_that_never_fits_is_given_up_by_a_prune_that_was_asked_for() {
     sandbox
         .jackin(["prune", "--yes"])
         .ok()
-        .has("Nothing goes beyond the rules");
+        .has("Nothing exceeds the retention policy");
     assert!(
         only(&sandbox)
             .snapshots
@@ -319,7 +319,7 @@ fn killed_while_the_archive_is_written_the_baseline_is_stored_by_the_next_comman
     let restored = sandbox
         .jackin(["restore", &id, "--yes", "--overwrite-later-edits"])
         .code_in(&[0, 6]);
-    restored.has("is stored now from what was frozen for it");
+    restored.has("is stored now from its file-system snapshot");
     assert_same_tree(&before, &Tree::read(project));
     nothing_frozen(&sandbox, &btrfs, "finished");
     sandbox.jackin(["verify", "--read-data"]).ok();

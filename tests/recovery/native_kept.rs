@@ -377,7 +377,10 @@ fn a_baseline_whose_snapshot_cannot_be_seen_waits_for_it() {
     fs::rename(&held, &aside).unwrap();
     let id = only(&sandbox).id;
     for words in [["pin", &id], ["prune", "--yes"]] {
-        sandbox.jackin(words).ok().has("cannot be taken up");
+        sandbox
+            .jackin(words)
+            .ok()
+            .has("cannot use the file-system snapshot");
     }
     fs::rename(&aside, &held).unwrap();
     sandbox.jackin(["pin", &id]).ok().has("is stored now");

@@ -52,12 +52,12 @@ fn a_result_on_a_terminal_is_given_to_it_and_the_next_command_stands_last() {
     let run = run.ok();
     let text = fs::read_to_string(&paged).unwrap();
     assert!(text.contains("+agent") && text.contains('\x1b'), "{text:?}");
-    assert!(!text.contains("undo it:"), "{text:?}");
+    assert!(!text.contains("to undo:"), "{text:?}");
     let said = String::from_utf8(run.stdout).unwrap();
     let last = said.trim_end().lines().next_back().unwrap();
-    assert!(last.contains("undo it: jackin recovery restore"), "{said:?}");
+    assert!(last.contains("to undo: jackin recovery restore"), "{said:?}");
     assert!(
-        said.find("paged: ").unwrap() < said.find("undo it:").unwrap(),
+        said.find("paged: ").unwrap() < said.find("to undo:").unwrap(),
         "{said:?}"
     );
 
@@ -125,7 +125,7 @@ fn keys_of_the_pager_do_not_end_us_and_a_wish_to_end_does() {
     let Some(run) = on_a_terminal(&sandbox, &["diff", "@latest", "-v"], keys, &project) else {
         return;
     };
-    let run = run.ok().shows("f59").shows("undo it:");
+    let run = run.ok().shows("f59").shows("to undo:");
     // What is said when all is over is said with a pager too.
     run.shows("exit code 0");
     let stays = "kill -TERM $PPID; exec sleep 100";

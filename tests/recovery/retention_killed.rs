@@ -82,16 +82,16 @@ fn packing_small_archives_that_was_killed_is_done_by_the_next_prune() {
     assert!(stand_in(&ending_in(".moved")), "nothing was killed");
     let count = session.all_restore(&sandbox);
     let plan = sandbox.jackin(["prune", "--dry-run"]).ok();
-    plan.shows("a killed command was about to replace")
-        .shows("so many small ones become one")
-        .shows("No snapshot to give up");
+    plan.shows("a killed command was replacing")
+        .shows("small ones to merge into one")
+        .shows("No snapshot to delete");
     sandbox.jackin(["prune", "--yes"]).ok();
     assert!(!stand_in(&ending_in(".moved")));
     assert!(ending_in(".tar.zst").len() < 5, "{:?}", ending_in(".tar.zst"));
     sandbox
         .jackin(["prune", "--dry-run"])
         .ok()
-        .shows("Nothing goes beyond the rules");
+        .shows("Nothing exceeds the retention policy");
     assert_eq!(session.all_restore(&sandbox), count);
     is_whole(&sandbox);
 }

@@ -196,7 +196,7 @@ fn there_and_back_and_there_again() {
     let doctor = cargo.run(&["doctor"]);
     doctor
         .shows(&format!("set aside by receipt {number}"))
-        .hides("left by a restore");
+        .hides("left by an interrupted restore");
     for verb in ["log", "show"] {
         let args: &[&str] = if verb == "log" {
             &["log"]
@@ -248,7 +248,7 @@ fn what_was_built_again_stays() {
     let rebuilt = Tree::read(&cargo.project).only("target");
 
     let plan = cargo.run(&["undo", &cargo.id, "--dry-run"]).code(6);
-    plan.shows("something is there again")
+    plan.shows("the path exists again")
         .shows("--overwrite-later-edits");
     let part = cargo.undo(&["--json"]).code(6);
     assert_eq!(part.json()["conflicts"][0]["path"], "target", "{part}");
@@ -307,7 +307,7 @@ fn what_was_put_back_and_replaced_is_kept() {
     fs::rename(cargo.project.join("target"), cargo.sandbox.scratch("old")).unwrap();
     Build::at(&cargo.project).file("target/other", "mine\n");
     let part = cargo.undo(&[]).code(6);
-    part.shows("something else is there than what was put back");
+    part.shows("the restored one was replaced");
     assert_eq!(fs::read(cargo.project.join("target/other")).unwrap(), b"mine\n");
     assert_eq!(cargo.aside().len(), 0);
     fs::remove_dir_all(cargo.project.join("target")).unwrap();
@@ -326,7 +326,7 @@ fn gone_from_where_it_lay() {
     };
     fs::remove_dir_all(place).unwrap();
     let part = cargo.undo(&[]).code(6);
-    part.shows("what was set aside is not in").shows(text(place));
+    part.shows("the old one is no longer in").shows(text(place));
     let now = Tree::read(&cargo.project);
     same(
         &cargo.planted.without("target"),
@@ -367,7 +367,7 @@ fn at_every_point(cargo: &Cargo, verb: &[&str], how: &str, old: impl Fn(&str), n
         let waits = cargo.run(&["restore", &cargo.id, "--dry-run"]).exit() == Some(8);
         if waits {
             waited += 1;
-            cargo.run(&["doctor"]).hides("left by a restore");
+            cargo.run(&["doctor"]).hides("left by an interrupted restore");
             let _ = killed(&[how, &cargo.id, "--yes"], n % 7 + 1);
         }
         let begun = cargo
@@ -509,7 +509,7 @@ fn meddled_with_while_it_waits() {
         Exactness::Identity,
         "taken back",
     );
-    cargo.run(&["doctor"]).shows("left by a restore");
+    cargo.run(&["doctor"]).shows("left by an interrupted restore");
     fs::remove_dir_all(place).unwrap();
 
     assert_eq!(die(1).exit(), None);

@@ -49,10 +49,7 @@ fn one_directory_in_an_excluded_one() {
     assert!(!inner.exists());
     // Where it was is gone.
     fs::remove_dir_all(cargo.project.join("target")).unwrap();
-    cargo
-        .undo(&[])
-        .code(6)
-        .shows("the directory that it was in is gone");
+    cargo.undo(&[]).code(6).shows("its directory is missing");
 }
 
 #[test]
@@ -134,7 +131,7 @@ fn refused_and_nothing_changed() {
         (".", "is the mount itself"),
         ("target/..", "is the mount itself"),
         ("..", "cannot be used as a path"),
-        (text(&outside), "lies in none of the session's mounts"),
+        (text(&outside), "is in no mount of the session"),
         ("", "empty"),
     ];
     for (dir, why) in cases {
@@ -145,8 +142,11 @@ fn refused_and_nothing_changed() {
             let said: Vec<&str> = said.split_whitespace().collect();
             let said = said.join(" ");
             assert!(said.contains(why), "{dir:?}\n{run}");
-            let named = format!("that are there: {}", text(&cargo.project.join("target")));
-            let elsewhere = ["none of", "as a path", "empty"]
+            let named = format!(
+                "existing excluded directories: {}",
+                text(&cargo.project.join("target"))
+            );
+            let elsewhere = ["no mount", "as a path", "empty"]
                 .iter()
                 .any(|what| why.contains(what));
             assert!(elsewhere || said.contains(&named), "{dir:?}\n{run}");
@@ -189,7 +189,7 @@ fn what_is_withheld_stays() {
     let script = [text(&project), "--", "sh", "-c", PLANT];
     run(&[&launch[..], &script].concat()).ok();
     let refused = run(&["restore", "@latest", "--yes", FLAG, "target"]).code(2);
-    refused.shows("which is never touched");
+    refused.shows("which is never changed");
     assert!(project.join("target/debug/x").exists());
     run(&["restore", "@latest", "--yes", FLAG, "target/debug"]).ok();
     assert!(!project.join("target/debug").exists());
@@ -231,7 +231,7 @@ fn inside_a_root_that_is_a_mount() {
         cargo
             .run(&["doctor"])
             .shows("set aside by receipt")
-            .hides("left by a restore");
+            .hides("left by an interrupted restore");
         let changes = cargo.run(&["diff", &cargo.id, "--now", "--json"]).ok();
         assert_eq!(
             changes.json()["changes"].as_array().unwrap().len(),

@@ -92,7 +92,7 @@ fn a_full_disk_under_the_store_says_what_helps() {
         .inside(&project)
         .run()
         .code(125);
-    run.shows("full").shows("make room where the store lies");
+    run.shows("full").shows("free disk space for the store");
     assert!(project.join("a").exists(), "the command was not started");
 }
 
@@ -103,10 +103,10 @@ fn a_command_that_runs_outside_of_the_mounts_is_said() {
     Build::at(&project).file("a", "before\n");
     let launch = ["launch", "--snapshot", "project", "./inside", "--", "true"];
     let outside = sandbox.command(launch).run().ok();
-    outside.shows("lies in none of the mounts");
+    outside.shows("which is not protected");
     let launch = ["launch", "--snapshot", "project", ".", "--", "true"];
     let inside = sandbox.command(launch).inside(&project).run().ok();
-    inside.hides("none of the mounts");
+    inside.hides("which is not protected");
 }
 
 #[test]

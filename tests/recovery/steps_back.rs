@@ -85,7 +85,7 @@ fn the_receipt_of_a_step_that_was_taken_back_names_the_step() {
     assert_eq!(receipt["act"]["only_changes_of"]["snapshot"], two);
     assert_eq!(receipt["act"]["only_changes_of"]["name"], "two");
     assert_eq!(receipt["taken_back_by"], Value::Null);
-    let told = format!("took back only the step two ({})", two.as_str().unwrap());
+    let told = format!("reverted only the step two ({})", two.as_str().unwrap());
     let log = wide(&sandbox, &["log"]).ok();
     log.has(&told).has("2 paths; 1 conflict kept");
     assert!(!log.said().contains("restored to"), "{log}");
@@ -103,7 +103,7 @@ fn the_receipt_of_a_step_that_was_taken_back_names_the_step() {
     let shown = wide(&sandbox, &["show", &id]).ok();
     shown
         .has("restore, only the step two (sn-")
-        .has(&format!("(taken back by {undo})"))
+        .has(&format!("(undone by {undo})"))
         .has(&format!("undo of {}", receipt["number"]));
 }
 
@@ -148,9 +148,9 @@ fn what_a_session_restored_itself_is_told_from_what_the_operator_did() {
     let id = sandbox.newest();
     // What is refused there is not proposed there as a thing to do, and the refusal says what is allowed.
     run.has("code 0").has("undo 3").has("prune 3");
-    run.has("the operator takes it back, when the session has ended")
+    run.has("the operator can undo it after the session")
         .has("restore --from its own checkpoints");
-    assert!(!run.said().contains("note: take it back"), "{run}");
+    assert!(!run.said().contains("note: to undo"), "{run}");
     assert_eq!(last_restore(&sandbox)["act"]["inside"], true);
     sandbox.jackin(["restore", &id, "--yes"]).ok();
     assert_eq!(last_restore(&sandbox)["act"]["inside"], Value::Null);

@@ -164,7 +164,7 @@ fn a_project_that_was_taken_from_the_operator_leads_to_sudo() {
     give(&project, 0);
     give(&sandbox.sources(), 0);
     let run = sandbox.jackin(["restore", &id, "--yes"]).code(1);
-    run.shows("the same command after `sudo`");
+    run.shows("repeat the command with `sudo`");
     let all = ["restore", &id, "--yes", "--overwrite-later-edits"];
     sudo(&sandbox, all).ok();
     assert_same_tree(&before, &Tree::read(&project));

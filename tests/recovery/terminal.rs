@@ -72,7 +72,7 @@ fn s42_no_verb_prints_a_control_character() {
 }
 
 #[test]
-fn s42_errors_neutralise_what_they_quote() {
+fn s42_errors_neutralize_what_they_quote() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("quoted");
     Build::at(&project).file("a", "a\n").aged();
@@ -138,16 +138,16 @@ fn s42_on_a_terminal_too() {
             .through(&[script.to_str().unwrap()])
             .run()
             .ok();
-        // Colours are ours and allowed here; everything else of an attack is not.
+        // Colors are ours and allowed here; everything else of an attack is not.
         let text = run.text();
-        let uncoloured = without_colours(&text);
-        let bad = uncoloured.chars().find(|c| is_harmful(*c) && *c != '\r');
-        assert!(bad.is_none(), "{bad:?} in {uncoloured:?}");
+        let uncolored = without_colors(&text);
+        let bad = uncolored.chars().find(|c| is_harmful(*c) && *c != '\r');
+        assert!(bad.is_none(), "{bad:?} in {uncolored:?}");
     }
 }
 
 /// The text without SGR sequences (`ESC [ digits ; … m`) and without the switch of the cursor's visibility.
-fn without_colours(text: &str) -> String {
+fn without_colors(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("\u{1b}[") {

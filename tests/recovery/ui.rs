@@ -90,7 +90,7 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     tmux.press(&["y"]).sees("Done: 4 paths restored and verified.");
     assert!(
         tmux.screen()
-            .contains(&format!("take it back: jackin recovery undo {id}"))
+            .contains(&format!("to undo: jackin recovery undo {id}"))
     );
     assert_eq!(
         fs::read_to_string(project.join("a.txt")).unwrap(),
@@ -102,10 +102,10 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     tmux.press(&["u"]).sees("Undo restore ");
     tmux.press(&["y"]).sees("Done: 4 paths restored");
     assert_same_tree(&bad, &Tree::read(&project));
-    tmux.press(&["Enter"]).sees("taken back by receipt");
+    tmux.press(&["Enter"]).sees("undone by receipt");
     tmux.press(&["l"]).sees("undid");
     tmux.press(&["Escape", "s"]).sees("in archives");
-    tmux.press(&["?"]).sees("Nothing is put back under a session");
+    tmux.press(&["?"]).sees("An active session is read-only");
     tmux.press(&["x", "q"]).sees("code=0");
     tmux.is_plain();
     let log = sandbox.jackin(["log", &id]).ok();
@@ -124,11 +124,9 @@ fn what_changed_between_plan_and_yes_is_shown_and_not_done() {
     tmux.press(&["y"]).sees("changed meanwhile");
     assert!(!project.join(".env").exists());
     let plan = tmux.press(&["x"]).misses("changed meanwhile");
-    assert!(plan.contains("Conflicts, left as they are:"), "{plan}");
-    tmux.press(&["o"])
-        .sees("edits that were made later are overwritten");
-    tmux.press(&["o"])
-        .misses("edits that were made later are overwritten");
+    assert!(plan.contains("Conflicts, not changed:"), "{plan}");
+    tmux.press(&["o"]).sees("later edits are overwritten");
+    tmux.press(&["o"]).misses("later edits are overwritten");
     tmux.press(&["y"]).sees("Done:");
     assert_eq!(fs::read_to_string(project.join("lib/y")).unwrap(), "mine\n");
     assert!(project.join(".env").exists());
@@ -150,7 +148,7 @@ fn a_session_that_lives_is_looked_at_and_not_touched() {
     ) else {
         return;
     };
-    tmux.sees("it can be looked at");
+    tmux.sees("read-only until it ends");
     tmux.press(&["Enter"]).sees("M a.txt");
     tmux.press(&["R"]).sees("is active");
     tmux.press(&["x"]).misses("is active");
@@ -243,7 +241,7 @@ fn without_a_terminal_or_a_session_it_says_so() {
     let Some(tmux) = Tmux::start(&empty, &project, SMALL, "jackin recovery ui", &[]) else {
         return;
     };
-    tmux.sees("no sessions were recorded yet");
+    tmux.sees("no sessions yet");
     tmux.press(&["Enter", "u", "r"]).sees("Open a session first");
     tmux.press(&["x", "s"]).sees("nothing is stored yet");
     assert!(!empty.store().exists(), "looking makes nothing");

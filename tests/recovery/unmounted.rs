@@ -63,7 +63,7 @@ fn a_disk_that_is_not_mounted_is_no_deletion_and_nothing_is_restored_below_it() 
     sandbox
         .jackin(["diff", &id])
         .ok()
-        .shows("what was edited since cannot be told")
+        .shows("cannot find later edits")
         .hides("changed since the session ended");
 }
 

@@ -174,7 +174,7 @@ fn s26_one_path_is_restored_and_everything_else_is_as_it_was() {
     assert_eq!(after.at("a/one").kind, before.at("a/one").kind);
     assert_kept(&damaged, &after, &["a/one"]);
 
-    // An absolute host path names the same; a directory takes all below it, new files included, and no neighbour.
+    // An absolute host path names the same; a directory takes all below it, new files included, and no neighbor.
     let directory = project.join("a");
     sandbox
         .restore(&id, &[directory.to_str().unwrap()])

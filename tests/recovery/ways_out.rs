@@ -118,9 +118,9 @@ fn without_its_staging_directory_a_restore_is_taken_back_as_far_as_it_goes() {
     let waiting = killed_at("moved");
     fs::remove_dir_all(waiting.staging()).unwrap();
     let run = waiting.sandbox.jackin(["resume", &waiting.id, "--yes"]).code(8);
-    run.shows("is gone, and what was staged in it");
+    run.shows("and its staged files are missing");
     let run = waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).code(6);
-    run.shows("waiting/a before is gone").shows("--from");
+    run.shows("waiting/a was removed").shows("--from");
     // The emergency snapshot has what is gone.
     let list = waiting
         .sandbox
@@ -190,7 +190,7 @@ fn as_is_leaves_everything_and_names_what_lies_aside() {
         .sandbox
         .jackin(["log"])
         .ok()
-        .shows("left as it was in the middle");
+        .shows("discarded: the restore");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub fn seal(files: &[SealedFile], recipients: &Recipients) -> Result<Vec<u8>, Se
     let mut sorted: Vec<&SealedFile> = files.iter().collect();
     sorted.sort_by(|left, right| left.path.cmp(&right.path));
     paths::check(sorted.iter().map(|file| file.path.as_slice()))?;
-    // The library's own error text is localised, and reads files in debug builds, so it is not used.
+    // The library's own error text is localized, and reads files in debug builds, so it is not used.
     let encryptor = age::Encryptor::with_recipients(recipients.iter()).map_err(|_| SealError::Encrypt)?;
     let mut bundle = Vec::new();
     let cipher = encryptor.wrap_output(&mut bundle)?;

@@ -41,7 +41,7 @@ impl Repository<'_> {
         let text = whole(self.files, path, MOST_CONFIG);
         let text = self.doubts.settle(text).unwrap_or_default();
         Config::parse(&text).unwrap_or_else(|(before, line)| {
-            let why = format!("line {line} makes no sense, and what follows is not read");
+            let why = format!("line {line} is invalid, and the rest is not read");
             self.doubts.add(GitError::damaged(path, why));
             before
         })

@@ -9,7 +9,7 @@ pub(super) fn apply(base: &[u8], delta: &[u8], most: u64) -> Result<Vec<u8>, &'s
     let from = rest.size(0, 0, true).ok_or(CUT)?;
     let size = rest.size(0, 0, true).ok_or(CUT)?;
     if from != base.len() as u64 {
-        return Err("a delta is made for another object");
+        return Err("a delta is for another object");
     }
     if size > most {
         return Err("a delta claims to make more than is read of an object");
@@ -20,11 +20,11 @@ pub(super) fn apply(base: &[u8], delta: &[u8], most: u64) -> Result<Vec<u8>, &'s
     while let Some(order) = rest.byte() {
         let part = if order & 0x80 != 0 {
             let (at, length) = copy(order, &mut rest).ok_or(CUT)?;
-            (base.get(at..).and_then(|from| from.get(..length))).ok_or("a delta copies what is not there")?
+            (base.get(at..).and_then(|from| from.get(..length))).ok_or("a delta copies missing bytes")?
         } else if order > 0 {
             rest.take(usize::from(order)).ok_or(CUT)?
         } else {
-            return Err("a delta holds an order that git does not know");
+            return Err("a delta has an unknown instruction");
         };
         if part.len() > size - built.len() {
             return Err("a delta makes more than it claims");

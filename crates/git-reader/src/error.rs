@@ -40,7 +40,7 @@ pub enum GitError {
         why: String,
     },
     /// The repository is not below the root that is read.
-    #[error("its git directory lies elsewhere: {path}")]
+    #[error("its git directory is elsewhere: {path}")]
     Elsewhere {
         /// Path as the repository names it.
         path: String,

@@ -140,7 +140,7 @@ fn parse(bytes: &[u8]) -> Result<Parsed, String> {
     let mut paths = 0_usize;
     for _ in 0..count {
         let before = index.entries.last().map_or(&[][..], |entry| &entry.path);
-        let entry = entry(&mut rest, version, before).ok_or("an entry makes no sense")?;
+        let entry = entry(&mut rest, version, before).ok_or("an entry is invalid")?;
         paths = paths.saturating_add(entry.path.len());
         if entry.path.len() > LONGEST_PATH || paths > MOST_PATHS {
             return Err("its paths are too long".to_owned());
@@ -153,7 +153,7 @@ fn parse(bytes: &[u8]) -> Result<Parsed, String> {
         let size = rest.u32().and_then(|size| usize::try_from(size).ok());
         let content = size.and_then(|size| rest.take(size)).ok_or(CUT)?;
         match &name {
-            b"link" => link = Some(split::link(content).ok_or("its link to a shared index makes no sense")?),
+            b"link" => link = Some(split::link(content).ok_or("its link to a shared index is invalid")?),
             b"sdir" => index.is_sparse = true,
             // Those in capitals only make git faster.
             [b'A'..=b'Z', ..] => {}

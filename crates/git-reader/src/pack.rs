@@ -58,7 +58,7 @@ impl Pack {
         let per_object = if is_second { 28 } else { 24 };
         let least = names + u64::from(count) * per_object + TRAILER;
         if !fan.is_sorted() || idx_length < least {
-            return Err(GitError::damaged(&idx, "its table makes no sense"));
+            return Err(GitError::damaged(&idx, "its table is invalid"));
         }
         if packed != Some(count) {
             return Err(GitError::damaged(&idx, "it does not fit the pack"));

@@ -137,7 +137,7 @@ pub(super) fn broken_stream(path: &RelPath, source: io::Error) -> GitError {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     match source.kind() {
         InvalidData | InvalidInput | UnexpectedEof if source.raw_os_error().is_none() => {
-            GitError::damaged(path, "compressed bytes make no sense")
+            GitError::damaged(path, "compressed data is invalid")
         }
         _ => GitError::io(path, source),
     }

@@ -200,7 +200,7 @@ impl Repository<'_> {
                 match self.resolve_dir(&dir, &line) {
                     Some(path) => open.push(path),
                     None => self.doubts.add(format!(
-                        "it borrows objects from {}, which lies elsewhere: they are not seen",
+                        "it borrows objects from {}, which is elsewhere: they are not read",
                         shown(&line)
                     )),
                 }

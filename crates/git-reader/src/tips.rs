@@ -20,8 +20,8 @@ pub struct Tip {
 }
 
 impl Repository<'_> {
-    /// Returns everything that names an object and is neither a branch nor a remote branch. Stashes and replacements are left
-    /// out, because they make a repository dirty by themselves. Unreadable parts are a doubt.
+    /// Returns everything that names an object and is neither a branch nor a remote branch. Stashes and replacements are skipped,
+    /// because they make a repository dirty by themselves. Unreadable parts are a doubt.
     #[must_use]
     pub fn tips(&self, refs: &Refs) -> Vec<Tip> {
         let apart: [&[u8]; 3] = [b"refs/heads/", b"refs/remotes/", b"refs/replace/"];

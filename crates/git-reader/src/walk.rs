@@ -40,7 +40,8 @@ impl Repository<'_> {
                 let path = dir.join(&name);
                 match look(self.files, &path) {
                     Ok(Some(Found::Directory)) if depth == DEEPEST => {
-                        self.doubts.add(GitError::damaged(&path, "it lies too deep"));
+                        self.doubts
+                            .add(GitError::damaged(&path, "it is nested too deeply"));
                     }
                     Ok(Some(Found::Directory)) => open.push((path, depth + 1)),
                     Ok(Some(other)) => found.push((path, other)),

@@ -112,7 +112,7 @@ impl File {
         Ok(super::insist(|| kernel::fsync(&self.0))?)
     }
 
-    /// Takes the file's lock (`flock`), alone or shared, without waiting; `false` when somebody is in the way.
+    /// Takes the file's lock (`flock`), alone or shared, without waiting; `false` if another process holds it.
     ///
     /// # Errors
     /// The system's error.
@@ -129,7 +129,8 @@ impl File {
     }
 }
 
-/// Takes the lock (`flock`) of an open file or directory, alone or shared, without waiting; `false` when somebody is in the way.
+/// Takes the lock (`flock`) of an open file or directory, alone or shared, without waiting; `false` if another
+/// process holds it.
 ///
 /// # Errors
 /// The system's error.

@@ -38,7 +38,7 @@ pub enum MountError {
         path: PathBuf,
     },
     /// A file system is mounted over the root now, and none was.
-    #[error("another file system is mounted over {}; what was captured lies hidden below it", path.display())]
+    #[error("another file system is mounted over {} and hides the captured files", path.display())]
     MountedOver {
         /// The mount root.
         path: PathBuf,

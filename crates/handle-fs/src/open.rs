@@ -159,8 +159,8 @@ fn step_by_step(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
     Ok(here)
 }
 
-/// Gives every name in a directory to `each`, unsorted, without `.` and `..`. Nobody else may list through the same handle
-/// meanwhile: they share its place in the list.
+/// Gives every name in a directory to `each`, unsorted, without `.` and `..`. No one else may list through the
+/// same handle meanwhile: they share its place in the list.
 ///
 /// # Errors
 /// The system's error.

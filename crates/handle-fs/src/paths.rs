@@ -1,4 +1,5 @@
-//! Objects by their host path: for the store, whose directories are ours alone. Below a mount nothing is reached by path.
+//! Objects by their host path: for the store, whose directories only the program uses. Below a mount nothing is
+//! reached by path.
 
 use std::ffi::OsString;
 use std::io;
@@ -113,8 +114,8 @@ pub fn remove_dir_at(path: &Path) -> io::Result<()> {
     Ok(kernel::unlinkat(CWD, path, AtFlags::REMOVEDIR)?)
 }
 
-/// Removes a directory of ours with all that lies in it, through held handles: what is swapped for a link meanwhile leads
-/// nowhere, and links are removed themselves.
+/// Removes an own directory with its contents, through held handles: what is swapped for a link meanwhile
+/// leads nowhere, and links are removed themselves.
 ///
 /// # Errors
 /// The system's error; names that were removed until then stay removed.

@@ -45,8 +45,10 @@ use rustix::io::Errno;
 use super::Result;
 
 /// A shell loop that runs each line that begins with the mark, which is the first line it reads.
-pub const SHELL_LOOP: &str = "echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
-    IFS= read -r M; [ -n \"$M\" ] || exit 1; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; *) exit 1;; esac; done";
+pub const SHELL_LOOP: &str = "\
+    echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
+    IFS= read -r M; [ -n \"$M\" ] || exit 1; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; \
+    *) exit 1;; esac; done";
 
 /// Syntax of addresses, for messages.
 pub const ADDRESSES: &str = "ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH, docker-volume://NAME[/PATH], \
@@ -110,8 +112,8 @@ pub fn actor_near(path: &Path) -> Option<(u32, Vec<u32>)> {
     Some((greeting.uid, greeting.groups.clone()))
 }
 
-/// Asks this program on the machine that a path leads to what it knows above the calls of files; a question that names a place names it
-/// by [`place_there`]. `None`: it is this machine, nobody is there who understands, or nobody answers.
+/// Asks this program on the machine that a path leads to what it knows above the calls of files; a question
+/// that names a place names it by [`place_there`]. `None`: it is this machine, or no agent answers.
 #[must_use]
 pub fn ask(path: &Path, question: Vec<u8>) -> Option<Vec<u8>> {
     let (address, _) = Address::split(path)?;
@@ -154,7 +156,8 @@ pub fn copied_near(path: &Path) -> Option<u64> {
     connection::to(&address).ok()?.copied()
 }
 
-/// The home directory of who acts on the machine that a path leads to; `None` when it leads nowhere else, or nobody knows.
+/// The home directory of who acts on the machine that a path leads to; `None` if it is this machine, or
+/// unknown.
 #[must_use]
 pub fn home_near(path: &Path) -> Option<PathBuf> {
     let (address, _) = Address::split(path)?;

@@ -18,7 +18,7 @@ use crate::letters;
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceError {
     /// Another process changed the file in the meantime.
-    #[error("{path:?} was changed by somebody else in the meantime; nothing was written")]
+    #[error("{path:?} changed in the meantime; nothing was written")]
     Changed {
         /// The file.
         path: PathBuf,
@@ -123,7 +123,7 @@ impl<'a> Target<'a> {
 
     /// Makes the new name durable.
     fn sync(&self) -> Result<(), ReplaceError> {
-        const ACTION: &str = "make sure that a power loss does not take back the change of";
+        const ACTION: &str = "sync the change of";
         match sync_directory(&self.directory) {
             // Some network file systems cannot (fsync(2)).
             Err(error) if !is_sync_unsupported(&error) => Err(failed(self.path, ACTION)(error)),

@@ -21,7 +21,7 @@ pub fn current_boot() -> String {
     system::boot()
 }
 
-/// The process that has this number now, zombies included. `None` when there is none, or when it cannot be told.
+/// The process that has this number now, zombies included. `None` when there is none, or when it is unknown.
 #[must_use]
 pub fn reference(pid: u32) -> Option<ProcessRef> {
     system::look(pid)

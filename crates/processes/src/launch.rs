@@ -63,7 +63,7 @@ pub struct Ended {
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// There is no such program.
-    #[error("there is no command {program:?}")]
+    #[error("command {program:?} not found")]
     NotFound {
         /// Program as it was given.
         program: OsString,
@@ -124,7 +124,7 @@ impl LaunchError {
 
 /// A command that was started. Dropped without [`Running::wait`], the command runs on by itself.
 #[derive(Debug)]
-#[must_use = "a command that nobody waits for runs on unseen"]
+#[must_use = "a command without `wait` keeps running"]
 pub struct Running<'a> {
     pid: Pid,
     process: Option<ProcessRef>,

@@ -51,8 +51,8 @@ pub(crate) fn all() -> Result<Vec<Seen>, ProbeError> {
     Ok(found)
 }
 
-/// Every value that a variable has in the environment that a process was started with. None when the process is gone
-/// or belongs to somebody whose environment we may not read.
+/// Every value that a variable has in the environment that a process was started with. None when the process is
+/// gone or belongs to a user whose environment is unreadable.
 pub(crate) fn values(pid: u32, variable: &str) -> Result<Vec<Vec<u8>>, ProbeError> {
     let path = PathBuf::from(format!("/proc/{pid}/environ"));
     let bytes = match read(&path, ENVIRONMENT_LIMIT) {
@@ -92,7 +92,7 @@ pub(crate) fn has_open(pid: u32, file: (u64, u64)) -> bool {
 
 /// Returns true if a process works in a directory or below it, whatever the paths are to that process.
 pub(crate) fn works_below(pid: u32, directory: (u64, u64)) -> bool {
-    /// Deeper nobody works, and the root is its own parent.
+    /// No work directory is deeper, and the root is its own parent.
     const DEPTH: usize = 128;
     let mut path = PathBuf::from(format!("/proc/{pid}/cwd"));
     for _ in 0..DEPTH {
@@ -114,7 +114,7 @@ pub(crate) fn exists(pid: u32) -> bool {
         .is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }
 
-/// The signals that are ignored, as a bit mask (bit 0 is signal 1). Zero when it cannot be told.
+/// The signals that are ignored, as a bit mask (bit 0 is signal 1). Zero when it is unknown.
 pub(crate) fn ignored_signals() -> u64 {
     fs::read_to_string("/proc/self/status")
         .ok()

@@ -60,8 +60,8 @@ pub fn carried(variable: &str) -> Result<BTreeSet<String>, ProbeError> {
 /// Returns the living processes that belong together: those that `known` records, those that have the variable with the value in their
 /// environment, and everything that descends from either. A recorded process that cannot be seen but may live counts.
 ///
-/// The table is not read at one instant, so a process that forks and ends meanwhile can hide its child from one look:
-/// "nobody lives" is said after a second one.
+/// The table is not read at one instant, so a process that forks and ends meanwhile can hide its child from one
+/// look: "no process lives" needs a second one.
 ///
 /// # Errors
 /// When the process table cannot be read; treat that as active.

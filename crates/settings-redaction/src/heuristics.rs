@@ -7,7 +7,7 @@ use super::names::{CREDENTIAL, is_credential};
 /// Every string that is a secret for [`Strictness::Stored`] is one for [`Strictness::Shown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
-    /// For storage: a secret is left out of the archive, so a mistake loses a setting.
+    /// For storage: a secret is not stored in the archive, so a mistake loses a setting.
     Stored,
     /// For display: a mistake hides a word that `--show-secrets` shows, so doubt hides.
     Shown,

@@ -72,7 +72,7 @@ pub(crate) fn hear(from: &mut impl Read, token: &str) -> io::Result<Heard> {
         }
     }
     Err(io::Error::other(
-        "what answers there is no shell; does its start-up file say too much?",
+        "the answer there is not from a shell; does its start-up file print something?",
     ))
 }
 
@@ -99,7 +99,7 @@ impl<T: AsFd> Patient<T> {
             let mut ready = [PollFd::new(&self.pipe, wanted)];
             match poll(&mut ready, Some(&step)) {
                 Ok(0) if self.stop.load(Ordering::Relaxed) && uptime().saturating_sub(began) >= STOPPED => {
-                    return Err(late("it did not answer, and was given up".to_owned()));
+                    return Err(late("timed out without an answer".to_owned()));
                 }
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(()),
@@ -227,7 +227,9 @@ mod tests {
 
     #[test]
     fn the_reason_is_the_last_line_behind_any_number_of_warnings() {
-        let script = "i=0; while [ $i -lt 400 ]; do echo \"warning $i of many\"; i=$((i + 1)); done >&2; echo 'it is closed' >&2";
+        let script = "\
+            i=0; while [ $i -lt 400 ]; do echo \"warning $i of many\"; i=$((i + 1)); done >&2; echo 'it is closed' \
+            >&2";
         let mut command = Command::new("sh");
         command.args(["-c", script]).stderr(Stdio::piped());
         let mut child = processes::start_child(&mut command).unwrap();

@@ -16,10 +16,10 @@ const OVER: &[&str] = &["exited", "dead"];
 /// `untrusted` directories is none.
 ///
 /// # Errors
-/// Why that cannot be told, in words: docker is not there, has no daemon, or does not answer.
+/// Why that is unknown, in words: docker is not there, has no daemon, or does not answer.
 pub fn containers(path: Option<&OsStr>, untrusted: &[PathBuf]) -> Result<BTreeMap<String, bool>, String> {
     let path = path_outside(path, untrusted);
-    let docker = find("docker".as_ref(), &path, untrusted).ok_or("there is no docker to ask")?;
+    let docker = find("docker".as_ref(), &path, untrusted).ok_or("docker is not installed")?;
     let words = ["ps", "--all", "--no-trunc", "--format", "{{.Names}}\t{{.State}}"];
     let asked = CommandRequest {
         name: "docker",
@@ -31,9 +31,7 @@ pub fn containers(path: Option<&OsStr>, untrusted: &[PathBuf]) -> Result<BTreeMa
     let listed = asked.ask(&words, None)?;
     let mut found = BTreeMap::new();
     for line in listed.lines().filter(|line| !line.is_empty()) {
-        let (names, state) = line
-            .split_once('\t')
-            .ok_or("docker says something else than was asked")?;
+        let (names, state) = line.split_once('\t').ok_or("unexpected answer from docker")?;
         // Links of other containers to it are names, too.
         for name in names.split(',') {
             found.insert(name.to_owned(), !OVER.contains(&state));

@@ -73,12 +73,13 @@ impl<'a> Kubectl<'a> {
     ) -> Result<Self, String> {
         if spot.container.is_none() {
             return Err(format!(
-                "{spot} has no : behind the name: write {spot}: so that it is clear where the name ends"
+                "{spot} has no : after the name: write {spot}: to end the name"
             ));
         }
         if spot.context.is_none() && contexts::any(program, path)? {
             return Err(format!(
-                "{spot} names no context of kubectl: write CONTEXT/{spot}; `kubectl config get-contexts -o name` lists them"
+                "{spot} is not a context of kubectl: write CONTEXT/{spot}; `kubectl config get-contexts -o name` \
+                lists them"
             ));
         }
         Ok(Self {
@@ -119,7 +120,7 @@ impl<'a> Kubectl<'a> {
             .ask(&[words, &["-o", "json"]].concat(), None)
             .map_err(io::Error::other)?;
         serde_json::from_str(&told)
-            .map_err(|error| io::Error::other(format!("kubectl says something else than was asked: {error}")))
+            .map_err(|error| io::Error::other(format!("unexpected answer from kubectl: {error}")))
     }
 }
 

@@ -88,7 +88,7 @@ pub(super) fn find_reads(arguments: &[Word]) -> bool {
     true
 }
 
-/// `sed`: without `-i`, and with commands that print, leave out and replace.
+/// `sed`: without `-i`, and with commands that print, delete and replace.
 pub(super) fn sed_reads(arguments: &[Word]) -> bool {
     let Some(texts) = texts(arguments) else {
         return false;

@@ -13,13 +13,13 @@ use handle_fs::ReplaceError;
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The agent reads hooks of a project only.
-    #[error("{agent} has no hooks for all projects")]
+    #[error("{agent} does not support hooks for all projects")]
     NoUserScope {
         /// The agent.
         agent: Agent,
     },
     /// Unknown home directory.
-    #[error("your home directory is not known, so neither are your agents' settings")]
+    #[error("your home directory is unknown, and so are your agents' settings")]
     NoHome,
     /// Invalid content of the file.
     #[error("{}{}: {}", shown(path), fault.line.map(|line| format!(", line {line}")).unwrap_or_default(), fault.problem)]
@@ -73,14 +73,14 @@ impl Diagnostic for SettingsError {
     fn hints(&self) -> Vec<Hint> {
         let hint = match self {
             Self::NoUserScope { agent } => Hint::command(
-                "in a project's directory",
+                "to install them for one project",
                 format!("hook install {agent} --scope project"),
             ),
             Self::NoHome => Hint::text("set HOME to your home directory"),
-            Self::Fault { .. } => Hint::text("nothing was written; mend the file, and run the command again"),
+            Self::Fault { .. } => Hint::text("nothing was written; fix the file, and run the command again"),
             Self::Link { to: Some(_), .. } => Hint::text(
-                "nothing was written: what lies in a project may have been put there to make others write elsewhere; \
-                 remove the link, or install for yourself with --scope user",
+                "nothing was written: a link in a project may be planted to redirect writes; remove the link, or use \
+                --scope user",
             ),
             Self::Link { to: None, .. } => {
                 Hint::text("nothing was written; remove the link, or make what it leads to")

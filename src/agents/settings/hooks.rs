@@ -199,7 +199,7 @@ fn only<'a>(text: &str, object: &'a Node, key: &str) -> Result<Option<(usize, &'
     match found.next() {
         Some((_, again)) => Err(Fault::at(
             line_of(text, again.span.start),
-            &format!("`{key}` stands there a second time"),
+            &format!("`{key}` appears twice"),
         )),
         None => Ok(first),
     }
@@ -253,7 +253,7 @@ pub(super) fn uninstall(agent: Agent, text: &str) -> Result<After, Fault> {
     };
     // Each is taken out by itself.
     if found.len() > MOST {
-        let problem = "there are more hooks of ours than anybody installs; take them out by hand";
+        let problem = "too many hooks of jackin; remove them by hand";
         return Err(Fault::whole(problem));
     }
     // A file with only the content of a new installation was made by jackin.

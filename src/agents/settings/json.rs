@@ -94,7 +94,7 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
     reader.skip()?;
     match reader.peek() {
         None => Ok(node),
-        Some(_) => Err(reader.fault("there is more behind the end of the JSON")),
+        Some(_) => Err(reader.fault("unexpected text after the end of the JSON")),
     }
 }
 
@@ -191,12 +191,12 @@ impl Reader<'_> {
 
     fn key(&mut self) -> Result<String, Fault> {
         if self.peek() != Some(b'"') {
-            return Err(self.fault("a key in double quotes should stand here"));
+            return Err(self.fault("expected a key in double quotes"));
         }
         let key = self.string()?;
         self.skip()?;
         if self.peek() != Some(b':') {
-            return Err(self.fault("a colon should stand behind the key"));
+            return Err(self.fault("expected a colon after the key"));
         }
         self.at += 1;
         self.skip()?;

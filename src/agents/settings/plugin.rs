@@ -31,7 +31,7 @@ pub(super) fn install(text: &str, program: &Program) -> Result<String, Fault> {
     } else {
         Err(Fault::at(
             1,
-            "somebody else made this file; move it away or give it another name",
+            "this file was not written by jackin; move or rename it",
         ))
     }
 }

@@ -64,7 +64,7 @@ impl Capture<'_> {
                     None => break None,
                     Some(Moved::Locked(lock)) if round >= PATIENCE.0 => {
                         let lock = lock.as_path().display();
-                        break Some(format!("{lock}: git is at work there, or was killed"));
+                        break Some(format!("{lock}: git is running there, or was killed"));
                     }
                     Some(_) if round == ROUNDS => break Some("it changed while it was captured".to_owned()),
                     // Refs and index have held still since they were listed. Git writes an object before it names it, so a

@@ -123,7 +123,7 @@ fn read_from(
         result = attempt(ParentSnapshot::nothing(store), false);
     }
     let whole = |captured: Option<Captured>| {
-        captured.ok_or_else(|| CaptureError::Write(std::io::Error::other("the archive is not whole")))
+        captured.ok_or_else(|| CaptureError::Write(std::io::Error::other("the archive is incomplete")))
     };
     let result = result.and_then(whole);
     observer.end();

@@ -29,10 +29,10 @@ impl Note {
     #[must_use]
     pub fn words(&self) -> &'static str {
         match self.loss {
-            Loss::Missing => "it was withheld, so it does not come back",
-            Loss::Lost => "what is there now goes, no snapshot holds it, and `undo` cannot bring it back",
+            Loss::Missing => "it was skipped (secret), so it is not restored",
+            Loss::Lost => "the current one is deleted; no snapshot has it, and `undo` cannot restore it",
             Loss::Other => {
-                "it is another one than then, so it goes; no snapshot holds either, and `undo` cannot bring it back"
+                "it has changed, so it is deleted; no snapshot has it, and `undo` cannot restore it"
             }
         }
     }

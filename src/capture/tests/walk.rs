@@ -238,7 +238,7 @@ fn look_while(place: &Place, deed: impl Fn() + Send + Sync) -> Manifest {
 }
 
 #[test]
-fn a_directory_that_vanishes_under_the_walk_is_a_gap_and_its_neighbours_are_read_right() {
+fn a_directory_that_vanishes_under_the_walk_is_a_gap_and_its_neighbors_are_read_right() {
     let place = Place::with(&[("a", "first"), ("d/x", "x"), ("m", "middle"), ("z", "last")]);
     let manifest = look_while(&place, || fs::remove_dir_all(place.at("d")).unwrap());
     let gaps: Vec<_> = manifest

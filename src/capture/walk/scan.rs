@@ -1,4 +1,4 @@
-//! Looks at one directory: its listing, its entries' facts, what is left out of it. Any number may be looked at at once.
+//! Looks at one directory: its listing, its entries' facts, what is skipped in it. Any number may be looked at at once.
 
 use std::io;
 use std::sync::Arc;

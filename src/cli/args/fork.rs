@@ -9,16 +9,16 @@ use super::values::{Unlock, some_path, some_text};
 /// Write a snapshot to a new directory to work in
 #[derive(Clone, Debug, Args)]
 pub struct ForkArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest; or what `fork` printed before
+    /// The session: an id or its prefix, a workspace, a container, or @latest; or the line that `fork` printed
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: String,
-    /// Where to; it must be absent or empty. Without it a new directory below data/forks in jackin's home
+    /// The directory to write, absent or empty [default: a new one below data/forks in jackin's home]
     #[arg(value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath)]
     pub directory: Option<OsString>,
-    /// The snapshot: a kind, a checkpoint's name, or an id or its prefix; without it the baseline
+    /// The snapshot: a kind, a checkpoint's name, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
-    /// What to call this fork: letters, digits, `_`, `.` and `-`; no other fork of the session may be called so
+    /// Name the fork: letters, digits, `_`, `.` and `-`; unique among the forks of the session
     #[arg(long, value_name = "NAME", value_parser = some_text())]
     pub branch: Option<String>,
     /// What opens what is encrypted.

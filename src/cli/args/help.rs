@@ -1,4 +1,4 @@
-//! How help is laid out: verbs in groups, examples below, in the colours of the terminal.
+//! How help is laid out: commands in groups, examples below, in the colors of the terminal.
 
 use clap::builder::Styles;
 use clap::{Arg, ArgAction, Command};
@@ -10,7 +10,7 @@ use crate::terminal::Role;
 /// Examples of the overview.
 pub(in crate::cli) const OVERVIEW: &[Example] = &[
     (
-        "Let an agent work on this directory, then look, then go back:",
+        "Run an agent in this directory, show what it changed, and undo it:",
         "jackin recovery launch --snapshot project . -- claude",
     ),
     ("", "jackin recovery diff @latest"),
@@ -46,7 +46,8 @@ fn laid_out<V: CommandSet>(command: Command, called_as: CalledAs) -> Command {
     let (overview, heading) = (overview::<V>(&command), Role::Heading.style());
     let command = command
         .help_template(format!(
-            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{overview}{heading}Output:{heading:#}\n{{options}}{{after-help}}"
+            "{{about-with-newline}}\n{{usage-heading}} \
+            {{usage}}\n\n{overview}{heading}Output:{heading:#}\n{{options}}{{after-help}}"
         ))
         .after_help(shown_examples(OVERVIEW, called_as))
         .disable_help_subcommand(true)

@@ -18,7 +18,7 @@ use crate::terminal::{ColorMode, sanitize, shell};
 pub struct Invocation<V> {
     /// The name that the program was called by.
     pub called_as: CalledAs,
-    /// What holds for every verb.
+    /// What holds for every command.
     pub global: GlobalArgs,
     /// What to do.
     pub verb: V,
@@ -42,12 +42,12 @@ impl<V> Invocation<V> {
     }
 }
 
-/// A command line that leads to no verb.
+/// A command line that leads to no command.
 #[derive(Debug)]
 pub enum ParseOutcome {
     /// Help or the version was asked for: text for stdout, exit code 0.
     Asked(String),
-    /// It is wrong: exit code 2. `help` is shown to people instead of the error when no verb was given at all.
+    /// It is wrong: exit code 2. `help` is shown to people instead of the error when no command was given at all.
     Wrong {
         /// What is wrong.
         error: Box<CliError>,
@@ -200,7 +200,7 @@ fn own(args: &[OsString]) -> impl Iterator<Item = &OsString> {
     args.iter().skip(1).take_while(|arg| *arg != "--")
 }
 
-/// A verb where `recovery` must stand, or the reverse.
+/// A command where `recovery` must stand, or the reverse.
 fn misplaced<V: CommandSet>(called_as: CalledAs, first: Option<&OsStr>) -> Option<CliError> {
     let first = first.filter(|first| !first.as_encoded_bytes().starts_with(b"-"))?;
     let shown = sanitize::os(first);
@@ -209,7 +209,7 @@ fn misplaced<V: CommandSet>(called_as: CalledAs, first: Option<&OsStr>) -> Optio
     match called_as {
         CalledAs::Jackin if first == "recovery" => None,
         CalledAs::Jackin if is_verb => Some(
-            usage(format!("`{shown}` must stand behind `recovery`"))
+            usage(format!("`{shown}` must come after `recovery`"))
                 .hint(format!("write jackin recovery {shown}")),
         ),
         CalledAs::Jackin => Some(
@@ -257,14 +257,14 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
         (kind, Some(verb)) => {
             let made = match (verb, kind) {
                 ("launch", ClapKind::MissingRequiredArgument) => {
-                    CliError::new(ErrorKind::Usage, "no command was given; it stands behind `--`")
+                    CliError::new(ErrorKind::Usage, "no command was given; put it after `--`")
                 }
                 _ => from_paragraphs(&error.render().to_string(), Some(verb)),
             };
             // Words that the launched command should have been given.
             let misplaced = (verb, kind) == ("launch", ClapKind::UnknownArgument);
             let made = if misplaced {
-                made.hint("the command and all its arguments stand behind `--`")
+                made.hint("put the command and its arguments after `--`")
             } else {
                 made
             };
@@ -289,13 +289,13 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
                 None => made,
             };
             let made = match usage_of(command, called_as, verb) {
-                Some(usage) => made.hint(format!("the form is: {usage}")),
+                Some(usage) => made.hint(format!("usage: {usage}")),
                 None => made,
             };
             // Nobody knows ids by heart.
             let made = match kind {
                 ClapKind::MissingRequiredArgument if verb != "launch" && wants_instance(command, verb) => {
-                    made.hint(format!("the sessions:\n  {prefix} list"))
+                    made.hint(format!("to list the sessions:\n  {prefix} list"))
                 }
                 _ => made,
             };
@@ -321,7 +321,7 @@ fn wants_instance(command: &Command, verb: &str) -> bool {
         .any(|argument| argument.get_id() == "instance")
 }
 
-/// The verb whose first word says what it does.
+/// The command whose first word says what it does.
 const HOOK: &str = "hook";
 
 fn unknown(error: &clap::Error, what: &str, prefix: &str) -> CliError {

@@ -10,16 +10,15 @@ use super::values::{OnFailure, SnapshotMode, duration, some_path, some_text};
 /// Directories to protect, and how. `explain`, `launch` and `begin` share them, so that the first shows what the others do.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Scope {
-    /// A directory, a workspace, or a container of jackin's
+    /// A directory, a workspace or a jackin container
     ///
-    /// With a `/`, or `.` or `..`, it is a directory; anything else is the name of a workspace, or of a container of jackin's (or
-    /// jackin's id of it), whose workspace is meant. Without it the current directory
-    /// must lie in a configured mount.
+    /// A directory must contain `/`, or be `.` or `..`. Anything else names a workspace, or a jackin container
+    /// by its name or id. Without it, the current directory must be in a configured mount.
     #[arg(value_name = "TARGET", value_parser = some_path(), value_hint = ValueHint::DirPath)]
     pub target: Option<OsString>,
     /// Set how much to capture
     ///
-    /// Needed for a directory that has no configuration.
+    /// Required for a directory without configuration.
     #[arg(long, value_enum, value_name = "MODE")]
     pub snapshot: Option<SnapshotMode>,
     /// Exclude matching paths, in gitignore syntax (may be repeated)
@@ -27,7 +26,7 @@ pub struct Scope {
     /// Excluded paths are never captured or restored.
     #[arg(long, value_name = "GLOB", value_parser = some_text())]
     pub exclude: Vec<String>,
-    /// Cover only this directory below the mounts (may be repeated)
+    /// Capture only this directory below the mounts (may be repeated)
     #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath)]
     pub path: Vec<OsString>,
     /// Allow `/`, the home directory, or a mount that holds the store
@@ -38,7 +37,7 @@ pub struct Scope {
     /// The default is the value in the configuration, else `block`.
     #[arg(long, value_enum, value_name = "ACTION")]
     pub on_failure: Option<OnFailure>,
-    /// Take a checkpoint each time this long has passed and something changed: 30s, 10m, 2h
+    /// Take a checkpoint at this interval if something changed: 30s, 10m, 2h
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub checkpoint_every: Option<Duration>,
 }

@@ -14,7 +14,7 @@ use crate::terminal::ColorMode;
 pub enum SnapshotMode {
     /// Nothing at all
     Off,
-    /// That the session happened, without any file
+    /// Record the session, but no files
     Metadata,
     /// The files
     Project,
@@ -34,7 +34,7 @@ pub enum OnFailure {
 /// Private key that decrypts stored credentials.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Unlock {
-    /// Your private key, of age or ssh: opens the agents' credentials that were stored encrypted
+    /// Private key (age or ssh) that decrypts stored agent credentials
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub identity: Option<OsString>,
 }
@@ -79,7 +79,7 @@ impl AgentThere {
     }
 }
 
-/// When colours are used.
+/// When colors are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal that has them
@@ -114,7 +114,7 @@ pub enum Shell {
 
 /// A whole number with its unit: seconds, minutes or hours.
 pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
-    const FORM: &str = "a whole number with its unit is wanted, such as 30s, 10m or 2h";
+    const FORM: &str = "expected a whole number with a unit, such as 30s, 10m or 2h";
     let unit = match text.bytes().last() {
         Some(b's') => 1,
         Some(b'm') => 60,

@@ -21,9 +21,9 @@ pub struct BeginArgs {
     /// Directories to protect.
     #[command(flatten)]
     pub scope: Scope,
-    /// The process whose life is the session's
+    /// End the session when this process exits
     ///
-    /// Without it the session is active until `end` or until the machine is started anew.
+    /// Without it the session is active until `end` or a reboot.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pub pid: Option<u32>,
     /// Print one JSON document
@@ -35,11 +35,11 @@ impl Command for BeginArgs {
     const NAME: &'static str = "begin";
     const GROUP: Option<Group> = Some(Group::Sessions);
     const LONG: &'static str = "\
-        The first half of `launch`, for a launcher that starts the agent itself: prints the contract, takes the baseline, and prints \
-        the id of the session. The agent should find that id in JACKIN_RECOVERY_INSTANCE.";
+        Prints the contract, takes the baseline, and prints the id of the session. Start the agent yourself and pass \
+        it the id in JACKIN_RECOVERY_INSTANCE.";
     const EXAMPLES: &'static [Example] = &[
         (
-            "Until the process 4711 is gone:",
+            "Until process 4711 exits:",
             "jackin recovery begin --snapshot project --pid 4711 .",
         ),
         ("Until `end`:", "id=$(jackin recovery begin shop)"),
@@ -82,7 +82,7 @@ impl Command for BeginArgs {
         {
             context
                 .terminal
-                .warn(&format!("no checkpoints are taken by themselves: {error}"));
+                .warn(&format!("no automatic checkpoints: {error}"));
         }
         let id = begun.instance.to_string();
         let record = begun.baseline.as_ref().map(|captured| &captured.record);

@@ -22,7 +22,7 @@ pub struct CheckpointArgs {
     /// The session; optional inside a session
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
-    /// A name to find it by: letters, digits, `_`, `.` and `-`
+    /// Name the checkpoint: letters, digits, `_`, `.` and `-`
     #[arg(long, value_name = "NAME", value_parser = some_text())]
     pub name: Option<String>,
     /// Describe the checkpoint
@@ -36,7 +36,8 @@ pub struct CheckpointArgs {
 impl Command for CheckpointArgs {
     const NAME: &'static str = "checkpoint";
     const GROUP: Option<Group> = Some(Group::Sessions);
-    const LONG: &'static str = "A checkpoint is a moment to compare with and to go back to. Only what changed since the last snapshot is stored.";
+    const LONG: &'static str = "You can compare with a checkpoint and restore it later. Only changes since the \
+        last snapshot are stored.";
     const EXAMPLES: &'static [Example] = &[
         (
             "Inside a session:",
@@ -67,7 +68,7 @@ impl Command for CheckpointArgs {
             call: None,
         };
         let taken = engine.checkpoint(&wanted, mark).map_err(|error| {
-            let what = "its files as they were at the end are a snapshot already";
+            let what = "its closing snapshot has its final files";
             if_not_active(error, what, |id| format!("show {id}"))
         })?;
         let TakenCheckpoint { store, row, captured } = taken;

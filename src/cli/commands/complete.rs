@@ -1,4 +1,4 @@
-//! The hidden verb behind the completions of every shell: one line a candidate (the word, a tab, what it is), and last
+//! The hidden command behind the completions of every shell: one line a candidate (the word, a tab, what it is), and last
 //! what the shell shall add by itself.
 
 use std::ffi::OsString;

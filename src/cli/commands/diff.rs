@@ -32,7 +32,7 @@ pub enum DiffForm {
     NameOnly,
     /// One line a path: what happened to it. The default.
     NameStatus,
-    /// How much changed in each file.
+    /// Print how much changed in each file.
     Stat,
     /// The changed lines.
     Patch,
@@ -48,19 +48,19 @@ pub struct DiffArgs {
     /// The session: an id or its prefix, a workspace, a container, or @latest; optional inside a session
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
-    /// Only these paths and what lies below them
+    /// Only these paths and everything below them
     #[arg(value_name = "PATH", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
     pub paths: Vec<OsString>,
-    /// Print only the paths, one a line
+    /// Print only the paths, one per line
     #[arg(long)]
     pub name_only: bool,
-    /// One line a path: what happened to it (the default)
+    /// Print each path with the kind of its change (the default)
     #[arg(long)]
     pub name_status: bool,
-    /// How much changed in each file
+    /// Print how much changed in each file
     #[arg(long)]
     pub stat: bool,
-    /// Print a patch that `git apply` takes; what git cannot express is in lines that begin with #
+    /// Print a patch for `git apply`; lines that begin with # describe what git cannot express
     #[arg(long)]
     pub patch: bool,
     /// Show N unchanged lines around each change [default: 3]; implies --patch
@@ -78,31 +78,32 @@ pub struct DiffArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Write a self-contained HTML page to FILE, which may only be a page written before; - prints it
+    /// Write a self-contained HTML page to FILE (- for stdout); replaces only an earlier page
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub html: Option<OsString>,
-    /// The earlier snapshot: a kind, a checkpoint's name, or an id or its prefix; without it the baseline
+    /// The earlier snapshot: a kind, a checkpoint's name, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
-    /// The later snapshot, or `now`: the files as they are [default: the closing snapshot; now while the session lives]
+    /// The later snapshot, or `now` for the current files [default: the closing snapshot; now while the session
+    /// is active]
     #[arg(long, value_name = "SNAP|now")]
     pub to: Option<Until>,
-    /// Compare with the files as they are: what a restore would change
+    /// Compare with the current files, as `restore` does
     #[arg(long, conflicts_with = "to")]
     pub now: bool,
     /// Show a renamed file as one deleted and one added
     #[arg(long)]
     pub no_renames: bool,
-    /// Exit with 1 when there are differences, as diff(1) does
+    /// Exit with 1 if there are differences, like diff(1)
     #[arg(long)]
     pub exit_code: bool,
-    /// Show also what is likely to be a secret: values of settings and, with --patch, the content of files
+    /// Show likely secrets: values of settings and, with --patch, file contents
     #[arg(long)]
     pub show_secrets: bool,
     /// Private key for encrypted content.
     #[command(flatten)]
     pub unlock: Unlock,
-    /// How changes are found: `content` reads every file instead of trusting size and times
+    /// Choose how to find changes: `content` reads every file instead of trusting size and times
     #[arg(long, value_enum, value_name = "HOW", hide_possible_values = true)]
     pub check: Option<Check>,
 }
@@ -111,8 +112,8 @@ impl Command for DiffArgs {
     const NAME: &'static str = "diff";
     const GROUP: Option<Group> = Some(Group::Inspect);
     const LONG: &'static str = "\
-        Compares the baseline with the files as they are, unless told otherwise. What a restore would change is exactly what is \
-        shown. Names and contents are shown so that they cannot steer the terminal.";
+        Compares the baseline with the closing snapshot, or with the current files while the session is active. With \
+        --now, shows exactly what a restore would change. Control characters in names and contents are escaped.";
     const EXAMPLES: &'static [Example] = &[
         (
             "What the last session changed, path by path:",
@@ -123,11 +124,11 @@ impl Command for DiffArgs {
             "jackin recovery diff @latest --patch src",
         ),
         (
-            "Between two moments of a session:",
+            "Between two snapshots of a session:",
             "jackin recovery diff shop --from before-upgrade --to closing",
         ),
         (
-            "A path that begins with a dash stands behind `--`:",
+            "Put a path that begins with a dash after `--`:",
             "jackin recovery diff @latest -- -odd-name",
         ),
     ];
@@ -144,9 +145,9 @@ impl Command for DiffArgs {
         if args.nul && context.terminal.is_tty_out() {
             let error = CliError::new(
                 ErrorKind::Usage,
-                "-z prints names unquoted, which a terminal must not get",
+                "-z prints unquoted names, which is unsafe on a terminal",
             );
-            return Err(error.hint("leave out -z, or send the output to a program or a file"));
+            return Err(error.hint("omit -z, or redirect the output to a program or a file"));
         }
         if args.nul && !args.name_only && !args.name_status {
             let error = CliError::new(ErrorKind::Usage, "-z needs --name-only or --name-status");
@@ -268,7 +269,7 @@ fn propose(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Diff
     };
     let (left, others) = (found.left_to_undo(), found.edited_elsewhere());
     if found.are_any() && left {
-        context.propose("undo it", &with_paths(from("restore")).text());
+        context.propose("to undo", &with_paths(from("restore")).text());
     }
     if found.edited() || others > 0 {
         if others > 0 {
@@ -356,8 +357,8 @@ fn show(
     for change in mount.withheld {
         let told = view::changes::withheld(change);
         let where_it_is = match mount.coverage.recipients.as_slice() {
-            [] => "no snapshot holds it",
-            _ => "what was there is stored encrypted, for --identity FILE",
+            [] => "no snapshot has it",
+            _ => "the old content is encrypted: use --identity FILE",
         };
         terminal.note(&format!("{told}; {where_it_is}"));
     }

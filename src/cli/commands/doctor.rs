@@ -24,13 +24,13 @@ impl Command for DoctorArgs {
     const NAME: &'static str = "doctor";
     const GROUP: Option<Group> = Some(Group::Store);
     const LONG: &'static str = "\
-        Looks at configuration, store, locks, sessions, mounts and versions, and changes nothing. Each finding comes with the \
-        command or step that deals with it. Exit code 0 without an error, 7 when stored data is damaged or comes from a newer \
-        version, else 1. Contents are read by `verify --read-data`.";
+        Checks configuration, store, locks, sessions, mounts and versions, and changes nothing. Each problem comes \
+        with the command or step that fixes it. Exits with 0 if there is no error, 7 if stored data is damaged or \
+        from a newer version, else 1. Use `verify --read-data` to check contents.";
     const EXAMPLES: &'static [Example] = &[
         ("", "jackin recovery doctor"),
         (
-            "For a script, which looks at the exit code:",
+            "For a script that checks the exit code:",
             "jackin recovery doctor --json",
         ),
     ];

@@ -29,7 +29,8 @@ pub struct EndArgs {
 impl Command for EndArgs {
     const NAME: &'static str = "end";
     const GROUP: Option<Group> = Some(Group::Sessions);
-    const LONG: &'static str = "The second half of `launch`: takes the closing snapshot of a session that `begin` began, and says what changed.";
+    const LONG: &'static str =
+        "Takes the closing snapshot of a session that `begin` started, and prints what changed.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery end \"$id\"")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<EndDocument>("end")];
 

@@ -27,7 +27,7 @@ pub struct ExecArgs {
     /// The session: an id or its prefix, a workspace, a container, or @latest
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: String,
-    /// The command and its arguments, taken as they are
+    /// The command and its arguments
     #[arg(last = true, required = true, num_args = 1.., value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }
@@ -36,11 +36,11 @@ impl Command for ExecArgs {
     const NAME: &'static str = "exec";
     const GROUP: Option<Group> = Some(Group::Sessions);
     const LONG: &'static str = "\
-        A checkpoint is taken only when something changed since the last snapshot, and none before a command that only reads. The \
-        command's status is the status. When no checkpoint can be taken the command runs all the same, with a warning, unless \
-        [recovery.agent] on_failure says \"block\".";
+        Takes no checkpoint if nothing changed since the last snapshot, or if the command only reads. Exits with the \
+        status of CMD. If the checkpoint fails, prints a warning and runs CMD anyway, unless [recovery.agent] \
+        on_failure is \"block\".";
     const EXAMPLES: &'static [Example] = &[(
-        "From a script, in a session that was begun before:",
+        "In a script, after `begin`:",
         "jackin recovery exec \"$id\" -- make generate",
     )];
 

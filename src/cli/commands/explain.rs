@@ -28,15 +28,15 @@ impl Command for ExplainArgs {
     const NAME: &'static str = "explain";
     const GROUP: Option<Group> = Some(Group::Sessions);
     const LONG: &'static str = "\
-        Prints the recovery contract: what would be captured and what not, where it would be kept, and what a restore could \
-        overwrite. Nothing is written.";
+        The contract lists what would be captured, what would not, where it would be stored, and what a restore \
+        could overwrite. Nothing is written.";
     const EXAMPLES: &'static [Example] = &[
         (
             "For this directory:",
             "jackin recovery explain --snapshot project .",
         ),
         (
-            "For the workspace shop, as its configuration says:",
+            "For the workspace shop, as configured:",
             "jackin recovery explain shop",
         ),
     ];
@@ -62,7 +62,7 @@ impl Command for ExplainArgs {
             let text = view::contract::contract(&contract, context.terminal.width_out());
             context.terminal.out(&text);
             let launch = Words::new("launch").scope(&args.scope, None).plain("-- CMD");
-            context.propose("agreed", &launch.text());
+            context.propose("to start", &launch.text());
         }
         Ok(ExitCode::Done.into())
     }

@@ -25,10 +25,10 @@ pub struct ExportArgs {
     /// The session: an id or its prefix, a workspace, a container, or @latest
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: String,
-    /// The file to write; it must not exist
+    /// The file to write; must not exist
     #[arg(value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub file: OsString,
-    /// The snapshot: a kind, a checkpoint's name, or an id or its prefix; without it the baseline
+    /// The snapshot: a kind, a checkpoint's name, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
     /// Print one JSON document
@@ -40,16 +40,16 @@ impl Command for ExportArgs {
     const NAME: &'static str = "export";
     const GROUP: Option<Group> = Some(Group::Store);
     const LONG: &'static str = "\
-        Writes all files of a snapshot into one compressed archive that depends on nothing: its files lie at LABEL/PATH, one label a \
-        mount, and `tar --zstd -xf FILE` unpacks them. Only you may read it. It gets its name when it is whole, on disk, and read back. Credentials that the snapshot \
-        withholds are not in it, and what is encrypted stays so.";
+        Writes all files of a snapshot to one compressed archive, which `tar --zstd -xf FILE` unpacks to LABEL/PATH, \
+        one label per mount. Only you can read it. It gets its name once it is complete, synced and verified. \
+        Skipped credentials are not in it, and encrypted ones stay encrypted.";
     const EXAMPLES: &'static [Example] = &[
         (
-            "To carry it to another machine, where `import` reads it:",
+            "Carry a snapshot to another machine (see `import`):",
             "jackin recovery export @latest before.tar.zst",
         ),
         (
-            "The files as they were at the end:",
+            "Export the files at the end of the session:",
             "jackin recovery export shop shop.tar.zst --from closing",
         ),
     ];
@@ -73,8 +73,8 @@ impl Command for ExportArgs {
         let wanted = args.from.as_deref().unwrap_or("baseline");
         let snapshot = find_snapshot(&reading, &row, wanted).map_err(|error| nothing(&row, error))?;
         if args.file == "-" {
-            let error = CliError::new(ErrorKind::Usage, "an export cannot go to standard output");
-            return Err(error.hint("name a file; one that is called `-` is ./-"));
+            let error = CliError::new(ErrorKind::Usage, "export cannot write to stdout");
+            return Err(error.hint("name a file; write ./- for a file named -"));
         }
         let NamedFile { path: file, shown } = NamedFile::settle(context, args.file.as_ref())?;
         drop(reading);
@@ -101,7 +101,7 @@ impl Command for ExportArgs {
             .append(context.now(), world.uid, &row.id, act)
             .map_err(|error| {
                 CliError::from(error).hint(format!(
-                    "{shown} is written and whole; only `log` does not know of it"
+                    "{shown} is complete, but its receipt could not be written"
                 ))
             })?;
         let terminal = context.terminal;
@@ -129,7 +129,7 @@ impl Command for ExportArgs {
         ));
         if !record.complete {
             terminal.warn(&format!(
-                "the snapshot is not complete, and so neither is the file; `show {}` names what it lacks",
+                "the snapshot and so the file are incomplete; `show {}` lists what is missing",
                 row.id
             ));
         }

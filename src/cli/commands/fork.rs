@@ -18,22 +18,22 @@ impl Command for ForkArgs {
     const NAME: &'static str = "fork";
     const GROUP: Option<Group> = Some(Group::Restore);
     const LONG: &'static str = "\
-        Writes all files of a snapshot into a directory that is absent or empty, with their modes, links, attributes and times, reads \
-        each back, and touches nothing else. Only you may enter the directory. Prints one line of JSON that names the fork; `fork` and \
-        `show` take it in the place of a session. `list` tells which forks there are, and which session began in one. What the file \
-        system there cannot hold is named (exit code 6).";
+        Writes all files of a snapshot to an absent or empty directory, with their modes, links, attributes and \
+        times, and verifies each. Nothing else changes. Only you can enter the directory. Prints one line of JSON \
+        that names the fork; `fork` and `show` accept it in place of a session. `list` shows the forks and the \
+        sessions started in them. Paths that the file system there cannot hold are listed (exit code 6).";
     const EXAMPLES: &'static [Example] = &[
         (
-            "The files as they were before the last session, in a place of their own:",
+            "Write the files before the last session to a new directory:",
             "jackin recovery fork @latest",
         ),
         (
-            "Two agents side by side, each from the same moment:",
+            "Two agents side by side, from the same snapshot:",
             "jackin recovery fork shop ../shop-codex --branch codex",
         ),
         ("", "jackin recovery fork shop ../shop-claude --branch claude"),
         (
-            "Once more the snapshot of a fork that was made:",
+            "Fork the same snapshot again:",
             "jackin recovery fork \"$reference\" ../again",
         ),
     ];
@@ -54,9 +54,9 @@ impl Command for ForkArgs {
             .ok_or_else(|| no_store(&args.instance))?;
         let (row, again) = called(context, &reading, &args.instance)?;
         if again.is_some() && args.from.is_some() {
-            let message = "the reference of a fork says which snapshot is meant; --from says another one";
+            let message = "the fork reference and --from name different snapshots";
             return Err(CliError::new(ErrorKind::Usage, message)
-                .hint("leave --from out, or name the session instead of the fork"));
+                .hint("omit --from, or name the session instead of the fork"));
         }
         ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
         let forked = fork(context, reading, &row, again.as_ref(), args)?;
@@ -95,15 +95,13 @@ fn tell(context: &Context<'_>, args: &ForkArgs, forked: Forked) -> Status {
     ));
     if !target.complete {
         terminal.warn(&format!(
-            "the snapshot is not complete, and so neither is the fork; `show {}` names what it lacks",
+            "the snapshot and so the fork are incomplete; `show {}` lists what is missing",
             target.instance
         ));
     }
     if code == ExitCode::Partial {
         let count = size::counted(done.problems.len() as u64, "path is", "paths are");
-        terminal.warn(&format!(
-            "{count} not as the snapshot has them; each is named above"
-        ));
+        terminal.warn(&format!("{count} differ from the snapshot; each is listed above"));
     }
     // The reference alone, so that a script can keep what it reads; nobody reads it on a screen.
     if !terminal.is_tty_out() {
@@ -113,6 +111,6 @@ fn tell(context: &Context<'_>, args: &ForkArgs, forked: Forked) -> Status {
         .plain("--snapshot project")
         .arg(&directory)
         .plain("-- COMMAND");
-    context.propose("let an agent work there", &words.text());
+    context.propose("to run an agent there", &words.text());
     code.into()
 }

@@ -30,7 +30,7 @@ pub struct CompletionsArgs {
 impl Command for CompletionsArgs {
     const NAME: &'static str = "completions";
     const GROUP: Option<Group> = Some(Group::Setup);
-    const LONG: &'static str = "Prints the completions for the name that the program was called by.";
+    const LONG: &'static str = "The completions are for the name that the program was called by.";
     const EXAMPLES: &'static [Example] = &[(
         "For bash, from the next shell on:",
         "mkdir -p ~/.local/share/bash-completion/completions\njackin recovery completions bash \\\n    > ~/.local/share/bash-completion/completions/jackin",
@@ -60,7 +60,8 @@ pub struct ManArgs {
 impl Command for ManArgs {
     const NAME: &'static str = "man";
     const GROUP: Option<Group> = Some(Group::Setup);
-    const LONG: &'static str = "Prints a page in the form that man(1) reads.";
+    const LONG: &'static str =
+        "On a terminal, opens the page in man(1). Otherwise prints its source for man(1).";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery man restore | man -l -")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<FileDocument<'static>>("man")];
 
@@ -97,7 +98,7 @@ pub(super) fn man(context: &Context<'_>, args: &ManArgs) -> Result<Status, CliEr
                 .verb
                 .as_ref()
                 .map_or_else(String::new, |verb| format!("{verb} "));
-            return Err(made.command("the same in short", format!("{help}--help")));
+            return Err(made.command("short help", format!("{help}--help")));
         }
     }
     Ok(ExitCode::Done.into())

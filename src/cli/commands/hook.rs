@@ -1,4 +1,4 @@
-//! `hook`: our hooks in the settings of other people's agents.
+//! `hook`: jackin's hooks in the settings of agents.
 
 mod edit;
 mod run;
@@ -31,27 +31,27 @@ impl Command for HookArgs {
     const NAME: &'static str = "hook";
     const GROUP: Option<Group> = Some(Group::Setup);
     const LONG: &'static str = "\
-        `install` adds hooks to the settings of an agent (claude, codex, gemini, opencode, cursor, copilot), shows what is \
-        added, and asks. Everything else in the file stays, byte for byte, and `uninstall` leaves the file as it was. With \
-        --scope project the hooks stand in files of the current directory, which the agent itself can write: they are a \
-        convenience then, no protection. `status` says which agents have our hooks, and which program they call. \
-        `run` is what they call: in a workspace that is captured it begins a session by itself, and takes a checkpoint before each \
-        tool call that may change files, when something changed. It never stops the agent, unless [recovery.agent] on_failure says \
-        \"block\".";
+        `install` adds hooks to the settings of an agent (claude, codex, gemini, opencode, cursor, copilot), prints \
+        the addition, and asks. All other bytes of the file stay the same, and `uninstall` removes exactly the \
+        addition. With --scope project, the hooks are in the current directory, where the agent can edit them: \
+        convenient, but no protection. `status` lists the agents that have the hooks, and the program that they \
+        call. The hooks call `run`: in a workspace with recovery it starts a session, and takes a checkpoint before \
+        each tool call that may change files, if something changed. It never stops the agent, unless \
+        [recovery.agent] on_failure is \"block\".";
     const EXAMPLES: &'static [Example] = &[
         (
-            "See what would be written into the settings of Claude Code:",
+            "Preview the change to the settings of Claude Code:",
             "jackin recovery hook install claude --dry-run",
         ),
         (
-            "For this project only, where the agent could change it:",
+            "For this project only (the agent can edit the file):",
             "jackin recovery hook install codex --scope project",
         ),
         (
             "List the agents that have the hooks:",
             "jackin recovery hook status",
         ),
-        ("Take them out again:", "jackin recovery hook uninstall claude"),
+        ("Remove them:", "jackin recovery hook uninstall claude"),
     ];
     const DOCUMENTS: &'static [Document] = &[
         Document::of::<HookEditDocument>("hook-install"),
@@ -94,7 +94,7 @@ pub enum HookAction {
     Uninstall(HookEditArgs),
     /// Show which agents have the hooks
     Status(HookStatusArgs),
-    /// What an agent calls: the event stands on standard input
+    /// Handle an event of an agent, read from standard input
     Run(HookRunArgs),
 }
 
@@ -121,7 +121,8 @@ pub struct HookEditArgs {
     /// claude, codex, gemini, opencode, cursor or copilot
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
     pub agent: Agent,
-    /// Whose hooks: `user`, yours for every project, or `project`, those in the current directory, which the agent can write
+    /// Choose the settings: `user` for all your projects, or `project` for the current directory, where the
+    /// agent can edit them
     #[arg(
         long,
         value_enum,
@@ -130,7 +131,7 @@ pub struct HookEditArgs {
         default_value_t
     )]
     pub scope: Scope,
-    /// Show what would be written and stop
+    /// Print what would be written and stop
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask
@@ -158,7 +159,7 @@ pub struct HookRunArgs {
     /// The agent that calls
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
     pub agent: Agent,
-    /// What happened, as the agent calls it
+    /// The event, as the agent names it
     #[arg(value_name = "EVENT", value_parser = some_text())]
     pub event: String,
 }

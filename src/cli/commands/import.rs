@@ -24,7 +24,7 @@ mod copy;
 /// Import a snapshot from a file or a replica
 #[derive(Clone, Debug, Args)]
 pub struct ImportArgs {
-    /// The file, as `export` wrote it
+    /// The file that `export` wrote
     #[arg(
         value_name = "FILE",
         value_parser = some_path(),
@@ -33,23 +33,23 @@ pub struct ImportArgs {
         conflicts_with = "from"
     )]
     pub file: Option<OsString>,
-    /// Bring back all sessions from the copy of a store: s3://bucket/prefix, as `replicate` names it
+    /// Import all sessions from a replica: s3://bucket/prefix, as in `replicate`
     #[arg(long, value_name = "PLACE", value_parser = some_text(), requires = "identity")]
     pub from: Option<String>,
-    /// The private key, of age or ssh, that belongs to one of the recipients of the copy
+    /// Private key (age or ssh) of one of the recipients of the replica
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath, requires = "from")]
     pub identity: Option<OsString>,
-    /// Which store, where several were copied to one place
+    /// Store to import, if the bucket holds several
     #[arg(long, value_name = "STORE", value_parser = some_text(), requires = "from")]
     pub store: Option<String>,
-    /// Refuse a copy whose receipts do not continue HEAD, which `log --anchor` printed on the other machine
+    /// Refuse a replica whose log does not continue HEAD, the output of `log --anchor` on the other machine
     #[arg(long, value_name = "HEAD", value_parser = some_text(), requires = "from")]
     pub anchor: Option<String>,
-    /// Keep owners, set-user-id and set-group-id bits, capabilities and other attributes, inode flags and devices; with --from the sessions
-    /// are this machine's own
+    /// Keep owners, set-user-id and set-group-id bits, capabilities and other attributes, inode flags and
+    /// devices; with --from, import the sessions as this machine's own
     #[arg(long)]
     pub trust: bool,
-    /// Print what it is and what would be dropped, and stop
+    /// Print the contents and what would be dropped, and stop
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask
@@ -64,13 +64,14 @@ impl Command for ImportArgs {
     const NAME: &'static str = "import";
     const GROUP: Option<Group> = Some(Group::Store);
     const LONG: &'static str = "\
-        Reads the whole file as a stranger's, checks every digest, shows what it is, asks, and stores it as a new session with one \
-        snapshot. Owners become you; set-user-id and set-group-id bits, capabilities and all attributes but `user.…`, ACLs, inode flags \
-        and devices are dropped and named, unless --trust is given. What is damaged or comes from a newer version is refused (exit code \
-        7), and nothing of it stays. Its paths are another machine's, so `restore` refuses it; `fork` and `restore --to` write its files.";
+        Treats the file as untrusted: checks every digest, prints what it holds, asks, and stores it as a new \
+        session with one snapshot. You become the owner. Set-user-id and set-group-id bits, capabilities and all \
+        attributes but `user.…`, ACLs, inode flags and devices are dropped and listed, unless --trust is given. A \
+        file that is damaged or from a newer version is refused (exit code 7), and nothing is stored. `restore` \
+        refuses the session because its paths are another machine's; use `fork` or `restore --to` to get its files.";
     const EXAMPLES: &'static [Example] = &[
         (
-            "See what is in it, and what would be dropped:",
+            "Preview the contents and what would be dropped:",
             "jackin recovery import before.tar.zst --dry-run",
         ),
         ("Take it over:", "jackin recovery import before.tar.zst"),
@@ -97,18 +98,19 @@ impl Command for ImportArgs {
             return copy::run(context, args, from);
         }
         let Some(file) = &args.file else {
-            return Err(CliError::new(ErrorKind::Usage, "no file was named"));
+            return Err(CliError::new(ErrorKind::Usage, "no file was given"));
         };
         let file = settle_path(context.environment, file.as_ref());
         if !file.is_file() {
             let shown = sanitize::path(&file);
             let message = match file.symlink_metadata() {
                 Ok(_) => format!("{shown} is no regular file"),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => format!("there is no file {shown}"),
-                Err(error) => format!("{shown} cannot be looked at: {error}"),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => format!("{shown} not found"),
+                Err(error) => format!("{shown} cannot be read: {error}"),
             };
-            return Err(CliError::new(ErrorKind::Usage, message)
-                .hint("import takes a file that `export` wrote, here or on another machine"));
+            return Err(
+                CliError::new(ErrorKind::Usage, message).hint("import reads a file that `export` wrote")
+            );
         }
         let world = context.world();
         let mut incoming = Incoming::read(&file, world.observer)?;
@@ -131,7 +133,7 @@ impl Command for ImportArgs {
         confirm(
             context.terminal,
             &context.interrupts,
-            "Take it over as a new session?",
+            "Import it as a new session?",
             args.yes,
         )?;
         let store = context.store_for_writing()?;
@@ -149,7 +151,7 @@ impl Command for ImportArgs {
                 "imported as {}, snapshot {}",
                 record.instance, record.id
             ));
-            context.propose("have its files", &format!("fork {}", record.instance));
+            context.propose("to write its files", &format!("fork {}", record.instance));
         }
         Ok(ExitCode::Done.into())
     }

@@ -1,4 +1,4 @@
-//! `init`: adds a `[recovery]` table to the file of a workspace. Beside `hook` the only verb that writes outside the
+//! `init`: adds a `[recovery]` table to the file of a workspace. Beside `hook` the only command that writes outside the
 //! store without a restore, and it writes that one file.
 
 use std::ffi::OsStr;
@@ -27,13 +27,13 @@ use clap::ValueEnum as _;
 /// Enable recovery for a workspace
 #[derive(Clone, Debug, Args)]
 pub struct InitArgs {
-    /// A workspace, or a directory in its mount (with a `/`, `.` or `..`); without it the current directory
+    /// A workspace, or a directory in its mount (with a `/`, `.` or `..`) [default: the current directory]
     #[arg(value_name = "TARGET", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
     pub target: Option<OsString>,
     /// Set what to capture: off, metadata or project [default: project]
     #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true)]
     pub snapshot: Option<SnapshotMode>,
-    /// Show what would be added and stop
+    /// Print what would be added and stop
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask
@@ -48,16 +48,16 @@ impl Command for InitArgs {
     const NAME: &'static str = "init";
     const GROUP: Option<Group> = Some(Group::Setup);
     const LONG: &'static str = "\
-        Adds a [recovery] table to the file that defines the workspace, shows what is added, and asks. Every other byte of the file \
-        stays as it is. What is excluded automatically for the detected stack is named in a comment. A workspace that has such a table \
-        is left alone.";
+        Adds a [recovery] table to the file that defines the workspace, prints the addition, and asks. All other \
+        bytes of the file stay the same. A comment names the directories that are excluded automatically. A \
+        workspace that already has the table is not changed.";
     const EXAMPLES: &'static [Example] = &[
         (
-            "See what would be added for the workspace shop:",
+            "Preview the addition for the workspace shop:",
             "jackin recovery init shop --dry-run",
         ),
         (
-            "For the workspace that this directory belongs to:",
+            "For the workspace of the current directory:",
             "jackin recovery init .",
         ),
     ];
@@ -112,7 +112,7 @@ impl Command for InitArgs {
         } else {
             terminal.out(&format!("Written: {}", sanitize::path(edit.file())));
             let explain = Words::new("explain").arg(&workspace);
-            context.propose("see what it amounts to", &explain.text());
+            context.propose("to see the result", &explain.text());
         }
         Ok(ExitCode::Done.into())
     }
@@ -142,14 +142,14 @@ fn workspace(context: &Context<'_>, config: &Config, target: Option<&OsStr>) -> 
         let shown = sanitize::path(&settle(&directory));
         let made = CliError::new(
             ErrorKind::Usage,
-            format!("{shown} lies in no workspace's mount, so there is no file to add to"),
+            format!("{shown} is not in a configured workspace, so there is no file to change"),
         );
         let made = match config.workspace_names() {
             Ok(names) if !names.is_empty() => made.hint(format!("the workspaces: {}", names.join(", "))),
             _ => made,
         };
         made.hint(format!(
-            "without any configuration: {}",
+            "without configuration: {}",
             context.command("launch --snapshot project DIR -- COMMAND")
         ))
     })

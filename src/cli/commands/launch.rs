@@ -41,10 +41,10 @@ pub struct LaunchArgs {
     /// Directories to protect.
     #[command(flatten)]
     pub scope: Scope,
-    /// Write a report of the session to FILE, as JSON; it replaces only such a report; - prints it
+    /// Write a JSON report of the session to FILE (- for stdout); replaces only an earlier report
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub report: Option<OsString>,
-    /// The command and its arguments, taken as they are
+    /// The command and its arguments
     #[arg(last = true, required = true, num_args = 1.., value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }
@@ -53,21 +53,21 @@ impl Command for LaunchArgs {
     const NAME: &'static str = "launch";
     const GROUP: Option<Group> = Some(Group::Sessions);
     const LONG: &'static str = "\
-        Prints the contract, takes the baseline, runs CMD in the current directory, takes the closing snapshot, and says what \
-        changed and how to undo it. Returns what CMD returns, 128+N when signal N ended it. Before CMD runs: 2 when the command \
-        line or the configuration is wrong, 125 when anything else stops it, 126 when CMD cannot be executed, 127 when it is \
-        not found.";
+        Prints the contract, takes the baseline, runs CMD in the current directory, takes the closing snapshot, and \
+        prints what changed and how to undo it. Exits with the status of CMD, or with 128+N if signal N ended it. \
+        Before CMD runs: 2 if the command line or the configuration is wrong, 126 if CMD cannot be executed, 127 if \
+        it is not found, 125 if anything else fails.";
     const EXAMPLES: &'static [Example] = &[
         (
             "Without any configuration:",
             "jackin recovery launch --snapshot project . -- claude",
         ),
         (
-            "The workspace shop, whose configuration says how:",
+            "For the configured workspace shop:",
             "jackin recovery launch shop -- codex --full-auto",
         ),
         (
-            "Leave out what a build makes again:",
+            "Exclude build output:",
             "jackin recovery launch --snapshot project --exclude target/ . -- make",
         ),
     ];
@@ -114,7 +114,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let store = match store {
         Ok(store) => store,
         Err(error) if contract.on_failure.value == OnFailure::Run => {
-            let what = "the command runs without protection, and nothing of it can be restored";
+            let what = "the command runs without protection and cannot be undone";
             context.terminal.warn(&format!("{what}: {}", error.message));
             let running = start(context, program, arguments, &[])?;
             return Ok(status(running.wait()?.exit));
@@ -246,7 +246,7 @@ fn say_where(context: &Context<'_>, contract: &crate::contract::Contract) {
         .peekable();
     if roots.peek().is_some() && !roots.any(|root| here.starts_with(root)) {
         context.terminal.note(&format!(
-            "the command runs in {}, which lies in none of the mounts",
+            "running in {}, which is not protected",
             sanitize::path(&here)
         ));
     }
@@ -266,7 +266,7 @@ fn say_who_else(
     for row in store.catalog().instances()? {
         if overlaps(&row) && state_by(&sight, store, &row).is_active() {
             context.terminal.warn(&format!(
-                "{} is active on the same paths; what both change cannot be told apart, and neither restore will touch it unasked",
+                "{} is also active here; files that both change are reported as conflicts",
                 row.id
             ));
         }
@@ -305,9 +305,9 @@ fn tell_closed(context: &Context<'_>, begun: &Begun, done: Result<Closed, Sessio
         Ok(closed) => {
             if let Some(error) = &closed.error {
                 let meaning = match (&begun.baseline, begun.waits) {
-                    (Some(_), _) => "a restore will take every change for possible later work",
+                    (Some(_), _) => "a restore treats every change as a possible later edit",
                     (None, true) => {
-                        "once its baseline is stored a restore will take every change for possible later work"
+                        "once its baseline is stored a restore treats every change as a possible later edit"
                     }
                     (None, false) => "there is no baseline either, so nothing can be restored",
                 };
@@ -353,7 +353,7 @@ fn tell_end(
         Err(error) => {
             context
                 .terminal
-                .warn(&format!("what changed cannot be told: {error}"));
+                .warn(&format!("cannot compute the changes: {error}"));
             return;
         }
     };
@@ -364,7 +364,7 @@ fn tell_end(
             .map(|process| process.pid.to_string())
             .collect();
         context.terminal.warn(&format!(
-            "processes of the session still live ({}); what they change from now on is not in the closing snapshot",
+            "processes of the session are still running ({}); the closing snapshot does not have their later changes",
             pids.join(", ")
         ));
     }

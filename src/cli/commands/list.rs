@@ -23,7 +23,7 @@ pub struct ListArgs {
 impl Command for ListArgs {
     const NAME: &'static str = "list";
     const GROUP: Option<Group> = Some(Group::Inspect);
-    const LONG: &'static str = "Newest first. A session is active while any of its processes lives.";
+    const LONG: &'static str = "The newest comes first. A session is active while any of its processes runs.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery list")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<ListDocument>("list")];
     const IS_READ: bool = true;
@@ -50,7 +50,7 @@ impl Command for ListArgs {
             .filter(|session| !session.is_gone)
             .collect();
         if all == 0 {
-            context.terminal.note("no sessions were recorded yet");
+            context.terminal.note("no sessions yet");
         } else {
             let home = context
                 .environment
@@ -78,7 +78,7 @@ impl Command for ListArgs {
         if gone > 0 {
             let sessions = size::counted(gone, "session", "sessions");
             context.terminal.note(&format!(
-                "{sessions} more, of which every snapshot was pruned (see `log`)"
+                "{sessions} more, whose snapshots were all pruned (see `log`)"
             ));
         }
         if !found.forks.is_empty() {
@@ -97,8 +97,8 @@ impl Command for ListArgs {
             ));
         }
         match shown.first() {
-            Some(latest) => context.propose("one in full", &format!("show {}", latest.id)),
-            None => context.propose("begin with", "launch --snapshot project DIR -- COMMAND"),
+            Some(latest) => context.propose("details", &format!("show {}", latest.id)),
+            None => context.propose("to start", "launch --snapshot project DIR -- COMMAND"),
         }
         Ok(ExitCode::Done.into())
     }

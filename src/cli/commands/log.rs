@@ -17,13 +17,13 @@ use crate::terminal::size;
 /// Show the log of all operations
 #[derive(Clone, Debug, Args)]
 pub struct LogArgs {
-    /// Only of this session: an id or its prefix, a workspace, a container, or @latest
+    /// Only this session: an id or its prefix, a workspace, a container, or @latest
     #[arg(value_name = "INSTANCE", value_parser = some_text(), conflicts_with = "verify")]
     pub instance: Option<String>,
     /// Check that no receipt was changed, removed or moved
     #[arg(long)]
     pub verify: bool,
-    /// Print the head of the chain, to keep it elsewhere; with HEAD, check that the chain still continues it
+    /// Print the fingerprint of the log to keep elsewhere; with HEAD, check that the log continues it
     #[arg(long, value_name = "HEAD", num_args = 0..=1, default_missing_value = "", require_equals = false)]
     pub anchor: Option<String>,
     /// Print one JSON document
@@ -35,12 +35,13 @@ impl Command for LogArgs {
     const NAME: &'static str = "log";
     const GROUP: Option<Group> = Some(Group::Store);
     const LONG: &'static str = "\
-        Every act leaves a receipt, and each receipt holds the hash of the one before. Newest first. Receipts stay when their \
-        snapshots go. Who can write the store can write a whole chain anew: what --anchor prints, kept elsewhere, shows that.";
+        Each operation writes a receipt, which holds the hash of the one before. The newest comes first. Receipts \
+        stay when their snapshots are deleted. Anyone who can write to the store can forge the log: keep the output \
+        of --anchor elsewhere to detect that.";
     const EXAMPLES: &'static [Example] = &[
         ("", "jackin recovery log --verify"),
         (
-            "What to keep elsewhere, so that a chain that was written anew is noticed:",
+            "Print the fingerprint to keep elsewhere, to detect a forged log:",
             "jackin recovery log --anchor",
         ),
     ];
@@ -86,10 +87,7 @@ impl Command for LogArgs {
                 terminal.json(&AnchorDocument::new(head));
             } else {
                 terminal.out(&head.to_string());
-                context.propose(
-                    "keep it elsewhere, and compare later",
-                    &format!("log --verify --anchor {head}"),
-                );
+                context.propose("to check the log later", &format!("log --verify --anchor {head}"));
             }
         } else if args.json {
             terminal.json(&LogDocument::of(
@@ -107,10 +105,10 @@ impl Command for LogArgs {
                 ),
                 None => String::new(),
             };
-            terminal.out(&format!("{count}: every link holds{as_before}"));
+            terminal.out(&format!("{count}: every hash is valid{as_before}"));
         } else if receipts.is_empty() {
             if broken.is_none() {
-                terminal.note("nothing was recorded yet");
+                terminal.note("no receipts yet");
             }
         } else {
             let snapshots = match &store {
@@ -133,8 +131,8 @@ fn parse(given: &str) -> Result<Anchor, CliError> {
     Anchor::parse(given).ok_or_else(|| {
         CliError::new(
             ErrorKind::Usage,
-            format!("{given:?} is not the head of a chain of receipts"),
+            format!("{given:?} is not a fingerprint of a log"),
         )
-        .command("what it looks like", "log --anchor")
+        .command("to print it", "log --anchor")
     })
 }

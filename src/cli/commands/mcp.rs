@@ -16,10 +16,10 @@ use crate::features::{Feature, NotBuilt};
 /// Serve checkpoints to an agent as MCP tools
 #[derive(Clone, Debug, Args)]
 pub struct McpArgs {
-    /// The session that the tools act on; without it the one that the agent runs in
+    /// The session that the tools act on [default: the one that the agent runs in]
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
-    /// Offer only the tools that read
+    /// Offer only tools that read
     #[arg(long)]
     pub read_only: bool,
 }
@@ -28,16 +28,17 @@ impl Command for McpArgs {
     const NAME: &'static str = "mcp";
     const GROUP: Option<Group> = Some(Group::Setup);
     const LONG: &'static str = "\
-        Speaks the Model Context Protocol on standard input and output, for an agent that starts it. The tools (snapshot_create, \
-        snapshot_list, snapshot_diff, snapshot_restore, snapshot_fork, session_checkpoint, session_checkpoints, session_restore) \
-        act on the session that the agent runs in, and on no other; where none was begun and the workspace is captured, the first \
-        snapshot begins one. A session that is named and that the agent does not run in can only be read. Restoring and forking are \
-        offered only where [recovery.agent] restore says \"checkpoints\". What is restored are checkpoints of that session, never its \
-        baseline, which can be forked and compared with; each restore has its emergency snapshot, so that `undo` takes it back when \
-        the session is over. Let the agent start it directly, for by its process the session is found: \
-        `claude mcp add --scope user jackin-recovery -- jackin recovery mcp` tells Claude Code of it.";
+        Speaks the Model Context Protocol on standard input and output. The tools (snapshot_create, snapshot_list, \
+        snapshot_diff, snapshot_restore, snapshot_fork, session_checkpoint, session_checkpoints, session_restore) \
+        act only on the session that the agent runs in. If there is none and the workspace has recovery, the first \
+        snapshot starts one. If you name another session, the agent can only read it. Restoring and forking need \
+        restore = \"checkpoints\" in [recovery.agent]. An agent can restore checkpoints of its own session. It can \
+        compare with the baseline and fork it, but not restore it. Each restore takes an emergency snapshot, so \
+        `undo` can undo it after the session. The agent must start the server directly, because its process \
+        identifies the session. For Claude Code: `claude mcp add --scope user jackin-recovery -- jackin recovery \
+        mcp`";
     const EXAMPLES: &'static [Example] = &[
-        ("What the settings of an agent start:", "jackin recovery mcp"),
+        ("The command for the settings of an agent:", "jackin recovery mcp"),
         (
             "For an agent that should only read:",
             "jackin recovery mcp --read-only",

@@ -1,4 +1,4 @@
-//! `pin` and `unpin`: what the rules of retention leave alone.
+//! `pin` and `unpin`: exempt sessions and snapshots from the retention policy.
 
 use clap::Args;
 
@@ -19,7 +19,7 @@ pub struct PinArgs {
     /// The session: an id or its prefix, a workspace, a container, or @latest
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: String,
-    /// Only this snapshot: a kind, a checkpoint's name, or an id or its prefix; without it the whole session
+    /// Only this snapshot: a kind, a checkpoint's name, or an id or its prefix [default: the whole session]
     #[arg(value_name = "SNAP", value_parser = some_text())]
     pub snapshot: Option<String>,
     /// Print one JSON document
@@ -30,7 +30,8 @@ pub struct PinArgs {
 impl Command for PinArgs {
     const NAME: &'static str = "pin";
     const GROUP: Option<Group> = Some(Group::Store);
-    const LONG: &'static str = "Pinned snapshots are never deleted. Those of a pinned session do not count toward the retention policy.";
+    const LONG: &'static str = "\
+        Pinned snapshots are never deleted. Those of a pinned session do not count toward the retention policy.";
     const EXAMPLES: &'static [Example] = &[
         (
             "A session with all of its snapshots:",
@@ -64,7 +65,7 @@ pub struct UnpinArgs {
 impl Command for UnpinArgs {
     const NAME: &'static str = "unpin";
     const GROUP: Option<Group> = Some(Group::Store);
-    const LONG: &'static str = "Of a whole session: with every snapshot of it that was pinned by itself.";
+    const LONG: &'static str = "For a session, also unpins its individually pinned snapshots.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery unpin @latest")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<PinDocument>("unpin")];
 
@@ -141,17 +142,14 @@ fn set(context: &Context<'_>, args: &PinArgs, pinned: bool) -> Result<Status, Cl
         None => format!("{} with all of its snapshots", row.id),
     };
     terminal.out(&match (pinned, is_so) {
-        (true, false) => format!("{what} is kept until it is unpinned"),
-        (true, true) => format!("{what} is pinned already"),
-        (false, false) => format!("{what}: the rules apply again"),
+        (true, false) => format!("{what} is pinned"),
+        (true, true) => format!("{what} is already pinned"),
+        (false, false) => format!("{what} is unpinned"),
         (false, true) => format!("{what} is not pinned"),
     });
     if still {
-        terminal.note(&format!(
-            "{} is pinned as a whole, so it is kept all the same",
-            row.id
-        ));
-        context.propose("let the rules apply to all of it", &format!("unpin {}", row.id));
+        terminal.note(&format!("{} is pinned as a whole, so it is still kept", row.id));
+        context.propose("to unpin the whole session", &format!("unpin {}", row.id));
     }
     Ok(ExitCode::Done.into())
 }

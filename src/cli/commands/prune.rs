@@ -1,4 +1,4 @@
-//! `prune`: plan, show, ask, give up.
+//! `prune`: plan, show, ask, delete.
 
 use clap::Args;
 
@@ -26,11 +26,11 @@ use crate::terminal::{sanitize, size};
 /// Delete snapshots that exceed the retention policy
 #[derive(Clone, Debug, Args)]
 pub struct PruneArgs {
-    /// Print what would go and stop
+    /// Print what would be deleted and stop
     #[arg(long)]
     pub dry_run: bool,
-    /// Only forget, and do not remove, what was frozen for this snapshot outside of the store: its cluster or disk is gone for good.
-    /// An id or its prefix
+    /// Forget the file-system snapshot of this snapshot, an id or its prefix, if its cluster or disk is lost
+    /// for good
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub forget: Option<String>,
     /// Do not ask
@@ -45,11 +45,15 @@ impl Command for PruneArgs {
     const NAME: &'static str = "prune";
     const GROUP: Option<Group> = Some(Group::Store);
     const LONG: &'static str = "\
-        What goes beyond [recovery.retention] goes by itself when a session ends; this shows all of it, with the bytes for each \
-        reason, and asks. Never given up are: what is pinned, the baseline and the closing snapshot of an active session and of the \
-        newest one of each workspace, and what an interrupted restore or the undo of the last one needs. Archives that are mostly \
-        dead, and many small ones, are packed anew. Receipts stay.";
-    const EXAMPLES: &'static [Example] = &[("See what would go:", "jackin recovery prune --dry-run")];
+        Snapshots that exceed [recovery.retention] are deleted automatically when a session ends. This command lists \
+        all of them, with the bytes for each reason, and asks. It never deletes pinned snapshots, the baseline and \
+        the closing snapshot of an active session and of the newest one of each workspace, or those that an \
+        interrupted restore or the undo of the last one needs. It repacks archives that are mostly unused, and many \
+        small ones. Receipts stay.";
+    const EXAMPLES: &'static [Example] = &[(
+        "Preview what would be deleted:",
+        "jackin recovery prune --dry-run",
+    )];
     const DOCUMENTS: &'static [Document] = &[Document::of::<PruneDocument>("prune")];
 
     fn json(&self) -> bool {
@@ -72,7 +76,7 @@ impl Command for PruneArgs {
             if args.json {
                 terminal.json(&nothing());
             } else {
-                terminal.note("no sessions were recorded yet");
+                terminal.note("no sessions yet");
             }
             return Ok(ExitCode::Done.into());
         };
@@ -103,7 +107,7 @@ impl Command for PruneArgs {
             if args.json {
                 terminal.json(&document);
             } else if !is_empty {
-                context.propose("do it", "prune");
+                context.propose("to apply", "prune");
             }
             return Ok(ExitCode::Done.into());
         }
@@ -111,7 +115,7 @@ impl Command for PruneArgs {
             confirm(
                 terminal,
                 &context.interrupts,
-                "Give these snapshots up for good?",
+                "Delete these snapshots permanently?",
                 args.yes,
             )?;
         }
@@ -128,13 +132,13 @@ impl Command for PruneArgs {
         } else {
             let count = size::counted(document.snapshots.len() as u64, "snapshot", "snapshots");
             let free = size::bytes(document.freed.saturating_add(document.repacked_bytes));
-            terminal.out(&format!("Done: {count} given up, {free} free."));
+            terminal.out(&format!("Done: {count} deleted, {free} freed."));
         }
         Ok(ExitCode::Done.into())
     }
 }
 
-/// Gives up what was frozen for baselines that do not fit, now that there may be room: what fits is stored.
+/// Stores or drops the file-system snapshots of baselines that did not fit, now that there may be room.
 fn give_up(
     context: &Context<'_>,
     store: &Store,
@@ -164,12 +168,12 @@ fn forget(context: &Context<'_>, args: &PruneArgs, store: &Store, prefix: &str) 
         let shown = sanitize::text(prefix);
         let why = match papers.as_slice() {
             [] => format!(
-                "nothing that could be forgotten was frozen for {shown:?}: a snapshot that is stored, and one that a process works with, need theirs"
+                "{shown:?} has no file-system snapshot to forget: stored snapshots, and those in use, need theirs"
             ),
-            _ => format!("{shown:?} means several snapshots: {}", ids(&papers)),
+            _ => format!("{shown:?} matches several snapshots: {}", ids(&papers)),
         };
         return Err(CliError::new(ErrorKind::UnknownSnapshot, why).hint(format!(
-            "`{}` names what was frozen and cannot be seen",
+            "`{}` lists unreachable file-system snapshots",
             context.command("doctor")
         )));
     };
@@ -182,10 +186,7 @@ fn forget(context: &Context<'_>, args: &PruneArgs, store: &Store, prefix: &str) 
     document.outcome = PruneOutcome::Planned;
     document.forgotten.clone_from(&places);
     let whose = &paper.instance;
-    let mut shown = format!(
-        "Frozen for {} of {whose}, and forgotten without being removed:",
-        paper.id
-    );
+    let mut shown = format!("To be forgotten but not removed, of {} of {whose}:", paper.id);
     places
         .iter()
         .for_each(|place| shown.push_str(&format!("\n  {place}")));
@@ -195,15 +196,12 @@ fn forget(context: &Context<'_>, args: &PruneArgs, store: &Store, prefix: &str) 
         true => {}
     }
     if !args.dry_run {
-        let question = "Forget these? Nothing will ever be stored from them, and nobody removes them.";
+        let question = "Forget these? They will not be stored or removed.";
         confirm(terminal, &context.interrupts, question, args.yes)?;
         if !forget_frozen(store, context.world(), &paper.id)? {
-            let why = format!(
-                "{} is no longer what it was: somebody works with it, or stored it",
-                paper.id
-            );
+            let why = format!("{} changed: a process uses it or stored it", paper.id);
             return Err(CliError::new(ErrorKind::UnknownSnapshot, why)
-                .hint(format!("look again with `{}`", context.command("doctor"))));
+                .hint(format!("check again with `{}`", context.command("doctor"))));
         }
         document.outcome = PruneOutcome::Pruned;
     }
@@ -245,9 +243,9 @@ fn carry(
     let stayed = asked.len() - document.snapshots.len();
     if stayed > 0 {
         let stayed = size::counted(stayed as u64, "snapshot", "snapshots");
-        context.terminal.note(&format!(
-            "{stayed} stay: something has come to need them meanwhile"
-        ));
+        context
+            .terminal
+            .note(&format!("{stayed} stay: they are needed now"));
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ impl Command for RebuildArgs {
     const NAME: &'static str = "rebuild";
     const GROUP: Option<Group> = Some(Group::Store);
     const LONG: &'static str =
-        "The catalog is only an index. Snapshots and receipts are the truth, and are not changed.";
+        "The catalog is only an index of the snapshots and receipts, which are not changed.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery rebuild")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<RebuildDocument>("rebuild")];
 
@@ -52,12 +52,12 @@ impl Command for RebuildArgs {
         drop(reading);
         let mended = mend_chain(&context.layout()?, args.accept_loss).map_err(|error| match error {
             StoreError::Chain { number, .. } => {
-                let message = format!("{error}; but not of all of them from there on");
+                let message = format!("{error}; but not of all receipts from there on");
                 CliError::new(ErrorKind::Integrity, message)
-                    .hint("if you have a copy of receipts.log, put it back")
+                    .hint("if you have a backup of receipts.log, copy it there")
                     .command(
                         format!(
-                            "or go on with the {} before it; the damaged log is laid aside",
+                            "or to continue with the {} before it; the damaged log is moved aside",
                             number - 1
                         ),
                         "rebuild --accept-loss",
@@ -97,7 +97,7 @@ struct Found {
     mended: Option<Mended>,
 }
 
-/// A chain that holds may lack receipts that were in it, and may tell of records that are gone. That they are given up is said in the
+/// A chain that holds may lack receipts that were in it, and may tell of records that are gone. That they are discarded is said in the
 /// chain, so that it is not found again. Gives the records.
 fn accept_loss(
     context: &Context<'_>,
@@ -144,24 +144,25 @@ fn tell(context: &Context<'_>, args: &RebuildArgs, instances: u64, found: &Found
     }
     for lost in &found.lost {
         context.terminal.warn(&format!(
-            "{lost} stays lost: receipt {} tells of it, and its record is gone; put snapshots/{}.json back from a copy, or give it up \
-             with `rebuild --accept-loss`",
+            "{lost} is lost: receipt {} names it, and its record is missing; copy snapshots/{}.json from a backup, \
+            or discard it with `rebuild --accept-loss`",
             lost.receipt, lost.snapshot
         ));
     }
     for lost in &found.given_up {
-        context.terminal.note(&format!("{lost} is given up"));
+        context.terminal.note(&format!("{lost} is discarded"));
     }
     if let Some(mended) = mended {
         let aside = sanitize::path(&mended.aside);
         let regained = size::counted(mended.regained, "receipt", "receipts");
         context.terminal.note(&format!(
-            "the chain of receipts was broken: it has {} links again, {regained} from the catalog's copy; the damaged log is {aside}",
+            "the log was damaged: it has {} receipts again, {regained} from the catalog's copy; the damaged file is \
+            {aside}",
             size::count(mended.links)
         ));
     }
     let sessions = size::counted(instances, "session", "sessions");
     context
         .terminal
-        .out(&format!("the catalog was made anew: {sessions}"));
+        .out(&format!("the catalog was rebuilt: {sessions}"));
 }

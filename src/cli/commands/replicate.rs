@@ -10,7 +10,7 @@ use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::replication::{Care, Done, copy, still_waits, tell_hurt, waits};
+use crate::cli::replication::{Care, Done, copy, print_damaged, still_waits, waits};
 use crate::cli::schema::Document;
 use crate::config::{Config, Replication};
 use crate::features::Feature;
@@ -22,10 +22,10 @@ use crate::terminal::size;
 /// Copy the store to the configured object store
 #[derive(Clone, Debug, Args)]
 pub struct ReplicateArgs {
-    /// Print what waits and stop; nothing is asked of the object store
+    /// Print what is not copied yet and stop, without contacting the object store
     #[arg(long)]
     pub dry_run: bool,
-    /// Give this store another name there first: for a jackin home that was copied from another machine
+    /// Use a new store id, after a jackin home was copied from another machine
     #[arg(long, conflicts_with = "dry_run")]
     pub new_store: bool,
     /// Print one JSON document
@@ -38,14 +38,21 @@ impl Command for ReplicateArgs {
     const GROUP: Option<Group> = Some(Group::Store);
     const BEFORE: Option<&'static str> = Some("verify");
     const LONG: &'static str = "\
-        Copies archives, records and receipts to the bucket that `replicate` in [recovery.store] of config.toml names, each encrypted to \
-        the recipients of [recovery.state] there, and only where nothing is. It happens by itself after each snapshot; this is for \
-        timers, and after an outage. It also looks what is there, and puts again what is missing. Region, endpoint and credentials are \
-        found where AWS's own tools find them. The store here stays the truth: nothing is read back, and nothing is removed there \
-        unless prune_replica is set. On another machine `import --from s3://… --identity FILE` brings everything back.";
+        Copies archives, records and receipts to the bucket that `replicate` in [recovery.store] of config.toml \
+        names, encrypted to the recipients of [recovery.state] there. It never overwrites an object. Each snapshot \
+        starts this automatically; run it from a timer or after an outage. It also checks the bucket, and uploads \
+        missing objects again. Region, endpoint and credentials come from the same places as for AWS tools. Nothing \
+        is read back, and nothing is deleted there unless prune_replica is set. To recover on another machine, run \
+        `import --from s3://… --identity FILE`.";
     const EXAMPLES: &'static [Example] = &[
-        ("See what waits:", "jackin recovery replicate --dry-run"),
-        ("Copy it, and what is missing there:", "jackin recovery replicate"),
+        (
+            "Preview what is not copied yet:",
+            "jackin recovery replicate --dry-run",
+        ),
+        (
+            "Copy that, and objects missing from the bucket:",
+            "jackin recovery replicate",
+        ),
     ];
     const DOCUMENTS: &'static [Document] = &[Document::of::<ReplicateDocument>("replicate")];
 
@@ -69,7 +76,7 @@ impl Command for ReplicateArgs {
                 let nothing = (None, Waiting::default(), ReplicateOutcome::Nothing);
                 terminal.json(&document(&replication, nothing, &Copied::default()));
             } else {
-                terminal.note("no sessions were recorded yet");
+                terminal.note("no sessions yet");
             }
             return Ok(ExitCode::Done.into());
         };
@@ -87,7 +94,7 @@ impl Command for ReplicateArgs {
             } else {
                 terminal.out(&words_of(&replication, left));
                 if !left.is_nothing() {
-                    context.propose("copy it", "replicate");
+                    context.propose("to apply", "replicate");
                 }
             }
             return Ok(ExitCode::Done.into());
@@ -97,11 +104,11 @@ impl Command for ReplicateArgs {
         let done = copy(&store, &replication, context.world(), &stop, Care::Thorough)?;
         let left = waiting(&store, &place)?;
         let named = store.replica_identity()?.map(|identity| identity.id.to_string());
-        tell_hurt(context, &done.copied);
+        print_damaged(context, &done.copied);
         if let Err(error) = done.ended {
             return Err(CliError::from(error).hint(still_waits(left)));
         }
-        let outcome = match (done.copied.hurt.is_empty(), done.is_busy) {
+        let outcome = match (done.copied.damaged.is_empty(), done.is_busy) {
             (_, true) => ReplicateOutcome::Busy,
             (false, _) => ReplicateOutcome::Partial,
             (true, _) if done.copied == Copied::default() => ReplicateOutcome::Nothing,
@@ -122,15 +129,15 @@ impl Command for ReplicateArgs {
 }
 
 fn nowhere() -> CliError {
-    CliError::new(ErrorKind::Config, "nothing says where the store is to be copied to")
+    CliError::new(ErrorKind::Config, "replicate is not set")
         .hint("set replicate = \"s3://bucket/prefix\" in [recovery.store] of config.toml, and recipients in [recovery.state]")
 }
 
 fn words_of(replication: &Replication, left: Waiting) -> String {
     let place = &replication.place.value;
     match left.is_nothing() {
-        true => format!("nothing waits for {place}"),
-        false => format!("{} for {place}", waits(left)),
+        true => format!("nothing to copy to {place}"),
+        false => format!("{} to copy to {place}", waits(left)),
     }
 }
 
@@ -138,10 +145,10 @@ fn told(replication: &Replication, done: &Done, store: &str) -> String {
     let place = &replication.place.value;
     let copied = &done.copied;
     if done.is_busy {
-        return format!("another process is still copying to {place}; it takes what there is along");
+        return format!("another process is copying to {place}, including everything stored so far");
     }
     if *copied == Copied::default() {
-        return format!("everything is at {place}/{store} already");
+        return format!("{place}/{store} is up to date");
     }
     let snapshots = size::counted(copied.snapshots.len() as u64, "snapshot", "snapshots");
     let receipts = size::counted(copied.receipts, "receipt", "receipts");
@@ -173,7 +180,7 @@ fn document(
             receipts: left.receipts,
         },
         hurt: copied
-            .hurt
+            .damaged
             .iter()
             .map(|(id, why)| HurtDocument {
                 snapshot: id.to_string(),

@@ -27,7 +27,7 @@ pub struct RestoreArgs {
     /// The session: an id or its prefix, a workspace, a container, or @latest
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: String,
-    /// Only these paths and what lies below them
+    /// Only these paths and everything below them
     #[arg(value_name = "PATH", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
     pub paths: Vec<OsString>,
     /// Print the plan and stop
@@ -39,27 +39,27 @@ pub struct RestoreArgs {
     /// Do not ask
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
-    /// The snapshot to go back to: a kind, a checkpoint's name, or an id or its prefix; without it the baseline
+    /// The snapshot to restore: a kind, a checkpoint's name, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
     /// Revert one step: the changes between the previous snapshot and this one; later steps stay
     #[arg(long, value_name = "SNAP", value_parser = some_text(), conflicts_with_all = ["from", "to"])]
     pub only_changes_of: Option<String>,
-    /// Write into this directory instead, absent or empty; or into a new claim or volume (k8s-pvc://…, which is
-    /// made when it is not there; docker-volume://…)
+    /// Write to this directory instead, absent or empty, or to a claim or volume (k8s-pvc://…, created if
+    /// missing; docker-volume://…)
     #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath,
           conflicts_with_all = ["overwrite_later_edits", "delete_later_files", "set_aside_excluded"])]
     pub to: Option<OsString>,
-    /// Replace also what was edited after the session
+    /// Overwrite files edited since the session
     #[arg(long)]
     pub overwrite_later_edits: bool,
-    /// Delete also what was created after the session
+    /// Delete files created since the session
     #[arg(long)]
     pub delete_later_files: bool,
-    /// Move this excluded directory away, undoably; it is in no snapshot (repeatable)
+    /// Move this excluded directory aside: no snapshot has it; `undo` moves it back (may be repeated)
     #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath)]
     pub set_aside_excluded: Vec<OsString>,
-    /// Leave out what is git's own: HEAD, branches, index, hooks, configuration, objects
+    /// Do not restore .git: HEAD, branches, index, hooks, configuration, objects
     #[arg(long)]
     pub files_only: bool,
     /// Set the times of restored files: `now`, so that build tools notice, or `exact`, as recorded
@@ -74,7 +74,7 @@ pub struct RestoreArgs {
     /// Private key for encrypted content.
     #[command(flatten)]
     pub unlock: Unlock,
-    /// Refuse a snapshot that lacks anything
+    /// Fail if the snapshot is incomplete
     #[arg(long)]
     pub require_complete: bool,
     /// Print one JSON document
@@ -86,22 +86,22 @@ impl Command for RestoreArgs {
     const NAME: &'static str = "restore";
     const GROUP: Option<Group> = Some(Group::Restore);
     const LONG: &'static str = "\
-        Prints the plan with every path, asks, takes an emergency snapshot of what is there, and only then changes anything; \
-        `undo` brings that back. It deletes only what is proved to be new, and keeps what was edited after the session: such \
-        paths are conflicts, are named, and give exit code 6. What the session's excludes leave out is in no snapshot and stays as \
-        it is; --set-aside-excluded moves such a directory away as a whole, and `undo` brings it back.";
+        Prints the plan, asks, takes an emergency snapshot of the current files, and restores; `undo` reverts that. \
+        It deletes only files that are proved to be new, and keeps later edits: it lists them as conflicts and exits \
+        with 6. Excluded paths are in no snapshot and stay as they are; --set-aside-excluded moves an excluded \
+        directory aside as a whole, and `undo` moves it back.";
     const EXAMPLES: &'static [Example] = &[
         (
-            "See what would be done:",
+            "Preview the changes:",
             "jackin recovery restore @latest --dry-run",
         ),
         ("One directory only:", "jackin recovery restore @latest src"),
         (
-            "Move a build directory away too, for the agent could write to it and no snapshot holds it:",
+            "Also move a build directory aside, which no snapshot has:",
             "jackin recovery restore @latest --set-aside-excluded target",
         ),
         (
-            "Into a new directory, touching nothing else:",
+            "Write to a new directory instead:",
             "jackin recovery restore shop --to /tmp/before",
         ),
     ];

@@ -27,10 +27,10 @@ use crate::terminal::sanitize;
 /// Interrupted restore, and options.
 #[derive(Clone, Debug, Args)]
 pub struct WaitingArgs {
-    /// The session; without it the one whose restore was interrupted
+    /// The session [default: the one with an interrupted restore]
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
-    /// Print what the restore does and stop
+    /// Print the plan of the restore and stop
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask
@@ -56,9 +56,9 @@ impl Command for ResumeArgs {
     const NAME: &'static str = "resume";
     const GROUP: Option<Group> = Some(Group::Restore);
     const LONG: &'static str = "\
-        A restore that was killed, or lost its power, waits: until it is finished or taken back some paths may be old and some \
-        new, every command says so, and nothing else may be restored or begun there (exit code 8). This finishes it: afterwards \
-        every path is new. An edit of yours at a path that is not restored yet stops it.";
+        Finishes a restore that was killed or interrupted by a power loss. Until then some paths may be old and some \
+        new, every command warns of it, and no other restore or session can start there (exit code 8). It stops if \
+        you edited a path that is not restored yet.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery resume")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument<'static>>("resume")];
 
@@ -81,7 +81,7 @@ pub struct AbortArgs {
     /// Restore, and options.
     #[command(flatten)]
     pub restore: WaitingArgs,
-    /// Take nothing back: leave every path as it is now, and forget the restore
+    /// Keep every path as it is now and discard the restore
     #[arg(long)]
     pub as_is: bool,
 }
@@ -90,8 +90,7 @@ impl Command for AbortArgs {
     const NAME: &'static str = "abort";
     const GROUP: Option<Group> = Some(Group::Restore);
     const LONG: &'static str = "\
-        The other way out of an interrupted restore: afterwards every path is as it was before it. What you changed meanwhile \
-        at a restored path is kept aside and named.";
+        Returns every path to its state before the restore. Edits you made to restored paths are moved aside and listed.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery abort")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument<'static>>("abort")];
 
@@ -131,7 +130,7 @@ pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Sta
         tell_left(context, &done.left);
         return Err(
             CliError::new(ErrorKind::NothingToRestore, what_was_cleared(&done))
-                .command("put the files back", how.again.text()),
+                .command("to finish it", how.again.text()),
         );
     };
     if !args.json {
@@ -170,14 +169,14 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
         tell_left(context, &done.left);
         let error = CliError::new(ErrorKind::NothingToRestore, what_was_cleared(&done));
         return Err(match decision {
-            Decision::Commit => error.command("take it back", format!("undo {}", row.id)),
+            Decision::Commit => error.command("to undo", format!("undo {}", row.id)),
             _ => error,
         });
     }
     let question = if args.as_is {
-        "Leave everything as it is now, some paths old and some new?"
+        "Keep every path as it is now, some old and some new?"
     } else {
-        "Take this restore back?"
+        "Undo this restore?"
     };
     // What has no readable plan can be taken back all the same: the journal knows every move.
     if let Ok(Some(proposal)) = held.proposal()
@@ -190,12 +189,8 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
     }
     confirm(context.terminal, &context.interrupts, question, args.restore.yes)?;
     let back = if args.as_is {
-        let words = |place: PathBuf| {
-            format!(
-                "{} stays; what was moved aside lies in it",
-                sanitize::path(&place)
-            )
-        };
+        let words =
+            |place: PathBuf| format!("{} stays; it holds what was moved aside", sanitize::path(&place));
         TakenBack {
             left: engine.leave(held)?.into_iter().map(words).collect(),
             ..TakenBack::default()
@@ -238,12 +233,10 @@ fn tell_taken_back(
     context
         .terminal
         .out(match (args.as_is, stage != RestoreStage::Begun) {
-            (true, _) => "Left as it is.",
-            (false, true) if back.gone.is_empty() => {
-                "Taken back: everything is as it was before the restore."
-            }
-            (false, true) => "Taken back as far as it goes.",
-            (false, false) => "The restore had not changed anything yet; what it had staged is removed.",
+            (true, _) => "Discarded: every path stays as it is.",
+            (false, true) if back.gone.is_empty() => "Rolled back: every path is as before the restore.",
+            (false, true) => "Rolled back in part.",
+            (false, false) => "The restore had changed nothing; its staging files are removed.",
         });
     if let Some(emergency) = back.emergency.as_ref().filter(|_| !back.gone.is_empty()) {
         let words = Words::new("restore")
@@ -251,7 +244,7 @@ fn tell_taken_back(
             .flag("--from", Some(emergency.to_string()))
             .switch("--overwrite-later-edits", true)
             .switch("--delete-later-files", true);
-        context.propose("the emergency snapshot has what is gone", &words.text());
+        context.propose("to see the emergency snapshot", &words.text());
     }
     code.into()
 }
@@ -278,7 +271,7 @@ fn show(
         None => terminal.out("The restore was interrupted before it changed anything."),
     }
     if !json {
-        context.propose("carry it out", &format!("{verb} {}", row.id));
+        context.propose("to apply", &format!("{verb} {}", row.id));
     }
     Ok(ExitCode::Done.into())
 }

@@ -19,7 +19,7 @@ use crate::features::{Feature, NotBuilt};
 /// The screen itself: what `ui` starts
 #[derive(Clone, Debug, Args)]
 pub struct ScreenArgs {
-    /// The session to begin with: an id or its prefix, a workspace, a container, or @latest
+    /// The session to open: an id or its prefix, a workspace, a container, or @latest
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
 }
@@ -36,7 +36,7 @@ impl Command for ScreenArgs {
 #[cfg(feature = "tui")]
 pub(super) fn run(context: &Context<'_>, args: &ScreenArgs) -> Result<Status, CliError> {
     let farewell = ui::run(context, args.instance.clone())
-        .map_err(|error| CliError::new(ErrorKind::Io, "the screen cannot go on").because(error))?;
+        .map_err(|error| CliError::new(ErrorKind::Io, "the screen failed").because(error))?;
     if let Some(farewell) = farewell {
         context.terminal.err(farewell.trim_end());
     }

@@ -20,13 +20,13 @@ use crate::terminal::sanitize;
 /// Show the details of a session
 #[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest; or what `fork` printed
+    /// The session: an id or its prefix, a workspace, a container, or @latest; or the line that `fork` printed
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: String,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Write a self-contained HTML page to FILE, which may only be a page written before; - prints it
+    /// Write a self-contained HTML page to FILE (- for stdout); replaces only an earlier page
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath, conflicts_with = "json")]
     pub html: Option<OsString>,
 }
@@ -35,7 +35,7 @@ impl Command for ShowArgs {
     const NAME: &'static str = "show";
     const GROUP: Option<Group> = Some(Group::Inspect);
     const LONG: &'static str =
-        "What was agreed, which snapshots there are, what they lack, and what was restored since.";
+        "Shows the settings, snapshots (and what they are missing), and restores of a session.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery show @latest")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<SessionReport>("show")];
     const IS_READ: bool = true;
@@ -81,7 +81,7 @@ impl Command for ShowArgs {
                 .out(&format!("{}: {what} {place}", native.snapshot));
         }
         if known.has_baseline {
-            context.propose("what changed", &format!("diff {}", row.id));
+            context.propose("see also", &format!("diff {}", row.id));
         }
         Ok(ExitCode::Done.into())
     }

@@ -16,7 +16,7 @@ use crate::features::{Feature, NotBuilt};
 /// Browse sessions and restore files interactively
 #[derive(Clone, Debug, Args)]
 pub struct UiArgs {
-    /// The session to begin with: an id or its prefix, a workspace, a container, or @latest
+    /// The session to open: an id or its prefix, a workspace, a container, or @latest
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
 }
@@ -26,9 +26,10 @@ impl Command for UiArgs {
     const GROUP: Option<Group> = Some(Group::Inspect);
     const BEFORE: Option<&'static str> = Some("list");
     const LONG: &'static str = "\
-        Sessions, what happened in each, what changed since, line by line, and the way back, on one screen: by keys, which stand at \
-        the bottom (`?` explains them), or with the mouse. A restore is the one of `restore`: a plan first, a question, an emergency \
-        snapshot, and the same refusals; `u` takes the last one back. Nothing is put back under a session that is active.";
+        Shows the sessions, their history and their changes line by line, and restores files. Use the keys at the \
+        bottom (`?` explains them) or the mouse. A restore works like `restore`: it prints a plan, asks, takes an \
+        emergency snapshot, and refuses for the same reasons; `u` undoes the last one. An active session is never \
+        restored.";
     const EXAMPLES: &'static [Example] = &[
         ("All sessions:", "jackin recovery ui"),
         ("The latest one:", "jackin recovery ui @latest"),

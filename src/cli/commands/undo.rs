@@ -1,4 +1,4 @@
-//! `undo`: takes back a restore, limited to what that restore touched. It is a restore itself.
+//! `undo`: undoes a restore, limited to what that restore touched. It is a restore itself.
 
 use clap::Args;
 
@@ -18,7 +18,7 @@ use crate::restore::{Allow, Purpose};
 /// Undo the last restore
 #[derive(Clone, Debug, Args)]
 pub struct UndoArgs {
-    /// The session; without it the one that was restored last
+    /// The session [default: the one that was restored last]
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
     /// Undo the restore with this number in `log`
@@ -30,10 +30,10 @@ pub struct UndoArgs {
     /// Do not ask
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
-    /// Replace also what was edited after the restore
+    /// Overwrite files edited since the restore
     #[arg(long)]
     pub overwrite_later_edits: bool,
-    /// Delete also what was created after the restore
+    /// Delete files created since the restore
     #[arg(long)]
     pub delete_later_files: bool,
     /// Private key for encrypted content.
@@ -48,8 +48,7 @@ impl Command for UndoArgs {
     const NAME: &'static str = "undo";
     const GROUP: Option<Group> = Some(Group::Restore);
     const LONG: &'static str = "\
-        Puts back what the last restore replaced or deleted, and only that. It is a restore itself: a second `undo` takes the first \
-        one back.";
+        Restores only what the last restore replaced or deleted. It is a restore itself: a second `undo` undoes the first one.";
     const EXAMPLES: &'static [Example] = &[
         ("The last restore:", "jackin recovery undo"),
         (
@@ -90,7 +89,7 @@ impl Command for UndoArgs {
             yes: args.yes,
             dry_run: args.dry_run,
             patch: false,
-            question: "Take this restore back?",
+            question: "Undo this restore?",
             identity: args.unlock.identity.clone(),
             again: Words::new("undo")
                 .arg(planned.row.id.as_str())

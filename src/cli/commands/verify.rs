@@ -18,7 +18,7 @@ use crate::terminal::{sanitize, size, width};
 /// Check the store for damaged or missing data
 #[derive(Clone, Debug, Args)]
 pub struct VerifyArgs {
-    /// Read and check every stored byte, not only that everything is there
+    /// Read and check every stored byte, not only that it exists
     #[arg(long)]
     pub read_data: bool,
     /// Private key for encrypted content.
@@ -33,7 +33,7 @@ impl Command for VerifyArgs {
     const NAME: &'static str = "verify";
     const GROUP: Option<Group> = Some(Group::Store);
     const LONG: &'static str =
-        "Checks that every snapshot has all that it needs and names each one that does not.";
+        "Checks that the data of every snapshot exists, and lists each incomplete snapshot.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery verify --read-data")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<VerifyDocument>("verify")];
     const TELLS_PENDING: bool = true;
@@ -82,7 +82,7 @@ impl Command for VerifyArgs {
             tell(context, &verified, args.read_data);
             for instance in past_help {
                 context.propose(
-                    "forget its restore, and leave everything as it is",
+                    "to discard its restore and keep every path as it is now",
                     &format!("abort {instance} --yes --as-is"),
                 );
             }
@@ -96,7 +96,8 @@ impl Command for VerifyArgs {
     }
 }
 
-/// Adds the papers of interrupted restores that are hurt; gives the sessions whose restores can only be left as they are.
+/// Adds the damaged journals of interrupted restores; returns the sessions whose restores can only be
+/// discarded.
 fn papers(store: &Store, verified: &mut Verified) -> Vec<InstanceId> {
     let mut past_help = Vec::new();
     let found = |what| Finding {
@@ -105,18 +106,16 @@ fn papers(store: &Store, verified: &mut Verified) -> Vec<InstanceId> {
         path: None,
         what,
     };
-    let hurt = damaged_journals(store).unwrap_or_else(|error| {
-        let what = format!("whether the papers of interrupted restores are whole cannot be told: {error}");
+    let damaged = damaged_journals(store).unwrap_or_else(|error| {
+        let what = format!("cannot check the journals of interrupted restores: {error}");
         verified.findings.push(found(what));
         Vec::new()
     });
-    for paper in hurt {
+    for paper in damaged {
         let mut what = paper.error.to_string();
         match paper.error {
             StoreError::DamagedJournal { instance, .. } if !paper.is_spare => past_help.extend(instance),
-            _ if paper.is_spare => {
-                what.push_str("; there is a copy of it, so `resume` and `abort` do what they must")
-            }
+            _ if paper.is_spare => what.push_str("; a valid copy exists, so `resume` and `abort` work"),
             _ => {}
         }
         verified.findings.push(found(what));
@@ -157,10 +156,10 @@ fn tell(context: &Context<'_>, verified: &Verified, read_data: bool) {
     let result = if found == 0 {
         "whole".to_owned()
     } else {
-        size::counted(found, "thing is hurt", "things are hurt")
+        size::counted(found, "item is damaged", "items are damaged")
     };
     terminal.out(&format!("{snapshots}, {receipts}{read}: {result}"));
     if !read_data && found == 0 {
-        context.propose("check every byte too", "verify --read-data");
+        context.propose("see also", "verify --read-data");
     }
 }

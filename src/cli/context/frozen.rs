@@ -16,35 +16,35 @@ pub(in crate::cli) fn tell(context: &Context<'_>, done: DeferredBaseline) {
         .map_or_else(|| done.id.to_string(), |instance| instance.to_string());
     match done.end {
         ThawedEnd::Stored => terminal.note(&format!(
-            "The baseline of {whose} was not stored yet, and is stored now from what was frozen for it: {}.",
+            "The baseline of {whose} is stored now from its file-system snapshot: {}.",
             done.id
         )),
         ThawedEnd::NotYet => terminal.note(&format!(
-            "The baseline of {whose} is not stored yet: its cluster still copies what was frozen for it. A later command that writes to the \
-             store stores it."
+            "The baseline of {whose} is not stored yet: its cluster is still copying the volume snapshot. A later \
+            command that writes to the store stores it."
         )),
         ThawedEnd::Removed => terminal.detail(&format!(
-            "what was frozen for a snapshot of {whose} that was never taken is removed"
+            "removed an unused file-system snapshot of {whose}"
         )),
         ThawedEnd::NotStored(error) => {
             let way = is_lack_of_room(&error).then(|| way_to_store(&error));
             let told = CliError::from(error);
             terminal.warn(&format!(
-                "the baseline of {whose} cannot be stored ({}); what was frozen for it is kept",
+                "the baseline of {whose} cannot be stored ({}); its file-system snapshot is kept",
                 sanitize::text(&told.message)
             ));
             if let Some(way) = way {
                 terminal.note(&format!("hint: {way}"));
-                context.propose("give it up", "prune");
+                context.propose("to delete it", "prune");
             }
         }
         ThawedEnd::Stays(error) => {
             terminal.warn(&format!(
-                "what was frozen for a snapshot of {whose} cannot be taken up: {}",
+                "cannot use the file-system snapshot of {whose}: {}",
                 sanitize::text(&error.to_string())
             ));
             if matches!(error, StoreError::Native { .. }) {
-                context.propose("if what it lies in is gone for good", &format!("prune --forget {}", done.id));
+                context.propose("if its cluster or disk is lost for good", &format!("prune --forget {}", done.id));
             }
         }
     }
@@ -59,16 +59,16 @@ pub(in crate::cli) fn is_lack_of_room(error: &CaptureError) -> bool {
 pub(in crate::cli) fn way_to_store(error: &CaptureError) -> &'static str {
     match error {
         CaptureError::Limit { entries: true, .. } => {
-            "raise max_entries in [recovery.limits], and the next command that writes to the store stores it"
+            "raise max_entries in [recovery.limits], and the next command that writes to the store stores the baseline"
         }
         CaptureError::Limit { .. } => {
-            "raise max_bytes in [recovery.limits], and the next command that writes to the store stores it"
+            "raise max_bytes in [recovery.limits], and the next command that writes to the store stores the baseline"
         }
-        _ => "make room where the store lies, and the next command that writes to the store stores it",
+        _ => "free disk space for the store, and the next command that writes to it stores the baseline",
     }
 }
 
-/// Says which baselines are not stored yet: whoever reads must not take them for lost.
+/// Reports the baselines that are not stored yet, so that they do not seem lost.
 pub(in crate::cli) fn warn_of_frozen(context: &Context<'_>, store: &Store) {
     // What cannot be read is told by who takes it up.
     for state in store.natives().unwrap_or_default() {
@@ -77,8 +77,8 @@ pub(in crate::cli) fn warn_of_frozen(context: &Context<'_>, store: &Store) {
             match state.is_alive {
                 true => context.terminal.note(&format!("The baseline of {whose} is being stored.")),
                 false => context.terminal.warn(&format!(
-                    "the baseline of {whose} is not stored yet; what was frozen for it is kept, and the next command that writes to the \
-                     store tries it"
+                    "the baseline of {whose} is not stored yet; its file-system snapshot is kept, and the next \
+                    command that writes to the store tries again"
                 )),
             }
         }

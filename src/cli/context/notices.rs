@@ -17,8 +17,8 @@ impl Listener for Context<'_> {
         let terminal = self.terminal;
         match event {
             Event::ForeignHome { home, owner } => terminal.warn(&format!(
-                "{} is made in a directory of user {owner}, who will not be able to use it; name a jackin home of your own in \
-                 JACKIN_HOME_DIR",
+                "{} is created in a directory of user {owner}, who will not be able to use it; set JACKIN_HOME_DIR \
+                to a directory of yours",
                 sanitize::path(home)
             )),
             Event::OpenedForWriting(store, directory) => {
@@ -47,27 +47,27 @@ impl Listener for Context<'_> {
             Event::StagingStays(left) => tell_left(self, left),
             Event::ClosedLate(id, closed) => {
                 terminal.warn(&format!(
-                    "{id} ended without a closing snapshot; a late one was taken now, and changes before and after the end cannot be \
-                     distinguished"
+                    "{id} ended without a closing snapshot; a late one was taken now, and changes before and after \
+                    the end cannot be distinguished"
                 ));
                 if let Some(error) = &closed.error {
                     terminal.warn(&format!("the late closing snapshot failed: {error}"));
                 }
             }
             Event::NeverEnded(id) => terminal.note(&format!(
-                "{id} may be restored although it was never ended: its launcher and all its processes are gone"
+                "{id} can be restored without `end`: its launcher and all its processes exited"
             )),
             Event::WouldBeRefused(refused) => {
                 let why = CliError::from(refused).message;
                 terminal.note(&format!(
-                    "{why}, so a restore is refused; this is what one would do if it ended now"
+                    "{why}, so a restore is refused; this is the plan if it ended now"
                 ));
             }
             Event::UnreadableHistory(id, why) => terminal.warn(&format!(
-                "snapshot {id} cannot be read, so it vouches for nothing and what only it shows is a conflict: {why}"
+                "snapshot {id} cannot be read; changes that only it shows are conflicts: {why}"
             )),
             Event::EditsUnknown(error) => terminal.warn(&format!(
-                "what was edited since cannot be told: {}",
+                "cannot find later edits: {}",
                 CliError::from(error).message
             )),
         }

@@ -19,15 +19,13 @@ pub(in crate::cli) fn what_was_cleared(done: &Cleared) -> String {
     let id = &done.intent.instance;
     match done.decision {
         Some(Decision::Commit) => {
-            format!("An interrupted restore of {id} was done already; it is cleared up and has its receipt.")
+            format!("An interrupted restore of {id} was already complete; its receipt is written now.")
         }
         Some(Decision::Abort) => {
-            format!("An interrupted restore of {id} was taken back already; it is cleared up.")
+            format!("An interrupted restore of {id} was already rolled back; its staging files are removed.")
         }
-        Some(Decision::Left) => format!("An interrupted restore of {id} was left as it was."),
-        None => format!(
-            "An interrupted restore of {id} had not changed anything yet; what it had staged is removed."
-        ),
+        Some(Decision::Left) => format!("An interrupted restore of {id} was discarded."),
+        None => format!("An interrupted restore of {id} had changed nothing; its staging files are removed."),
     }
 }
 
@@ -42,9 +40,9 @@ pub(in crate::cli) fn warn_of_pending(context: &Context<'_>, store: &Store) {
         let id = &intent.instance;
         let when = size::age(intent.at, context.now());
         context.terminal.warn(&format!(
-            "a restore of {id} was interrupted {when}: some paths may be old and some new until it is finished or taken back"
+            "a restore of {id} was interrupted {when}: some paths may be old and some new until you finish or abort it"
         ));
-        context.propose("finish it", &format!("resume {id}"));
-        context.propose("take it back", &format!("abort {id}"));
+        context.propose("to finish it", &format!("resume {id}"));
+        context.propose("to roll it back", &format!("abort {id}"));
     }
 }

@@ -1,4 +1,4 @@
-//! Manual pages: one a verb, the overview, and one for the configuration.
+//! Manual pages: one a command, the overview, and one for the configuration.
 
 use std::io;
 
@@ -11,13 +11,13 @@ use crate::cli::args::{CalledAs, CommandInfo, CommandSet, Example, OVERVIEW, com
 use crate::cli::exit_code::ExitCode;
 use crate::config::{KeyReference, reference};
 
-/// The name of the configuration's page, where a verb's stands otherwise.
+/// The name of the configuration's page, where a command's stands otherwise.
 pub const CONFIG: &str = "config";
 
 /// The manual page of `verb` or of the configuration ([`CONFIG`]), or the overview.
 ///
 /// # Errors
-/// When there is no such verb.
+/// When there is no such command.
 pub fn man<V: CommandSet>(verb: Option<&str>) -> io::Result<GeneratedFile> {
     if verb == Some(CONFIG) {
         return Ok(GeneratedFile {
@@ -73,7 +73,7 @@ fn page_text(page: Command, info: Option<&CommandInfo>) -> io::Result<String> {
     text(bytes)
 }
 
-/// The generator's own would list every flag and leave out `--` before a command.
+/// The generator's own would list every flag and skip `--` before a command.
 fn synopsis(usage: &str) -> Roff {
     let usage = usage
         .trim_start_matches("Usage:")
@@ -146,8 +146,9 @@ fn exit_section() -> Roff {
     }
     roff.control("PP", []);
     roff.text([roman(
-        "A command that changes files, the store or settings returns the code of its work, even if stdout does not take its result. It \
-         then prints a warning and the result on stderr; with --json, one document with the fields warning and result.",
+        "A command that changes files, the store or settings exits with the code of its work, even if its \
+        result cannot be written to stdout. It then prints a warning and the result on stderr; with --json, \
+        one document with the fields warning and result.",
     )]);
     roff
 }
@@ -163,23 +164,23 @@ fn surroundings() -> Roff {
         ),
         (
             "JACKIN_CONFIG_DIR",
-            "Where jackin's configuration lies, instead of ~/.config/jackin.",
+            "Directory of jackin's configuration, instead of ~/.config/jackin.",
         ),
         (
             "SUDO_UID, SUDO_GID",
-            "Whom root acts for: their home and their store are used, and what is made in the store is theirs.",
+            "User that root acts for: recovery uses this user's home and store.",
         ),
         (
             "JACKIN_RECOVERY_INSTANCE",
-            "Set for the launched command: the session that it runs in.",
+            "Session of a launched command. `launch` sets it.",
         ),
         (
             "JACKIN_RECOVERY_PAGER, PAGER",
-            "The pager; without them less. LESS=FRX when LESS is not set.",
+            "The pager [default: less]. If LESS is not set, it is FRX.",
         ),
         (
             "NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS",
-            "What the terminal shows.",
+            "Colors and width of the output.",
         ),
     ] {
         roff.control("TP", []);
@@ -249,8 +250,8 @@ fn config_page() -> io::Result<Vec<u8>> {
     }
     roff.control("SH", ["DESCRIPTION"]);
     for paragraph in [
-        "Without configuration nothing is captured. The table may stand in the three places above; a later one wins, and lists are \
-         appended. Flags of the command line win over all of them.",
+        "Without configuration nothing is captured. The table may be in the three places above; a later one wins, \
+        and lists are appended. Command-line flags override all of them.",
         "An unknown key or a wrong value is an error that names the file, the line, the key and the nearest valid one.",
         "Nothing inside a mount is ever read as configuration.",
     ] {
@@ -273,12 +274,15 @@ fn config_page() -> io::Result<Vec<u8>> {
         roman(", "),
         italic("~/.config/jackin/workspaces/NAME.toml"),
     ]);
-    roff.text([roman("jackin's own files. They are only read, except by `jackin recovery init`, which adds the table to one of them.")]);
+    roff.text([roman(
+        "jackin's own files. They are only read, except by `jackin recovery init`, which adds the table \
+        to one of them.",
+    )]);
     roff.control("SH", ["ENVIRONMENT"]);
     for (name, what) in [
         (
             "JACKIN_CONFIG_DIR",
-            "Where the files lie, instead of ~/.config/jackin.",
+            "Directory of these files, instead of ~/.config/jackin.",
         ),
         (
             "JACKIN_HOME_DIR",

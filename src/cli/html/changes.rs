@@ -174,7 +174,7 @@ fn marked(text: &str, marks: &[Range<usize>]) -> Markup {
     }
 }
 
-/// A text for a terminal, without its colours.
+/// A text for a terminal, without its colors.
 fn plain(text: &str) -> String {
     filter::printable(text, false)
 }

@@ -69,7 +69,7 @@ fn covered(coverage: &Coverage) -> Markup {
             ul { @for rule in coverage.excludes.iter().filter(|rule| rule.leaves_out()) { li { code { (sanitize::name(rule.pattern.as_bytes())) } } } }
         }
         @if !coverage.withheld.is_empty() {
-            p { "Withheld:" }
+            p { "Skipped:" }
             ul {
                 @for place in &coverage.withheld {
                     li { code { (sanitize::path(&place.path.on_host(&coverage.root.to_path()))) } }
@@ -82,7 +82,7 @@ fn covered(coverage: &Coverage) -> Markup {
 fn lacking(known: &SessionReport) -> Markup {
     html! {
         @if known.lacking().next().is_some() {
-            p class="warn" { "The baseline is not complete. It lacks:" }
+            p class="warn" { "The baseline is incomplete. It is missing:" }
             ul {
                 @for (gaps, more) in known.lacking() {
                     @for gap in gaps {
@@ -129,7 +129,7 @@ pub(super) fn snapshots(known: &SessionReport) -> Markup {
                 }
             }
             @if known.pruned > 0 {
-                p { (size::counted(known.pruned, "snapshot was", "snapshots were")) " pruned by the rules of retention" }
+                p { (size::counted(known.pruned, "snapshot was", "snapshots were")) " pruned by the retention policy" }
             }
         }
     }
@@ -146,7 +146,7 @@ pub(super) fn restores(known: &SessionReport) -> Markup {
                         thead {
                             tr {
                                 th class="number" { "Receipt" } th { "Act" } th { "When" } th { "To" }
-                                th class="number" { "Changed" } th class="number" { "Conflicts" } th { "What was there before" }
+                                th class="number" { "Changed" } th class="number" { "Conflicts" } th { "Before restore" }
                             }
                         }
                         tbody {
@@ -177,11 +177,12 @@ pub(super) fn receipts(log: &LogDocument) -> Markup {
             h2 { "Receipts" }
             @match &log.broken {
                 Some(broken) => {
-                    p class="warn" { "Only those before the break of the chain: " (sanitize::text(broken)) }
+                    p class="warn" { "Only those before the damage: " (sanitize::text(broken)) }
                 }
                 None => {
                     p {
-                        "Each holds the hash of the one before; every link held when this was written. The head of the chain: "
+                        "Each holds the hash of the one before; all were valid when this was written. The \
+                        fingerprint: "
                         code class="mono" { (log.anchor) }
                     }
                 }

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::bound::{Bound, Found as Session, Reply, no_session};
-use super::results::{Checkpointed, Differing, Labelled, Listed, MOST, Restored, Snapshot, WentBack};
+use super::results::{Checkpointed, Differing, Labeled, Listed, MOST, Restored, Snapshot, WentBack};
 use super::text;
 use super::tools::{self, Create, Diff, Fork, Label, Nothing, Restore, Tool, Which};
 use crate::agents;
@@ -80,7 +80,7 @@ fn call(
         }
         Tool::SessionCheckpoints => {
             let Nothing {} = arguments(tool, given)?;
-            let all: Vec<Labelled> = list(found)?.snapshots.into_iter().map(Labelled::from).collect();
+            let all: Vec<Labeled> = list(found)?.snapshots.into_iter().map(Labeled::from).collect();
             json(&all)
         }
         Tool::Diff => compare(context, session(context, found)?, arguments(tool, given)?),
@@ -89,7 +89,7 @@ fn call(
             if name.is_null() {
                 return Err(CliError::new(
                     ErrorKind::Usage,
-                    "name is missing: which snapshot is meant?",
+                    "`name` is missing: name a snapshot",
                 ));
             }
             let Session { store, row, .. } = session(context, found)?;
@@ -141,7 +141,7 @@ fn arguments<T: DeserializeOwned>(tool: Tool, given: JsonObject) -> Result<T, Cl
     tools::arguments(given).map_err(|why| {
         CliError::new(
             ErrorKind::Usage,
-            format!("{} was called wrongly: {why}", tool.name()),
+            format!("invalid arguments of {}: {why}", tool.name()),
         )
     })
 }
@@ -152,7 +152,7 @@ fn only(paths: Option<Vec<String>>) -> Result<Vec<OsString>, CliError> {
         return Ok(Vec::new());
     };
     if paths.is_empty() || paths.iter().any(String::is_empty) {
-        let why = "paths names nothing; leave it out when all is meant";
+        let why = "`paths` is empty; omit it to mean all";
         return Err(CliError::new(ErrorKind::Usage, why));
     }
     Ok(paths.into_iter().map(OsString::from).collect())
@@ -171,7 +171,7 @@ fn session(context: &Context<'_>, found: Option<Session>) -> Result<Session, Cli
     found.ok_or_else(|| no_session(context))
 }
 
-/// Marks a moment. The first one of an agent that nobody began a session for begins it.
+/// Takes a checkpoint. The first one of an agent without a session starts the session.
 fn create(
     bound: &Bound,
     context: &Context<'_>,
@@ -181,7 +181,7 @@ fn create(
 ) -> Result<SnapshotRecord, CliError> {
     if let Some(message) = message.filter(|message| message.chars().count() > LONGEST_MESSAGE) {
         let length = message.chars().count();
-        let why = format!("what a moment is takes {LONGEST_MESSAGE} characters at most, not {length}");
+        let why = format!("a message has at most {LONGEST_MESSAGE} characters, not {length}");
         return Err(CliError::new(ErrorKind::Usage, why));
     }
     let row = match found {
@@ -195,7 +195,7 @@ fn create(
     };
     let taken = context.engine().checkpoint(row.id.as_str(), mark);
     let TakenCheckpoint { store, row, captured } = taken.map_err(|error| {
-        let what = "the operator sees what there is of it with";
+        let what = "for the operator";
         if_not_active(error, what, |id| format!("show {id}"))
     })?;
     warn_of_unsteady(context, &captured.record);
@@ -260,7 +260,8 @@ fn wanted(
     }
 }
 
-/// The newest checkpoint. A hook that does not know our tools may have taken one just before this call; that one nobody means.
+/// The newest checkpoint. A hook that does not know jackin's tools may have taken one just before this call;
+/// that one is skipped.
 fn newest(store: &Store, row: &InstanceRow) -> Result<Option<SnapshotRow>, CliError> {
     let taken = store.catalog().captures(&row.id)?;
     let is_ours = |capture: &CaptureRow| {
@@ -280,7 +281,7 @@ fn newest(store: &Store, row: &InstanceRow) -> Result<Option<SnapshotRow>, CliEr
 fn none_yet() -> CliError {
     CliError::new(
         ErrorKind::UnknownSnapshot,
-        "no snapshots: none was taken in this session yet; snapshot_create takes one",
+        "no snapshots in this session yet; take one with snapshot_create",
     )
 }
 
@@ -347,6 +348,6 @@ fn go_back(
 fn ended(id: &impl Display) -> CliError {
     CliError::new(
         ErrorKind::RefusedInside,
-        format!("{id} is not active, so only the operator restores it: restore {id}"),
+        format!("{id} is not active, so only the operator can restore it: restore {id}"),
     )
 }

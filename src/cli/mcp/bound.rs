@@ -185,9 +185,9 @@ impl Bound {
     }
 }
 
-/// Refuses when the server's own environment names a session that lives and that its agent does not run in. Whoever starts a process
-/// can put anything into its environment, so that gives no right; but a second session beside that one would make every change of
-/// both a conflict.
+/// Refuses when the server's own environment names a session that lives and that its agent does not run in. The
+/// user who starts a process can put anything into its environment, so that gives no right; but a second
+/// session beside that one would make every change of both a conflict.
 fn refuse_foreign(context: &Context<'_>, store: &Store) -> Result<(), CliError> {
     let Some(value) = context.environment.get(INSTANCE_VARIABLE) else {
         return Ok(());
@@ -207,8 +207,8 @@ fn refuse_foreign(context: &Context<'_>, store: &Store) -> Result<(), CliError> 
         None => format!("{id} was begun without --pid, so no process belongs to it"),
     };
     let message = format!(
-        "{INSTANCE_VARIABLE} names {id}, but this agent does not run in it: {why}; no second session is begun beside it; the operator can \
-         begin it with --pid and the agent's process, or let the agent read it with `{}`",
+        "{INSTANCE_VARIABLE} names {id}, but this agent does not run in it: {why}; no second session is started; the \
+        operator can use begin --pid with the agent's process, or let the agent read it with `{}`",
         context.command(&format!("mcp {id}"))
     );
     Err(CliError::new(ErrorKind::RefusedInside, message))
@@ -219,14 +219,14 @@ pub(super) fn no_session(context: &Context<'_>) -> CliError {
     let unknown = |message: String| CliError::new(ErrorKind::UnknownInstance, message);
     match opted_in(context.environment) {
         Err(error) => error.into(),
-        Ok(Some(_)) => unknown(
-            "no snapshots: no session was begun for this agent yet; snapshot_create begins it".to_owned(),
-        ),
+        Ok(Some(_)) => {
+            unknown("no snapshots: this agent has no session yet; snapshot_create starts it".to_owned())
+        }
         Ok(None) => {
             let here = sanitize::path(&context.environment.current);
             unknown(format!(
-                "no session is recorded for this agent, and {here} lies in no workspace that is captured: the operator turns that on \
-                 with `{}`, or starts the agent with `{}`",
+                "this agent has no session, and {here} is in no workspace with recovery: the operator can enable it \
+                with `{}`, or start the agent with `{}`",
                 context.command("init WORKSPACE"),
                 context.command("launch")
             ))

@@ -57,7 +57,7 @@ fn refused(bound: &Bound, tool: Tool, found: Option<&Found>) -> CliError {
         )
     };
     match found {
-        _ if bound.read_only => refused("the server was started to read only".to_owned()),
+        _ if bound.read_only => refused("the server is read-only".to_owned()),
         Some(Found { store, row, is_own }) if !is_own => match is_active(store, row) {
             true => refused(format!(
                 "this agent does not run in {}, so it can only read",
@@ -71,8 +71,8 @@ fn refused(bound: &Bound, tool: Tool, found: Option<&Found>) -> CliError {
                 None => "in config.toml, for this session belongs to no workspace".to_owned(),
             };
             refused(format!(
-                "the operator has to allow it with restore = \"checkpoints\" in a table [recovery.agent], {file}; nothing is lost, and \
-                 the operator can restore it"
+                "the operator has to allow it with restore = \"checkpoints\" in a table [recovery.agent], {file}; \
+                nothing is lost, and the operator can restore it"
             ))
         }
     }

@@ -150,14 +150,14 @@ pub(super) struct Checkpointed {
 /// One of `session_checkpoints`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SessionCheckpointFound")]
-pub(super) struct Labelled {
+pub(super) struct Labeled {
     id: String,
     /// What it was taken for, else its name.
     label: Option<String>,
     created: Time,
 }
 
-impl From<Snapshot> for Labelled {
+impl From<Snapshot> for Labeled {
     fn from(snapshot: Snapshot) -> Self {
         Self {
             id: snapshot.id,

@@ -23,9 +23,10 @@ use crate::diagnostic::{Diagnostic, ErrorKind};
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Instructions that the server sends to a model.
-const INSTRUCTIONS: &str = "Snapshots of the project's files, complete with ignored files and .git. Take one with snapshot_create \
-    before a step that may destroy something; snapshot_diff shows what changed since. Going back (snapshot_restore) and copies \
-    (snapshot_fork) are offered where the operator allows them. The operator can put back every file as it was before this session.";
+const INSTRUCTIONS: &str = "\
+    Snapshots of the project's files, including ignored files and .git. Take one with snapshot_create before a \
+    destructive step; snapshot_diff shows what changed since. snapshot_restore and snapshot_fork are offered if the \
+    operator allows them. The operator can restore every file as it was before this session.";
 
 /// Failure that ended the server before its client did.
 #[derive(Debug, thiserror::Error)]
@@ -34,10 +35,10 @@ pub(in crate::cli) enum ServeError {
     #[error("the server cannot be started: {0}")]
     Start(io::Error),
     /// Input that is not in the expected protocol.
-    #[error("what came on standard input is not the Model Context Protocol")]
+    #[error("the input is not the Model Context Protocol")]
     Protocol,
     /// The server broke down.
-    #[error("the server broke down: {0}")]
+    #[error("the server failed: {0}")]
     Broken(tokio::task::JoinError),
 }
 
@@ -47,8 +48,8 @@ impl Diagnostic for ServeError {
     }
 }
 
-/// Serves until the client goes away, or `over` says so. A tool that is at work then is asked to give up, and waited for: a restore is
-/// done, or not begun, or waits to be resumed, as ever. What had not begun does not begin.
+/// Serves until the client leaves, or `over` says so. A running tool is then asked to stop, and waited for: a
+/// restore is done, or not begun, or waits to be resumed, as ever. What had not begun does not begin.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -96,7 +97,7 @@ struct Server {
     bound: Arc<Bound>,
     /// Lock that serializes the tools: changes do not overlap, and readers see a consistent tree.
     turn: Arc<Turn<()>>,
-    /// Asks the tool at work to give up.
+    /// Asks the running tool to stop.
     stop: Arc<AtomicBool>,
 }
 
@@ -122,7 +123,7 @@ impl Server {
                 task.await
             }
         };
-        done.map_err(|error| ErrorData::internal_error(format!("the tool broke down: {error}"), None))
+        done.map_err(|error| ErrorData::internal_error(format!("the tool failed: {error}"), None))
     }
 
     async fn right(&self) -> Result<Right, ErrorData> {
@@ -163,7 +164,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::named(&request.name) else {
             let name: String = request.name.chars().take(100).collect();
-            let message = format!("there is no tool {name:?}");
+            let message = format!("unknown tool {name:?}");
             return Err(ErrorData::invalid_params(message, None));
         };
         let given = request.arguments.unwrap_or_default();

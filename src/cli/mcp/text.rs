@@ -8,7 +8,7 @@ use crate::report::{
 };
 use crate::terminal::{filter, sanitize, size};
 
-/// Characters of the longest text that is given to a model. A patch leaves out files, and says so; what else is longer is cut off.
+/// Characters of the longest text that is given to a model. A patch skips files, and says so; what else is longer is cut off.
 const LONGEST: usize = 60_000;
 
 /// So many paths stand in a text.
@@ -138,7 +138,7 @@ pub(super) fn restored(done: &Restored, name: &str, dry_run: bool) -> String {
 pub(super) fn stayed(done: &Restored) -> Vec<String> {
     let mut lines = Vec::new();
     if done.conflicts_total > 0 {
-        lines.push("left as they are, for somebody else changed them:".to_owned());
+        lines.push("not changed, because something else changed them:".to_owned());
         lines.extend(paths(
             done.conflicts.iter().map(ChangeDocument::line),
             done.conflicts_total,
@@ -174,7 +174,7 @@ pub(super) fn forked(made: &ForkDocument, name: &str) -> String {
         format!("fork {}", made.reference.id),
     ];
     if made.outcome == ForkOutcome::Partial {
-        lines.push("not as the snapshot has them:".to_owned());
+        lines.push("different from the snapshot:".to_owned());
         let failed = made.failed.iter().map(ReasonDocument::line);
         lines.extend(paths(failed, made.failed.len() as u64));
     }

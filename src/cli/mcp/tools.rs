@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::results::{Checkpointed, Differing, Labelled, Listed, Restored, WentBack};
+use super::results::{Checkpointed, Differing, Labeled, Listed, Restored, WentBack};
 use crate::report::{CheckpointDocument, ForkDocument};
 
 /// A tool.
@@ -94,7 +94,7 @@ impl Tool {
             Self::Restore => made.with_output_schema::<Restored>(),
             Self::Fork => made.with_output_schema::<ForkDocument>(),
             Self::SessionCheckpoint => made.with_output_schema::<Checkpointed>(),
-            Self::SessionCheckpoints => made.with_output_schema::<Vec<Labelled>>(),
+            Self::SessionCheckpoints => made.with_output_schema::<Vec<Labeled>>(),
             Self::SessionRestore => made.with_output_schema::<WentBack>(),
         };
         let mut made = made;
@@ -117,39 +117,38 @@ impl Tool {
             Self::Create => "Take a snapshot",
             Self::List => "List snapshots",
             Self::Diff => "What changed since a snapshot",
-            Self::Restore => "Go back to a snapshot",
+            Self::Restore => "Restore a snapshot",
             Self::Fork => "Copy a snapshot into a new directory",
             Self::SessionCheckpoint => "Take a checkpoint",
             Self::SessionCheckpoints => "List checkpoints",
-            Self::SessionRestore => "Go back to a checkpoint",
+            Self::SessionRestore => "Restore a checkpoint",
         }
     }
 
     fn description(self) -> &'static str {
         match self {
             Self::Create => {
-                "Keeps the project's files as they are now: ignored ones, .git, modes and links too. Take one before a risky step."
+                "Takes a snapshot of the project's files, including ignored files, .git, modes and links. Take one \
+                before a risky step."
             }
-            Self::List => "The snapshots that were taken in this session, newest first.",
+            Self::List => "Lists the snapshots of this session, newest first.",
             Self::Diff => {
-                "What changed in the project since a snapshot of this session, as a unified diff. Without a name: since the newest \
-                 snapshot, or since the session began when there is none."
+                "Returns a unified diff of the project since a snapshot of this session. The default is the newest \
+                snapshot, or the start of the session if there is none."
             }
             Self::Restore => {
-                "Puts the project's files back as they were in a snapshot that was taken in this session: what came later is changed back \
-                 or deleted. What is there now is kept for the operator, who can undo this."
+                "Restores the project's files from a snapshot of this session: later changes are reverted, later \
+                files deleted. The current files are kept for the operator, who can undo this."
             }
             Self::Fork => {
-                "Writes a snapshot of this session into a new directory, to try something there. The project stays as it is. The \
-                 directory cannot be chosen; the result names it."
+                "Writes a snapshot of this session to a new directory, to try something there. The project does not \
+                change. The result names the directory."
             }
-            Self::SessionCheckpoint => {
-                "Keeps the project's files as they are now. Gives the id to go back to."
-            }
-            Self::SessionCheckpoints => "The checkpoints of this session, newest first.",
+            Self::SessionCheckpoint => "Takes a checkpoint of the project's files, and returns its id.",
+            Self::SessionCheckpoints => "Lists the checkpoints of this session, newest first.",
             Self::SessionRestore => {
-                "Puts the project's files back as they were at a checkpoint of this session; without an id at the newest one. What is \
-                 there now is kept for the operator, who can undo this."
+                "Restores the project's files from a checkpoint of this session [default: the newest]. The current \
+                files are kept for the operator, who can undo this."
             }
         }
     }
@@ -179,7 +178,7 @@ fn without_formats<'a>(parts: impl Iterator<Item = &'a mut Value>) {
     }
 }
 
-/// An argument that is left out has no value of its own; clients that check defaults against types stumble over `null`.
+/// An argument that is skipped has no value of its own; clients that check defaults against types stumble over `null`.
 fn without_defaults(schema: &mut Schema) {
     let arguments = schema.get_mut("properties").and_then(Value::as_object_mut);
     for argument in arguments.into_iter().flat_map(|all| all.values_mut()) {
@@ -199,7 +198,7 @@ pub(super) struct Nothing {}
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = without_defaults)]
 pub(super) struct Create {
-    /// A name to find it by: letters, digits, `_`, `.` and `-`. Each can be given once.
+    /// Name the checkpoint: letters, digits, `_`, `.` and `-`. Each can be given once.
     #[schemars(with = "String")]
     pub(super) name: Option<String>,
     /// What this moment is.
@@ -219,7 +218,7 @@ pub(super) struct Diff {
     /// The later snapshot; without it the files as they are.
     #[schemars(with = "String")]
     pub(super) to: Option<Value>,
-    /// Only these paths and what lies below them.
+    /// Only these paths and everything below them.
     #[schemars(with = "Vec<String>")]
     pub(super) paths: Option<Vec<String>>,
 }
@@ -233,7 +232,7 @@ pub(super) struct Restore {
     #[serde(alias = "id")]
     #[schemars(with = "String")]
     pub(super) name: Value,
-    /// Only these paths and what lies below them.
+    /// Only these paths and everything below them.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub(super) paths: Option<Vec<String>>,

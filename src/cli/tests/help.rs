@@ -89,7 +89,7 @@ fn the_overview_shows_every_verb_once_and_in_groups() {
     assert_eq!(defined, Verb::names().collect());
 }
 
-/// Without colour codes.
+/// Without color codes.
 fn bare(line: &str) -> String {
     let mut rest = line;
     let mut text = String::new();

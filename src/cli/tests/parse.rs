@@ -1,4 +1,4 @@
-//! Every verb's arguments, the two names, and bytes that are not text.
+//! Every command's arguments, the two names, and bytes that are not text.
 
 use crate::recovery::Until;
 use std::ffi::{OsStr, OsString};
@@ -28,7 +28,7 @@ fn the_name_decides_where_the_verb_stands() {
         assert!(matches!(invocation.verb, Verb::List(_)));
     }
     for (line, says) in [
-        ("jackin list", "behind `recovery`"),
+        ("jackin list", "after `recovery`"),
         ("jackin-recovery list-all", "no command `list-all`"),
         ("jackin console", "only `recovery`"),
         ("jackin-recovery recovery list", "directly"),
@@ -308,7 +308,7 @@ fn flags_for_all_verbs_stand_before_or_behind_the_verb() {
 }
 
 #[test]
-fn json_and_colour_are_seen_even_when_the_rest_is_wrong() {
+fn json_and_color_are_seen_even_when_the_rest_is_wrong() {
     assert!(wants_json(&words("jackin recovery nonsense --json")));
     assert!(!wants_json(&words("jackin recovery launch . -- make --json")));
     assert!(!wants_json(&words("--json recovery list")));

@@ -45,8 +45,7 @@ fn help_goes_to_stdout_and_complaints_to_stderr() {
     );
     let (code, _, err) = ran("jackin recovery restore --nonsense", never);
     assert!(
-        code == 2
-            && err.contains("hint: the form is: jackin recovery restore [OPTIONS] <INSTANCE> [PATH]..."),
+        code == 2 && err.contains("hint: usage: jackin recovery restore [OPTIONS] <INSTANCE> [PATH]..."),
         "{err}"
     );
 }

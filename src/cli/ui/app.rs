@@ -101,7 +101,7 @@ impl App {
         self.asks.push((self.number, ask));
     }
 
-    /// Gives up what is waited for.
+    /// Cancels the pending request.
     pub(super) fn give_up(&mut self) {
         let stays = self
             .waiting
@@ -197,7 +197,7 @@ impl App {
         self.ask(Ask::Plan(request), "planning");
     }
 
-    /// Goes back to the view before; whatever is waited for is given up.
+    /// Goes back to the view before; cancels the pending request.
     pub(super) fn back(&mut self) {
         self.give_up();
         if self.views.len() > 1 {
@@ -270,8 +270,7 @@ impl App {
             Answer::Plan(request, text, does_something) => {
                 let changed = self.plan.as_ref().filter(|_| self.view() == View::Plan);
                 if changed.is_some_and(|plan| plan.request == request) {
-                    self.message =
-                        Some("What there is changed meanwhile. This is what would be done now.".to_owned());
+                    self.message = Some("The files changed meanwhile. This is the new plan.".to_owned());
                 }
                 self.plan = Some(Plan {
                     request,

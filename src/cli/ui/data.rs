@@ -187,7 +187,7 @@ impl Kind {
             Self::Added => "added",
             Self::Modified => "modified",
             Self::Deleted => "deleted",
-            Self::Other => "moved or other mode",
+            Self::Other => "moved, or mode changed",
             Self::Runs => "can run",
         }
     }

@@ -25,22 +25,21 @@ const LEAST: (u16, u16) = (40, 8);
 /// Text of the help that `?` opens.
 const HELP: &str = "\
 \u{2191}\u{2193} k j     move; PgUp, PgDn, Home, End as well
-Enter \u{2192}    open: a session, what changed since, the lines of a path
-Esc \u{2190}      back; a filter is taken off first
-Space a    mark a path, or all below a directory; all that is shown
-r R        restore what is marked or chosen; all of it; a plan first
-u          undo the last restore, or the one that is chosen
-t          of a moment: what its step changed
-/ f        filter by name; by kind, among them what can run
-J K        scroll the lines beside the tree
-n p        the next path, the one before
-s l        how large the store is; the log of receipts
-F5         read everything again
-mouse      choose, open, scroll; with Shift the terminal selects text
+Enter \u{2192}    open a session, its changes, the lines of a path
+Esc \u{2190}      back (clears the filter first)
+Space a    mark a path or directory; mark everything shown
+r R        restore the marked or selected paths; restore everything
+u          undo the last restore, or the selected one
+t          show the changes of one step
+/ f        filter by name; filter by kind
+J K        scroll the preview
+n p        next path, previous path
+s l        size of the store; log
+F5         reload
+mouse      select, open, scroll; Shift selects text
 Ctrl-Z q   suspend; quit
 
-Before a restore what is there is kept in an emergency snapshot, and u goes back to it. Nothing is put back under a session that is \
-active: it can only be looked at.";
+A restore prints its plan and asks. It takes an emergency snapshot first, and u restores that. An active session is read-only.";
 
 /// Draws everything.
 pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
@@ -78,7 +77,7 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
         popup(frame, body, " keys ", HELP);
     }
     if let Some(message) = &app.message {
-        popup(frame, body, " any key goes on ", message);
+        popup(frame, body, " Press any key ", message);
     }
 }
 

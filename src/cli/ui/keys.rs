@@ -273,22 +273,21 @@ impl App {
         match step {
             None => {}
             Some(Some((before, id))) => self.compare(before, Some(id)),
-            Some(None) => self.message = Some("Nothing of this session comes before it.".to_owned()),
+            Some(None) => self.message = Some("It is the first snapshot of this session.".to_owned()),
         }
     }
 
     fn restore(&mut self, all: bool) {
         let view = self.view();
         if view == View::Sessions {
-            self.message =
-                Some("Open a session first (Enter), and choose the moment to go back to.".to_owned());
+            self.message = Some("Open a session first (Enter), and select a snapshot.".to_owned());
             return;
         }
         match self.wanted(all || view == View::Timeline) {
             Some((goal, paths)) => self.plan(goal, paths),
             None if matches!(view, View::Changes | View::Patch) => {
                 self.message =
-                    Some("Choose a path, or mark some with Space; R takes all of it back.".to_owned());
+                    Some("Select a path, or mark some with Space; R restores everything.".to_owned());
             }
             None => {}
         }
@@ -307,7 +306,7 @@ impl App {
         }
     }
 
-    /// Lets later work be overwritten, or deleted, or no more.
+    /// Lets later edits be overwritten, or deleted, or no more.
     fn allow(&mut self, overwrite: bool) {
         let Some(plan) = &self.plan else { return };
         let mut request = plan.request.clone();
@@ -324,7 +323,7 @@ impl App {
         };
         if plan.does_something && plan.seen {
             let ask = Ask::Act(plan.request.clone(), plan.page.text.clone());
-            self.ask(ask, "restoring; what is there now is kept first");
+            self.ask(ask, "restoring (after an emergency snapshot)");
         }
     }
 }

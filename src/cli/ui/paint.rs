@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use crate::terminal::{Role, style, width};
 
-/// The look of a role. Only the sixteen colours of the terminal's own theme: they suit a light and a dark one.
+/// The look of a role. Only the sixteen colors of the terminal's own theme: they suit a light and a dark one.
 pub(super) fn look(role: Role) -> Style {
     of(role.style())
 }
@@ -38,7 +38,7 @@ fn of(style: anstyle::Style) -> Style {
     made
 }
 
-/// A text with colour codes of our own, line by line, none of them wider than `columns`.
+/// A text with jackin's color codes, line by line, none of them wider than `columns`.
 pub(super) fn lines(text: &str, columns: usize) -> Vec<Line<'static>> {
     let lines = text.lines().flat_map(|line| {
         let parts = style::parts(line);

@@ -1,4 +1,4 @@
-//! Answers what the screen asks for, on a thread of its own, with the code of the verbs.
+//! Answers what the screen asks for, on a thread of its own, with the code of the commands.
 
 mod plans;
 mod reading;
@@ -63,7 +63,7 @@ impl<'e> Worker<'e> {
         }
     }
 
-    /// Answers until nobody asks any more. Of several wishes for the lines of a path only the last one counts.
+    /// Answers until the channel closes. Of several requests for the lines of a path only the last one counts.
     pub(super) fn run(mut self, asked: &Receiver<(u64, Ask)>, tell: &Sender<News>) {
         let mut waiting = std::collections::VecDeque::new();
         loop {

@@ -5,11 +5,11 @@ use std::path::Path;
 use crate::model::{AsideAct, AsideChange, AsideStep};
 use crate::terminal::{Role, sanitize, size, style};
 
-/// Returns the verb for a move, and the arrow between its two places.
+/// Returns the command for a move, and the arrow between its two places.
 fn words(act: AsideAct) -> (&'static str, &'static str) {
     match act {
         AsideAct::Away => ("set aside", "->"),
-        AsideAct::Back => ("put back", "<-"),
+        AsideAct::Back => ("restore", "<-"),
         AsideAct::Exchanged => ("exchange", "<->"),
     }
 }
@@ -33,8 +33,8 @@ pub(super) fn counts<'a>(steps: impl Iterator<Item = &'a AsideStep> + Clone) -> 
     let mut parts = Vec::new();
     for (act, word) in [
         (AsideAct::Away, "to set aside"),
-        (AsideAct::Back, "to put back"),
-        (AsideAct::Exchanged, "to exchange for what lies aside"),
+        (AsideAct::Back, "to restore"),
+        (AsideAct::Exchanged, "to swap with the one set aside"),
     ] {
         let number = steps.clone().filter(|step| step.act == act).count() as u64;
         if number > 0 {
@@ -49,8 +49,8 @@ pub(in crate::cli) fn told<'a>(done: impl Iterator<Item = &'a AsideStep> + Clone
     let mut text = String::new();
     for (act, word) in [
         (AsideAct::Away, "set aside"),
-        (AsideAct::Back, "brought back as it was"),
-        (AsideAct::Exchanged, "exchanged for what lay aside"),
+        (AsideAct::Back, "restored"),
+        (AsideAct::Exchanged, "swapped with the one set aside"),
     ] {
         let number = done.clone().filter(|step| step.act == act).count() as u64;
         if number > 0 {

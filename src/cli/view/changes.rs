@@ -12,7 +12,7 @@ pub(in crate::cli) fn host(coverage: &Coverage) -> String {
 /// A withheld path that is not as it was: nothing of its content is told.
 pub(in crate::cli) fn withheld(change: &ReasonDocument) -> String {
     let host = sanitize::path(&change.at.on_host);
-    format!("withheld: {host}: {}", change.reason)
+    format!("skipped: {host}: {}", change.reason)
 }
 
 /// A path as people read it: a directory ends in `/`, the root is `.`.
@@ -27,7 +27,8 @@ pub(in crate::cli) fn path(path: &RelPath, entry: Option<&Entry>) -> String {
     sanitize::name(&bytes)
 }
 
-/// The letter of a change, as git's `--name-status` has it, and its colour. `M` is content, `m` is mode or metadata.
+/// The letter of a change, as git's `--name-status` has it, and its color. `M` is content, `m` is mode or
+/// metadata.
 pub(in crate::cli) fn letter(kind: ChangeKind) -> (&'static str, Role) {
     match kind {
         ChangeKind::Added => ("A", Role::Added),
@@ -83,7 +84,7 @@ pub(in crate::cli) fn marked(change: &Change, told: &ChangeDocument) -> String {
     if told.edited_since.is_none() {
         return format!("{text}  {word}");
     }
-    // The letter stands first, in its colour.
+    // The letter stands first, in its color.
     let (letter, role) = letter(change.kind);
     let painted = style::paint(role, letter);
     let rest = text.strip_prefix(&painted).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The recovery contract in words: what operator and tool agree on before a session. Every name in it is hostile until it
-//! is cleaned; nothing depends on colour.
+//! The recovery contract in words: what operator and tool agree on before a session. Every name in it is
+//! hostile until it is cleaned; nothing depends on color.
 
 mod excludes;
 mod gaps;
@@ -34,15 +34,14 @@ pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
     if contract.snapshot.created {
         limits(&mut sheet, contract);
         gaps::not_covered(&mut sheet, contract);
-        sheet.section("Never undone");
+        sheet.section("Not undone");
         sheet.say(&[Part::Text(
-            "side effects: a dropped table stays dropped, a sent mail stays sent",
+            "side effects such as database writes, network calls, pushed commits",
         )]);
-        sheet.section("Beware");
+        sheet.section("Note");
         sheet.say(&[Part::Text(
-            "What you edit in the same files meanwhile cannot be told apart from the agent's work. The check \
-             that no session is active guards against accidents, not against a process of your own user that \
-             means harm.",
+            "Edits you make during the session count as the agent's. This protects against accidents, not against \
+            malicious processes that run as you.",
         )]);
     }
     sheet.finish()
@@ -79,21 +78,21 @@ fn snapshot(sheet: &mut Sheet, contract: &Contract) {
     match terms.mode {
         Mode::Off => sheet.say(&[
             Part::loud(Role::Warning, "Nothing is recorded, and nothing can be restored."),
-            Part::Text(" To be able to undo the session, give --snapshot project"),
+            Part::Text(" To be able to undo the session, use --snapshot project"),
         ]),
         Mode::Metadata => sheet.say(&[
             Part::loud(
                 Role::Warning,
-                "The session and the state of git are recorded, no file is kept.",
+                "The session and the state of git are recorded, but no files.",
             ),
-            Part::Text(" To be able to undo the session, give --snapshot project"),
+            Part::Text(" To be able to undo the session, use --snapshot project"),
         ]),
         Mode::Project | Mode::ProjectAndState => {}
     }
     if contract.is_frozen() {
         sheet.say(&[Part::Text(
-            "`launch` starts the command at once and stores the first one behind it; a limit or a lack of room is found \
-             only then, and does not stop the command. `begin` waits for it.",
+            "`launch` starts the command at once and stores the baseline while it runs. Exceeded limits and a full \
+            disk are found only then and do not stop the command. `begin` waits for the baseline.",
         )]);
     }
     if let Some(seconds) = contract.checkpoint_every {
@@ -101,7 +100,7 @@ fn snapshot(sheet: &mut Sheet, contract: &Contract) {
         sheet.say(&[
             Part::Text("A checkpoint every "),
             Part::Whole(every),
-            Part::Text(" while it runs, when something changed."),
+            Part::Text(" while it runs, if something changed."),
         ]);
     }
 }
@@ -111,9 +110,9 @@ fn stored(sheet: &mut Sheet, contract: &Contract) {
     sheet.section("Stored in");
     sheet.say(&[Part::name(&store.0)]);
     sheet.say(&[Part::Text(if contract.snapshot.created {
-        "Metadata and archives, readable by you alone."
+        "Metadata and archives, readable only by you."
     } else {
-        "Metadata, readable by you alone; it stays."
+        "Metadata, readable only by you; it stays."
     })]);
 }
 
@@ -123,15 +122,12 @@ fn restore(sheet: &mut Sheet, contract: &Contract) {
     if !terms.available {
         return sheet.say(&[Part::Text(match terms.reason {
             Some(Unavailable::Off) => "not possible: the mode is off.",
-            Some(Unavailable::Metadata) => {
-                "not possible: the mode is metadata, so there are no files to restore from."
-            }
+            Some(Unavailable::Metadata) => "not possible: the mode is metadata, so no files are stored.",
             None => "not possible.",
         })]);
     }
     sheet.say(&[Part::Text(
-        "possible once the session has ended: `restore` shows its plan and asks first. It may overwrite \
-         (create, replace, delete) at and below",
+        "possible after the session: `restore` prints its plan and asks. It may create, replace and delete files in",
     )]);
     for path in &terms.overwrites {
         sheet.below(&[Part::name(&path.0)]);
@@ -142,20 +138,19 @@ fn limits(sheet: &mut Sheet, contract: &Contract) {
     sheet.section("Limits");
     let (entries, bytes) = (contract.limits.max_entries.value, contract.limits.max_bytes.value);
     let most = format!(
-        "at most {} and {} in one snapshot; a larger one is not taken.",
+        "at most {} and {} per snapshot; a larger one is refused.",
         size::counted(entries, "entry", "entries"),
         size::bytes(bytes)
     );
     let mut parts = vec![Part::Text(&most)];
     match contract.on_failure.value {
-        OnFailure::Block => parts.push(Part::Text(" Without a baseline the session does not begin.")),
+        OnFailure::Block => parts.push(Part::Text(" Without a baseline the session does not start.")),
         OnFailure::Run => {
             sheet.say(&parts);
             parts = vec![
                 Part::loud(Role::Warning, "WARNING:"),
                 Part::Text(
-                    " when the baseline cannot be taken, the session begins all the same, without protection \
-                     (on_failure = \"run\", ",
+                    " if the baseline fails, the session starts without protection (on_failure = \"run\", ",
                 ),
             ];
             parts.extend(chosen(&contract.on_failure.source));

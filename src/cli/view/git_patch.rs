@@ -16,7 +16,7 @@ const MAX_BINARY: u64 = 64 << 20;
 pub(in crate::cli) struct Form {
     /// Options for the contents to show.
     pub(in crate::cli) options: PatchOptions,
-    /// Binary content is encoded, not left out.
+    /// Binary content is encoded, not skipped.
     pub(in crate::cli) binary: bool,
     /// Words are marked instead of lines; then it is no patch to apply.
     pub(in crate::cli) words: bool,
@@ -44,7 +44,7 @@ pub(in crate::cli) fn remark(text: &str) -> String {
 /// A part that the patch lacks.
 struct Lacking {
     why: String,
-    /// The lines, where they can be shown all the same.
+    /// The lines, where they can be shown anyway.
     lines: Vec<String>,
 }
 

@@ -93,7 +93,7 @@ fn strings(text: &str) -> BTreeSet<&str> {
     pieces.filter_map(text).collect()
 }
 
-/// The line without the values that stay in the file: those that are not ours.
+/// The line without the values that stay in the file: those that are not jackin's.
 fn hidden(line: &str, kept: &BTreeSet<&str>) -> String {
     let pieces = pieces(line);
     let is_key = |at: usize| matches!(pieces.get(at + 1), Some(Piece::Plain(behind)) if behind.trim_start().starts_with(':'));
@@ -127,7 +127,7 @@ pub(in crate::cli) fn standing(one: &HookStandingDocument) -> String {
         }
         HookState::NotInstalled => "not installed".to_owned(),
         HookState::Unreadable => format!(
-            "cannot be told: {}",
+            "unknown: {}",
             sanitize::text(one.problem.as_deref().unwrap_or_default())
         ),
     };

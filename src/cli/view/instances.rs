@@ -120,7 +120,7 @@ pub(in crate::cli) fn show(known: &SessionReport, now: Time, columns: usize) -> 
     }
     if known.pruned > 0 {
         let pruned = size::counted(known.pruned, "snapshot was", "snapshots were");
-        lines.push(format!("{pruned} pruned by the rules of retention (see `log`)"));
+        lines.push(format!("{pruned} pruned by the retention policy (see `log`)"));
     }
     lacking(known, &mut lines);
     if !known.changed_meanwhile.is_empty() {
@@ -211,15 +211,12 @@ pub(in crate::cli) fn facts(known: &SessionReport, now: Time, columns: usize) ->
         fact("watched", changes::host(&mount.coverage));
         if mount.more > 0 {
             let more = size::counted(mount.more, "more repository", "more repositories");
-            fact("", format!("{more} were not written down"));
+            fact("", format!("{more} were not recorded"));
         }
         if let Some(error) = &mount.error {
             fact(
                 "",
-                format!(
-                    "nothing is known of its git repositories: {}",
-                    sanitize::text(error)
-                ),
+                format!("its git repositories are unknown: {}", sanitize::text(error)),
             );
         }
     }
@@ -244,8 +241,8 @@ pub(in crate::cli) fn ending(row: &InstanceDocument) -> String {
         Some(Ending::Status(status)) => format!("status {status}"),
         Some(Ending::Signal(signal)) => format!("by signal {signal}"),
         Some(Ending::Ended) | None => "ended".to_owned(),
-        Some(Ending::Unseen) => "nobody saw its end".to_owned(),
-        Some(Ending::Failed(why)) => format!("never began: {}", sanitize::text(why)),
+        Some(Ending::Unseen) => "no closing snapshot".to_owned(),
+        Some(Ending::Failed(why)) => format!("failed to start: {}", sanitize::text(why)),
     }
 }
 
@@ -322,7 +319,7 @@ fn lacking(known: &SessionReport, lines: &mut Vec<String>) {
     lines.push(String::new());
     lines.push(style::paint(
         Role::Warning,
-        "The baseline is not complete. It lacks:",
+        "The baseline is incomplete. It is missing:",
     ));
     for (gaps, more) in lacking {
         for gap in gaps {
@@ -347,7 +344,7 @@ pub(in crate::cli) fn act_words(row: &RestoredDocument) -> String {
         words.push_str(", by the session itself");
     }
     if let Some(by) = row.taken_back_by {
-        words.push_str(&format!(" (taken back by {by})"));
+        words.push_str(&format!(" (undone by {by})"));
     }
     words
 }

@@ -16,7 +16,7 @@ pub(in crate::cli) fn plan(plan: &RestoreDocument<'_>, columns: usize) -> String
     lines.extend(width::wrap(&counts(plan), columns));
     if plan.mounts().any(|mount| mount.is_busy()) {
         lines.extend(staging(plan));
-        lines.push("An emergency snapshot is taken first; `undo` goes back to it.".to_owned());
+        lines.push("An emergency snapshot is taken first; `undo` restores it.".to_owned());
     }
     lines.join("\n")
 }
@@ -24,7 +24,7 @@ pub(in crate::cli) fn plan(plan: &RestoreDocument<'_>, columns: usize) -> String
 /// Only what is done, for a restore that is under way already.
 pub(in crate::cli) fn steps(plan: &RestoreDocument<'_>, columns: usize) -> String {
     let mut lines = width::wrap(
-        "What the interrupted restore does; some of it may be done already:",
+        "Plan of the interrupted restore; some of it may be done:",
         columns,
     );
     for mount in plan.mounts().filter(MountPlan::is_busy) {
@@ -49,10 +49,7 @@ fn staging(plan: &RestoreDocument<'_>) -> Vec<String> {
             places.push(line);
         }
     }
-    places.insert(
-        0,
-        "New content is staged here, and this is removed afterwards:".to_owned(),
-    );
+    places.insert(0, "Temporary directory (removed afterwards):".to_owned());
     places
 }
 
@@ -83,7 +80,7 @@ fn mount_lines(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
     }
     lines.extend(aside::lines(&root, mount.aside));
     if !mount.conflicts.is_empty() {
-        lines.push(style::paint(Role::Warning, "  Conflicts, left as they are:"));
+        lines.push(style::paint(Role::Warning, "  Conflicts, not changed:"));
         for kept in mount.conflicts {
             let (host, why) = stays(kept);
             let line = format!("    {host}: {why}");
@@ -106,15 +103,15 @@ fn mount_lines(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
                 let paths = size::counted(*paths, "path that differs", "paths that differ");
                 format!("  excluded  {host} (--files-only): {paths}")
             }
-            LeftOut::Secret(words) => format!("  secret    {host}: {words}; what is there now stays"),
+            LeftOut::Secret(words) => format!("  secret    {host}: {words}; the current one stays"),
             LeftOut::Stuck(words) => {
-                format!("  withheld  {host}: {words}; it cannot be put together key by key, so it stays")
+                format!("  skipped   {host}: {words}; it cannot be merged by key, so it stays")
             }
             LeftOut::Withheld(words) => {
-                format!("  withheld  {host}: {words}; no snapshot holds it, so it stays")
+                format!("  skipped   {host}: {words}; no snapshot has it, so it stays")
             }
             LeftOut::Encrypted(words) => {
-                format!("  encrypted {host}: {words}; it stays unless --identity gives your key")
+                format!("  encrypted {host}: {words}; it stays without --identity")
             }
             LeftOut::Note(key, what) => {
                 let line = format!("  secret    {host}: {}: {what}", sanitize::text(key));
@@ -137,7 +134,7 @@ fn mount_lines(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
     );
     list(
         lines,
-        "Not covered, so not touched:",
+        "Not captured, not changed:",
         not_covered.into_iter().map(|gap| {
             let host = sanitize::path(&gap.at.on_host);
             format!("{host}: {}", sanitize::text(&gap.reason))

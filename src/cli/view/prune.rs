@@ -34,7 +34,7 @@ pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time
     }
     if plan.half_replaced > 0 {
         lines.push(format!(
-            "  a killed command was about to replace {}: they stay",
+            "  a killed command was replacing {}: they stay",
             size::counted(plan.half_replaced, "archive", "archives")
         ));
     }
@@ -46,13 +46,13 @@ pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time
     if !plan.unreadable.is_empty() {
         let records = size::counted(plan.unreadable.len() as u64, "snapshot", "snapshots");
         let text = format!(
-            "The record of {records} is gone or cannot be read, so no archive goes: any may be needed."
+            "The record of {records} is missing or cannot be read, so no archive is deleted: any may be needed."
         );
         lines.push(style::paint(Role::Warning, &text));
     }
     if plan.lacking > 0 {
         let text = format!(
-            "{} more would have to go, and all that is left is held:",
+            "{} more would have to be deleted, but all other snapshots are kept:",
             size::bytes(plan.lacking)
         );
         lines.push(style::paint(Role::Warning, &text));
@@ -61,7 +61,7 @@ pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time
             lines.push(format!("  {count}: {}", held_words(*held)));
         }
         let lasting = size::bytes(plan.size.lasting);
-        lines.push(format!("  receipts and catalog, {lasting}: never given up"));
+        lines.push(format!("  receipts and catalog, {lasting}: never deleted"));
     }
     if let Some(shortage) = plan.shortage {
         let text = shortage_words(shortage, plan.size.all());
@@ -69,11 +69,11 @@ pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time
     }
     for id in stuck {
         lines.push(format!(
-            "  what was frozen for the baseline {id}, unless it can be stored now"
+            "  the file-system snapshot of the baseline {id}, unless it can be stored now"
         ));
     }
     lines.push(match plan.is_empty() && stuck.is_empty() {
-        true => "Nothing goes beyond the rules.".to_owned(),
+        true => "Nothing exceeds the retention policy.".to_owned(),
         false => {
             let count = match plan.chosen.len() as u64 {
                 0 => "No snapshot".to_owned(),
@@ -83,7 +83,7 @@ pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time
                 .freed
                 .saturating_add(plan.idle)
                 .saturating_add(plan.repack_gain());
-            format!("{count} to give up; about {} will be free.", size::bytes(free))
+            format!("{count} to delete; about {} will be freed.", size::bytes(free))
         }
     });
     lines.join("\n")
@@ -96,8 +96,8 @@ fn repack(plan: &PrunePlan) -> Option<String> {
     let counted = size::counted(archives, "archive", "archives");
     match plan.repack_gain() {
         _ if archives == 0 => None,
-        0 => Some(format!("  {counted}: so many small ones become one")),
-        gain => Some(format!("  {counted} to pack anew: about {}", size::bytes(gain))),
+        0 => Some(format!("  {counted}: small ones to merge into one")),
+        gain => Some(format!("  {counted} to repack: about {}", size::bytes(gain))),
     }
 }
 

@@ -23,7 +23,7 @@ impl Telling<'_> {
             words.push_str(&format!(", by {by}"));
         }
         if let Some(by) = one.taken_back_by {
-            words.push_str(&format!(" (taken back by {by})"));
+            words.push_str(&format!(" (undone by {by})"));
         }
         words
     }
@@ -116,7 +116,7 @@ impl Telling<'_> {
                 let private = size::counted(*withheld, "private file", "private files");
                 match (*withheld, sealed_to.is_empty()) {
                     (0, _) => taken,
-                    (_, true) => format!("{taken}, {private} withheld"),
+                    (_, true) => format!("{taken}, {private} skipped"),
                     (_, false) => {
                         let keys = size::counted(sealed_to.len() as u64, "key", "keys");
                         format!("{taken}, {private} encrypted to {keys}")
@@ -130,8 +130,8 @@ impl Telling<'_> {
                 Ending::Status(status) => format!("ended with status {status}"),
                 Ending::Signal(signal) => format!("ended by signal {signal}"),
                 Ending::Ended => "ended".to_owned(),
-                Ending::Unseen => "was found dead; nobody saw its end".to_owned(),
-                Ending::Failed(why) => format!("never began: {}", sanitize::text(why)),
+                Ending::Unseen => "ended without a closing snapshot".to_owned(),
+                Ending::Failed(why) => format!("failed to start: {}", sanitize::text(why)),
             },
             Operation::Restore {
                 kind,
@@ -148,7 +148,7 @@ impl Telling<'_> {
                 let to = self.snapshot(target);
                 let word = match (kind, undoes, only_changes_of) {
                     (RestoreKind::Restore, _, Some(step)) => {
-                        format!("took back only the step {}", steps::step(step))
+                        format!("reverted only the step {}", steps::step(step))
                     }
                     (RestoreKind::Restore, ..) => format!("restored to {to}"),
                     (RestoreKind::Undo, Some(number), _) => format!("undid {number}, back to {to}"),
@@ -166,14 +166,8 @@ impl Telling<'_> {
                 format!("{word}: {}", told.join("; "))
             }
             Operation::Abort { target, as_is, .. } => match as_is {
-                false => format!(
-                    "taken back before it was done: the restore to {}",
-                    self.snapshot(target)
-                ),
-                true => format!(
-                    "left as it was in the middle: the restore to {}",
-                    self.snapshot(target)
-                ),
+                false => format!("rolled back: the restore to {}", self.snapshot(target)),
+                true => format!("discarded: the restore to {}", self.snapshot(target)),
             },
             Operation::Prune {
                 automatic,
@@ -181,7 +175,7 @@ impl Telling<'_> {
                 bytes,
             } => {
                 let who = if *automatic {
-                    "pruned by the rules"
+                    "pruned by the retention policy"
                 } else {
                     "pruned"
                 };
@@ -189,7 +183,7 @@ impl Telling<'_> {
                 format!("{who}: {count}, {} ({})", size::bytes(*bytes), reasons(snapshots))
             }
             Operation::Repack { from, into, bytes } => format!(
-                "packed {} anew into {}: {} less",
+                "repacked {} into {}: {} less",
                 size::counted(from.len() as u64, "archive", "archives"),
                 into.id,
                 size::bytes(*bytes)
@@ -234,9 +228,9 @@ impl Telling<'_> {
 /// Describes an accepted loss: receipts of so many snapshots, and so many records.
 fn accepted(snapshots: usize, records: usize) -> String {
     let counted = |count: usize| size::counted(count as u64, "snapshot", "snapshots");
-    let given_up = format!("gave up {}, of which the records are lost", counted(records));
+    let given_up = format!("discarded {}, whose records are lost", counted(records));
     let without = format!(
-        "went on without receipts that are lost, also those of {}",
+        "continued without lost receipts, including those of {}",
         counted(snapshots)
     );
     match (snapshots, records) {

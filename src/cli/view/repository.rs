@@ -26,7 +26,7 @@ pub(in crate::cli) fn change(change: &RepositoryDocument, columns: usize) -> Str
     let mut lines = vec![style::paint(Role::Heading, &format!("git: {own}{what}"))];
     let executions = &change.executes;
     if !executions.is_empty() {
-        let title = "What git runs, or takes orders from, is not what it was:";
+        let title = "Git hooks or settings that run code changed:";
         lines.push(format!("  {}", style::paint(Role::Warning, title)));
         lines.extend(executions.iter().map(|execution| executed(execution, columns)));
     }
@@ -38,21 +38,22 @@ pub(in crate::cli) fn change(change: &RepositoryDocument, columns: usize) -> Str
         some(&mut lines, &change.refs, moved);
         commits(&mut lines, "made", (&change.commits_made, more_made), columns);
     }
+    commits(&mut lines, "that are now unreachable", &change.lost, columns);
     commits(
         &mut lines,
-        "that nothing leads to any more",
+        "that are now unreachable",
         (&change.commits_lost, more_lost),
         columns,
     );
     commits(
         &mut lines,
-        "made and given up: only the reflog has them",
+        "created and dropped: only the reflog has them",
         (&change.commits_given_up, more_given_up),
         columns,
     );
     if change.index_paths > 0 && !is_gone {
         let paths = size::counted(change.index_paths, "path", "paths");
-        lines.push(format!("  index    {paths} staged otherwise"));
+        lines.push(format!("  index    {paths} changed"));
     }
     let (from, to) = (change.stashes_from, change.stashes_to);
     if from != to {
@@ -64,7 +65,7 @@ pub(in crate::cli) fn change(change: &RepositoryDocument, columns: usize) -> Str
     }
     for doubt in &change.doubts {
         lines.extend(width::wrap(
-            &format!("  not told: {}", sanitize::text(doubt)),
+            &format!("  unknown: {}", sanitize::text(doubt)),
             columns,
         ));
     }
@@ -84,7 +85,7 @@ pub(in crate::cli) fn emptied(change: &RepositoryDocument, emergency: &str) -> S
     let commits = size::counted(number as u64, "commit is", "commits are");
     let back = match &change.head_from {
         Some(then) => format!("HEAD is at {} again", head(then)),
-        None => "HEAD is where it was".to_owned(),
+        None => "HEAD is unchanged".to_owned(),
     };
     format!("{own}: {back}; {more}{commits} only in the emergency snapshot {emergency} now")
 }
@@ -140,7 +141,7 @@ pub(super) fn covered(state: &RepositoryState, own: &str, bytes: Option<u64>) ->
     let size = bytes.map(|bytes| format!(": {}", size::bytes(bytes)));
     let size = size.unwrap_or_default();
     match (&state.elsewhere, state.covered) {
-        (Some(path), _) => format!("its git directory lies elsewhere and is not covered: {path}"),
+        (Some(path), _) => format!("its git directory is elsewhere and not captured: {path}"),
         (None, GitCoverage::Full) => format!("all of {own} is covered{size}"),
         (None, GitCoverage::State) => format!("{own} is covered without its objects{size}"),
         (None, GitCoverage::Off) => format!("none of {own} is covered"),
@@ -213,7 +214,7 @@ fn counts(facts: &RepositoryFacts) -> Vec<String> {
             parts.extend((number > 0).then(|| format!("{} {word}", size::count(number))));
         }
     } else {
-        parts.push(format!("{} not what HEAD names", size::count(facts.differing)));
+        parts.push(format!("{} uncommitted", size::count(facts.differing)));
     }
     parts.extend((facts.staged > 0).then(|| format!("{} staged", size::count(facts.staged))));
     let stashes = facts.state.stashes;

@@ -14,10 +14,7 @@ pub(in crate::cli) fn settings(settings: &[SettingDocument], columns: usize) -> 
     for (grants, title) in [
         (
             true,
-            style::paint(
-                Role::Warning,
-                "What agents run, or are allowed, is not what it was:",
-            ),
+            style::paint(Role::Warning, "Agent hooks or permissions changed:"),
         ),
         (false, "Other settings:".to_owned()),
     ] {

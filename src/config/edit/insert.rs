@@ -18,7 +18,7 @@ pub(super) struct Insertion {
 const NAME: &str = "recovery";
 const BOM: &str = "\u{feff}";
 const ABOVE: &str = "# What jackin recovery does for sessions of this workspace; flags win over it.\n\
-     # `jackin recovery explain` shows what it amounts to.\n";
+     # `jackin recovery explain` shows the result.\n";
 const MODES: &str = "  # off | metadata | project";
 
 /// Returns the addition to `text` that creates a table `recovery` in the table at the path `tables` (empty: the file itself).

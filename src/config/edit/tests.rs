@@ -28,7 +28,7 @@ fn after(text: &str, tables: &[&str]) -> String {
 }
 
 const TABLE: &str = "# What jackin recovery does for sessions of this workspace; flags win over it.\n\
-                     # `jackin recovery explain` shows what it amounts to.\n\
+                     # `jackin recovery explain` shows the result.\n\
                      [recovery]\n\
                      snapshot = \"project\"  # off | metadata | project\n\
                      exclude = [\"/target/\", 'a \"b\"/']  # gitignore syntax; node_modules/ are excluded anyway\n";

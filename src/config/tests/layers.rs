@@ -150,7 +150,7 @@ fn a_bare_directory_takes_the_global_defaults_and_the_flags() {
         .unwrap_err();
     assert_eq!(
         home.short(&error),
-        "nothing says how to protect HOME/sub; give --snapshot, for example --snapshot project"
+        "HOME/sub has no configuration; use --snapshot project"
     );
     let resolved = config.for_directory(Path::new("sub"), &flags("project")).unwrap();
     assert_eq!(values(&resolved.exclude), ["x"]);

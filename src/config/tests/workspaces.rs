@@ -34,13 +34,13 @@ fn an_unknown_name_gets_the_nearest_and_the_directory() {
         .workspace("data", MOUNT);
     assert_eq!(
         home.error("web-site"),
-        "there is no workspace \"web-site\"; the nearest: \"website\""
+        "workspace \"web-site\" not found; the nearest: \"website\""
     );
-    assert_eq!(home.error("zzzzzzzz"), "there is no workspace \"zzzzzzzz\"");
+    assert_eq!(home.error("zzzzzzzz"), "workspace \"zzzzzzzz\" not found");
     fs::create_dir(home.path().join("dat")).unwrap();
     assert_eq!(
         home.error("dat"),
-        "there is no workspace \"dat\"; the nearest: \"data\"; for the directory of that name write ./dat"
+        "workspace \"dat\" not found; the nearest: \"data\"; for the directory of that name write ./dat"
     );
 }
 

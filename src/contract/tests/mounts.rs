@@ -140,8 +140,8 @@ fn a_snapshot_of_nothing_is_refused_with_each_reason() {
         .unwrap_err();
     assert_eq!(
         host.short(&error),
-        "a snapshot is asked for, but nothing can be captured: ROOT/src/a is read-only; ROOT/src/b is handed out as a \
-         worktree or clone, and no container has one at the moment; ROOT/src/file is a single file"
+        "a snapshot is asked for, but nothing can be captured: ROOT/src/a is read-only; ROOT/src/b is handed out as \
+        a worktree or clone, and no container has one now; ROOT/src/file is a single file"
     );
     let contract = host
         .workspace(&mounts, "snapshot = \"metadata\"", Options::default(), &[])

@@ -14,7 +14,7 @@ fn broad_mounts_need_the_flag() {
         .dir("home/src")
         .link("src/home", "home")
         .dir("elsewhere/x");
-    let tail = "; choose a smaller directory, or give --allow-broad";
+    let tail = "; choose a smaller directory, or use --allow-broad";
     let home = "is or contains your home directory and contains the recovery store and contains jackin's own configuration";
     assert_eq!(
         refused(&host, "home", ""),
@@ -75,8 +75,8 @@ fn the_store_never_captures_itself() {
         "home/.jackin/data/recovery/archives",
     ] {
         let expected = format!(
-            "the mount ROOT/{mount} lies within the recovery store ROOT/home/.jackin/data/recovery, \
-             which never captures itself"
+            "the mount ROOT/{mount} is inside the recovery store ROOT/home/.jackin/data/recovery, which never \
+            captures itself"
         );
         assert_eq!(refused(&host, mount, ""), expected);
         assert_eq!(host.short(&host.broad(mount, "").unwrap_err()), expected);
@@ -174,8 +174,8 @@ fn a_secret_is_no_mount_unless_the_operator_says_so() {
             assert_eq!(
                 refused(&host, &mount, ""),
                 format!(
-                    "the mount ROOT/{mount} is or lies within ROOT/home/{secret}, which holds your own secrets; \
-                     set sensitive = \"capture\" to have it in an archive all the same"
+                    "the mount ROOT/{mount} is or is inside ROOT/home/{secret}, which holds your secrets; set \
+                    sensitive = \"capture\" to store it anyway"
                 )
             );
             assert!(

@@ -47,11 +47,7 @@ fn each_form_finds_its_settings_or_says_what_to_write() {
     let here = |host: &Host| settle(host, None, &Flags::default());
     assert_eq!(
         here(&host),
-        Err(
-            "ROOT/src lies in no workspace's mount; name a workspace, or a directory together with a mode: \
-             --snapshot project ./"
-                .into()
-        )
+        Err("ROOT/src is not in a configured workspace; use --snapshot project .".into())
     );
     // `w` mounts src/web; the current directory is src.
     host.project("src/web", "").unwrap();
@@ -71,21 +67,18 @@ fn each_form_finds_its_settings_or_says_what_to_write() {
     }
     assert_eq!(
         named("./web", &Flags::default()),
-        Err(
-            "nothing says how to protect ROOT/src/web; give --snapshot, for example --snapshot project"
-                .into()
-        )
+        Err("ROOT/src/web has no configuration; use --snapshot project".into())
     );
     assert_eq!(
         named("web", &project),
-        Err("there is no workspace \"web\"; for the directory of that name write ./web".into())
+        Err("workspace \"web\" not found; for the directory of that name write ./web".into())
     );
     assert_eq!(
         named("ssh://me:secret@host/x", &project),
         Err(
-            "ssh://\u{2026} is no address of a mount: those are ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH, docker-volume://NAME[/PATH], \
-             k8s://[CONTEXT/]NAMESPACE/POD[:CONTAINER]/PATH and k8s-pvc://[CONTEXT/]NAMESPACE/CLAIM, and the path \
-             is always written out"
+            "ssh://\u{2026} is not the address of a mount; use ssh://[USER@]HOST[:PORT]/PATH, \
+            docker://CONTAINER/PATH, docker-volume://NAME[/PATH], k8s://[CONTEXT/]NAMESPACE/POD[:CONTAINER]/PATH and \
+            k8s-pvc://[CONTEXT/]NAMESPACE/CLAIM, with the whole path"
                 .into()
         )
     );

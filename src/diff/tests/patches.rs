@@ -82,7 +82,7 @@ fn a_missing_newline_is_said_on_its_side() {
 }
 
 #[test]
-fn bytes_that_are_no_text_stay_as_they_are_for_the_caller_to_neutralise() {
+fn bytes_that_are_no_text_stay_as_they_are_for_the_caller_to_neutralize() {
     let shown = texts(b"a\x1b[31m\n", b"\xff\r\n");
     assert_eq!(lines(&shown)[1..], ["-a\\x1b[31m", "+\\xff\\r"]);
 }

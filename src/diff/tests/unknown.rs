@@ -98,7 +98,7 @@ fn a_file_that_would_not_hold_still_is_compared_and_named() {
 }
 
 #[test]
-fn an_unknown_neighbour_hides_nothing_else() {
+fn an_unknown_neighbor_hides_nothing_else() {
     let old = tree([("d", dir()), ("d/a", file("a")), ("d/z", file("z"))])
         .gap("d/m")
         .build();

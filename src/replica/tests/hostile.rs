@@ -55,7 +55,7 @@ fn an_object_that_is_gone_is_named() {
             "receipts" if short.ends_with("001.age") => "receipts 1 to 3 are not there",
             // The end of the chain: nothing in the bucket can tell that it is missing.
             "receipts" => "",
-            "keys" => "holds no store",
+            "keys" => "has no ",
             other => panic!("{other}"),
         };
         assert!(told.contains(named), "{name}: {told}");

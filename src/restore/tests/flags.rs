@@ -1,4 +1,4 @@
-//! Flags that were in the way are there again when a restore is taken back; those that come into the way keep what they bind.
+//! Flags that were in the way are there again when a restore is undone; those that come into the way keep what they bind.
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Modification times of what is put back: now, in the recorded order; what was not touched keeps its own.
+//! Modification times of what is restored: now, in the recorded order; what was not touched keeps its own.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

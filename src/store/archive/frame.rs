@@ -12,7 +12,7 @@ const CHECKSUM_FLAG: u8 = 4;
 
 /// A finished frame.
 pub(super) struct Packed {
-    /// The frame as it stands in the file.
+    /// The frame as it is in the file.
     pub(super) bytes: Vec<u8>,
     /// BLAKE3 of `bytes`.
     pub(super) digest: Digest,

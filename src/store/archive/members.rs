@@ -118,7 +118,7 @@ impl<'a> Members<'a> {
         let behind = stored.checked_add(padding(stored));
         match behind.filter(|behind| behind.saturating_add(index::END as u64) <= self.cursor.left()) {
             Some(behind) => self.cursor.skip(behind),
-            None => return self.check(at, Err("its data goes beyond the stream")),
+            None => return self.check(at, Err("its data exceeds the stream")),
         }
         Ok(member)
     }

@@ -135,7 +135,7 @@ impl Source {
         content.map_err(|why| self.wrong(number, why))
     }
 
-    /// A frame as it stands in the file.
+    /// A frame as it is in the file.
     pub(super) fn packed(&self, number: usize) -> Result<(Sizes, Vec<u8>), ArchiveError> {
         let mut packed = Vec::new();
         let sizes = self.read(number, &mut packed)?;

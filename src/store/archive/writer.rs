@@ -27,7 +27,7 @@ pub struct Writer<W: Write> {
 pub struct Stored {
     /// Bytes that really came. Less than were asked for when the data ended early or failed; the rest is zeros.
     pub given: u64,
-    /// Error that ended the data early, if any. The archive is valid all the same.
+    /// Error that ended the data early, if any. The archive is valid anyway.
     pub error: Option<io::Error>,
     kind: BlobKind,
     frame: u32,

@@ -115,15 +115,13 @@ pub(super) fn is_there(native: &NativePlace, mounts: &[PathBuf], was_made: bool)
             match found(&at)? {
                 Found::Top => return Ok(true),
                 Found::Nothing => {}
-                Found::Directory | Found::Other => return Err("something else lies there".to_owned()),
+                Found::Directory | Found::Other => return Err("something else exists there".to_owned()),
             }
             // The directory that jackin created for it is on its file system.
             let holder = at.parent().map_or(Ok(Found::Nothing), found)?;
             match holder == Found::Directory || !was_made && found(&subvolume.to_path())? == Found::Top {
                 true => Ok(false),
-                false => Err(
-                    "the directory that holds it is not there: its file system may not be mounted".to_owned(),
-                ),
+                false => Err("its directory is missing: its file system may not be mounted".to_owned()),
             }
         }
         NativePlace::Zfs { snapshot, .. } => freezer_of(native, mounts)?.has_snapshot(snapshot),

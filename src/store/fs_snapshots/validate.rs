@@ -19,7 +19,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 impl Paper for FsSnapshotIntent {
     fn check(&self, directory: &Path) -> Result<(), String> {
         if directory.file_name() != Some(self.id.as_str().as_ref()) {
-            return Err(format!("it says that it is the paper of {}", self.id));
+            return Err(format!("it names another snapshot: {}", self.id));
         }
         let own = directory.parent().and_then(Path::parent);
         if !own.is_some_and(|own| is_same(own, &self.store.to_path())) {
@@ -34,7 +34,7 @@ impl Paper for FsSnapshotIntent {
                 .iter()
                 .any(|our| our.as_os_str() == made.to_path().as_os_str())
             {
-                return Err(format!("{:?} is no directory of ours", made.to_path()));
+                return Err(format!("{:?} is not a directory of jackin", made.to_path()));
             }
         }
         let mut holders = self
@@ -59,7 +59,7 @@ impl Paper for FsSnapshotIntent {
                 }
             };
             if !is_ours {
-                return Err(format!("{native:?} is no snapshot of ours"));
+                return Err(format!("{native:?} is not a snapshot of jackin"));
             }
         }
         if self.mounts.iter().any(|mount| mount.native >= self.natives.len()) {

@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 use super::{Inconsistency, UnexpectedFile};
 use crate::store::durable::{DIRECTORY_MODE, FILE_MODE};
 
-/// The store is this deep: `tmp/<draft>/<file>`. Whatever lies deeper is not ours and not entered.
+/// The store is this deep: `tmp/<draft>/<file>`. Deeper directories are not jackin's and not entered.
 const DEEPEST: usize = 4;
 
 /// Files and directories found in the store.

@@ -33,7 +33,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The error of a restore without a journal that moved something all the same, which lies at `moved` now.
+    /// The error of a restore without a journal that moved something anyway, which lies at `moved` now.
     #[must_use]
     pub fn lost_journal(&self, intent: &Intent, moved: &Path) -> StoreError {
         journal_is_gone(&self.layout().restore(&intent.id), intent, moved)

@@ -107,7 +107,7 @@ pub(super) fn intent_is_gone(directory: &Path) -> StoreError {
     StoreError::DamagedJournal {
         path: directory.join(INTENT),
         instance: None,
-        why: "it is gone, although the journal is there".to_owned(),
+        why: "it is missing, although the journal exists".to_owned(),
     }
 }
 
@@ -147,6 +147,6 @@ pub(super) fn of(intent: &Intent, error: StoreError) -> StoreError {
 }
 
 pub(super) fn journal_is_gone(directory: &Path, intent: &Intent, moved: &Path) -> StoreError {
-    let why = format!("it is gone, although the restore had moved something already, to {moved:?}");
+    let why = format!("it is missing, although the restore had already moved something to {moved:?}");
     damaged(directory, intent, why)
 }

@@ -9,13 +9,13 @@ use serde::{Serialize, Serializer, ser::Error as _};
 
 use super::super::filter::printable;
 use super::super::recorded::{facts, terminal};
-use super::super::style::{Role, labelled, paint};
+use super::super::style::{Role, labeled, paint};
 use super::super::{Terminal, Verbosity};
 use crate::display::sanitize::name;
 use crate::display::tests::sanitize::hostile;
 
 #[test]
-fn only_our_own_colours_pass() {
+fn only_our_own_colors_pass() {
     let ours = paint(Role::Added, "new");
     assert_eq!(printable(&ours, true), ours);
     assert_eq!(printable(&ours, false), "new");
@@ -97,7 +97,7 @@ fn verbosity_decides_what_is_said() {
 
 #[test]
 fn labels_align_wrapped_lines() {
-    let text = labelled(Role::Error, "error", "one two three\n  a command kept whole", 14);
+    let text = labeled(Role::Error, "error", "one two three\n  a command kept whole", 14);
     assert_eq!(
         printable(&text, false),
         "error: one two\n       three\n         a command kept whole"

@@ -1,4 +1,4 @@
-//! Colours and widths from the environment.
+//! Colors and widths from the environment.
 
 use super::super::ColorMode;
 use super::super::terminal_info::Stream;
@@ -34,7 +34,7 @@ fn the_width_is_the_terminals_else_columns_else_80() {
 }
 
 #[test]
-fn colours_follow_the_flag_then_the_variables_then_the_terminal() {
+fn colors_follow_the_flag_then_the_variables_then_the_terminal() {
     let color = |tty, variables: &[(&str, &str)], mode| stream(tty, None, variables, mode).color;
     let xterm = ("TERM", "xterm");
     assert!(color(true, &[xterm], ColorMode::Auto));

@@ -77,7 +77,7 @@ fn wide_characters_line_up_and_untitled_tables_have_no_heading() {
 }
 
 #[test]
-fn colours_take_no_columns() {
+fn colors_take_no_columns() {
     let mut table = Table::new([Column::new("").right(), Column::new("")]);
     table.row([Cell::new(Role::Added, "+1"), "x".into()]);
     table.row([Cell::new(Role::Removed, "-100"), "y".into()]);

@@ -32,7 +32,7 @@ pub(super) enum Blow {
     /// It is moved out of the mount, and back.
     Away,
     /// It changes places with what lies beside it.
-    Neighbour,
+    Neighbor,
     /// Other bytes of the same length, with the old time.
     Forge,
     /// Cut short and made longer.
@@ -49,7 +49,7 @@ impl Blow {
         Self::File,
         Self::HardLink,
         Self::Away,
-        Self::Neighbour,
+        Self::Neighbor,
         Self::Forge,
         Self::Truncate,
         Self::Mode,
@@ -112,7 +112,7 @@ impl War<'_> {
         let hit = match blow {
             Blow::Forge | Blow::Truncate | Blow::Mode => self.spoil(blow, target, seed).is_ok(),
             Blow::Away => self.away(target, seed),
-            Blow::Neighbour => self.neighbour(target, seed),
+            Blow::Neighbor => self.neighbor(target, seed),
             _ => self.swap(blow, target, seed),
         };
         self.hits.fetch_add(u64::from(hit), Ordering::Relaxed);
@@ -181,7 +181,7 @@ impl War<'_> {
     }
 
     /// Another name in the same directory: for directories, what lies below them is reached by another way for a moment.
-    fn neighbour(&self, target: &Target, seed: &mut u64) -> bool {
+    fn neighbor(&self, target: &Target, seed: &mut u64) -> bool {
         let other = match target.name.as_encoded_bytes() {
             b"a" => "b",
             b"b" => "a",

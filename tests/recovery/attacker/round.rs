@@ -179,7 +179,7 @@ impl Campaign {
         }
         if matches!(front, Front::Staging) && blow != Blow::Directory {
             blow = [Blow::File, Blow::Link, Blow::HardLink][self.draw(3)];
-        } else if matches!(front, Front::To) && blow == Blow::Neighbour {
+        } else if matches!(front, Front::To) && blow == Blow::Neighbor {
             blow = Blow::Link;
         }
         let begun = Tree::read(&ground.project);
@@ -195,7 +195,7 @@ impl Campaign {
         self.tally.hits += hits;
         self.tally.collided += u32::from(hits > 0);
         let share = match &front {
-            Front::Paths(paths) => Share::of(paths, blow == Blow::Neighbour),
+            Front::Paths(paths) => Share::of(paths, blow == Blow::Neighbor),
             Front::Root | Front::Staging => Share::all(),
             Front::To => Share::none(),
         };

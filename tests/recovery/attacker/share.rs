@@ -23,11 +23,11 @@ impl Share {
         }
     }
 
-    /// These; with `neighbours` all that lies beside them, too.
-    pub(super) fn of(paths: &[&str], neighbours: bool) -> Self {
+    /// These; with `neighbors` all that lies beside them, too.
+    pub(super) fn of(paths: &[&str], neighbors: bool) -> Self {
         let top = |path: &&str| match path.rsplit_once('/') {
-            Some((parent, _)) if neighbours => parent.as_bytes().to_vec(),
-            None if neighbours => Vec::new(),
+            Some((parent, _)) if neighbors => parent.as_bytes().to_vec(),
+            None if neighbors => Vec::new(),
             _ => path.as_bytes().to_vec(),
         };
         Self {

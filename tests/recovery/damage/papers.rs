@@ -99,10 +99,7 @@ fn the_way_out_of_papers_that_are_hurt_leads_out() {
             assert_same_tree(&torn, &Tree::read(project));
             assert!(!papers.exists(), "{about}");
             all.verifies();
-            all.sandbox
-                .jackin(["log"])
-                .ok()
-                .has("left as it was in the middle");
+            all.sandbox.jackin(["log"]).ok().has("discarded: the restore");
             all.sandbox.jackin(["restore", id, "--yes"]).code_in(&[0, 6]);
         }
     }
@@ -140,13 +137,13 @@ fn papers_that_cannot_be_looked_at_hide_nothing_else() {
     fs::create_dir(papers.join("intent")).unwrap();
     let log = all.sandbox.store().join("receipts.log");
     hurt(&log, -9, Harm::Flip, &log);
-    for words in ["papers of interrupted restores", "receipt"] {
+    for words in ["journals of interrupted restores", "receipt"] {
         all.sandbox.jackin(["verify"]).code(7).has(words);
     }
     all.sandbox
         .jackin(["doctor"])
         .code(7)
-        .has("papers of interrupted restores");
+        .has("journals of interrupted restores");
 }
 
 #[test]

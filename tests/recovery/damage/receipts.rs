@@ -30,7 +30,7 @@ fn receipts_that_are_hurt_are_named_stop_no_look_and_come_back() {
             let show = ["show", &all.whole.id, "--html", page.to_str().unwrap()];
             all.sandbox.jackin(show).ok();
             let page = fs::read_to_string(page).unwrap();
-            assert!(page.contains("before the break of the chain"), "{about}");
+            assert!(page.contains("before the damage"), "{about}");
             let restored = all
                 .sandbox
                 .jackin(["restore", &all.whole.id, "--yes"])
@@ -97,7 +97,7 @@ fn a_chain_that_lost_receipts_together_with_the_catalog_is_no_whole_chain() {
         all.sandbox.jackin(["rebuild", "--accept-loss"]).ok();
         assert!(fs::read_to_string(&log).unwrap().starts_with(&text), "{about}");
         all.sandbox.jackin(["log", "--verify"]).ok();
-        all.sandbox.jackin(["log"]).ok().has("receipts that are lost");
+        all.sandbox.jackin(["log"]).ok().has("lost receipts");
         let document = all.sandbox.jackin(["log", "--json"]).ok().json();
         assert_eq!(document["receipts"][0]["act"]["act"], "accept-loss", "{about}");
         all.verifies();

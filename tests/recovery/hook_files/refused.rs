@@ -29,7 +29,7 @@ fn what_is_broken_stays_and_is_named() {
                 .code(2)
                 .shows(path)
                 .shows(says)
-                .shows("mend the file");
+                .shows("fix the file");
         }
         let error = desk
             .hook(&["install", "gemini", "--yes", "--json"])
@@ -37,7 +37,7 @@ fn what_is_broken_stays_and_is_named() {
             .error();
         assert_eq!(error["kind"], "config");
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
-        desk.hook(&["status"]).ok().shows("cannot be told").shows(says);
+        desk.hook(&["status"]).ok().shows("unknown: ").shows(says);
         assert_eq!(desk.state("gemini", "user"), "unreadable");
     }
     let file = desk.settings("user", ".gemini/settings.json", "");
@@ -58,7 +58,7 @@ fn what_is_broken_stays_and_is_named() {
     let file = desk.settings("user", ".config/opencode/plugins/jackin-recovery.js", "// mine\n");
     desk.hook(&["install", "opencode", "--yes"])
         .code(2)
-        .shows("somebody else made this file");
+        .shows("this file was not written by jackin");
     desk.hook(&["uninstall", "opencode", "--yes"])
         .ok()
         .shows("Nothing to do");

@@ -83,7 +83,7 @@ fn is_done_without_receipt(
     before: &[u64],
 ) {
     assert_eq!(run.exit(), Some(1), "{about}: {run}");
-    assert!(run.said().contains("the files were put back"), "{about}: {run}");
+    assert!(run.said().contains("the files were restored"), "{about}: {run}");
     assert_same_tree(wanted, &cramped.tree());
     assert_eq!(receipts(cramped, id), before, "{about}: {run}");
     cramped.sound();

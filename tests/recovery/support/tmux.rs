@@ -90,7 +90,7 @@ impl Tmux {
         self.run(&["capture-pane", "-p", "-t", "test"])
     }
 
-    /// The same with the codes of its colours.
+    /// The same with the codes of its colors.
     pub(crate) fn painted(&self) -> String {
         self.run(&["capture-pane", "-p", "-e", "-t", "test"])
     }

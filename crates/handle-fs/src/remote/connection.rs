@@ -197,7 +197,8 @@ pub fn settled(address: Address, path: PathBuf) -> (Address, PathBuf) {
     meant.unwrap_or((address, path))
 }
 
-/// Ends the connections whose end has to be told, and waits until nothing of ours is left there. Who asks again is connected anew.
+/// Ends the connections whose end has to be told, and waits until nothing of the program is left there. A later call
+/// connects again.
 pub fn hang_up() {
     hang_up_where(|_| true);
 }
@@ -299,7 +300,7 @@ pub(super) struct Connection {
     end: Option<Mutex<End>>,
     /// The only directories that can be reached; none: all can.
     only: Vec<PathBuf>,
-    /// Handles that nobody has any more; the agent hears of them with the next call.
+    /// Dropped handles; the next call reports them to the agent.
     closed: Mutex<Vec<u64>>,
 }
 
@@ -328,7 +329,7 @@ fn introduced(wire: &Wire) -> io::Result<Greeting> {
             "the agent there speaks version {}, this program {VERSION}: install the same version on both sides",
             greeting.version
         ))),
-        _ => Err(io::Error::other("what answers there is no agent of ours")),
+        _ => Err(io::Error::other("the answer there is not from this program")),
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn receive<T: for<'de> Deserialize<'de>>(from: &mut impl Read) -> io:
     if length > LONGEST {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "what answers there is no agent of ours; does its shell print something first?",
+            "the answer there is not from this program; does its shell print something first?",
         ));
     }
     let length = length as usize;

@@ -1,4 +1,4 @@
-//! The agent: answers calls, one after the other, until nobody asks any more.
+//! The agent: answers calls in order until the connection ends.
 
 mod convert;
 

@@ -75,7 +75,7 @@ struct Session {
 const FIRST_LOCK: usize = 4;
 
 impl Shell {
-    /// Asks who is there. `mark`: letters and digits that nobody can guess.
+    /// Asks who is there. `mark`: unguessable letters and digits.
     ///
     /// # Errors
     /// What is missing there; what the channel says.

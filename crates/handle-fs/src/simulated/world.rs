@@ -130,7 +130,7 @@ impl World {
         world
     }
 
-    /// The world after a crash that left `disk`: nobody has anything open.
+    /// The world after a crash that left `disk`: nothing is open.
     pub fn after(moment: &Moment, disk: Disk) -> Self {
         let mut world = Self::empty();
         world.live = disk;

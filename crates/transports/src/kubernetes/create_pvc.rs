@@ -1,4 +1,5 @@
-//! A new claim, for a snapshot to be written into. It is the operator's from the beginning: nothing of ours ever removes it.
+//! A new claim, for a snapshot to be written into. It is the operator's from the beginning: the program never
+//! removes it.
 
 use serde_json::{Value, json};
 
@@ -38,7 +39,7 @@ impl Claims<'_> {
         if made.class.as_deref() == Some("") {
             let like = made.like.as_deref().unwrap_or_default();
             return Err(format!(
-                "it is not there, and none can be made like {like}, whose volume no StorageClass made"
+                "it does not exist, and cannot be created like {like}, whose volume has no StorageClass"
             ));
         }
         let words = ["create", "--dry-run=server", "-o", "name", "-f", "-"];
@@ -80,7 +81,7 @@ impl Kubectl<'_> {
         let found = serde_json::from_str(&told);
         found
             .map(Some)
-            .map_err(|error| format!("kubectl says something else than was asked: {error}"))
+            .map_err(|error| format!("unexpected answer from kubectl: {error}"))
     }
 }
 

@@ -107,7 +107,7 @@ pub(crate) fn claim(
         if is_refusal(&why) {
             lifeline.nothing();
         }
-        return Err(io::Error::other(format!("no helper pod can be made: {why}")));
+        return Err(io::Error::other(format!("cannot create a helper pod: {why}")));
     }
     let patience = match is_made {
         false => Patience {
@@ -188,7 +188,8 @@ fn node_of(kubectl: &Kubectl<'_>) -> io::Result<(Option<String>, bool)> {
     let name = text(user, "/metadata/name").unwrap_or_default();
     if modes == ["ReadWriteOncePod"] {
         return Err(io::Error::other(format!(
-            "{claim} serves one pod alone (ReadWriteOncePod), which is {name}: reach the files by the address of that pod, or stop it"
+            "{claim} can be used by one pod only (ReadWriteOncePod), which is {name}: use the address of that pod, \
+            or stop it"
         )));
     }
     Ok((text(user, "/spec/nodeName").map(str::to_owned), is_made))
@@ -204,7 +205,7 @@ fn started(
 ) -> io::Result<()> {
     let failed = |why: String| {
         Err(io::Error::other(format!(
-            "the helper pod {name} does not run: {why}"
+            "the helper pod {name} is not running: {why}"
         )))
     };
     // The claim that it shows is called like it.
@@ -247,12 +248,12 @@ fn started(
         if let Some(no_place) = no_place {
             unplaced += nap + ASKED;
             if unplaced > patience.place {
-                let why = text(no_place, "/message").unwrap_or("no node takes it");
+                let why = text(no_place, "/message").unwrap_or("no node accepts it");
                 return failed(with_warning(why.to_owned()));
             }
         }
         if stop.load(Ordering::Relaxed) || GIVEN_UP.load(Ordering::Relaxed) {
-            return failed("it was given up".to_owned());
+            return failed("it timed out".to_owned());
         }
         if waited > patience.start {
             return failed(with_warning(format!(

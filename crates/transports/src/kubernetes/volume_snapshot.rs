@@ -147,7 +147,7 @@ impl Claims<'_> {
                 Some(why) if complained > COMPLAINT => {
                     return Err(format!("the VolumeSnapshot {name} fails: {why}"));
                 }
-                _ if !go_on() => return Err("it was given up".to_owned()),
+                _ if !go_on() => return Err("it timed out".to_owned()),
                 why if waited > patience => {
                     let why = why.map(str::to_owned).or_else(|| kubectl.warning(name));
                     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
@@ -212,13 +212,13 @@ pub(crate) fn show(kubectl: &Kubectl<'_>, snapshot: &str, name: &str) -> io::Res
         )));
     }
     let made = shown(kubectl.product.package, kubectl.spot, name, &found)
-        .ok_or_else(|| io::Error::other(format!("nobody says how large the VolumeSnapshot {snapshot} is")))?;
+        .ok_or_else(|| io::Error::other(format!("the size of the VolumeSnapshot {snapshot} is unknown")))?;
     kubectl
         .ask(&["create", "-f", "-"], Some(made.to_string().into_bytes()))
         .map(drop)
         .map_err(|why| {
             io::Error::other(format!(
-                "no claim can be made of the VolumeSnapshot {snapshot}: {why}"
+                "cannot create a claim from the VolumeSnapshot {snapshot}: {why}"
             ))
         })
 }

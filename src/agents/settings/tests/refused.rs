@@ -18,7 +18,7 @@ fn what_is_broken_is_named_with_its_line() {
         ),
         ("{\n\"hooks\": \"x\" }", 2, "a string"),
         ("{\n\n\"hooks\": null }", 3, "a number, true, false or null"),
-        ("{\"hooks\": {},\n\"hooks\": {} }", 2, "a second time"),
+        ("{\"hooks\": {},\n\"hooks\": {} }", 2, "appears twice"),
         ("{\n\"a\": }", 2, "no value"),
         ("{\n\"a\": 1 \"b\": 2 }", 2, "a comma is missing"),
         ("{\n\"a\": 1,, }", 2, "a comma stands"),
@@ -30,7 +30,7 @@ fn what_is_broken_is_named_with_its_line() {
         ("{\n\"a\": \"\\q\"}", 2, "no string"),
         ("{\n/* \"a\": 1}", 2, "has no end"),
         ("{\n\"a\": 1", 2, "ends before"),
-        ("{}\n}", 2, "more behind"),
+        ("{}\n}", 2, "text after the end"),
         ("{\n\"a\": 01}", 2, "no value"),
         ("{\n\"a\": NaN}", 2, "no value"),
     ] {

@@ -22,13 +22,13 @@ pub(super) fn install(context: &Context<'_>, args: &HookEditArgs) -> Result<Stat
     if !matches!(edit.after(), After::Same) {
         advise(context, agent, scope, &edit);
     }
-    carry_out(context, args, &edit, "all hooks are there already")
+    carry_out(context, args, &edit, "all hooks are already installed")
 }
 
 pub(super) fn uninstall(context: &Context<'_>, args: &HookEditArgs) -> Result<Status, CliError> {
     refuse(context)?;
     let edit = Edit::uninstall(args.agent, args.scope, context.environment)?;
-    carry_out(context, args, &edit, "there are no hooks of ours")
+    carry_out(context, args, &edit, "no hooks are installed")
 }
 
 /// An agent must neither rid itself of its hooks nor choose which program they call.
@@ -44,8 +44,8 @@ fn advise(context: &Context<'_>, agent: Agent, scope: Scope, edit: &Edit) {
     let terminal = context.terminal;
     if scope == Scope::Project {
         terminal.warn(
-            "the agent can write this file, so it is no protection against the agent; the hooks in it call this program by \
-             its path on this machine",
+            "the agent can edit this file, so it is no protection against the agent; its hooks call this program by \
+            its path on this machine",
         );
     }
     if agent == Agent::Codex {
@@ -57,8 +57,8 @@ fn advise(context: &Context<'_>, agent: Agent, scope: Scope, edit: &Edit) {
     }
     // A configuration that cannot be read is told by the hooks themselves.
     if is_anything_captured(context).is_ok_and(|is_any| !is_any) {
-        terminal.warn("no workspace is captured yet, and until one is the hooks do nothing");
-        context.propose("turn recovery on for a workspace", "init WORKSPACE");
+        terminal.warn("no workspace has recovery yet; until then the hooks do nothing");
+        context.propose("to enable recovery for a workspace", "init WORKSPACE");
     }
 }
 
@@ -127,8 +127,8 @@ fn carry_out(
         terminal.json(&document(outcome));
     } else {
         terminal.out(&format!("{done}: {file}"));
-        terminal.note("agents that run already go on with what they read when they began");
-        context.propose("see which agents have hooks", &status_words());
+        terminal.note("restart running agents to load the change");
+        context.propose("to list agents with hooks", &status_words());
     }
     Ok(ExitCode::Done.into())
 }

@@ -68,10 +68,10 @@ fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes);
     read.map_err(|error| {
-        CliError::new(ErrorKind::Failed, "what the agent says cannot be read").because(error)
+        CliError::new(ErrorKind::Failed, "cannot read the event of the agent").because(error)
     })?;
     if bytes.len() as u64 > LARGEST {
-        return Err(CliError::new(ErrorKind::Usage, "what the agent says is too long").into());
+        return Err(CliError::new(ErrorKind::Usage, "the event of the agent is too long").into());
     }
     let event = Event::parse(agent, &args.event, &bytes)?;
     // What only reads costs nothing: not even a look at the configuration.

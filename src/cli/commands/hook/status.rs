@@ -1,4 +1,4 @@
-//! `hook status`: which agents have our hooks, and which program they call.
+//! `hook status`: which agents have jackin's hooks, and which program they call.
 
 use std::path::Path;
 

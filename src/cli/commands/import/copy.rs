@@ -37,18 +37,15 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Resul
     let wanted = match &args.store {
         None => None,
         Some(text) => Some(StoreId::parse(text).map_err(|_| {
-            usage(format!(
-                "--store {}: it is the name of no store",
-                sanitize::text(text)
-            ))
-            .hint("it begins with st-; without --store the stores there are listed")
+            usage(format!("--store {}: not the id of a store", sanitize::text(text)))
+                .hint("it begins with st-; without --store the stores there are listed")
         })?),
     };
     let anchor = match &args.anchor {
         None => None,
         Some(text) => Some(Anchor::parse(text).ok_or_else(|| {
-            usage(format!("{text:?} is not the head of a chain of receipts"))
-                .hint("it is what `log --anchor` printed on the machine that was copied")
+            usage(format!("{text:?} is not a fingerprint of a log"))
+                .hint("use the output of `log --anchor` on the other machine")
         })?),
     };
     let unlock = Unlock {
@@ -70,7 +67,8 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Resul
         && !found.chain.continues(anchor)
     {
         let message = format!(
-            "{}/{}: its receipts do not continue receipt {} as the anchor has it: it is not the store that was copied, or its end is missing",
+            "{}/{}: its receipts do not continue receipt {} as the anchor has it: it is not the store that was \
+            copied, or its end is missing",
             found.place, found.store, anchor.number
         );
         return Err(CliError::new(ErrorKind::Integrity, message).hint("nothing was changed"));
@@ -89,16 +87,13 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Resul
         return Ok(ExitCode::Done.into());
     }
     if found.records.is_empty() {
-        let message = format!(
-            "{}/{} has no snapshot that could be brought back",
-            found.place, found.store
-        );
+        let message = format!("{}/{} has no snapshot to import", found.place, found.store);
         return Err(CliError::new(ErrorKind::NothingToRestore, message));
     }
     confirm(
         context.terminal,
         &context.interrupts,
-        "Bring all of it back?",
+        "Import all of it?",
         args.yes,
     )?;
     let store = context.store_for_writing()?;
@@ -115,16 +110,14 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Resul
     let adopted = adopt(&store, world, &request, found.records.clone())?;
     for (id, why) in &adopted.failed {
         let why = sanitize::text(why);
-        context
-            .terminal
-            .warn(&format!("{id} was not brought back: {why}"));
+        context.terminal.warn(&format!("{id} was not imported: {why}"));
     }
     if args.json {
         tell(context, args, &found, Some(&adopted));
     } else {
         context.terminal.out(&told(&adopted));
         if !adopted.sessions.is_empty() {
-            context.propose("look at them", "list");
+            context.propose("to list them", "list");
         }
     }
     Ok(match adopted.failed.is_empty() && found.troubles.is_empty() {
@@ -150,8 +143,8 @@ fn chosen(bucket: &S3, wanted: Option<StoreId>) -> Result<StoreId, CliError> {
             let names: Vec<String> = several.iter().map(|store| format!("  {store}")).collect();
             let message = format!("{} holds {} stores", bucket.place(), several.len());
             Err(CliError::new(ErrorKind::Usage, message)
-                .hint(format!("say which with --store:\n{}", names.join("\n")))
-                .hint("on the machine that was copied, `replicate --dry-run --json` tells its name"))
+                .hint(format!("choose one with --store:\n{}", names.join("\n")))
+                .hint("`replicate --dry-run --json` on the other machine prints its id"))
         }
     }
 }
@@ -187,11 +180,12 @@ fn shown(found: &Found, trusted: bool) -> String {
     let head = found.chain.head.unwrap_or(Anchor::NOTHING);
     let what = match trusted {
         true => {
-            "They become this machine's own: owners, set-user-id bits, devices and the like stay, and `restore` goes to their paths."
+            "They are imported as this machine's own: owners, set-user-id bits and devices are kept, and `restore` \
+            writes to their paths."
         }
         false => {
-            "Owners become you; set-user-id bits, capabilities, devices and the like are dropped. Their paths are another machine's: \
-             `fork` and `restore --to` write their files."
+            "You become the owner; set-user-id bits, capabilities and devices are dropped. Their paths are another \
+            machine's: use `fork` or `restore --to`."
         }
     };
     format!(
@@ -205,16 +199,16 @@ fn shown(found: &Found, trusted: bool) -> String {
 fn told(adopted: &Adopted) -> String {
     let snapshots = size::counted(adopted.snapshots.len() as u64, "snapshot", "snapshots");
     let sessions = size::counted(adopted.sessions.len() as u64, "session", "sessions");
-    let mut text = format!("{snapshots} brought back, {sessions} new here");
+    let mut text = format!("{snapshots} imported, {sessions} new here");
     if !adopted.sessions.is_empty() {
-        text.push_str(" and pinned, so that the rules of retention do not take them at once");
+        text.push_str(" and pinned, so that the retention policy does not delete them at once");
     }
     if adopted.there > 0 {
         text.push_str(&format!("; {} here before", size::count(adopted.there)));
     }
     if adopted.given_up > 0 {
         text.push_str(&format!(
-            "; {} given up here before, and left so",
+            "; {} pruned here before, and not imported",
             size::count(adopted.given_up)
         ));
     }

@@ -148,8 +148,8 @@ pub(super) fn take_over(context: &Context<'_>, begun: &mut Begun, stored: Stored
             let told = CliError::from(error);
             let message = sanitize::text(&told.message);
             context.terminal.warn(&format!(
-                "the baseline is not stored ({message}); what was frozen for it is kept, and the next command that writes to the store \
-                 tries again"
+                "the baseline is not stored ({message}); its file-system snapshot is kept, and the next command that \
+                writes to the store tries again"
             ));
             if is_room {
                 context.terminal.note(&format!("hint: {way}"));

@@ -12,7 +12,7 @@ pub(super) fn run(context: &Context<'_>, args: &McpArgs) -> Result<Status, CliEr
     if std::io::stdin().is_terminal() {
         context
             .terminal
-            .note("this is for programs: an agent starts it and speaks the Model Context Protocol with it; Ctrl-C ends it");
+            .note("an agent should start this: it speaks the Model Context Protocol; press Ctrl-C to end it");
     }
     let bound = Bound::new(context, args.instance.as_deref(), args.read_only)?;
     serve(bound, &context.interrupts.flag())?;

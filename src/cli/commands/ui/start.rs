@@ -15,8 +15,8 @@ const PANICKED: i32 = 101;
 pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliError> {
     if !context.terminal.has_screen() {
         return Err(
-            CliError::new(ErrorKind::Usage, "there is no terminal to draw a screen on")
-                .command("the same in words", "list")
+            CliError::new(ErrorKind::Usage, "stdin or stdout is not a terminal")
+                .command("without a screen", "list")
                 .command("one session", "show @latest"),
         );
     }
@@ -38,16 +38,15 @@ pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliErr
             screen.put_back();
             Err(CliError::new(
                 ErrorKind::Failed,
-                "the screen broke down; nothing that it showed was changed by that",
+                "the screen failed; no files were changed",
             ))
         }
         Exit::Code(code) => Ok(Status::of_command(code)),
         Exit::Signal(signal) => {
             screen.put_back();
-            let message = format!(
-                "the screen was ended by signal {signal}; a restore that was under way waits to be resumed"
-            );
-            Err(CliError::new(ErrorKind::Interrupted, message).command("whether one waits", "list"))
+            let message =
+                format!("the screen was ended by signal {signal}; a running restore can be resumed");
+            Err(CliError::new(ErrorKind::Interrupted, message).command("to check for one", "list"))
         }
     }
 }

@@ -79,7 +79,10 @@ fn spans(compared: &Compared, at: usize, columns: usize) -> Vec<Span<'static>> {
             paint::look(Role::Warning),
         )),
         Some(Row::Running(count)) => {
-            let words = format!("can run: {}", size::counted(*count, "path", "paths"));
+            let words = format!(
+                "executables and hooks: {}",
+                size::counted(*count, "path", "paths")
+            );
             spans.push(Span::styled(words, paint::look(Role::Warning)));
         }
         Some(Row::Runs(change)) => {

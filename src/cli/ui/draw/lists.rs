@@ -47,7 +47,7 @@ pub(super) fn sessions(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     }
     if all == 0 {
         if app.sessions.is_some() {
-            said(frame, list, " no sessions were recorded yet");
+            said(frame, list, " no sessions yet");
         }
         return;
     }
@@ -111,7 +111,7 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let length = timeline.moments.len();
     app.timeline_scroll.keep(length, usize::from(list.height));
     if length == 0 {
-        said(frame, list, " no snapshot of it is there");
+        said(frame, list, " no snapshots");
     }
     let most = usize::from(list.width) / 3;
     let moments = timeline.moments.iter();

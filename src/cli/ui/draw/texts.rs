@@ -18,11 +18,8 @@ pub(super) fn plan(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let request = &plan.request;
     let mut foot = Vec::new();
     for (allowed, words) in [
-        (
-            request.overwrite_later,
-            "edits that were made later are overwritten",
-        ),
-        (request.delete_later, "files that were made later are deleted"),
+        (request.overwrite_later, "later edits are overwritten"),
+        (request.delete_later, "later files are deleted"),
     ] {
         if allowed {
             foot.push(Line::styled(format!(" {words}"), paint::look(Role::Warning)));
@@ -31,7 +28,7 @@ pub(super) fn plan(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let question = match (plan.does_something, &request.goal) {
         (false, _) => " Nothing to do.".to_owned(),
         (true, Goal::Undo(Some(receipt))) => format!(" Undo restore {receipt}?  y  yes    Esc  no"),
-        (true, Goal::Undo(None)) => " Take this restore back?  y  yes    Esc  no".to_owned(),
+        (true, Goal::Undo(None)) => " Undo this restore?  y  yes    Esc  no".to_owned(),
         (true, _) => " Restore these files?  y  yes    Esc  no".to_owned(),
     };
     foot.push(Line::styled(question, paint::look(Role::Heading)));

@@ -98,27 +98,24 @@ pub(super) fn timeline(active: bool) -> Timeline {
     };
     Timeline {
         id: "rc-p0wm3c8d-shop".to_owned(),
-        active: active.then(|| {
-            "active (launcher 4711): it can be looked at; nothing is put back under it before it ends"
-                .to_owned()
-        }),
+        active: active.then(|| "active (launcher 4711): read-only until it ends".to_owned()),
         facts: "\u{1b}[1mrc-p0wm3c8d-shop\u{1b}[0m\nstatus     ended\nworkspace  shop\nmode       project\n\
                 agent      claude, its session 0c5e2f\nmount      /home/o/src/shop"
             .to_owned(),
         moments: vec![
-            restore(31, 3, "undo 31", "took back receipt 29, 4 paths"),
+            restore(31, 3, "undo 31", "undid receipt 29, 4 paths"),
             restore(
                 29,
                 10,
                 "restore 29",
-                "to baseline, 4 paths, 1 conflict, taken back by receipt 31",
+                "to baseline, 4 paths, 1 conflict, undone by receipt 31",
             ),
             snapshot(
                 "sn-emergency0000",
                 10,
                 "emergency",
                 Role::Dim,
-                "what was there before receipt 29",
+                "before restore 29",
                 None,
             ),
             snapshot(
@@ -223,9 +220,9 @@ pub(super) fn request(goal: Goal) -> Request {
 }
 
 pub(super) const PLAN: &str = "\u{1b}[1m/home/o/src/shop\u{1b}[0m\n  \u{1b}[32mcreate   \u{1b}[0m /home/o/src/shop/.env\n  \
-    \u{1b}[33mreplace  \u{1b}[0m /home/o/src/shop/src/main.rs\n  \u{1b}[1;33mConflicts, left as they are:\u{1b}[0m\n    \
+    \u{1b}[33mreplace  \u{1b}[0m /home/o/src/shop/src/main.rs\n  \u{1b}[1;33mConflicts, not changed:\u{1b}[0m\n    \
     /home/o/src/shop/README.md: it was edited after the session, at 14:02 today, and that edit is in no snapshot\n\
-    2 paths: 1 to create, 1 to replace; 1 conflict stays.\nAn emergency snapshot is taken first; `undo` goes back to it.";
+    2 paths: 1 to create, 1 to replace; 1 conflict stays.\nAn emergency snapshot is taken first; `undo` restores it.";
 
 pub(super) fn store() -> Vec<Holding> {
     let one = |name: &str, sessions, by_age| Holding {

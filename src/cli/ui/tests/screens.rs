@@ -51,8 +51,7 @@ fn every_view(played: &mut Played, mut see: impl FnMut(&mut Played, &str)) {
     played.keys("y");
     see(played, "restoring");
     played.tell(Answer::Done(
-        "Done: 2 paths restored and verified.\ntake it back: jackin recovery undo rc-p0wm3c8d-shop\n"
-            .to_owned(),
+        "Done: 2 paths restored and verified.\nto undo: jackin recovery undo rc-p0wm3c8d-shop\n".to_owned(),
     ));
     see(played, "done");
     played.keys("s");
@@ -61,13 +60,13 @@ fn every_view(played: &mut Played, mut see: impl FnMut(&mut Played, &str)) {
     played.keys("l");
     played.tell(Answer::Log(
         " N  WHEN            INSTANCE          ACT\n31  3 minutes ago   rc-p0wm3c8d-shop  undid 29, back to sn-emergency0000: 4 paths\n\
-         29  10 minutes ago  rc-p0wm3c8d-shop  restored to sn-baseline00000: 4 paths (taken back by 31)\n"
+         29  10 minutes ago  rc-p0wm3c8d-shop  restored to sn-baseline00000: 4 paths (undone by 31)\n"
             .to_owned(),
     ));
     see(played, "log");
     played.press(KeyCode::Esc).press(KeyCode::Esc).keys("u");
     played.tell(Answer::Failed(
-        "\u{1b}[1;31merror:\u{1b}[0m rc-p0wm3c8d-shop is active\n\u{1b}[2mbecause:\u{1b}[0m process 4711 (node) lives\n\
+        "\u{1b}[1;31merror:\u{1b}[0m rc-p0wm3c8d-shop is active\n\u{1b}[2mbecause:\u{1b}[0m process 4711 (node) is running\n\
          \u{1b}[1mhint:\u{1b}[0m nothing was changed; wait for it to end, or end it"
             .to_owned(),
     ));
@@ -105,7 +104,7 @@ fn no_view_breaks_on_a_screen_of_any_size() {
 }
 
 #[test]
-fn without_colours_the_chosen_row_and_the_words_that_differ_still_stand_out() {
+fn without_colors_the_chosen_row_and_the_words_that_differ_still_stand_out() {
     let mut played = Played::new(160, 50);
     every_view(&mut played, |played, name| {
         let mut buffer = played.buffer();

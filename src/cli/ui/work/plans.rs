@@ -1,4 +1,4 @@
-//! Plans, and carrying them out: by the verbs `restore` and `undo`, which refuse what they refuse elsewhere.
+//! Plans, and carrying them out: by the commands `restore` and `undo`, which refuse what they refuse elsewhere.
 
 use super::super::data::{Answer, Goal, Request};
 use crate::cli::context::Context;
@@ -95,7 +95,7 @@ fn told(mut request: Request, planned: &RestorePlan) -> Answer {
     Answer::Plan(request, text(planned), does_something)
 }
 
-/// The plan as the verb shows it, with what it warns of.
+/// The plan as the command shows it, with what it warns of.
 fn text(planned: &RestorePlan) -> String {
     let proposal = &planned.proposal;
     let mut lines = Vec::new();
@@ -104,7 +104,7 @@ fn text(planned: &RestorePlan) -> String {
         warn(&lacks);
     }
     if let Err(refused) = refuse_locked(proposal) {
-        warn(&format!("as it is now, it would be refused: {refused}"));
+        warn(&format!("would be refused now: {refused}"));
     }
     let keys = match flags(proposal) {
         (false, false) => None,
@@ -113,7 +113,7 @@ fn text(planned: &RestorePlan) -> String {
         (true, true) => Some("`o` overwrites later edits, `d` deletes later files"),
     };
     if let Some(keys) = keys {
-        warn(&format!("later work is in the way, and stays; {keys}"));
+        warn(&format!("later edits stay; {keys}"));
     }
     lines.push(view::plan::plan(
         &restore_document(&planned.row, proposal, None),

@@ -66,14 +66,11 @@ pub(super) fn timeline(context: &Context<'_>, instance: &str) -> Result<Timeline
     moments.sort_by_key(|moment| std::cmp::Reverse(moment.at));
     let facts = view::instances::facts(&known, context.now(), super::WIDEST).join("\n");
     let active = if session.status == Status::Active {
-        Some(format!(
-            "{}: it can be looked at; nothing is put back under it before it ends",
-            status(session)
-        ))
+        Some(format!("{}: read-only until it ends", status(session)))
     } else {
         session.restore_waits.then(|| {
             format!(
-                "an interrupted restore waits: {} or {}",
+                "a restore was interrupted: {} or {}",
                 context.command(&format!("resume {}", session.id)),
                 context.command(&format!("abort {}", session.id))
             )
@@ -97,7 +94,7 @@ fn of_snapshot(known: &SessionReport, row: &SnapshotDocument) -> Moment {
     }
     if row.kind == SnapshotKind::Emergency {
         let taken_for = known.restores.iter().find(|restore| restore.emergency == row.id);
-        note.extend(taken_for.map(|restore| format!("what was there before receipt {}", restore.receipt)));
+        note.extend(taken_for.map(|restore| format!("before restore {}", restore.receipt)));
     }
     note.extend(
         notes(known, row)
@@ -135,7 +132,7 @@ fn of_restore(session: &InstanceDocument, restore: &RestoredDocument) -> Moment 
         },
     );
     let mut note = vec![match (restore.act, restore.undoes, &restore.only_changes_of) {
-        (RestoreKind::Undo, Some(undone), _) => format!("took back receipt {undone}"),
+        (RestoreKind::Undo, Some(undone), _) => format!("undid receipt {undone}"),
         (RestoreKind::Restore, _, Some(step)) => format!("only the step {}", view::steps::step(step)),
         _ => format!("to {target}"),
     }];
@@ -149,11 +146,7 @@ fn of_restore(session: &InstanceDocument, restore: &RestoredDocument) -> Moment 
     if restore.inside {
         note.push("by the session itself".to_owned());
     }
-    note.extend(
-        restore
-            .taken_back_by
-            .map(|by| format!("taken back by receipt {by}")),
-    );
+    note.extend(restore.taken_back_by.map(|by| format!("undone by receipt {by}")));
     Moment {
         at: restore.at,
         what: What::Restore {
@@ -318,7 +311,7 @@ pub(super) fn store(context: &Context<'_>) -> Result<Vec<Holding>, CliError> {
 /// The receipts, newest first.
 pub(super) fn log(context: &Context<'_>, instance: Option<&str>, columns: usize) -> Result<String, CliError> {
     let Some(store) = context.store_for_reading()? else {
-        return Ok("nothing was recorded yet".to_owned());
+        return Ok("no receipts yet".to_owned());
     };
     let only = match instance {
         Some(wanted) => Some(find_called(&store, context.environment, wanted)?.id),
@@ -327,7 +320,7 @@ pub(super) fn log(context: &Context<'_>, instance: Option<&str>, columns: usize)
     let log = LogDocument::until_break(&store, only.as_ref())?;
     let mut text = view::receipt::table(&log, context.now(), columns);
     if let Some(broken) = &log.broken {
-        let broken = format!("Only those before the break of the chain: {broken}");
+        let broken = format!("Only those before the damage: {broken}");
         let lines = width::wrap(&sanitize::text(&broken), columns);
         text = format!("{}\n\n{text}", lines.join("\n"));
     }

@@ -1,4 +1,4 @@
-//! The excludes of a contract: who leaves out what, in which mount, and which automatic ones are new.
+//! The excludes of a contract: their patterns and sources for each mount, and which automatic ones are new.
 
 use super::layout::{Part, Sheet};
 use crate::contract::{Contract, MountTerms};
@@ -59,22 +59,20 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
             Part::Text("What is marked "),
             Part::loud(Role::Warning, "NEW"),
             Part::Text(
-                " was not excluded from the last baseline. An agent can plant a file such as package.json to keep \
-                 a directory out of the snapshot: look at it before you go on.",
+                "was not excluded from the last baseline. An agent can plant a file such as package.json to keep a \
+                directory out of the snapshot: check it before you continue.",
             ),
         ]);
     }
     if rows.is_empty() {
-        sheet.say(&[Part::Text("nothing of the mounts: there is no exclude.")]);
+        sheet.say(&[Part::Text("nothing")]);
     } else {
         sheet.say(&[Part::Text(
             "Excluded paths are never captured, compared or restored.",
         )]);
     }
     if !contract.integrations.value {
-        let mut parts = vec![Part::Text(
-            "Automatic excludes are switched off (integrations = false, ",
-        )];
+        let mut parts = vec![Part::Text("Automatic excludes are off (integrations = false, ")];
         parts.extend(super::chosen(&contract.integrations.source));
         parts.push(Part::Text(")"));
         sheet.say(&parts);

@@ -14,7 +14,7 @@ const FEW: usize = 24;
 
 /// Writes the section on paths that never enter an archive, in any mount.
 pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
-    sheet.section("Withheld");
+    sheet.section("Skipped");
     let captures_secrets = contract.sensitive.value == Sensitive::Capture;
     let several = contract.coverages().count() > 1;
     let mut found = false;
@@ -56,7 +56,9 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
     if captures_secrets {
         let mut parts = vec![
             Part::loud(Role::Warning, "WARNING:"),
-            Part::Text(" your own ~/.ssh and the like are captured like any file (sensitive = \"capture\", "),
+            Part::Text(
+                " your ~/.ssh and similar directories are captured like any file (sensitive = \"capture\", ",
+            ),
         ];
         parts.extend(super::chosen(&contract.sensitive.source));
         parts.push(Part::Text(")"));
@@ -65,7 +67,7 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
     let none = if found || captures_secrets {
         ""
     } else {
-        "nothing: none of your own secret places (~/.ssh and the like) lies inside. "
+        "nothing: no known credential directory (~/.ssh, ~/.aws, …) is inside. "
     };
     sheet.say(&[
         Part::Text(none),
@@ -97,7 +99,7 @@ pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
     sheet.say(&[
         Part::Text("anything outside the mounts, and other file systems mounted inside them"),
         Part::Text(&inside),
-        Part::Text(". Sockets are recorded, but only their own program can make them again."),
+        Part::Text(". Sockets are recorded but not restored."),
     ]);
     let lines = [
         (found.unreadable, "that you cannot read: not captured"),
@@ -107,7 +109,7 @@ pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
         ),
         (
             found.other_owner,
-            "of other users: a restore cannot give them back their owner",
+            "of other users: a restore cannot set their owner",
         ),
     ];
     lost_elsewhere(sheet, contract);
@@ -118,18 +120,16 @@ pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
     }
     if found.stopped {
         let line = format!(
-            "Only the first {} were looked at; there may be more that only another user can read or replace.",
+            "Only the first {} were checked; more may be readable or replaceable only by another user.",
             size::counted(found.visited, "entry", "entries")
         );
         sheet.say(&[Part::Text(&line)]);
     } else if !counted {
         sheet.say(&[Part::Text(
-            "Also what only another user can read or replace; it was not counted in every mount.",
+            "Also paths that only another user can read or replace; not every mount was counted.",
         )]);
     } else if !any {
-        sheet.say(&[Part::Text(
-            "Nothing was found that only another user can read or replace.",
-        )]);
+        sheet.say(&[Part::Text("You can read and replace everything that was found.")]);
     }
 }
 
@@ -146,8 +146,8 @@ fn lost_elsewhere(sheet: &mut Sheet, contract: &Contract) {
         let machine = address.to_string();
         let lost: Vec<&str> = mount.lacks.iter().map(|lack| words_of(*lack)).collect();
         let lost = format!(
-            " this program is not installed, and the shell and tools there serve: {}. Where a copy of this program runs \
-             (--agent copy), nothing of that is lost.",
+            "this program is not installed there, so its shell and tools are used: {}. With a copy of this program \
+            (--agent copy) there are no such limits.",
             lost.join("; ")
         );
         sheet.say(&[
@@ -162,12 +162,12 @@ fn lost_elsewhere(sheet: &mut Sheet, contract: &Contract) {
 fn words_of(lack: Limitation) -> &'static str {
     match lack {
         Limitation::Attributes => {
-            "extended attributes, ACLs and the flags of chattr are neither recorded nor put back"
+            "extended attributes, ACLs and chattr flags are neither recorded nor restored"
         }
-        Limitation::Holes => "files with holes come back without them",
-        Limitation::Exchange => "a path that is replaced is missing for a moment",
-        Limitation::FineTimes => "times of files count in whole seconds",
+        Limitation::Holes => "sparse files are restored without holes",
+        Limitation::Exchange => "a replaced path is missing briefly",
+        Limitation::FineTimes => "file times have whole seconds",
         Limitation::Locks => "a restore takes no lock there",
-        Limitation::Mounts => "a directory that is mounted a second time looks like any other",
+        Limitation::Mounts => "a bind mount looks like a directory",
     }
 }

@@ -24,12 +24,12 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
         }
     }
     let told = if contract.snapshot.created {
-        " Whether everything is committed is told with the baseline."
+        " The baseline shows whether everything is committed."
     } else {
-        " Whether everything is committed is told when the session begins."
+        " The start of the session shows whether everything is committed."
     };
     sheet.say(&[
-        Part::Text("It is read from its files, and git is never started."),
+        Part::Text("Its files are read directly; git never runs."),
         Part::Text(told),
     ]);
 }
@@ -46,6 +46,6 @@ fn sentences(state: &RepositoryState, by_commit: bool) -> Vec<String> {
             repository::by_commit(state)
         ));
     }
-    all.extend(state.doubts.iter().map(|doubt| format!("not told: {doubt}")));
+    all.extend(state.doubts.iter().map(|doubt| format!("unknown: {doubt}")));
     all
 }

@@ -22,7 +22,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
     sheet.say(&[
         Part::Text(&rules),
         Part::Text(
-            "Older ones go by themselves; never the newest session, what is pinned, or what `undo` needs.",
+            "Older sessions are pruned automatically, except the newest, pinned ones, and what `undo` needs.",
         ),
     ]);
 }

@@ -1,4 +1,4 @@
-//! A page of labelled sections, the text beside its label. It knows how lines are filled, not what they are about.
+//! A page of labeled sections, the text beside its label. It knows how lines are filled, not what they are about.
 
 use crate::terminal::style::{Role, paint};
 use crate::terminal::{sanitize, width};

@@ -42,7 +42,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
                 Part::Text("a copy of this program ("),
                 Part::Text(&size),
                 Part::Text(
-                    ") runs there for each command, in a temporary directory that it removes when it starts",
+                    ") runs there for each command, from a temporary directory that it removes at once",
                 ),
             ]);
         }
@@ -190,9 +190,9 @@ fn why_not(sheet: &mut Sheet, contract: &Contract, isolation: Isolation, reason:
         NotCovered::Isolated { containers, unread } => {
             let mut parts = vec![Part::Text("the agent works in a "), Part::Text(isolation.word())];
             parts.push(Part::Text(match (containers.as_slice(), unread.as_slice()) {
-                ([], []) => ", and no container has one at the moment",
-                (_, [_, ..]) => ", and which container has one cannot be told",
-                _ => ", and which of these containers is meant cannot be told; give its directory instead: ",
+                ([], []) => ", and no container has one now",
+                (_, [_, ..]) => ", and it is unknown which container has one",
+                _ => ", and several containers match; use its directory instead: ",
             }));
             if unread.is_empty() {
                 for (at, name) in containers.iter().enumerate() {
@@ -213,9 +213,7 @@ fn why_not(sheet: &mut Sheet, contract: &Contract, isolation: Isolation, reason:
                     Part::item(pattern.as_bytes()),
                     Part::Text(" of the mount "),
                 ]),
-                None => parts.push(Part::Text(
-                    "withheld, or outside the tracked paths, of the mount ",
-                )),
+                None => parts.push(Part::Text("skipped, or outside the tracked paths, of the mount ")),
             }
             let outer = contract.coverages().find(|coverage| coverage.label == *label);
             parts.push(outer.map_or_else(|| Part::item(label.as_bytes()), |outer| Part::name(&outer.root.0)));

@@ -16,7 +16,8 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
             sheet.say(&[
                 Part::loud(Role::Warning, "NOT CAPTURED:"),
                 Part::Text(
-                    " no container of jackin's is named, and [recovery.state] home is not true, so it is not known whose state is meant",
+                    "no jackin container is named, and [recovery.state] home is not true, so the owner of the state \
+                    is unknown",
                 ),
             ]);
         }
@@ -44,7 +45,7 @@ fn left_out(sheet: &mut Sheet, coverage: &Coverage) {
             _ => "",
         };
         let treatment = match rule.private {
-            Some(WithheldReason::Credential) if coverage.recipients.is_empty() => "withheld",
+            Some(WithheldReason::Credential) if coverage.recipients.is_empty() => "skipped",
             Some(WithheldReason::Credential) => "encrypted",
             Some(_) => "stored without secrets",
             None if rule.leaves_out() => "excluded",
@@ -102,12 +103,12 @@ fn folded(pattern: &str) -> String {
 fn secrets(sheet: &mut Sheet, terms: &StateTerms) {
     let mut parts = match terms.secrets.value {
         StateSecrets::Withhold => vec![Part::Text(
-            "Of what is withheld only that it is there, its metadata and a keyed digest are recorded; a restore never touches it (secrets = \
-             \"withhold\", ",
+            "For skipped files only their existence, metadata and a keyed digest are recorded; a restore never \
+            changes them (secrets = \"withhold\", ",
         )],
         StateSecrets::Encrypt => vec![Part::Text(
-            "What is encrypted, and settings with the secrets in them, can be read with your private key alone: a restore brings it back with \
-             --identity FILE, and does not touch it without (secrets = \"encrypt\", ",
+            "Encrypted files, and settings with their secrets, can be read only with your private key: a restore \
+            needs --identity FILE for them, and does not change them without (secrets = \"encrypt\", ",
         )],
     };
     parts.extend(super::chosen(&terms.secrets.source));
@@ -119,9 +120,9 @@ fn secrets(sheet: &mut Sheet, terms: &StateTerms) {
         }
     }
     sheet.say(&[Part::Text(
-        "Settings are stored without the secrets in them, and restored key by key with the secrets that are there then; one that cannot be \
-         taken apart is withheld whole when it may hold any. Of files that several rules match, the last rule counts. Secrets in what is \
-         stored as it is (a conversation, a document, a script) are stored with it.",
+        "Settings are stored without their secrets, and restored key by key, keeping the current secrets. A settings \
+        file that cannot be parsed is skipped if it may hold any. If several rules match a file, the last one \
+        counts. Secrets in files that are stored unchanged (conversations, documents, scripts) are stored with them.",
     )]);
 }
 
@@ -143,7 +144,7 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
         sheet.say(&title);
         let state = captured(agent).map(|state| ("captured  ", state));
         let kept = match terms.secrets.value {
-            StateSecrets::Withhold => "withheld  ",
+            StateSecrets::Withhold => "skipped   ",
             StateSecrets::Encrypt => "encrypted ",
         };
         let secrets = agent.withheld.iter().map(|secret| (kept, secret));
@@ -154,13 +155,15 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
                 parts.extend([
                     Part::Text(" "),
                     Part::loud(Role::Warning, "WARNING:"),
-                    Part::Text(" a link is on the way, so what it leads to is not covered"),
+                    Part::Text(" reached through a link, so its target is not captured"),
                 ]);
             } else if state.whole {
                 parts.extend([
                     Part::Text(" "),
                     Part::loud(Role::Warning, "WARNING:"),
-                    Part::Text(" it cannot be taken apart by key as it is now, so it is withheld whole, and a restore leaves it alone"),
+                    Part::Text(
+                        " it cannot be parsed now, so it is skipped, and a restore does not change it",
+                    ),
                 ]);
             } else if !state.there {
                 parts.push(Part::Text(" (not there)"));
@@ -172,7 +175,7 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
     if rest.clone().next().is_none() {
         return;
     }
-    let mut parts = vec![Part::Text("Once it is there, also captured:")];
+    let mut parts = vec![Part::Text("Also captured, once it exists:")];
     for state in rest.clone().flat_map(captured) {
         parts.extend([Part::Text(" "), Part::item(state.path.as_bytes())]);
     }
@@ -184,7 +187,7 @@ fn agents(sheet: &mut Sheet, terms: &StateTerms) {
         ]);
     }
     parts.push(Part::Text(match terms.secrets.value {
-        StateSecrets::Withhold => "; withheld:",
+        StateSecrets::Withhold => "; skipped:",
         StateSecrets::Encrypt => "; encrypted:",
     }));
     for secret in rest.flat_map(|agent| &agent.withheld) {

@@ -1,5 +1,5 @@
 //! Every error at every call of a restore, an undo, a capture, and of what takes an interrupted restore up: afterwards there is
-//! the old tree or the new one, or a restore that waits, which then can be finished and taken back; and nothing is said to be
+//! the old tree or the new one, or a restore that waits, which then can be finished and undone; and nothing is said to be
 //! done that is not.
 
 use super::done::Done;

@@ -11,7 +11,7 @@ use handle_fs::simulated::{Shared, Tree};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exactness {
-    /// All but the times of what was put back.
+    /// All but the times of what was restored.
     Times,
     /// Everything.
     All,

@@ -262,7 +262,7 @@ fn is_undecided(moment: &Moment) -> bool {
     has("/journal") && !has("/decision")
 }
 
-/// `back`: while it is taken back.
+/// `back`: while it is undone.
 fn meddled(session: &Session, every: usize, back: bool) -> Counts {
     let mut world = session.begin();
     world.moments = Some(Vec::new());

@@ -1,5 +1,5 @@
 //! An error, and then the power fails: what was said to be done is done, what was refused left the old tree, and what waits can be
-//! finished and taken back. The errors are single calls that fail, and file systems that are shut down while the other goes on.
+//! finished and undone. The errors are single calls that fail, and file systems that are shut down while the other goes on.
 
 use std::collections::HashSet;
 

@@ -59,7 +59,7 @@ impl Place {
         })
     }
 
-    /// The same, when nothing is changed by mistake if somebody puts another directory in its place.
+    /// The same, for calls that are harmless if another directory takes its place.
     pub(super) fn look(&self) -> Result<Vec<u8>, Errno> {
         let word = if self.sure { "d " } else { "f " };
         Ok([word.as_bytes(), &quoted(&self.dir)?].concat())

@@ -24,7 +24,8 @@ const WORDS: [&str; 15] = [
     // Enters the directory that has this number.
     "i() { d \"$1\" && { [ \"$(stat -c %i .)\" = \"$2\" ] || { echo \"Stale file handle\" >&2; return 1; }; }; }",
     // The regular file of this name has this number.
-    "o() { [ -f \"$1\" ] && [ ! -L \"$1\" ] && [ \"$(stat -c %i -- \"$1\")\" = \"$2\" ] || { echo \"Stale file handle\" >&2; return 1; }; }",
+    "o() { [ -f \"$1\" ] && [ ! -L \"$1\" ] && [ \"$(stat -c %i -- \"$1\")\" = \"$2\" ] || { echo \"Stale file \
+    handle\" >&2; return 1; }; }",
     // The object of this name, which is no link, has this number.
     "u() { [ ! -L \"$1\" ] && [ \"$(stat -c %i -- \"$1\")\" = \"$2\" ] || { echo \"Stale file handle\" >&2; return 1; }; }",
     // What was opened has this number, whatever has its name by now.
@@ -38,7 +39,8 @@ const WORDS: [&str; 15] = [
     // It is no directory.
     "y() { if [ -d \"$a\" ] && [ ! -L \"$a\" ]; then echo \"$1\" >&2; return 1; fi; }",
     // Two names lie on one file system: else a move would be a copy.
-    "v() { [ \"$(stat -c %d -- \"$1\")\" = \"$(stat -c %d -- \"$2\")\" ] || { echo \"Invalid cross-device link\" >&2; return 1; }; }",
+    "v() { [ \"$(stat -c %d -- \"$1\")\" = \"$(stat -c %d -- \"$2\")\" ] || { echo \"Invalid cross-device link\" \
+    >&2; return 1; }; }",
 ];
 
 /// Endings of the tools' error messages, in the words of glibc and of musl.
@@ -136,7 +138,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Tells it the mark, and the words that commands are made of. `mark`: letters and digits that nobody can guess.
+    /// Tells it the mark, and the words that commands are made of. `mark`: unguessable letters and digits.
     pub(super) fn new(
         from: Box<dyn Read + Send>,
         to: Box<dyn Write + Send>,

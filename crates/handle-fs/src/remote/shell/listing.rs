@@ -1,6 +1,7 @@
-//! Directories as `find` lists them. Whoever looks at one tree after another would wait for the wire at each: the first look at a
-//! directory that was not listed lists all that is below, and what had settled by then answers the looks that follow, each once. Whoever
-//! begins anew from a path, or asks for the time, as each walk does, gets nothing that was listed before.
+//! Directories as `find` lists them. Reading one directory at a time would cost a round trip each: the first
+//! read of a directory that was not listed lists all that is below, and what had settled by then answers the
+//! looks that follow, each once. A walk that starts again from a path, or asks for the time, gets nothing that was
+//! listed before.
 
 use std::collections::HashMap;
 
@@ -55,7 +56,7 @@ impl ListingCache {
         crate::fine_clock().nanos() - self.taken < span
     }
 
-    /// The facts of a directory that was listed. Whoever uses it then looks whether it still is that one.
+    /// The facts of a directory that was listed. The caller then checks that it is still that one.
     pub(super) fn directory(&self, path: &[u8]) -> Option<Facts> {
         let listed = self.directories.get(path).filter(|_| self.is_fresh(KNOWN));
         listed.map(|listed| listed.facts)

@@ -40,8 +40,8 @@ pub(crate) fn snapshot(package: &str, spot: &Spot, name: &str, class: Option<&st
     made
 }
 
-/// The object of a claim (core/v1) that shows what a snapshot has. It goes with that, when nobody removed it. `None` when nobody said how large
-/// it has to be.
+/// The object of a claim (core/v1) that shows what a snapshot has. It is removed with the snapshot. `None` if
+/// it is unknown how large it has to be.
 pub(crate) fn shown(package: &str, spot: &Spot, name: &str, snapshot: &Value) -> Option<Value> {
     let notes = snapshot.pointer("/metadata/annotations");
     let note = |key: &str| notes?.get(format!("{package}/{key}"))?.as_str();

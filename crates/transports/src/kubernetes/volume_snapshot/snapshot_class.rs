@@ -42,7 +42,7 @@ impl Kubectl<'_> {
         match told.complaint {
             Some(why) if why.contains("NotFound") => Ok(false),
             why => Err(format!(
-                "whether the cluster has VolumeSnapshot cannot be told: {}",
+                "cannot check whether the cluster has VolumeSnapshot: {}",
                 why.unwrap_or_else(|| "it does not say why".to_owned())
             )),
         }

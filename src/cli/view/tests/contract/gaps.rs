@@ -13,7 +13,7 @@ fn withheld(path: &str, reason: WithheldReason) -> WithheldPath {
 #[test]
 fn withheld_places_are_counted_and_named_when_few() {
     let mut contract = ordinary();
-    assert!(flat(&contract).contains("Withheld nothing: none of your own secret places"));
+    assert!(flat(&contract).contains("Skipped nothing: no known credential directory"));
     coverage(&mut contract).withheld = vec![
         withheld(".aws", WithheldReason::Sensitive),
         withheld(".jackin/data/recovery", WithheldReason::Store),
@@ -54,17 +54,17 @@ fn capturing_secrets_is_a_warning_that_names_who_chose_it() {
     coverage(&mut contract).withheld = vec![withheld(".codex/auth.json", WithheldReason::Sensitive)];
     let text = flat(&contract);
     assert!(
-        text.contains("1 place of agents' credentials: .codex/auth.json WARNING: your own ~/.ssh"),
+        text.contains("1 place of agents' credentials: .codex/auth.json WARNING: your ~/.ssh"),
         "{text}"
     );
     assert!(text.contains("shop.toml, line 9)"), "{text}");
-    assert!(!text.contains("none of your own secret places"), "{text}");
+    assert!(!text.contains("no known credential directory"), "{text}");
 }
 
 #[test]
 fn a_session_without_protection_is_a_warning() {
     let mut contract = ordinary();
-    assert!(flat(&contract).contains("Without a baseline the session does not begin."));
+    assert!(flat(&contract).contains("Without a baseline the session does not start."));
     contract.on_failure = Sourced {
         value: OnFailure::Run,
         source: flag("--on-failure"),
@@ -74,9 +74,7 @@ fn a_session_without_protection_is_a_warning() {
     let text = flat(&contract);
     assert!(text.contains("at most 7 entries and 1.0 MiB"), "{text}");
     assert!(
-        text.contains(
-            "WARNING: when the baseline cannot be taken, the session begins all the same, without protection"
-        ),
+        text.contains("WARNING: if the baseline fails, the session starts without protection"),
         "{text}"
     );
     assert!(
@@ -90,7 +88,7 @@ fn what_another_user_holds_is_counted_over_all_mounts() {
     let mut contract = ordinary();
     let text = flat(&contract);
     assert!(
-        text.contains("Nothing was found that only another user can read or replace."),
+        text.contains("You can read and replace everything that was found."),
         "{text}"
     );
     contract.mounts.push(captured("/b", "b", vec![]));
@@ -123,7 +121,7 @@ fn what_another_user_holds_is_counted_over_all_mounts() {
     contract.mounts[0].foreign = Some(Foreign::default());
     let text = flat(&contract);
     assert!(
-        text.contains("it was not counted in every mount") && !text.contains("Nothing was found"),
+        text.contains("not every mount was counted") && !text.contains("Nothing was found"),
         "{text}"
     );
     contract.mounts[1].foreign = Some(Foreign {

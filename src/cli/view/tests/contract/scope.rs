@@ -82,13 +82,11 @@ fn every_mount_says_what_becomes_of_it() {
              read-only     /home/ann/docs
                recorded; never captured, never restored into
              not captured  /home/ann/src/tool
-               the agent works in a worktree, and which container has one cannot
-               be told
+               the agent works in a worktree, and it is unknown which container has one
                /home/ann/.jackin/data/jk-2/.jackin/isolation.json: it is no JSON
                (line 1)
              not captured  /home/ann/src/two
-               the agent works in a clone, and which of these containers is
-               meant cannot be told; give its directory instead: jk-1, jk-2
+               the agent works in a clone, and several containers match; use its directory instead: jk-1, jk-2
              captured      /home/ann/.jackin/data/jk-1/git/tool
                configured as /home/ann/src/other
                the worktree of the container jk-1
@@ -100,8 +98,7 @@ fn every_mount_says_what_becomes_of_it() {
              not captured  /home/ann/src/shop/dist
                excluded by dist/ of the mount /home/ann/src/shop
              not captured  /home/ann/src/shop/.ssh
-               withheld, or outside the tracked paths, of the mount
-               /home/ann/src/shop
+               skipped, or outside the tracked paths, of the mount /home/ann/src/shop
 "
     );
     assert!(
@@ -150,7 +147,7 @@ fn excludes_with_the_same_source_share_a_line_and_say_where_they_come_from() {
         .split_once("Excluded")
         .unwrap()
         .1
-        .split_once("Withheld")
+        .split_once("Skipped")
         .unwrap()
         .0;
     assert_eq!(
@@ -163,7 +160,7 @@ fn excludes_with_the_same_source_share_a_line_and_say_where_they_come_from() {
              by --exclude: tmp/
              What is marked NEW was not excluded from the last baseline. An
              agent can plant a file such as package.json to keep a directory out
-             of the snapshot: look at it before you go on.
+             of the snapshot: check it before you continue.
              Excluded paths are never captured, compared or restored.
 "
     );
@@ -191,7 +188,7 @@ fn only_what_is_new_is_marked() {
     let text = flat(&contract);
     assert!(
         text.contains(&format!(
-            "there is no exclude. Automatic excludes are switched off (integrations = false, {FILE}, line 12) "
+            "nothing Automatic excludes are off (integrations = false, {FILE}, line 12) "
         )),
         "{text}"
     );

@@ -1,4 +1,4 @@
-//! Every package that is built with this one may be: its licence is among those that go with Apache-2.0. Asked of the lock
+//! Every package that is built with this one may be: its license is among those that go with Apache-2.0. Asked of the lock
 //! file and the packages on this machine, without a network.
 
 #![allow(
@@ -26,7 +26,7 @@ const ACCEPTED: [&str; 11] = [
     "Zlib",
 ];
 
-/// Whether one may follow `expression` (SPDX) with accepted licences alone.
+/// Whether one may follow `expression` (SPDX) with accepted licenses alone.
 fn is_accepted(expression: &str) -> bool {
     // The slash is what old packages write for OR.
     let lax = spdx::ParseMode::LAX;
@@ -50,7 +50,7 @@ fn host() -> String {
 }
 
 #[test]
-fn every_package_has_an_accepted_licence() {
+fn every_package_has_an_accepted_license() {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["metadata", "--locked", "--offline", "--format-version", "1"])
@@ -94,7 +94,7 @@ fn the_judge_knows_what_it_reads() {
         "MIT AND GPL-2.0-only",
         "LicenseRef-mine",
         "",
-        "no licence",
+        "no license",
     ] {
         assert!(!is_accepted(bad), "{bad}");
     }
