@@ -16,6 +16,8 @@ mod comments;
 mod source;
 #[path = "architecture/walls.rs"]
 mod walls;
+#[path = "architecture/words.rs"]
+mod words;
 
 use std::fs;
 use std::path::Path;
@@ -131,6 +133,47 @@ fn names_of_the_program_are_found() {
             "crates/a/src/lib.rs:4: // Recovery.",
         ]
     );
+}
+
+/// Documents of the project below a directory, or a single one, as path and text.
+fn documents(place: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    let mut open = vec![root.join(place)];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if matches!(
+            path.extension().and_then(|end| end.to_str()),
+            Some("md" | "1" | "5")
+        ) {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            found.push((name, fs::read_to_string(&path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn texts_use_the_words_of_the_reader() {
+    let sources = ["src", "crates"].into_iter().flat_map(files);
+    let mut broken: Vec<String> = sources
+        .filter(|(path, _)| !is_test(path))
+        .flat_map(|(path, text)| words::of_source(&path, &text))
+        .collect();
+    for (path, text) in documents("man") {
+        broken.extend(words::of_manual(&path, &text));
+    }
+    for place in ["README.md", "CONTRIBUTING.md", "docs", "bench", "crates", "fuzz"] {
+        for (path, text) in documents(place) {
+            broken.extend(words::of_document(&path, &text));
+        }
+    }
+    for (path, text) in documents("CHANGELOG.md") {
+        broken.extend(words::of_document(&path, words::newest(&text)));
+    }
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
 }
 
 #[test]
