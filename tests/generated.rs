@@ -1,4 +1,4 @@
-//! The committed completions, manual pages and JSON schema are those that the types and the command line's definition give.
+//! The committed completions, manual pages, reference pages and JSON schema are those that the types and the command line's definition give.
 //! `JACKIN_BLESS=1 cargo test --test generated` writes them anew.
 
 use std::collections::BTreeSet;
@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use jackin_recovery::cli::Verb;
 use jackin_recovery::cli::generate::{self, GeneratedFile};
 
+/// Directories in which every file is generated.
+const DIRECTORIES: [&str; 4] = ["man", "completions", "docs/reference", "docs/reference/commands"];
+
 fn top() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -16,9 +19,12 @@ fn top() -> &'static Path {
 fn committed_files_are_up_to_date() {
     let files = generate::all::<Verb>().unwrap();
     if std::env::var_os("JACKIN_BLESS").is_some() {
-        for directory in ["man", "completions"] {
+        for directory in DIRECTORIES {
             for entry in fs::read_dir(top().join(directory)).into_iter().flatten() {
-                fs::remove_file(entry.unwrap().path()).unwrap();
+                let path = entry.unwrap().path();
+                if path.is_file() {
+                    fs::remove_file(path).unwrap();
+                }
             }
             fs::create_dir_all(top().join(directory)).unwrap();
         }
@@ -35,10 +41,11 @@ fn committed_files_are_up_to_date() {
         );
     }
     let expected: BTreeSet<PathBuf> = files.iter().map(|file| top().join(&file.path)).collect();
-    let found: BTreeSet<PathBuf> = ["man", "completions"]
+    let found: BTreeSet<PathBuf> = DIRECTORIES
         .into_iter()
         .flat_map(|directory| fs::read_dir(top().join(directory)).unwrap())
         .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
         .chain([
             top().join("config/schema.json"),
             top().join("config/default.toml"),

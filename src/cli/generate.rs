@@ -1,6 +1,7 @@
-//! Files made from the definitions in the code: shell completions, manual pages, the JSON schema, the file with every
-//! key. Equal input gives equal bytes, so the committed files can be compared.
+//! Files made from the definitions in the code: shell completions, manual pages, reference pages of the book, the JSON schema, the
+//! file with every key. Equal input gives equal bytes, so the committed files can be compared.
 
+mod book;
 mod manual;
 
 use std::io;
@@ -27,7 +28,7 @@ impl GeneratedFile {
     }
 }
 
-/// Completions for both names in every shell, every manual page, the JSON schema, and the file with every key.
+/// Completions for both names in every shell, every manual and reference page, the JSON schema, and the file with every key.
 ///
 /// # Errors
 /// When a generator fails to write into memory, which would be a defect of it.
@@ -44,6 +45,7 @@ pub fn all<V: CommandSet>() -> io::Result<Vec<GeneratedFile>> {
     }
     files.push(man::<V>(Some(CONFIG))?);
     files.push(schema::<V>()?);
+    files.extend(book::pages::<V>()?);
     files.push(GeneratedFile {
         path: "config/default.toml".to_owned(),
         contents: config::default_file(),

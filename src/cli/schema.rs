@@ -14,6 +14,11 @@ pub(in crate::cli) struct Document {
 }
 
 impl Document {
+    /// Returns its name below `$defs`.
+    pub(in crate::cli) const fn name(self) -> &'static str {
+        self.name
+    }
+
     /// Returns the document of type `T`.
     pub(in crate::cli) const fn of<T: JsonSchema>(name: &'static str) -> Self {
         Self {

@@ -24,7 +24,7 @@ pub(in crate::cli) enum Group {
 
 impl Group {
     /// Groups in the order of the overview.
-    pub(super) const ALL: [Self; 5] = [
+    pub(in crate::cli) const ALL: [Self; 5] = [
         Self::Sessions,
         Self::Inspect,
         Self::Restore,
@@ -33,7 +33,7 @@ impl Group {
     ];
 
     /// Returns the heading above the group.
-    pub(super) fn title(self) -> &'static str {
+    pub(in crate::cli) fn title(self) -> &'static str {
         match self {
             Self::Sessions => "Sessions",
             Self::Inspect => "Inspect",

@@ -153,51 +153,69 @@ fn exit_section() -> Roff {
     roff
 }
 
+/// Environment variables, each with its purpose.
+pub(super) const ENVIRONMENT: [(&str, &str); 9] = [
+    (
+        "JACKIN_HOME_DIR",
+        "Where jackin keeps its data, instead of ~/.jackin.",
+    ),
+    (
+        "JACKIN_CONFIG_DIR",
+        "Directory of jackin's configuration, instead of ~/.config/jackin.",
+    ),
+    (
+        "SUDO_UID, SUDO_GID",
+        "User that root acts for: recovery uses this user's home and store.",
+    ),
+    (
+        "JACKIN_RECOVERY_INSTANCE",
+        "Session of a launched command. `launch` sets it.",
+    ),
+    (
+        "JACKIN_RECOVERY_AGENT",
+        "The default of --agent: auto, copy or shell.",
+    ),
+    (
+        "JACKIN_RECOVERY_HELPER_IMAGE",
+        "The image of helper containers and pods, instead of busybox.",
+    ),
+    (
+        "JACKIN_RECOVERY_TIMEOUT",
+        "Seconds after which a silent machine is disconnected, instead of 60.",
+    ),
+    (
+        "JACKIN_RECOVERY_PAGER, PAGER",
+        "The pager [default: less]. If LESS is not set, it is FRX.",
+    ),
+    (
+        "NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS",
+        "What the terminal shows.",
+    ),
+];
+
+/// Places outside of the mounts, each with its content.
+pub(super) const FILES: [(&str, &str); 2] = [
+    (
+        "~/.jackin/data/recovery",
+        "The store: archives, records, receipts and the catalog.",
+    ),
+    (
+        "~/.config/jackin",
+        "The configuration: jackin-recovery-config(5).",
+    ),
+];
+
 /// Returns the sections on environment variables and files.
 fn surroundings() -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["ENVIRONMENT"]);
-    for (name, what) in [
-        (
-            "JACKIN_HOME_DIR",
-            "Where jackin keeps its data, instead of ~/.jackin.",
-        ),
-        (
-            "JACKIN_CONFIG_DIR",
-            "Directory of jackin's configuration, instead of ~/.config/jackin.",
-        ),
-        (
-            "SUDO_UID, SUDO_GID",
-            "User that root acts for: recovery uses this user's home and store.",
-        ),
-        (
-            "JACKIN_RECOVERY_INSTANCE",
-            "Session of a launched command. `launch` sets it.",
-        ),
-        (
-            "JACKIN_RECOVERY_PAGER, PAGER",
-            "The pager [default: less]. If LESS is not set, it is FRX.",
-        ),
-        (
-            "NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS",
-            "Colors and width of the output.",
-        ),
-    ] {
+    for (name, what) in ENVIRONMENT {
         roff.control("TP", []);
         roff.text([bold(name)]);
         roff.text([roman(what)]);
     }
     roff.control("SH", ["FILES"]);
-    for (name, what) in [
-        (
-            "~/.jackin/data/recovery",
-            "The store: archives, records, receipts and the catalog.",
-        ),
-        (
-            "~/.config/jackin",
-            "The configuration: jackin-recovery-config(5).",
-        ),
-    ] {
+    for (name, what) in FILES {
         roff.control("TP", []);
         roff.text([italic(name)]);
         roff.text([roman(what)]);
