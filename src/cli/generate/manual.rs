@@ -189,7 +189,7 @@ pub(super) const ENVIRONMENT: [(&str, &str); 9] = [
     ),
     (
         "NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS",
-        "What the terminal shows.",
+        "Colors and width of the output.",
     ),
 ];
 
