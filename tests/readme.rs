@@ -1,5 +1,4 @@
-//! The README is true: its first command runs here, word for word. The tour in the guide shows what the program says, and every link leads
-//! to something.
+//! The README is true: its first command runs here, word for word, and every link of a page leads to something.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,7 +9,6 @@
 )]
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -96,104 +94,6 @@ fn the_second_command_is_the_one_that_checks_run() {
     assert_eq!(command, "cargo test --locked");
     let script = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).unwrap();
     assert!(script.contains(&command), ".ci/run does not run `{command}`");
-}
-
-/// What the agent of the tour does.
-const AGENT: &str = "#!/bin/sh\nrm .env\necho junk > junk\nln -sfn /elsewhere link\nmv src/a src/b\necho oops >> src/main.rs\n";
-
-/// The tour's project in `home`, and its agent in `PATH`.
-fn tour(home: &Path) {
-    let shop = home.join("src/shop");
-    fs::create_dir_all(shop.join("src")).unwrap();
-    fs::create_dir(home.join("bin")).unwrap();
-    for (path, text) in [
-        ("src/shop/Cargo.toml", "[package]\n"),
-        ("src/shop/.env", "KEY=1\n"),
-        ("src/shop/src/main.rs", "fn main() {}\n"),
-        ("src/shop/src/a", "some text that is found again\n"),
-        ("bin/my-agent", AGENT),
-    ] {
-        fs::write(home.join(path), text).unwrap();
-    }
-    symlink("/somewhere", shop.join("link")).unwrap();
-    fs::set_permissions(home.join("bin/my-agent"), fs::Permissions::from_mode(0o755)).unwrap();
-    symlink(env!("CARGO_BIN_EXE_jackin"), home.join("bin/jackin")).unwrap();
-}
-
-/// Text with the ids of the page's kind made equal.
-fn plain(text: &str, home: &Path) -> String {
-    let text = text.replace(home.to_str().unwrap(), "/home/ann");
-    let mut parts = text.split("rc-");
-    let mut made = parts.next().unwrap().to_owned();
-    for part in parts {
-        let rest = part.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
-        made.push_str("rc-x");
-        made.push_str(rest);
-    }
-    made
-}
-
-#[test]
-fn the_tour_shows_what_the_program_says() {
-    let home = tempfile::tempdir().unwrap();
-    let home = home.path();
-    tour(home);
-    let mut commands = 0;
-    for block in blocks("docs/guide/first-session.md", "console") {
-        for step in block.split("$ ").skip(1) {
-            let (command, shown) = step.split_once('\n').unwrap();
-            if command.starts_with("cd ") {
-                continue;
-            }
-            commands += 1;
-            // Nobody sits at a terminal here to say yes.
-            let asks = shown.contains("? yes\n");
-            let typed = if asks {
-                format!("{command} --yes")
-            } else {
-                command.to_owned()
-            };
-            let run = Command::new("sh")
-                .arg("-c")
-                .arg(format!("{typed} 2>&1"))
-                .current_dir(home.join("src/shop"))
-                .env_clear()
-                .env("HOME", home)
-                // Lines break where they do with the page's shorter paths.
-                .env(
-                    "COLUMNS",
-                    (80 + home.as_os_str().len() - "/home/ann".len()).to_string(),
-                )
-                .env("PATH", format!("{}:/usr/bin:/bin", home.join("bin").display()))
-                .output()
-                .unwrap();
-            let said = plain(&String::from_utf8(run.stdout).unwrap(), home);
-            let shown: String = plain(shown, home)
-                .lines()
-                .filter(|line| !line.ends_with("? yes"))
-                .map(|line| format!("{line}\n"))
-                .collect();
-            // A line with three dots stands for any number of lines.
-            let mut rest = said.as_str();
-            for part in shown.split("…\n") {
-                let at = rest
-                    .find(part)
-                    .unwrap_or_else(|| panic!("{command} says\n{said}\nand not\n{part}"));
-                rest = &rest[at + part.len()..];
-            }
-            let whole = !shown.contains("…\n");
-            assert!(
-                !whole || said == shown,
-                "{command} says\n{said}\nand not\n{shown}"
-            );
-            assert!(
-                rest.trim().is_empty(),
-                "{command} says\n{said}\nwith more at its end:\n{rest}"
-            );
-        }
-    }
-    assert_eq!(commands, 3);
-    assert_eq!(fs::read(home.join("src/shop/.env")).unwrap(), b"KEY=1\n");
 }
 
 /// Returns every page: the README, the other pages at the top, and all below `docs`.
