@@ -38,7 +38,6 @@ pub(in crate::cli) fn change(change: &RepositoryDocument, columns: usize) -> Str
         some(&mut lines, &change.refs, moved);
         commits(&mut lines, "made", (&change.commits_made, more_made), columns);
     }
-    commits(&mut lines, "that are now unreachable", &change.lost, columns);
     commits(
         &mut lines,
         "that are now unreachable",
