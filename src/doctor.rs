@@ -216,7 +216,7 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
     let config = config::survey(environment);
     configuration::judge(&config, &mut findings);
     let root = environment.store_directory();
-    let root = root.map(|root| Layout::new(root).kept_by(environment.operator));
+    let root = root.map(|root| Layout::of(root, environment));
     let survey = root.as_ref().and_then(Survey::of);
     let space = permissions::judge(environment, survey.as_ref(), &mut findings);
     // Parts that could not be read get no finding here; the reason is reported above.
@@ -225,7 +225,7 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
         stored::judge(survey, &mut findings);
     }
     let seen = root.as_ref().filter(|_| !closed);
-    sessions::judge(seen, &config, &mut findings);
+    sessions::judge(environment, seen, &config, &mut findings);
     clusters::judge(
         environment,
         &config,

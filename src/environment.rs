@@ -1,8 +1,14 @@
 //! The environment of the library, read once at the edge and passed in.
 
+mod snapshot_programs;
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+
+use handle_fs::remote::Transports;
+
+pub use snapshot_programs::{RecordedMounts, SnapshotProgram, SnapshotPrograms};
 
 /// A user whom root acts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +19,7 @@ pub struct Operator {
     pub gid: u32,
 }
 
-/// Environment variables, home and current directory of the caller.
+/// Environment variables, home and current directory of the caller, and the machines that it reaches.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// Every variable.
@@ -26,6 +32,10 @@ pub struct Environment {
     pub operator: Option<Operator>,
     /// Id of the user for whom root acts after `sudo`, if that user's home directory is unknown.
     pub homeless: Option<u32>,
+    /// Connections to other machines. The default reaches none.
+    pub transports: Transports,
+    /// Search for the programs that make snapshots of file systems. The default finds none.
+    pub snapshot_programs: SnapshotPrograms,
 }
 
 impl Environment {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use crate::environment::Environment;
 use crate::model::{InstanceId, ProcessRef};
 
-pub use freeze::{Dataset, Freezer, RecordedMounts, freeze_with};
+pub use freeze::{Dataset, Freezer, snapshot_programs};
 pub use processes::{
     Caller, Ended, Exit, HeldBack, Interrupts, Invocation, LaunchError, Life, Member, Pager, Patience, Probe,
     ProbeError, Running, Why, check, current_boot, die, holder, in_front, is_alive, is_child_of, is_shell,
@@ -23,7 +23,7 @@ pub use transport::{
     AGENT_VARIABLE, HELPER_VARIABLE, carry, containers, left_behind, permissions, settle_cluster,
 };
 pub use transports::{
-    AgentSource, Cut, LeftBehind, NewClaim, Permission, VolumePlan, give_up_waiting, hold, remove_copy,
+    AgentSource, ClusterContexts, Cut, LeftBehind, NewClaim, Permission, VolumePlan, hold, remove_copy,
 };
 
 /// Names the instance in the environment of every process of a session.

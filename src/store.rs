@@ -85,6 +85,7 @@ pub use upload_source::StoredArchive;
 pub use verify::{Finding, Verified};
 
 use crate::model::{AgentRef, Digest, InstanceId, SnapshotId, SnapshotRecord};
+use handle_fs::remote::Transports;
 
 /// The lock under which the chain grows and the catalog is caught up.
 const RECEIPTS: &str = "receipts";
@@ -225,6 +226,12 @@ impl Store {
         ];
         store.warnings.extend(swept.into_iter().flatten());
         Ok(store)
+    }
+
+    /// Returns the connections to the machines of recorded mounts.
+    #[must_use]
+    pub fn transports(&self) -> &Transports {
+        self.layout.transports()
     }
 
     /// Returns the paths of the store's files.

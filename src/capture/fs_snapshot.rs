@@ -13,7 +13,7 @@ use crate::observer::{Observer, Phase};
 use crate::process::Freezer;
 use crate::store::{FsSnapshotRegistry, Store, StoreError, dataset_snapshot, letters_of, volume_snapshot};
 use handle_fs::NativeKind;
-use handle_fs::remote::{Address, hang_up_where, is_elsewhere};
+use handle_fs::remote::{Address, Transports, is_elsewhere};
 use handle_fs::{Frozen as FrozenFacts, MountError, Root};
 
 /// Result of an attempt to freeze mounts by file-system snapshots.
@@ -77,7 +77,7 @@ impl Frozen {
 
     /// Ends the connections over which this was read, and removes the helpers that showed it. Other frozen claims stay connected,
     /// because another thread may be reading one of them.
-    pub(super) fn hang_up(&self) {
+    pub(super) fn disconnect(&self, transports: &Transports) {
         let read: Vec<Address> = self
             .paper()
             .natives
@@ -85,11 +85,15 @@ impl Frozen {
             .filter_map(|native| Address::split(&native.directory()))
             .map(|(address, _)| address)
             .collect();
-        hang_up_where(|address| read.contains(address));
+        transports.disconnect_where(|address| read.contains(address));
     }
 
     /// Opens the frozen state of a mount; `None` if it is not frozen.
-    pub(super) fn open(&self, coverage: &Coverage) -> Option<Result<Root, MountError>> {
+    pub(super) fn open(
+        &self,
+        transports: &Transports,
+        coverage: &Coverage,
+    ) -> Option<Result<Root, MountError>> {
         let paper = self.paper();
         let mount = self.mount(coverage)?;
         let native = paper.natives.get(mount.native)?;
@@ -100,10 +104,10 @@ impl Frozen {
         };
         let directory = native.directory();
         let at = mount.inner.on_host(&directory);
-        let opened = Root::open_frozen(&coverage.root.to_path(), &at, facts);
+        let opened = Root::open_frozen(transports, &coverage.root.to_path(), &at, facts);
         Some(opened.map_err(|error| match error {
             // A root that is gone is no snapshot that cannot be seen.
-            MountError::Missing { .. } if Root::open(&directory).is_err() => MountError::Io {
+            MountError::Missing { .. } if Root::open(transports, &directory).is_err() => MountError::Io {
                 path: directory,
                 source: std::io::Error::other("the file-system snapshot is not visible"),
             },
@@ -113,13 +117,13 @@ impl Frozen {
 
     /// Checks that all of it can be read, except for volumes, which take longer. Once the command runs, it is too late to read
     /// the mounts as they were.
-    fn can_be_read(&self) -> Result<(), String> {
+    fn can_be_read(&self, transports: &Transports) -> Result<(), String> {
         let is_ready = |mount: &&FrozenMount| {
             let native = self.paper().natives.get(mount.native);
             !matches!(native, Some(NativePlace::Volume { .. }))
         };
         for mount in self.paper().mounts.iter().filter(is_ready) {
-            if let Some(Err(error)) = self.open(&mount.coverage) {
+            if let Some(Err(error)) = self.open(transports, &mount.coverage) {
                 return Err(error.to_string());
             }
         }
@@ -148,7 +152,7 @@ impl Frozen {
             .collect();
         let uuid = match &place {
             NativePlace::Btrfs { at, .. } => {
-                let freezer = Freezer::find(NativeKind::Btrfs, &roots);
+                let freezer = Freezer::find(self.natives.programs(), NativeKind::Btrfs, &roots);
                 freezer.and_then(|freezer| freezer.uuid_of(&at.to_path()))
             }
             NativePlace::Zfs { .. } | NativePlace::Volume { .. } => None,
@@ -205,14 +209,17 @@ pub fn freeze(
         let root = coverage.root.to_path();
         // One that is gone is recorded as gone.
         let is_meant = || match is_elsewhere(&root) {
-            true => is_worth(request, coverage) && Root::open(&root).is_ok(),
+            true => is_worth(request, coverage) && Root::open(store.transports(), &root).is_ok(),
             false => !matches!(handle_fs::stat_path(&root), Ok(None)),
         };
         if !is_meant() {
             continue;
         }
+        let programs = store.layout().snapshot_programs();
         let plan = match store.may_freeze() {
-            true => plan_native(&root, Some(store.layout().root()), &mounts).map_err(|not| not.why),
+            true => {
+                plan_native((&root, Some(store.layout().root())), programs, &mounts).map_err(|not| not.why)
+            }
             false => Err("the store is another user's".to_owned()),
         };
         match plan {
@@ -234,13 +241,15 @@ pub fn freeze(
         }
     };
     observer.reached("freeze-written");
-    let freezer = |kind| Freezer::find(kind, &mounts);
+    let freezer = |kind| Freezer::find(store.layout().snapshot_programs(), kind, &mounts);
     observer.begin(Phase::Freeze);
-    let synced = planned.iter().try_for_each(|(coverage, _)| flush(coverage));
+    let synced = planned
+        .iter()
+        .try_for_each(|(coverage, _)| flush(store.transports(), coverage));
     let made = synced.and_then(|()| natives.make(freezer, observer).map_err(|error| error.to_string()));
     observer.end();
     let frozen = Frozen { natives };
-    match made.and_then(|()| frozen.can_be_read()) {
+    match made.and_then(|()| frozen.can_be_read(store.transports())) {
         Ok(()) => {
             observer.reached("frozen");
             freezing.frozen = Some(frozen);
@@ -261,12 +270,12 @@ pub fn freeze(
 }
 
 /// Syncs a mount in a cluster, whose snapshots lack what is not yet on disk. btrfs and ZFS do so by themselves.
-fn flush(coverage: &Coverage) -> Result<(), String> {
+fn flush(transports: &Transports, coverage: &Coverage) -> Result<(), String> {
     let root = coverage.root.to_path();
     if !is_elsewhere(&root) {
         return Ok(());
     }
-    let opened = Root::open(&root).map_err(|error| error.to_string())?;
+    let opened = Root::open(transports, &root).map_err(|error| error.to_string())?;
     let top = opened.dir(&RelPath::root()).map_err(|error| error.to_string())?;
     handle_fs::sync_file_system(&top)
         .map_err(|error| format!("what was written cannot be brought to its disk: {error}"))
@@ -346,7 +355,7 @@ fn paper(
             });
             number
         });
-        let live = Root::open(&root);
+        let live = Root::open(store.transports(), &root);
         let far = live.as_ref().ok().filter(|_| is_elsewhere(&root));
         mounts.push(FrozenMount {
             coverage: (*coverage).clone(),

@@ -11,12 +11,15 @@ use crate::model::{Content, Coverage, Hasher, Manifest, RepositoryFacts, Snapsho
 use crate::observer::{Observer, Phase};
 use crate::store::Store;
 use crate::store::archive::Piece;
+use handle_fs::remote::Transports;
 use handle_fs::{MountError, Root};
 
 /// Request for a live scan.
 pub struct LiveScan<'a> {
     /// Coverage that decides which paths count.
     pub coverage: &'a Coverage,
+    /// Connections to the machine of the mount.
+    pub transports: &'a Transports,
     /// Earlier state to compare with; `None` to read every file.
     pub reference: Option<Earlier<'a>>,
     /// True to read every file, whatever its stat data say.
@@ -36,7 +39,7 @@ pub struct ScannedTree {
 /// # Errors
 /// [`CaptureError`]; never a limit.
 pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<ScannedTree, CaptureError> {
-    let root = match Root::open(&request.coverage.root.to_path()) {
+    let root = match Root::open(request.transports, &request.coverage.root.to_path()) {
         Ok(root) => root,
         Err(MountError::Missing { .. }) => {
             return Ok(ScannedTree {
@@ -83,11 +86,12 @@ pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<ScannedTr
 /// # Errors
 /// [`CaptureError`], also when the mount holds more than `limits`.
 pub fn observe(
+    transports: &Transports,
     coverage: &Coverage,
     limits: Limits,
     observer: &dyn Observer,
 ) -> Result<Vec<RepositoryFacts>, CaptureError> {
-    let root = Root::open(&coverage.root.to_path())?;
+    let root = Root::open(transports, &coverage.root.to_path())?;
     let walk = Walk {
         root: &root,
         matcher: &matcher(coverage)?,

@@ -1,6 +1,7 @@
 //! The record of one mount.
 
 use crate::model::{Coverage, Digest, Manifest, MountRecord, RecordedGap, RelPath, SnapshotRecord, Time};
+use handle_fs::remote::Transports;
 use handle_fs::{MountError, Root};
 
 /// Maximum number of paths of one kind that a record names.
@@ -65,18 +66,20 @@ pub(super) fn with_changed(record: MountRecord, changed: Vec<RelPath>) -> MountR
 ///
 /// # Errors
 /// As [`Root::check_mounted`].
-pub fn check_mounted(record: &SnapshotRecord) -> Result<(), MountError> {
-    record.mounts.iter().try_for_each(check_mount)
+pub fn check_mounted(transports: &Transports, record: &SnapshotRecord) -> Result<(), MountError> {
+    let mut mounts = record.mounts.iter();
+    mounts.try_for_each(|mount| check_mount(transports, mount))
 }
 
 /// Does the same as [`check_mounted`] for one mount.
 ///
 /// # Errors
 /// As [`Root::check_mounted`].
-pub fn check_mount(mount: &MountRecord) -> Result<(), MountError> {
+pub fn check_mount(transports: &Transports, mount: &MountRecord) -> Result<(), MountError> {
     // A root that did not exist was on none.
     match mount.manifest {
         Some(_) => Root::check_mounted(
+            transports,
             &mount.coverage.root.to_path(),
             mount.mounted,
             mount.file_system.as_ref(),

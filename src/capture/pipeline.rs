@@ -265,8 +265,10 @@ impl<'a> Capture<'a> {
         coverage: &Coverage,
         limits: Limits,
     ) -> Result<Option<(Root, Walked)>, CaptureError> {
-        let frozen = self.frozen.and_then(|frozen| frozen.open(coverage));
-        let opened = frozen.unwrap_or_else(|| Root::open(&coverage.root.to_path()));
+        let frozen = self
+            .frozen
+            .and_then(|frozen| frozen.open(self.store.transports(), coverage));
+        let opened = frozen.unwrap_or_else(|| Root::open(self.store.transports(), &coverage.root.to_path()));
         let root = match opened {
             Ok(root) => root,
             Err(MountError::Missing { .. }) if self.request.kind != SnapshotKind::Baseline => {

@@ -19,6 +19,7 @@ use crate::model::{
     SettingsFact, WithheldFact, WithheldReason,
 };
 use crate::store::DigestKey;
+use handle_fs::remote::Transports;
 use handle_fs::{Dir, Root};
 use handle_fs::{NodeKind, Stat};
 use settings_redaction::{Secret, SplitSettings};
@@ -100,8 +101,8 @@ pub(super) fn look_at_private(root: &Root, coverage: &Coverage, key: &DigestKey)
 }
 
 /// Returns the current private files of a coverage; `None` if the key or the root is missing.
-fn private_now(key: Option<&DigestKey>, coverage: &Coverage) -> Option<Private> {
-    let root = Root::open(&coverage.root.to_path()).ok()?;
+fn private_now(transports: &Transports, key: Option<&DigestKey>, coverage: &Coverage) -> Option<Private> {
+    let root = Root::open(transports, &coverage.root.to_path()).ok()?;
     Some(look_at_private(&root, coverage, key?))
 }
 

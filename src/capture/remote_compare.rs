@@ -1,14 +1,12 @@
 //! Finds unchanged directories on another machine, with the help of this program there: for each directory of the reference one
 //! digest goes there, and one bit comes back, instead of the facts of all its entries.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
 use super::facts::links;
 use crate::model::{Digest, Directory, Entry, EntryKind, RelPath};
 use handle_fs::Root;
-use handle_fs::remote::{ask, place_there};
+use handle_fs::remote::{Transports, place_there};
 use handle_fs::{NodeKind, Stat};
 
 /// First byte of such a question.
@@ -143,7 +141,7 @@ pub(super) fn unchanged<'d>(
             ino: root.stat().ino,
             directories: wanted.collect(),
         };
-        let Some(answer) = told(root.path(), &question) else {
+        let Some(answer) = told(root, &question) else {
             return Vec::new();
         };
         let mut answer = answer.into_iter();
@@ -155,9 +153,9 @@ pub(super) fn unchanged<'d>(
     found
 }
 
-fn told(root: &Path, question: &Question) -> Option<Vec<bool>> {
+fn told(root: &Root, question: &Question) -> Option<Vec<bool>> {
     let question = postcard::to_extend(question, vec![UNCHANGED]).ok()?;
-    let bits = ask(root, question)?;
+    let bits = root.transports().ask(root.path(), question)?;
     let bit = |byte: u8| (0..8).map(move |at| byte & (1 << at) != 0);
     Some(bits.into_iter().flat_map(bit).collect())
 }
@@ -166,7 +164,11 @@ fn told(root: &Path, question: &Question) -> Option<Vec<bool>> {
 #[must_use]
 pub fn answer(question: &[u8]) -> Option<Vec<u8>> {
     let question: Question = postcard::from_bytes(question).ok()?;
-    let root = Root::open(&crate::model::ByteString(question.root).to_path()).ok()?;
+    let root = Root::open(
+        &Transports::default(),
+        &crate::model::ByteString(question.root).to_path(),
+    )
+    .ok()?;
     // The path may lead to another directory than the one that the asking process has open.
     let is_same = root.stat().ino == question.ino;
     let mut bits = vec![0_u8; question.directories.len().div_ceil(8)];

@@ -18,6 +18,7 @@ use crate::model::{
 };
 use git_reader::{Files as _, Found, Live, Repository};
 use handle_fs::Root;
+use handle_fs::remote::Transports;
 
 /// Maximum number of repositories of a mount that are examined.
 const MOST_REPOSITORIES: usize = 200;
@@ -117,8 +118,8 @@ pub(super) fn survey(
 
 /// Returns the state of the repository at a mount root without reading its work tree; `None` if there is none.
 #[must_use]
-pub fn repository_summary(coverage: &Coverage) -> Option<RepositoryState> {
-    let root = Root::open(&coverage.root.to_path()).ok()?;
+pub fn repository_summary(transports: &Transports, coverage: &Coverage) -> Option<RepositoryState> {
+    let root = Root::open(transports, &coverage.root.to_path()).ok()?;
     let live = Live::new(&root);
     let mut state = match Repository::open(&live, &RelPath::root()) {
         Ok(None) => return None,
@@ -145,8 +146,8 @@ pub fn repository_summary(coverage: &Coverage) -> Option<RepositoryState> {
 /// Returns the paths that git tracks in the work tree at `root`; empty if there is no repository. `None` if they are unknown: the
 /// index cannot be read, or lies elsewhere.
 #[must_use]
-pub fn tracked_by_git(root: &Path) -> Option<Vec<RelPath>> {
-    let Ok(root) = Root::open(root) else {
+pub fn tracked_by_git(transports: &Transports, root: &Path) -> Option<Vec<RelPath>> {
+    let Ok(root) = Root::open(transports, root) else {
         return Some(Vec::new());
     };
     let live = Live::new(&root);

@@ -198,6 +198,7 @@ impl Place {
         observer: &dyn Observer,
     ) -> ScannedTree {
         let request = LiveScan {
+            transports: &handle_fs::remote::loopback::transports(),
             coverage,
             reference: reference.map(earlier),
             check_content: false,

@@ -19,7 +19,6 @@ use crate::observer::{Observer, Phase};
 use crate::process;
 use crate::session::{CheckpointRequest, Services, checkpoint_if_changed};
 use crate::store::Store;
-use handle_fs::remote::hang_up_where;
 
 /// Checkpoints taken so far, and the reasons for failed ones.
 #[derive(Debug, Default)]
@@ -98,7 +97,9 @@ impl Taken {
             Err(error) => Err(error.to_string()),
         };
         // The next one is some time away. Beside it a baseline may be read that was frozen.
-        hang_up_where(|address| !address.is_frozen());
+        store
+            .transports()
+            .disconnect_where(|address| !address.is_frozen());
         let pruned = match taken {
             Ok(Some(_)) => {
                 self.count += 1;

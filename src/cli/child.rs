@@ -6,7 +6,6 @@ use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::exit_code::Status;
 use crate::process::{self, Exit, Invocation, Running};
-use handle_fs::remote::hang_up;
 
 /// The program and its arguments, when it can be run.
 pub(super) fn checked<'c>(
@@ -40,7 +39,7 @@ pub(super) fn start<'a>(
     variables: &[(OsString, OsString)],
 ) -> Result<Running<'a>, CliError> {
     // What serves for a volume may be in the way of the command, and is not needed while it runs.
-    hang_up();
+    context.environment.transports.disconnect_all();
     let directory = context.environment.current.clone();
     let invocation = Invocation {
         program,

@@ -1,5 +1,8 @@
 //! The commands: one file and one line each. A command parses, calls the engine and shows what it gives.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use super::Invocation;
 use super::args::{self, CommandInfo, CommandSet};
 use super::command::{Command, commands, info};
@@ -8,10 +11,10 @@ use super::error::{CliError, ErrorKind};
 use super::exit_code::{ExitCode, Status};
 use crate::clock::SystemEntropy;
 use crate::environment::Environment;
-use crate::process::{AGENT_VARIABLE, carry, freeze_with, settle_cluster};
+use crate::process::{AGENT_VARIABLE, ClusterContexts, carry, settle_cluster, snapshot_programs};
 use crate::session::recorded_mounts;
 use crate::terminal::{Terminal, sanitize};
-use handle_fs::remote::{Lost, MISSING, hang_up, lost, set_carrier, set_settler};
+use handle_fs::remote::{Lost, MISSING, Transports};
 
 // rustfmt does not look into a macro: `cargo fmt -- src/cli/commands/*.rs` formats these modules too.
 commands! {
@@ -69,33 +72,46 @@ pub(super) fn perform(
 ) -> Result<Status, CliError> {
     let told = invocation.global.agent_there;
     let told = told.map(|agent| environment.with(AGENT_VARIABLE, agent.word()));
+    let interrupts = Context::catch_signals(terminal)?;
     let environment = told.as_ref().unwrap_or(environment);
-    let mut context = Context::new(environment, terminal, invocation.called_as)?;
-    let (carriers, stop) = (environment.clone(), context.interrupts.flag());
-    set_carrier(Box::new(move |address| {
-        carry(
-            &carriers,
-            &recorded_mounts(&carriers)?,
-            &stop,
-            &SystemEntropy,
-            address,
-        )
-    }));
-    let settlers = environment.clone();
-    set_settler(Box::new(move |address, path| {
-        settle_cluster(&settlers, || recorded_mounts(&settlers).ok(), address, path)
-    }));
+    let environment = &Environment {
+        transports: transports(environment, interrupts.flag()),
+        snapshot_programs: {
+            let known = environment.clone();
+            snapshot_programs(environment, Box::new(move || recorded_mounts(&known)))
+        },
+        ..environment.clone()
+    };
+    let mut context = Context::new(interrupts, environment, terminal, invocation.called_as);
     context.tells_pending = invocation.verb.info().tells_pending;
     context.takes_up_frozen = invocation.verb.takes_up_frozen();
-    let known = environment.clone();
-    freeze_with(environment, Box::new(move || recorded_mounts(&known)));
     let done = invocation.verb.run(context);
-    hang_up();
-    tell_lost(terminal, done)
+    environment.transports.disconnect_all();
+    tell_lost(terminal, environment.transports.lost(), done)
+}
+
+/// Returns the connections of this process: the operator's programs make them, never one that lies in a recorded mount.
+fn transports(environment: &Environment, stop: Arc<AtomicBool>) -> Transports {
+    let (connecting, resolving) = (environment.clone(), environment.clone());
+    let contexts = ClusterContexts::default();
+    Transports::new(
+        Box::new(move |address, given_up| {
+            let mounts = recorded_mounts(&connecting)?;
+            carry(&connecting, &mounts, (&stop, given_up), &SystemEntropy, address)
+        }),
+        Box::new(move |address, path| {
+            let mounts = || recorded_mounts(&resolving).ok();
+            settle_cluster(&contexts, &resolving, mounts, address, path)
+        }),
+    )
 }
 
 /// Says which machines could not be reached, and why: what failed for it says only that something could not be read.
-fn tell_lost(terminal: &Terminal, done: Result<Status, CliError>) -> Result<Status, CliError> {
+fn tell_lost(
+    terminal: &Terminal,
+    lost: Vec<Lost>,
+    done: Result<Status, CliError>,
+) -> Result<Status, CliError> {
     let told = |lost: Lost| {
         let address = lost.address.to_string();
         format!("{}: {}", address.trim_end_matches(':'), sanitize::text(&lost.why))
@@ -107,7 +123,6 @@ fn tell_lost(terminal: &Terminal, done: Result<Status, CliError>) -> Result<Stat
         )),
         false => None,
     };
-    let lost = lost();
     match done {
         Ok(status) => {
             lost.into_iter().for_each(|lost| terminal.warn(&told(lost)));

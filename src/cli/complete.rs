@@ -203,7 +203,7 @@ struct Source {
 
 impl Source {
     fn store(&self) -> Option<Store> {
-        let layout = Layout::new(self.environment.store_directory()?).kept_by(self.environment.operator);
+        let layout = Layout::of(self.environment.store_directory()?, &self.environment);
         Store::open_nonblocking(layout).ok()?
     }
 

@@ -55,20 +55,25 @@ impl<'a> Context<'a> {
         Context { environment, ..self }
     }
 
+    /// Turns the signals of this process into a flag.
+    pub(super) fn catch_signals(terminal: &Terminal) -> Result<Interrupts, CliError> {
+        Interrupts::install_with(terminal.patience())
+            .map_err(|error| CliError::new(ErrorKind::Failed, "signals cannot be caught").because(error))
+    }
+
     pub(super) fn new(
+        interrupts: Interrupts,
         environment: &'a Environment,
         terminal: &'a Terminal,
         called_as: CalledAs,
-    ) -> Result<Self, CliError> {
-        let interrupts = Interrupts::install_with(terminal.patience())
-            .map_err(|error| CliError::new(ErrorKind::Failed, "signals cannot be caught").because(error))?;
+    ) -> Self {
         if let Some(uid) = environment.homeless {
             terminal.warn(&format!(
                 "user {uid}, who called sudo, is not in /etc/passwd, so the home of HOME is used; name theirs in \
                 JACKIN_HOME_DIR"
             ));
         }
-        Ok(Self::stopped_by(interrupts, environment, terminal, called_as))
+        Self::stopped_by(interrupts, environment, terminal, called_as)
     }
 
     /// For one of many pieces of work of a process that goes on: `stop` asks it to stop.

@@ -161,7 +161,7 @@ fn named(context: &Context<'_>, target: &SnapshotRecord, directory: &Path) -> Re
         return Err(refused("is in the store".to_owned()));
     }
     refuse_address(&directory)?;
-    check(&directory)?;
+    check(&context.environment.transports, &directory)?;
     Ok(directory)
 }
 
@@ -174,13 +174,13 @@ fn make(
 ) -> Result<(PathBuf, Option<LockGuard>, OutputDir), CliError> {
     let (directory, lock, fresh) = match wanted {
         Some(directory) => {
-            let fresh = OutputDir::make(&directory, random(context.world().entropy))?;
+            let fresh = OutputDir::make(store.transports(), &directory, random(context.world().entropy))?;
             (directory, None, fresh)
         }
         None => {
             let directory = store.make_forks_directory()?.join(id.as_str());
             let lock = store.lock_fork(id)?;
-            let fresh = OutputDir::called(&directory, &fork_draft(id))?;
+            let fresh = OutputDir::called(store.transports(), &directory, &fork_draft(id))?;
             (directory, Some(lock), fresh)
         }
     };
@@ -197,7 +197,7 @@ fn give_mounts(context: &Context<'_>, target: &SnapshotRecord, top: &Path) -> Re
     };
     for mount in mounts(target, top) {
         let path = mount.path.to_path();
-        Dir::open(&path)
+        Dir::open(&context.environment.transports, &path)
             .and_then(|dir| handle_fs::chown_handle(dir, owner.uid, owner.gid))
             .map_err(|source| RestoreError::Stage { path, source })?;
     }

@@ -17,7 +17,7 @@ use crate::restore::{
 use crate::store::{Blobs, Store};
 use crate::terminal::{sanitize, shell};
 use handle_fs::Root;
-use handle_fs::remote::{Address, has_path, is_elsewhere, scheme_of};
+use handle_fs::remote::{Address, Transports, has_path, is_elsewhere, scheme_of};
 
 /// One mount, and which of its paths are wanted.
 pub(super) struct Part<'a> {
@@ -130,9 +130,9 @@ fn is_volume(path: &Path) -> bool {
 }
 
 /// Fails unless the directory in a volume exists and is empty.
-fn check_volume(directory: &Path) -> Result<(), CliError> {
+fn check_volume(transports: &Transports, directory: &Path) -> Result<(), CliError> {
     let shown = sanitize::path(directory);
-    let opened = Root::open(directory).map_err(|error| {
+    let opened = Root::open(transports, directory).map_err(|error| {
         let made = CliError::new(ErrorKind::Usage, format!("nothing can be written into {shown}"));
         made.because(error)
             .hint("make the volume or the claim first, and name a directory that is there and empty")
@@ -146,9 +146,9 @@ fn check_volume(directory: &Path) -> Result<(), CliError> {
 }
 
 /// Fails unless the directory is empty, or absent from an existing parent.
-pub(super) fn check(directory: &Path) -> Result<(), CliError> {
+pub(super) fn check(transports: &Transports, directory: &Path) -> Result<(), CliError> {
     if is_volume(directory) {
-        return check_volume(directory);
+        return check_volume(transports, directory);
     }
     let shown = sanitize::path(directory);
     let usage = |text: String| CliError::new(ErrorKind::Usage, text);
@@ -223,7 +223,7 @@ pub(super) fn write(job: &Job<'_>, fresh: &OutputDir) -> Result<Done, CliError> 
                 for before in job.parts.iter().take(at) {
                     let path = place(fresh.path(), job.target, before.mount);
                     // The error that led here is the one to report; what stays is not under the name of a finished one.
-                    let _ = take_away(&path, &before.manifest, &before.scope);
+                    let _ = take_away(blobs.transports(), &path, &before.manifest, &before.scope);
                 }
                 return Err(error.into());
             }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::environment::Environment;
-use handle_fs::remote::{Address, is_elsewhere, settled};
+use handle_fs::remote::{Address, Transports, is_elsewhere};
 
 /// Maximum number of links followed in one path, as in Linux (`MAXSYMLINKS` in its `namei.h`).
 const MAX_LINKS: usize = 40;
@@ -20,11 +20,11 @@ pub(super) fn expand(written: &str, home: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// Resolves an absolute path: follows every link and removes `.` and `..`; missing parts stay as written. Unlike `canonicalize`
-/// it never fails, so it also works for a store to be created later or a secret that does not exist yet.
+/// it never fails, so it also works for a store to be created later or a secret that does not exist yet. An address keeps what it
+/// leaves open.
 #[must_use]
 pub fn settle(path: &Path) -> PathBuf {
     if let Some((address, path)) = Address::split(path) {
-        let (address, path) = settled(address, path);
         return address.with(&plain(&path));
     }
     let mut done = PathBuf::from("/");
@@ -50,13 +50,25 @@ pub fn settle(path: &Path) -> PathBuf {
     done
 }
 
+/// Resolves the path of a mount like [`settle`], and completes an address that leaves something open.
+#[must_use]
+pub fn settle_mount(transports: &Transports, path: &Path) -> PathBuf {
+    match Address::split(path) {
+        Some((address, path)) => {
+            let (address, path) = transports.resolve(address, path);
+            address.with(&plain(&path))
+        }
+        None => settle(path),
+    }
+}
+
 /// Resolves a path argument as the operator means it: absolute, without `.` and `..`, with every link above its last part
 /// resolved. An address that is not understood stays what it is: it leads nowhere.
 #[must_use]
 pub fn settle_path(environment: &Environment, path: &Path) -> PathBuf {
     if is_elsewhere(path) {
         return match Address::split(path) {
-            Some(_) => settle(path),
+            Some(_) => settle_mount(&environment.transports, path),
             None => path.to_path_buf(),
         };
     }

@@ -15,11 +15,11 @@ use super::embedded::{embedded, embedded_workspace};
 use super::merge::Layer;
 use super::{
     ConfigError, Flags, Isolation, JackinTerms, MountConfig, Replication, Resolved, Retention, Room, Subject,
-    ValueSource, integrations, mounts, settle,
+    ValueSource, integrations, mounts, settle, settle_mount,
 };
 use crate::environment::Environment;
 use crate::model::ByteString;
-use handle_fs::remote::is_elsewhere;
+use handle_fs::remote::{Transports, is_elsewhere};
 
 /// Minimum similarity, from 0 to 1, of a name that is proposed for an unknown one.
 const LIKENESS: f64 = 0.4;
@@ -30,6 +30,7 @@ pub struct Config {
     directory: Option<PathBuf>,
     home: Option<PathBuf>,
     current: PathBuf,
+    transports: Transports,
     global: Option<Document>,
     defaults: Layer,
 }
@@ -67,6 +68,7 @@ impl Config {
             directory: environment.jackin_config(),
             home: environment.home.clone(),
             current: environment.current.clone(),
+            transports: environment.transports.clone(),
             global: None,
             defaults: Layer::default(),
         }
@@ -221,7 +223,7 @@ impl Config {
     pub fn for_directory(&self, directory: &Path, flags: &Flags) -> Result<Resolved, ConfigError> {
         let layer = flags.layer()?.over(self.defaults.clone());
         let src = match is_elsewhere(directory) {
-            true => settle(directory),
+            true => settle_mount(&self.transports, directory),
             false => tidy(&self.current.join(directory)),
         };
         if layer.mode.is_none() {
@@ -255,7 +257,7 @@ impl Config {
     /// When two workspaces have mounts equally deep, or a workspace's file cannot be read: it might be the one.
     pub fn workspace_for_directory(&self, directory: &Path) -> Result<Option<String>, ConfigError> {
         let directory = match is_elsewhere(directory) {
-            true => settle(directory),
+            true => settle_mount(&self.transports, directory),
             false => settle(&self.current.join(directory)),
         };
         let mut best: Option<(usize, String)> = None;
@@ -263,7 +265,9 @@ impl Config {
         for name in self.workspace_names()? {
             let file = self.workspace_file(&name)?;
             let mounts = self.mounts(&name, file.as_ref())?.unwrap_or_default();
-            let roots = mounts.iter().map(|mount| settle(&mount.src));
+            let roots = mounts
+                .iter()
+                .map(|mount| settle_mount(&self.transports, &mount.src));
             let depth = roots
                 .filter(|root| directory.starts_with(root))
                 .map(|root| root.components().count())
@@ -389,7 +393,7 @@ impl Config {
 /// Removes `.` and doubled slashes. A path with `..` is resolved through its links; any other keeps its name as given, because
 /// the operator knows the directory by that name.
 fn tidy(path: &Path) -> PathBuf {
-    if is_elsewhere(path) || path.components().any(|part| part == Component::ParentDir) {
+    if path.components().any(|part| part == Component::ParentDir) {
         settle(path)
     } else {
         path.components().collect()

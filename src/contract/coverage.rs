@@ -11,7 +11,7 @@ use super::{ContractError, Matcher, PatternError, Verdict};
 use crate::config::{GitClean, Resolved, Sensitive, ValueSource};
 use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};
 use handle_fs::NodeKind;
-use handle_fs::remote::machine_of;
+use handle_fs::remote::Transports;
 
 /// Longest label in bytes (docs/format.md), and the part of it that leaves room for a number.
 const LABEL_BYTES: usize = 64;
@@ -41,7 +41,7 @@ pub(super) fn build(
     let tracked = outermost(resolved.paths.iter().map(|path| path.value.clone()).collect());
     let mut absent = Vec::new();
     for path in &tracked {
-        if !exists(root, path)? {
+        if !exists(places.transports(), root, path)? {
             absent.push(path.clone());
         }
     }
@@ -49,8 +49,8 @@ pub(super) fn build(
     let mut excludes = Vec::new();
     let mut detected = integration::Detected::default();
     if resolved.integrations.value {
-        detected = integration::detect(root, &resolved.defined);
-        match in_git.map(|tracked| tracked(root)) {
+        detected = integration::detect(places.transports(), root, &resolved.defined);
+        match in_git.map(|tracked| tracked(places.transports(), root)) {
             Some(Some(tracked)) => integration::keep_tracked(&mut detected, tracked)?,
             Some(None) if !detected.excludes.is_empty() => detected.warnings.push(StackWarning {
                 name: "git".to_owned(),
@@ -60,7 +60,7 @@ pub(super) fn build(
             _ => {}
         }
         for rule in &detected.excludes {
-            if !hides(root, rule, &tracked)? {
+            if !hides((places.transports(), root), rule, &tracked)? {
                 excludes.push(rule.clone());
             }
         }
@@ -93,12 +93,14 @@ pub(super) fn build(
         state: false,
         recipients: Vec::new(),
         guarded: places.guarded(root, keep_secrets),
-        machine: machine_of(root),
+        machine: places.transports().machine_of(root),
         native: None,
     };
     let matcher = Matcher::new(&coverage)?;
     for path in &coverage.tracked {
-        if let Verdict::Excluded(rule) = matcher.verdict_with_parents(path, is_dir(root, path)) {
+        if let Verdict::Excluded(rule) =
+            matcher.verdict_with_parents(path, is_dir(places.transports(), root, path))
+        {
             return Err(ContractError::PathExcluded {
                 root: root.to_path_buf(),
                 path: path.as_path().to_path_buf(),
@@ -183,30 +185,34 @@ fn outermost(mut paths: Vec<RelPath>) -> Vec<RelPath> {
 }
 
 /// Returns true if a tracked path exists, and an error if it leads through a link.
-fn exists(root: &Path, path: &RelPath) -> Result<bool, ContractError> {
+fn exists(transports: &Transports, root: &Path, path: &RelPath) -> Result<bool, ContractError> {
     for parent in path.ancestors().filter(|parent| !parent.is_root()) {
         let link = parent.on_host(root);
-        if kind_of(&link) == Some(NodeKind::Symlink) {
+        if kind_of(transports, &link) == Some(NodeKind::Symlink) {
             return Err(ContractError::PathThroughLink {
                 path: path.on_host(root),
                 link,
             });
         }
     }
-    Ok(kind_of(&path.on_host(root)).is_some())
+    Ok(kind_of(transports, &path.on_host(root)).is_some())
 }
 
 /// Returns true for a directory and for a missing path, because `paths` is meant for directories.
-fn is_dir(root: &Path, path: &RelPath) -> bool {
-    kind_of(&path.on_host(root)).is_none_or(|kind| kind == NodeKind::Directory)
+fn is_dir(transports: &Transports, root: &Path, path: &RelPath) -> bool {
+    kind_of(transports, &path.on_host(root)).is_none_or(|kind| kind == NodeKind::Directory)
 }
 
 /// Returns true if an automatic exclude would hide a path that the operator asked to track. Such an exclude is dropped.
-fn hides(root: &Path, rule: &ExcludeRule, tracked: &[RelPath]) -> Result<bool, PatternError> {
+fn hides(
+    (transports, root): (&Transports, &Path),
+    rule: &ExcludeRule,
+    tracked: &[RelPath],
+) -> Result<bool, PatternError> {
     let matcher = Matcher::new(&Coverage::of_rules(std::slice::from_ref(rule)))?;
     let excluded = |path: &RelPath| {
         matches!(
-            matcher.verdict_with_parents(path, is_dir(root, path)),
+            matcher.verdict_with_parents(path, is_dir(transports, root, path)),
             Verdict::Excluded(_)
         )
     };

@@ -10,10 +10,10 @@ use super::{Matcher, PatternError, Verdict};
 use crate::config::{BUILT_IN_INTEGRATIONS, Integration};
 use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, RelPath};
 use handle_fs::NodeKind;
-use handle_fs::remote::above;
+use handle_fs::remote::{Transports, above};
 
 /// Function that returns the paths that git tracks below a directory, if it is a repository's work tree; `None` if unknown.
-pub type TrackedByGit = fn(&Path) -> Option<Vec<RelPath>>;
+pub type TrackedByGit = fn(&Transports, &Path) -> Option<Vec<RelPath>>;
 
 /// Automatic excludes of a mount, and the warnings about them.
 #[derive(Debug, Default)]
@@ -28,12 +28,12 @@ pub struct Detected {
 
 /// Returns the automatic excludes of the mount at `root`, from the built-in integrations and from `defined`.
 #[must_use]
-pub fn detect(root: &Path, defined: &[Integration]) -> Detected {
+pub fn detect(transports: &Transports, root: &Path, defined: &[Integration]) -> Detected {
     let mut found = Detected::default();
     let built_in = BUILT_IN_INTEGRATIONS.iter().map(|stack| stack.integration());
     for stack in built_in.chain(defined.iter().cloned()) {
         // Not followed: a link named `Cargo.toml` is no project.
-        let is_there = |marker: &&String| kind_of(&root.join(marker)) == Some(NodeKind::File);
+        let is_there = |marker: &&String| kind_of(transports, &root.join(marker)) == Some(NodeKind::File);
         let Some(marker) = stack.markers.iter().find(is_there) else {
             continue;
         };
@@ -46,7 +46,7 @@ pub fn detect(root: &Path, defined: &[Integration]) -> Detected {
         for pattern in stack.exclude {
             if pattern
                 .strip_prefix('/')
-                .is_some_and(|anchored| is_something_else(&root.join(anchored)))
+                .is_some_and(|anchored| is_something_else(transports, &root.join(anchored)))
             {
                 continue;
             }
@@ -93,11 +93,11 @@ pub(super) fn keep_tracked(
 }
 
 /// Returns true if `path` exists and is not a directory, so that the tool cannot have made it.
-fn is_something_else(path: &Path) -> bool {
+fn is_something_else(transports: &Transports, path: &Path) -> bool {
     // Without a trailing slash, which would follow a link; and not by its parts, which would change an address.
     let path = match (above(path), path.file_name()) {
         (Some(above), Some(name)) => above.join(name),
         _ => path.to_path_buf(),
     };
-    kind_of(&path).is_some_and(|kind| kind != NodeKind::Directory)
+    kind_of(transports, &path).is_some_and(|kind| kind != NodeKind::Directory)
 }

@@ -8,10 +8,12 @@ use super::model::{MountState, NotCovered};
 use crate::config::{Isolated, Isolation, MountConfig, Subject, shown};
 use crate::model::{ByteString, ground};
 use handle_fs::NodeKind;
-use handle_fs::remote::machine_of;
+use handle_fs::remote::Transports;
 
 /// Configured mount as found on this host.
 pub(super) struct Seen<'a> {
+    /// Connections to other machines.
+    pub(super) transports: &'a Transports,
     pub(super) config: &'a MountConfig,
     pub(super) root: PathBuf,
     /// Root in a form in which mounts can be compared: one directory of another machine may have several addresses.
@@ -39,6 +41,7 @@ impl Seen<'_> {
 
 /// Finds a mount on the host.
 pub(super) fn look<'a>(
+    transports: &'a Transports,
     config: &'a MountConfig,
     subject: &Subject,
     captures: bool,
@@ -46,7 +49,7 @@ pub(super) fn look<'a>(
 ) -> Result<Seen<'a>, ContractError> {
     let (path, container, isolated) = place(config, isolated);
     let configured = config.source.clone();
-    let root = match handle_fs::canonical(&path) {
+    let root = match transports.canonical(&path) {
         Ok(root) => root,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(ContractError::Missing { path, configured });
@@ -59,7 +62,8 @@ pub(super) fn look<'a>(
             });
         }
     };
-    let stat = match handle_fs::stat_path(&root)
+    let stat = match transports
+        .stat_path(&root)
         .and_then(|stat| stat.ok_or_else(|| io::ErrorKind::NotFound.into()))
     {
         Ok(stat) => stat,
@@ -80,15 +84,20 @@ pub(super) fn look<'a>(
         return Err(ContractError::NotADirectory { path });
     }
     let seen = Seen {
+        transports,
         config,
-        ground: ground(&ByteString::from(root.as_path()), machine_of(&root).as_deref()),
+        ground: ground(
+            &ByteString::from(root.as_path()),
+            transports.machine_of(&root).as_deref(),
+        ),
         root,
         kind,
         isolated,
         container,
     };
     if captures && seen.is_capturable() {
-        handle_fs::open_root(&seen.root).map_err(|source| ContractError::Unreadable {
+        let opened = transports.open_root(&seen.root);
+        opened.map_err(|source| ContractError::Unreadable {
             path,
             configured,
             source,
@@ -160,6 +169,6 @@ pub(super) fn why_not(mount: &Seen<'_>) -> String {
 }
 
 /// Returns the kind of the node at a host path; links are not followed.
-pub(super) fn kind_of(path: &Path) -> Option<NodeKind> {
-    Some(handle_fs::stat_path(path).ok()??.kind)
+pub(super) fn kind_of(transports: &Transports, path: &Path) -> Option<NodeKind> {
+    Some(transports.stat_path(path).ok()??.kind)
 }

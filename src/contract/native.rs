@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::sensitive_paths::Places;
 use super::{NativeTerms, staging_prefix};
+use crate::environment::SnapshotPrograms;
 use crate::model::{ByteString, Coverage, NativeUse, RelPath};
 use crate::process::Freezer;
 use handle_fs::remote::{Address, Spot, above};
@@ -74,16 +76,20 @@ pub struct NotFrozen {
 ///
 /// # Errors
 /// If the mount cannot be frozen, with the reason.
-pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Result<NativePlan, NotFrozen> {
+pub fn plan_native(
+    (root, store): (&Path, Option<&Path>),
+    programs: &SnapshotPrograms,
+    mounts: &[PathBuf],
+) -> Result<NativePlan, NotFrozen> {
     if let Some((Address::Claim(spot), inner)) = Address::split(root) {
-        return claim(spot, &inner, mounts);
+        return claim(spot, &inner, programs, mounts);
     }
     let kind = handle_fs::open_root(root).ok().and_then(handle_fs::native_kind);
     let not = |why: String| NotFrozen { kind, why };
     let Some(kind) = kind else {
         return Err(not("its file system has none".to_owned()));
     };
-    let freezer = Freezer::find(kind, mounts).ok_or_else(|| not(kind.missing()))?;
+    let freezer = Freezer::find(programs, kind, mounts).ok_or_else(|| not(kind.missing()))?;
     // A snapshot lacks the contents of mounts below, and contains the files that they hide.
     let mut below = handle_fs::mounts_below(root);
     if let (NativeKind::Zfs, Ok(below)) = (kind, &mut below) {
@@ -120,13 +126,18 @@ pub fn plan_native(root: &Path, store: Option<&Path>, mounts: &[PathBuf]) -> Res
 }
 
 /// Plans how to freeze a claim; `inner` is the path in its volume.
-fn claim(spot: Spot, inner: &Path, mounts: &[PathBuf]) -> Result<NativePlan, NotFrozen> {
+fn claim(
+    spot: Spot,
+    inner: &Path,
+    programs: &SnapshotPrograms,
+    mounts: &[PathBuf],
+) -> Result<NativePlan, NotFrozen> {
     let kind = NativeKind::Volume;
     let not = |why: String| NotFrozen {
         kind: Some(kind),
         why,
     };
-    let freezer = Freezer::find(kind, mounts).ok_or_else(|| not(kind.missing()))?;
+    let freezer = Freezer::find(programs, kind, mounts).ok_or_else(|| not(kind.missing()))?;
     let plan = freezer.claims().plan_volume(&spot).map_err(not)?;
     let inner = inner.strip_prefix("/").unwrap_or(inner);
     let inner = RelPath::new(std::os::unix::ffi::OsStrExt::as_bytes(inner.as_os_str()));
@@ -148,10 +159,10 @@ fn claim(spot: Spot, inner: &Path, mounts: &[PathBuf]) -> Result<NativePlan, Not
 pub(super) fn agree(
     coverage: &mut Coverage,
     required: bool,
-    store: Option<&Path>,
+    places: &Places,
     mounts: &[PathBuf],
 ) -> Result<Option<NativeTerms>, String> {
-    let root = coverage.root.to_path();
+    let (root, store) = (coverage.root.to_path(), places.store());
     let of = |kind: NativeKind| NativeTerms {
         kind: kind.word().to_owned(),
         source: None,
@@ -161,7 +172,7 @@ pub(super) fn agree(
         permissions: Vec::new(),
         why_not: None,
     };
-    let plan = match plan_native(&root, store, mounts) {
+    let plan = match plan_native((&root, store), places.snapshot_programs(), mounts) {
         Ok(plan) => plan,
         Err(not) if required => return Err(not.why),
         Err(not) => {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Matcher, PatternError, Verdict};
 use crate::model::{ByteString, Coverage, Name, RelPath};
-use handle_fs::remote::{actor_near, ask, is_elsewhere, place_there};
+use handle_fs::remote::{Transports, is_elsewhere, place_there};
 use handle_fs::{MountError, Root};
 use handle_fs::{NodeKind, Stat, parallel};
 
@@ -39,8 +39,8 @@ impl Identity {
 
     /// Returns the identity that acts at `root`; on another machine it is a different user.
     #[must_use]
-    pub fn at(root: &Path) -> Self {
-        match actor_near(root) {
+    pub fn at(transports: &Transports, root: &Path) -> Self {
+        match transports.actor_near(root) {
             Some((uid, groups)) => Self { uid, groups },
             None => Self::current(),
         }
@@ -87,12 +87,17 @@ pub struct Foreign {
 ///
 /// # Errors
 /// When an exclude of the coverage does not parse.
-pub fn count_foreign(coverage: &Coverage, identity: &Identity, limit: u64) -> Result<Foreign, PatternError> {
+pub fn count_foreign(
+    transports: &Transports,
+    coverage: &Coverage,
+    identity: &Identity,
+    limit: u64,
+) -> Result<Foreign, PatternError> {
     let matcher = Matcher::new(coverage)?;
-    if let Some(found) = counted_there(coverage, limit) {
+    if let Some(found) = counted_there(transports, coverage, limit) {
         return Ok(found);
     }
-    let root = match Root::open(&coverage.root.to_path()) {
+    let root = match Root::open(transports, &coverage.root.to_path()) {
         Ok(root) => root,
         Err(MountError::Io { .. }) => {
             return Ok(Foreign {
@@ -126,7 +131,7 @@ struct Question {
 }
 
 /// Returns the count that this program makes on the root's own machine, so that no entries are sent; `None` if it cannot.
-fn counted_there(coverage: &Coverage, limit: u64) -> Option<Foreign> {
+fn counted_there(transports: &Transports, coverage: &Coverage, limit: u64) -> Option<Foreign> {
     let root = coverage.root.to_path();
     let place = place_there(&root)?;
     let coverage = Coverage {
@@ -134,7 +139,7 @@ fn counted_there(coverage: &Coverage, limit: u64) -> Option<Foreign> {
         ..coverage.clone()
     };
     let question = serde_json::to_vec(&Question { coverage, limit }).ok()?;
-    serde_json::from_slice(&ask(&root, [&[COUNT], question.as_slice()].concat())?).ok()
+    serde_json::from_slice(&transports.ask(&root, [&[COUNT], question.as_slice()].concat())?).ok()
 }
 
 /// First byte of a request for a count.
@@ -144,7 +149,13 @@ pub const COUNT: u8 = b'f';
 #[must_use]
 pub fn answer(question: &[u8]) -> Option<Vec<u8>> {
     let Question { coverage, limit } = serde_json::from_slice(question).ok()?;
-    let found = count_foreign(&coverage, &Identity::current(), limit.min(MAX_VISITED)).ok()?;
+    let found = count_foreign(
+        &Transports::default(),
+        &coverage,
+        &Identity::current(),
+        limit.min(MAX_VISITED),
+    )
+    .ok()?;
     serde_json::to_vec(&found).ok()
 }
 

@@ -15,7 +15,6 @@ use super::{ContractError, Verdict, agent_state, coverage, native, overlap};
 use crate::config::{Isolation, Mode, MountConfig, Native, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
 use crate::model::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
-use handle_fs::remote::{copied_near, helper_near, lacks_near};
 
 /// Options of the command line that go beyond the configuration, and the query to git.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,7 +53,13 @@ pub fn resolve(
     });
     let isolated = isolated.unwrap_or_default();
     for mount in &resolved.mounts {
-        seen.push(look(mount, &resolved.subject, captures, &isolated)?);
+        seen.push(look(
+            &environment.transports,
+            mount,
+            &resolved.subject,
+            captures,
+            &isolated,
+        )?);
     }
     if mode != Mode::Off && places.store().is_none() {
         return Err(ContractError::NoStore);
@@ -286,7 +291,7 @@ fn freeze(
         let Some(coverage) = &mut mount.coverage else {
             continue;
         };
-        let frozen = native::agree(coverage, required, places.store(), &roots);
+        let frozen = native::agree(coverage, required, places, &roots);
         mount.native = frozen.map_err(|why| ContractError::NotFrozen {
             root: coverage.root.to_path(),
             required: wish.source.clone(),
@@ -298,7 +303,7 @@ fn freeze(
     {
         // A long-lived snapshot must not contain files that the operator did not ask to keep.
         if !required {
-            state.native = native::agree(coverage, false, places.store(), &roots).unwrap_or_default();
+            state.native = native::agree(coverage, false, places, &roots).unwrap_or_default();
         }
     }
     Ok(())
@@ -361,9 +366,9 @@ fn terms(mount: &Seen<'_>, state: MountState) -> MountTerms {
         stack_warnings: Vec::new(),
         broad: Vec::new(),
         foreign: None,
-        lacks: lacks_near(&mount.root),
-        helper: helper_near(&mount.root),
-        copied_bytes: copied_near(&mount.root),
+        lacks: mount.transports.lacks_near(&mount.root),
+        helper: mount.transports.helper_near(&mount.root),
+        copied_bytes: mount.transports.copied_near(&mount.root),
         native: None,
         git: None,
     }

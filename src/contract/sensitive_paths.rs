@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::{BroadReason, agent_paths};
 use crate::config::settle;
-use crate::environment::Environment;
+use crate::environment::{Environment, SnapshotPrograms};
 use crate::model::{ByteString, RelPath, WithheldPath, WithheldReason};
-use handle_fs::remote::{Address, home_near};
+use handle_fs::remote::{Address, Transports};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 
@@ -45,6 +45,8 @@ pub(super) struct Places {
     credentials: Vec<PathBuf>,
     /// Directory of jackin's containers.
     data: Option<PathBuf>,
+    transports: Transports,
+    snapshot_programs: SnapshotPrograms,
 }
 
 impl Places {
@@ -76,6 +78,8 @@ impl Places {
             linked,
             credentials,
             data,
+            transports: environment.transports.clone(),
+            snapshot_programs: environment.snapshot_programs.clone(),
         }
     }
 
@@ -110,13 +114,23 @@ impl Places {
         self.store.as_deref()
     }
 
+    /// Returns the connections to other machines.
+    pub(super) fn transports(&self) -> &Transports {
+        &self.transports
+    }
+
+    /// Returns the search for the programs that make snapshots of file systems.
+    pub(super) fn snapshot_programs(&self) -> &SnapshotPrograms {
+        &self.snapshot_programs
+    }
+
     pub(super) fn knows_home(&self) -> bool {
         self.home.is_some()
     }
 
     /// Returns the secret that `root` is, or lies within.
     pub(super) fn secret_around(&self, root: &Path) -> Option<PathBuf> {
-        let there = secrets_near(root);
+        let there = secrets_near(&self.transports, root);
         let all = || self.secrets.iter().chain(&there);
         // The familiar path is reported, if there is one.
         let by_path = all().find(|place| root.starts_with(place));
@@ -137,7 +151,10 @@ impl Places {
         let within = |place: &Option<PathBuf>| place.as_deref().is_some_and(|place| root.starts_with(place));
         let reasons = [
             (is_top(root), BroadReason::FileSystemRoot),
-            (holds(&self.home) || holds(&home_near(root)), BroadReason::Home),
+            (
+                holds(&self.home) || holds(&self.transports.home_near(root)),
+                BroadReason::Home,
+            ),
             (holds(&self.store), BroadReason::Store),
             (
                 holds(&self.configuration) || within(&self.configuration),
@@ -171,11 +188,11 @@ impl Places {
     pub(super) fn withheld(&self, root: &Path, keep_secrets: bool) -> Vec<WithheldPath> {
         let mut withheld: Vec<WithheldPath> = Vec::new();
         let store = self.store.iter().map(|place| (place, WithheldReason::Store));
-        let there = secrets_near(root);
+        let there = secrets_near(&self.transports, root);
         let secrets = self.secrets.iter().chain(&self.linked).chain(&there);
         let secrets = secrets.filter(|_| !keep_secrets);
         let mut credentials = self.credentials_for(root);
-        let home = home_near(root);
+        let home = self.transports.home_near(root);
         credentials.extend(
             home.iter()
                 .flat_map(|home| agent_paths::secrets().map(|name| home.join(name))),
@@ -241,8 +258,8 @@ fn shown_below(root: Option<Identity>, place: &Path) -> Option<RelPath> {
 }
 
 /// Returns the secret places of the acting user on the other machine that `root` lies on.
-fn secrets_near(root: &Path) -> Vec<PathBuf> {
-    let home = home_near(root);
+fn secrets_near(transports: &Transports, root: &Path) -> Vec<PathBuf> {
+    let home = transports.home_near(root);
     home.iter()
         .flat_map(|home| SECRETS.iter().map(|name| home.join(name)))
         .collect()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::{Finding, Group, Severity, counted};
-use crate::config::{self, settle};
+use crate::config::{self, settle_mount};
 use crate::environment::Environment;
 use crate::process::{LeftBehind, Permission, left_behind, permissions};
 use crate::session::recorded_mounts;
@@ -40,7 +40,7 @@ pub(super) fn judge(
     }
     let addresses: BTreeSet<Address> = there
         .iter()
-        .filter_map(|path| Some(Address::split(&settle(path))?.0))
+        .filter_map(|path| Some(Address::split(&settle_mount(&environment.transports, path))?.0))
         .collect();
     for address in &addresses {
         if let Some(asked) = permissions(environment, &here, address) {

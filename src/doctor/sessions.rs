@@ -7,8 +7,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Finding, Group, Severity, counted, shell};
-use crate::config::{self, settle, shown};
+use crate::config::{self, settle_mount, shown};
 use crate::contract::STAGING_PREFIX;
+use crate::environment::Environment;
 use crate::model::{AsideChange, InstanceId, StagePlace};
 use crate::restore::damaged_journals;
 use crate::session::{Reason, State, state};
@@ -17,10 +18,17 @@ use crate::store::{
 };
 use handle_fs::remote::{above, is_elsewhere, upwards};
 
-pub(super) fn judge(root: Option<&Layout>, config: &config::Survey, findings: &mut Vec<Finding>) {
+pub(super) fn judge(
+    environment: &Environment,
+    root: Option<&Layout>,
+    config: &config::Survey,
+    findings: &mut Vec<Finding>,
+) {
     let mut roots = Roots::default();
     for mount in config.workspaces.iter().flat_map(|workspace| &workspace.mounts) {
-        roots.configured.insert(settle(&mount.src));
+        roots
+            .configured
+            .insert(settle_mount(&environment.transports, &mount.src));
     }
     if let Some(root) = root {
         match Store::open_read(root) {

@@ -1,16 +1,14 @@
 //! Runs the operator's own `btrfs` and `zfs` (and finds `kubectl`), which make and remove snapshots of file systems. Their words are fixed but for paths, each
 //! of which is absolute, and for the names of datasets, which `zfs` said itself. Neither is taken from a recorded mount.
 
-use std::ffi::{OsStr, OsString};
-use std::io;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::transport::{PRODUCT, helper_image};
-use crate::environment::Environment;
+use crate::environment::{Environment, RecordedMounts, SnapshotProgram, SnapshotPrograms};
 use handle_fs::NativeKind;
-use processes::{CommandRequest, find, path_outside};
+use processes::CommandRequest;
 use transports::Claims;
 
 /// Time limit for a program, which may first write dirty data to the disk.
@@ -19,35 +17,17 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Message of zfs-list(8) for a snapshot or a dataset that does not exist.
 const NO_DATASET: &str = "dataset does not exist";
 
-/// Returns the recorded mounts. No program in them is ever started.
-pub type RecordedMounts = Box<dyn Fn() -> io::Result<Vec<PathBuf>> + Send>;
-
-/// Environment for finding programs, and the known mounts. Set once, at the edge.
-struct Where {
-    environment: Environment,
-    recorded: RecordedMounts,
-    known: Option<Vec<PathBuf>>,
-}
-
-static WHERE: Mutex<Option<Where>> = Mutex::new(None);
-
-/// Sets the environment for finding programs, and the mounts that they are not taken from. Before this call none are found.
-pub fn freeze_with(environment: &Environment, recorded: RecordedMounts) {
-    *WHERE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Where {
-        environment: environment.clone(),
-        recorded,
-        known: None,
-    });
+/// Returns the search for these programs in the `PATH` of `environment`, never in a recorded mount.
+#[must_use]
+pub fn snapshot_programs(environment: &Environment, recorded: RecordedMounts) -> SnapshotPrograms {
+    SnapshotPrograms::new(environment.get("PATH"), helper_image(environment), recorded)
 }
 
 /// The program that makes snapshots of one kind of file system.
 #[derive(Clone, Debug)]
 pub struct Freezer {
     kind: NativeKind,
-    program: PathBuf,
-    path: OsString,
-    /// Image of helpers for claims, if the operator names one.
-    image: Option<String>,
+    found: SnapshotProgram,
 }
 
 /// A dataset of ZFS.
@@ -62,28 +42,9 @@ pub struct Dataset {
 impl Freezer {
     /// Finds it, outside of `mounts` and of those that are recorded: an agent can write there.
     #[must_use]
-    pub fn find(kind: NativeKind, mounts: &[PathBuf]) -> Option<Self> {
-        let mut place = WHERE.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = place.as_mut()?;
-        // Whoever cannot say which they are starts nothing.
-        let known = match place.known.take() {
-            Some(known) => known,
-            None => (place.recorded)().ok()?,
-        };
-        let mounts = [mounts, &known].concat();
-        place.known = Some(known);
-        let path = path_outside(place.environment.get("PATH"), &mounts);
-        // Where Debian and others keep it, which an ordinary user's PATH need not name.
-        let more = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-        let all = std::env::split_paths(&path).chain(more);
-        let path = std::env::join_paths(all.filter(|directory| directory.is_absolute())).ok()?;
-        let program = find(kind.program().as_ref(), &path, &mounts)?;
-        Some(Self {
-            kind,
-            program,
-            path,
-            image: helper_image(&place.environment).map(str::to_owned),
-        })
+    pub fn find(programs: &SnapshotPrograms, kind: NativeKind, mounts: &[PathBuf]) -> Option<Self> {
+        let found = programs.find(kind, mounts)?;
+        Some(Self { kind, found })
     }
 
     /// Returns the client for snapshots of claims, if this is `kubectl`.
@@ -91,9 +52,10 @@ impl Freezer {
     pub fn claims(&self) -> Claims<'_> {
         Claims {
             product: &PRODUCT,
-            program: &self.program,
-            path: &self.path,
-            image: self.image.as_deref(),
+            program: &self.found.program,
+            path: &self.found.path,
+            image: self.found.helper_image.as_deref(),
+            plans: &self.found.plans,
         }
     }
 
@@ -216,8 +178,8 @@ impl Freezer {
     fn run(&self, words: &[&OsStr]) -> Result<String, String> {
         let asked = CommandRequest {
             name: self.kind.word(),
-            program: &self.program,
-            path: &self.path,
+            program: &self.found.program,
+            path: &self.found.path,
             patience: PATIENCE,
             bare: true,
         };

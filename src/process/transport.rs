@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use transports::{AgentSource, LeftBehind, Permission, Product, Settings};
+use transports::{AgentSource, ClusterContexts, LeftBehind, Permission, Product, Settings};
 
 use super::INSTANCE_VARIABLE;
 use crate::clock::Entropy;
@@ -69,14 +69,14 @@ pub(super) fn helper_image(environment: &Environment) -> Option<&str> {
 }
 
 /// Starts an agent at an address. No program in one of `mounts` is ever started: an agent can write there. `stop` is set when the
-/// operator wants to stop: a machine that does not answer soon after is no longer waited for.
+/// operator wants to stop: a machine that does not answer soon after is no longer waited for. `given_up` ends only waits for helpers.
 ///
 /// # Errors
 /// Why it cannot be started, in words.
 pub fn carry(
     environment: &Environment,
     mounts: &[PathBuf],
-    stop: &Arc<AtomicBool>,
+    (stop, given_up): (&Arc<AtomicBool>, &AtomicBool),
     entropy: &dyn Entropy,
     address: &Address,
 ) -> io::Result<Channel> {
@@ -86,6 +86,7 @@ pub fn carry(
         untrusted: mounts,
         source: source(environment).map_err(io::Error::other)?,
         image: helper_image(environment),
+        given_up,
         timeout: timeout(environment).map_err(io::Error::other)?,
     };
     transports::carry(&settings, stop, entropy, address)
@@ -94,12 +95,13 @@ pub fn carry(
 /// Completes an address in a cluster with the current context of the operator's `kubectl`; `None` if the address stays as it is.
 /// `mounts` are directories that kubectl is not taken from; without them it is not run.
 pub fn settle_cluster(
+    contexts: &ClusterContexts,
     environment: &Environment,
     mounts: impl FnOnce() -> Option<Vec<PathBuf>>,
     address: &Address,
     path: &Path,
 ) -> Option<(Address, PathBuf)> {
-    transports::settle(environment.get("PATH"), mounts, address, path)
+    contexts.complete(environment.get("PATH"), mounts, address, path)
 }
 
 /// Returns the operator's rights in a cluster that an address needs; `None` for an address elsewhere.

@@ -13,6 +13,7 @@ use crate::contract::{
 use crate::model::{Coverage, GitCoverage, MountRecord, RepositoryState};
 use crate::store::Store;
 use crate::store::encryption::Recipients;
+use handle_fs::remote::Transports;
 
 /// Request for a contract.
 #[derive(Clone, Debug, Default)]
@@ -83,23 +84,23 @@ impl Recovery<'_> {
             mark_new(&mut contract, &previous);
         }
         if request.examines {
-            examine(&mut contract)?;
+            examine(&self.environment.transports, &mut contract)?;
         }
         Ok(contract)
     }
 }
 
 /// Gathers the facts of each mount that need a look at every file.
-fn examine(contract: &mut Contract) -> Result<(), RecoveryError> {
+fn examine(transports: &Transports, contract: &mut Contract) -> Result<(), RecoveryError> {
     for mount in &mut contract.mounts {
         if let Some(coverage) = &mount.coverage {
-            let identity = Identity::at(&coverage.root.to_path());
-            let foreign = count_foreign(coverage, &identity, MAX_VISITED);
+            let identity = Identity::at(transports, &coverage.root.to_path());
+            let foreign = count_foreign(transports, coverage, &identity, MAX_VISITED);
             mount.foreign = Some(foreign.map_err(ContractError::from)?);
-            mount.git = repository_summary(coverage);
+            mount.git = repository_summary(transports, coverage);
         } else if let Some(watched) = contract.watched.iter().find(|watched| watched.root == mount.root) {
             // No file is kept of it.
-            mount.git = repository_summary(watched).map(|git| RepositoryState {
+            mount.git = repository_summary(transports, watched).map(|git| RepositoryState {
                 covered: GitCoverage::Off,
                 ..git
             });

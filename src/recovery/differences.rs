@@ -279,7 +279,7 @@ impl Recovery<'_> {
         };
         for (mount, scope) in from.mounts.iter().zip(&scopes) {
             if let Later::Now = later {
-                check_mount(mount).map_err(CaptureError::from)?;
+                check_mount(store.transports(), mount).map_err(CaptureError::from)?;
             }
             let mut reveal = PrivateOverlay::of(store, &mount.coverage, Show::Stored)?;
             let plain = store.manifest(&from, mount)?;
@@ -359,7 +359,7 @@ impl Recovery<'_> {
                         same_rules: true,
                     });
                     // Where nothing is mounted now everything would look deleted.
-                    let live = check_mount(mount)
+                    let live = check_mount(store.transports(), mount)
                         .map_err(|error| RecoveryError::from(CaptureError::from(error)))
                         .and_then(|()| {
                             live(

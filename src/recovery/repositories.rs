@@ -73,7 +73,10 @@ fn with_files<R>(
     let host = coverage.root.to_path();
     let stored = |manifest, blobs| StoredTree::new(manifest, blobs, &host);
     let then = before.map(|manifest| stored(manifest, blobs));
-    let root = later.is_none().then(|| Root::open(&host).ok()).flatten();
+    let root = later
+        .is_none()
+        .then(|| Root::open(blobs.transports(), &host).ok())
+        .flatten();
     let later = after.zip(later);
     let later = later.map(|(manifest, blobs)| stored(manifest, blobs));
     let live = root.as_ref().map(|root| Shown {

@@ -41,6 +41,7 @@ pub(super) fn live(
     Ok(look(
         &LiveScan {
             coverage,
+            transports: store.transports(),
             reference,
             check_content,
         },

@@ -25,7 +25,7 @@ impl Recovery<'_> {
     /// # Errors
     /// [`RecoveryError::NoHome`].
     pub fn layout(&self) -> Result<Layout, RecoveryError> {
-        Ok(Layout::new(self.store_directory()?).kept_by(self.environment.operator))
+        Ok(Layout::of(self.store_directory()?, self.environment))
     }
 
     /// Returns true if the store exists.

@@ -7,6 +7,7 @@ use crate::recovery::Differences;
 use crate::store::Blobs;
 use crate::store::archive::Piece;
 use handle_fs::Root;
+use handle_fs::remote::Transports;
 
 pub(crate) use crate::diff::{
     Body, Change, ChangeKind, Contents, Line, MAX_TEXT, Patch, PatchOptions, count as count_changes,
@@ -85,7 +86,7 @@ fn load(coverage: &Coverage, change: &Change, sources: &Sources<'_>, later: bool
         (true, None) if lent(&change.to).is_some() => stored(sources.from, change.to.as_ref(), most),
         (false, _) => stored(sources.from, change.from.as_ref(), most),
         (true, Some(blobs)) => stored(blobs, change.to.as_ref(), most),
-        (true, None) => live(coverage, &change.path, most),
+        (true, None) => live(sources.from.transports(), coverage, &change.path, most),
     }
 }
 
@@ -113,9 +114,9 @@ fn stored(blobs: &Blobs, entry: Option<&Entry>, most: u64) -> Content {
     }
 }
 
-fn live(coverage: &Coverage, path: &RelPath, most: u64) -> Content {
+fn live(transports: &Transports, coverage: &Coverage, path: &RelPath, most: u64) -> Content {
     let read = || -> std::io::Result<Content> {
-        let root = Root::open(&coverage.root.to_path()).map_err(std::io::Error::other)?;
+        let root = Root::open(transports, &coverage.root.to_path()).map_err(std::io::Error::other)?;
         let Some((parent, name)) = path.split() else {
             return Ok(Content::Absent);
         };

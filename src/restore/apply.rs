@@ -21,6 +21,7 @@ use super::stage::{OwnedInodes, Stage, is_as_before};
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, JournalMount, JournalMove, JournalParent, Manifest, MoveKind, RelPath};
 use crate::observer::Observer;
+use handle_fs::remote::Transports;
 use handle_fs::{Actor, NodeKind, Root, Stat};
 
 /// The moves of one mount under way.
@@ -33,6 +34,8 @@ pub(super) struct MoveExecutor<'a> {
     pub(super) mount: &'a JournalMount,
     /// The mount root on the host, for messages and for a root that is missing.
     pub(super) host: std::path::PathBuf,
+    /// Connections to the machine of the mount.
+    pub(super) transports: &'a Transports,
     /// Manifest of the emergency snapshot.
     pub(super) before: Option<&'a Manifest>,
     pub(super) observer: &'a dyn Observer,
@@ -57,7 +60,7 @@ struct Stand {
 
 impl MoveExecutor<'_> {
     pub(super) fn seat(&self, step: &JournalMove) -> io::Result<Slot> {
-        seat(step, self.root, &self.host)
+        seat(step, self.root, (self.transports, &self.host))
     }
 
     pub(super) fn other(&self, step: &JournalMove) -> Other<'_> {

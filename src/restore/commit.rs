@@ -16,7 +16,6 @@ use crate::model::{AsideChange, Decision, Operation, PathChange, RelPath, Snapsh
 use crate::observer::Phase;
 use crate::store::{RestoreJournal, Store};
 use handle_fs::MountError;
-use handle_fs::remote::lost_near;
 
 /// Context for the end of a restore.
 pub(super) struct Commit<'a> {
@@ -106,7 +105,7 @@ impl Commit<'_> {
         let instance = self.papers.intent().instance.clone();
         match cause {
             // What cannot be looked at any more did not change.
-            RestoreError::Drift { path } if lost_near(&path) => RestoreError::Waits {
+            RestoreError::Drift { path } if self.store.transports().lost_near(&path) => RestoreError::Waits {
                 why: RestoreError::from(MountError::Lost { path }).bare(),
                 instance,
             },
@@ -256,7 +255,7 @@ impl Commit<'_> {
             // After everything else: what is immutable takes no time, and a name of it that lies aside could not be removed.
             if !job.is_foreign() {
                 let placed = flags::Placed::of(&job.journal.moves, &job.known);
-                let unset = flags::set(&job.host, inherits, &mount.plan.steps, &placed);
+                let unset = flags::set((&job.transports, &job.host), inherits, &mount.plan.steps, &placed);
                 job.problems.extend(unset);
             }
             if (timed || flags::concern(inherits, &mount.plan.steps))

@@ -121,7 +121,7 @@ fn check_space(mount: &ProposedMount, blobs: &Blobs) -> Result<(), RestoreError>
         .map(|content| blobs.stored_bytes(&content.digest).unwrap_or(content.size))
         .sum();
     let path = mount.location.directory();
-    let free = handle_fs::Dir::open(path)
+    let free = handle_fs::Dir::open(&mount.transports, path)
         .and_then(handle_fs::free_bytes)
         .unwrap_or(u64::MAX);
     if need > free {

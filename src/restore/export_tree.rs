@@ -19,7 +19,7 @@ use crate::contract::STAGING_PREFIX;
 use crate::model::{Entry, EntryKind, Manifest, RelPath, add_sizes};
 use crate::observer::{Observer, Phase};
 use crate::store::Blobs;
-use handle_fs::remote::{above, is_elsewhere};
+use handle_fs::remote::{Transports, above, is_elsewhere};
 use handle_fs::{Dir, NodeKind, Root};
 
 /// Result of writing a tree into a directory.
@@ -69,10 +69,15 @@ pub fn write_verified(
 ///
 /// # Errors
 /// [`RestoreError::Settle`] when something else came there meanwhile; that stays.
-pub fn take_away(directory: &Path, manifest: &Manifest, scope: &Scope) -> Result<(), RestoreError> {
+pub fn take_away(
+    transports: &Transports,
+    directory: &Path,
+    manifest: &Manifest,
+    scope: &Scope,
+) -> Result<(), RestoreError> {
     let gone = || {
         let name = directory.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let parent = Dir::open(above(directory).unwrap_or(directory))?;
+        let parent = Dir::open(transports, above(directory).unwrap_or(directory))?;
         clear(&parent.dir(name)?, &wanted(manifest, scope))?;
         handle_fs::remove_dir(&parent, name)
     };
@@ -95,13 +100,14 @@ fn write(
         source,
     };
     // The directory that it is made in, unless it is there.
-    let (top, made) = match there(directory).map_err(fail)? {
+    let (top, made) = match there(blobs.transports(), directory).map_err(fail)? {
         Some(top) => (top, None),
         None => {
             let name = directory
                 .file_name()
                 .ok_or_else(|| fail(io::ErrorKind::InvalidInput.into()))?;
-            let parent = Dir::open(above(directory).unwrap_or(directory)).map_err(fail)?;
+            let parent =
+                Dir::open(blobs.transports(), above(directory).unwrap_or(directory)).map_err(fail)?;
             handle_fs::make_dir(&parent, name).map_err(fail)?;
             (parent.dir(name).map_err(fail)?, Some((parent, name)))
         }
@@ -144,7 +150,7 @@ fn write(
         };
         if verified {
             observer.reached("fork-written");
-            check_written(directory, manifest, &mut written, observer)?;
+            check_written((blobs.transports(), directory), manifest, &mut written, observer)?;
         }
         Ok(written)
     };
@@ -169,14 +175,14 @@ fn write(
 
 /// Compares what was written with the manifest. What is known not to be exact is told already.
 fn check_written(
-    directory: &Path,
+    (transports, directory): (&Transports, &Path),
     manifest: &Manifest,
     written: &mut Written,
     observer: &dyn Observer,
 ) -> Result<(), RestoreError> {
     let told: HashSet<&RelPath> = written.problems.iter().map(|(path, _)| path).collect();
     let paths: Vec<&RelPath> = written.paths.iter().filter(|path| !told.contains(path)).collect();
-    let seen = read_back(&Root::open(directory)?, manifest, &paths, observer);
+    let seen = read_back(&Root::open(transports, directory)?, manifest, &paths, observer);
     if observer.cancelled() {
         return Err(RestoreError::Interrupted);
     }
@@ -341,20 +347,24 @@ impl OutputDir {
     ///
     /// # Errors
     /// [`RestoreError::NotEmpty`], [`RestoreError::Stage`].
-    pub fn make(directory: &Path, random: [u8; 8]) -> Result<Self, RestoreError> {
-        Self::called(directory, &format!("{STAGING_PREFIX}{}", letters(random)))
+    pub fn make(transports: &Transports, directory: &Path, random: [u8; 8]) -> Result<Self, RestoreError> {
+        Self::called(
+            transports,
+            directory,
+            &format!("{STAGING_PREFIX}{}", letters(random)),
+        )
     }
 
     /// The same, under a first name that the caller knows it by. No snapshot may hold such a name.
     ///
     /// # Errors
     /// As [`OutputDir::make`].
-    pub fn called(directory: &Path, draft: &str) -> Result<Self, RestoreError> {
+    pub fn called(transports: &Transports, directory: &Path, draft: &str) -> Result<Self, RestoreError> {
         let fail = |source| RestoreError::Stage {
             path: directory.to_path_buf(),
             source,
         };
-        if let Some(top) = there(directory).map_err(fail)? {
+        if let Some(top) = there(transports, directory).map_err(fail)? {
             if !is_empty(&top).map_err(fail)? || top.look(&mark()).map_err(fail)?.is_some() {
                 return Err(RestoreError::NotEmpty(directory.to_path_buf()));
             }
@@ -370,7 +380,7 @@ impl OutputDir {
         }
         let above = above(directory).unwrap_or(directory);
         let naming = Naming {
-            parent: Dir::open(above).map_err(fail)?,
+            parent: Dir::open(transports, above).map_err(fail)?,
             draft: OsString::from(draft),
             name: directory.file_name().unwrap_or_default().to_owned(),
         };
@@ -452,14 +462,14 @@ impl Drop for OutputDir {
 }
 
 /// A directory that is there already. That of a volume has nothing above it that could be opened.
-pub(super) fn there(directory: &Path) -> io::Result<Option<Dir>> {
+pub(super) fn there(transports: &Transports, directory: &Path) -> io::Result<Option<Dir>> {
     if is_elsewhere(directory) {
-        return match Dir::open(directory) {
+        return match Dir::open(transports, directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             other => other.map(Some),
         };
     }
-    let parent = Dir::open(above(directory).unwrap_or(directory))?;
+    let parent = Dir::open(transports, above(directory).unwrap_or(directory))?;
     let name = directory.file_name().unwrap_or_default();
     match parent.look(name)? {
         Some(_) => parent.dir(name).map(Some),

@@ -15,6 +15,7 @@ use super::stage::{OwnedInodes, Stage};
 use crate::capture::{is_gone, words};
 use crate::model::{BoundObject, Entry, Identity, InodeFlags, JournalMove, Manifest, RelPath, Stamp};
 use handle_fs::Root;
+use handle_fs::remote::Transports;
 use handle_fs::{AsHandle as _, HandleRef, NodeKind, Stat};
 
 /// Takes the flags that bind off what `steps` change. Moves that cannot be done because of a flag that stays are taken
@@ -155,7 +156,7 @@ fn is_placed(identity: &Identity, is: &Stat, layered: bool) -> bool {
 /// Gives what the restore put at the paths of `steps` the flags that it shall have, when all else is done; also to what could not
 /// be changed the flags that it had. Gives what could not be set, with the reason.
 pub(super) fn set(
-    root: &Path,
+    (transports, root): (&Transports, &Path),
     inherits: bool,
     steps: &[Step],
     placed: &Placed<'_>,
@@ -165,7 +166,7 @@ pub(super) fn set(
     if concerned.is_empty() {
         return problems;
     }
-    let Ok(root) = Root::open(root) else {
+    let Ok(root) = Root::open(transports, root) else {
         // The look that follows says so.
         return problems;
     };

@@ -10,6 +10,7 @@ use super::proposal::ProposedMount;
 use super::slot::Slot;
 use crate::capture::is_gone;
 use crate::model::{AsideAct, AsideStep, Identity, JournalMove, MoveKind, StagePlace};
+use handle_fs::remote::Transports;
 use handle_fs::{Dir, Root};
 
 /// One such directory, opened.
@@ -32,19 +33,19 @@ pub(super) enum End {
 
 impl HoldingDir {
     /// Makes the one that something goes into, mode 0700, or opens the one that something comes out of.
-    pub(super) fn create(step: &AsideStep) -> Result<Self, RestoreError> {
+    pub(super) fn create(transports: &Transports, step: &AsideStep) -> Result<Self, RestoreError> {
         let fail = |source| RestoreError::Stage {
             path: step.place.path(),
             source,
         };
         if step.act == AsideAct::Away {
             let make = || -> io::Result<()> {
-                let parent = Dir::open(&step.place.directory.to_path())?;
+                let parent = Dir::open(transports, &step.place.directory.to_path())?;
                 handle_fs::make_dir(&parent, OsStr::new(&step.place.name))
             };
             make().map_err(fail)?;
         }
-        let berth = Self::open(step)?;
+        let berth = Self::open(transports, step)?;
         match &berth.dir {
             // It is what our mask made of it until here.
             Some(dir) if step.act == AsideAct::Away => handle_fs::chmod_handle(dir, 0o700).map_err(fail)?,
@@ -54,9 +55,9 @@ impl HoldingDir {
     }
 
     /// Opens one as an interrupted restore left it.
-    pub(super) fn open(step: &AsideStep) -> Result<Self, RestoreError> {
+    pub(super) fn open(transports: &Transports, step: &AsideStep) -> Result<Self, RestoreError> {
         let open = || -> io::Result<Self> {
-            let parent = Dir::open(&step.place.directory.to_path())?;
+            let parent = Dir::open(transports, &step.place.directory.to_path())?;
             let dir = match parent.dir(OsStr::new(&step.place.name)) {
                 Ok(dir) => Some(dir),
                 Err(error) if is_gone(&error) => None,
@@ -102,13 +103,16 @@ impl HoldingDir {
 }
 
 /// The places of one mount, made; when one cannot be, none stays.
-pub(super) fn create_all(steps: &[AsideStep]) -> Result<Vec<HoldingDir>, RestoreError> {
+pub(super) fn create_all(
+    transports: &Transports,
+    steps: &[AsideStep],
+) -> Result<Vec<HoldingDir>, RestoreError> {
     let mut berths = Vec::new();
     for step in steps {
-        match HoldingDir::create(step) {
+        match HoldingDir::create(transports, step) {
             Ok(berth) => berths.push(berth),
             Err(error) => {
-                forget(steps);
+                forget(transports, steps);
                 return Err(error);
             }
         }
@@ -117,9 +121,13 @@ pub(super) fn create_all(steps: &[AsideStep]) -> Result<Vec<HoldingDir>, Restore
 }
 
 /// Opens the holding directories of an interrupted restore. With `all`, their content is still needed, so none may be missing.
-pub(super) fn open_all(steps: &[AsideStep], all: bool) -> Result<Vec<HoldingDir>, RestoreError> {
+pub(super) fn open_all(
+    transports: &Transports,
+    steps: &[AsideStep],
+    all: bool,
+) -> Result<Vec<HoldingDir>, RestoreError> {
     let open = |step: &AsideStep| -> Result<HoldingDir, RestoreError> {
-        let berth = HoldingDir::open(step)?;
+        let berth = HoldingDir::open(transports, step)?;
         if all && berth.dir.is_none() {
             let path = step.place.path();
             return Err(RestoreError::StageGone { path });
@@ -130,12 +138,12 @@ pub(super) fn open_all(steps: &[AsideStep], all: bool) -> Result<Vec<HoldingDir>
 }
 
 /// Removes the empty ones of a restore that moved nothing. Gives what stays.
-pub(super) fn forget(steps: &[AsideStep]) -> Vec<RestoreError> {
+pub(super) fn forget(transports: &Transports, steps: &[AsideStep]) -> Vec<RestoreError> {
     // The others were made by an earlier restore, and what it set aside lies in them.
     let made = steps.iter().filter(|step| step.act == AsideAct::Away);
     // Where the directory above is gone, so is what was made in it.
-    let there = made.filter(|step| !matches!(handle_fs::stat_path(&step.place.path()), Ok(None)));
-    let settled = there.map(|step| HoldingDir::open(step)?.settle(End::TakenBack));
+    let there = made.filter(|step| !matches!(transports.stat_path(&step.place.path()), Ok(None)));
+    let settled = there.map(|step| HoldingDir::open(transports, step)?.settle(End::TakenBack));
     settled.filter_map(Result::err).collect()
 }
 
@@ -194,13 +202,13 @@ pub(super) fn still_fits(root: &Root, step: &AsideStep, berth: &HoldingDir) -> i
 
 /// The directories that excluded ones go into or come out of, when everything is still what was shown.
 pub(super) fn of_mount(mount: &ProposedMount, root: Option<&Root>) -> Result<Vec<HoldingDir>, RestoreError> {
-    let berths = create_all(&mount.aside)?;
+    let berths = create_all(&mount.transports, &mount.aside)?;
     let Some(root) = root else { return Ok(berths) };
     for (step, berth) in mount.aside.iter().zip(&berths) {
         // The identities were read before the plan was confirmed. No snapshot holds these directories, so nothing else can
         // tell that one was replaced since.
         if !still_fits(root, step, berth).unwrap_or(false) {
-            forget(&mount.aside);
+            forget(&mount.transports, &mount.aside);
             return Err(RestoreError::Drift {
                 path: step.path.on_host(root.path()),
             });

@@ -103,7 +103,9 @@ fn of_mount(proposal: &Proposal, mount: &ProposedMount, entropy: &dyn Entropy) -
         bound: flags::bound(&mount.plan.steps),
         aside: mount.aside.clone(),
         root_mtime: match &mount.location {
-            Location::Inside(root) if busy => Dir::open(root).and_then(|dir| dir.stat()).ok(),
+            Location::Inside(root) if busy => {
+                Dir::open(&mount.transports, root).and_then(|dir| dir.stat()).ok()
+            }
             _ => None,
         }
         .map(|stat| stat.mtime.into()),

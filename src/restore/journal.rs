@@ -116,7 +116,10 @@ impl Draft<'_> {
                 let dir = root.dir(&above)?;
                 note(&mut parents, &above, || dir.stat())?;
                 (_, moved.old_mode) = found(&dir, name.as_os_str())?;
-                (_, moved.new_mode) = found(&Dir::open(&step.place.path())?, name.as_os_str())?;
+                (_, moved.new_mode) = found(
+                    &Dir::open(root.transports(), &step.place.path())?,
+                    name.as_os_str(),
+                )?;
             }
             moves.push(moved);
         }

@@ -26,6 +26,7 @@ use crate::model::{
 };
 use crate::observer::{Observer, Phase};
 use crate::store::Blobs;
+use handle_fs::remote::Transports;
 use handle_fs::{Dir, MountError, Root};
 
 /// One mount under way: everything new is staged, and every move is known.
@@ -36,6 +37,8 @@ pub(super) struct MountTask<'a> {
     pub(super) before: Option<(&'a Manifest, Time)>,
     /// The mount root on the host.
     pub(super) host: std::path::PathBuf,
+    /// Connections to the machine of the mount.
+    pub(super) transports: Transports,
     /// Open mount root; `None` if it does not exist.
     pub(super) root: Option<Root>,
     /// Staging directory, for new content and old objects.
@@ -67,6 +70,7 @@ impl MountTask<'_> {
             berths: &self.berths,
             mount: &self.journal,
             host: self.host.clone(),
+            transports: &self.transports,
             before: self.before.map(|(manifest, _)| manifest),
             observer,
             again: self.again,
@@ -176,7 +180,7 @@ fn stage<'a>(
     let host = coverage.root.to_path();
     // All moves of this mount start from this handle. If the path leads to another directory later, none of them is made
     // there.
-    let root = match Root::open(&host) {
+    let root = match Root::open(&mount.transports, &host) {
         Ok(root) => Some(root),
         Err(MountError::Missing { .. }) if before.is_none() => None,
         Err(error) => return Err(error.into()),
@@ -206,7 +210,7 @@ fn stage<'a>(
         twins: Twins::of(root.as_ref(), before.map(|(manifest, _)| manifest), steps),
         problems: Vec::new(),
     };
-    let stage = Stage::create(place, found)?;
+    let stage = Stage::create(&mount.transports, place, found)?;
     acting.observer.reached("staging");
     let berths = match holding_dir::of_mount(mount, root.as_ref()) {
         Ok(berths) => berths,
@@ -226,7 +230,7 @@ fn stage<'a>(
     let moves = moves.and_then(|moves| stage.sync().map(|()| moves));
     let undo = |cause, settled: Result<(), RestoreError>| {
         let mut failed: Vec<RestoreError> = settled.err().into_iter().collect();
-        failed.extend(holding_dir::forget(&mount.aside));
+        failed.extend(holding_dir::forget(&mount.transports, &mount.aside));
         if let Some(root) = &root {
             failed.extend(flags::put_back(root, &flags::bound(steps)));
         }
@@ -266,6 +270,7 @@ fn stage<'a>(
             index: 0,
             before,
             host,
+            transports: mount.transports.clone(),
             root,
             stage,
             berths,
@@ -389,8 +394,8 @@ pub(super) fn report(
     }
     let mut report = MountReport::default();
     // A root that was missing is opened now that it is there.
-    let verified =
-        Root::open(&job.host).map(|root| verify(&root, steps, mount.target.as_ref(), acting.observer));
+    let verified = Root::open(&job.transports, &job.host)
+        .map(|root| verify(&root, steps, mount.target.as_ref(), acting.observer));
     for step in steps {
         let path = &step.change.path;
         let mut said = reasons.remove(path).unwrap_or_default();

@@ -12,6 +12,7 @@ use crate::contract::PrivateFiles;
 use crate::diff::{NotCovered, WithheldChange, WithheldKind};
 use crate::model::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
 use handle_fs::NodeKind;
+use handle_fs::remote::Transports;
 use handle_fs::{MountError, Root};
 
 /// Purpose of a restore.
@@ -47,6 +48,8 @@ pub struct ProposedMount {
     pub plan: Plan,
     /// Location of the staging directory.
     pub location: Location,
+    /// Connections to the machine of the mount.
+    pub transports: Transports,
     /// Excluded paths that changed since the snapshot: they are not touched, and what they hold is not vouched for.
     pub not_checked: Vec<Skipped>,
     /// Excluded directories that go aside or come back.
@@ -75,7 +78,7 @@ impl ProposedMount {
         if gaps.peek().is_none() {
             return false;
         }
-        match Root::open(&self.request.coverage.root.to_path()) {
+        match Root::open(&self.transports, &self.request.coverage.root.to_path()) {
             Ok(root) => gaps.any(|gap| look(&root, &gap.path).is_err_and(|error| is_denial(&error))),
             Err(MountError::Io { source, .. }) => is_denial(&source),
             Err(_) => false,

@@ -13,6 +13,7 @@ use crate::diff::{Change, Side, WithheldChange, compare, compare_withheld};
 use crate::model::{InstanceId, Manifest, RelPath, SnapshotKind, SnapshotRecord, StepRef};
 use crate::observer::Observer;
 use crate::store::{SnapshotRow, Store};
+use handle_fs::remote::Transports;
 
 /// Makes the proposal. Nothing is changed.
 ///
@@ -37,7 +38,7 @@ pub fn propose(
             continue;
         };
         // Below a mount point lies another tree than on the disk.
-        check_mount(record)?;
+        check_mount(store.transports(), record)?;
         let mut reveal = PrivateOverlay::of(store, &request.coverage, Show::Whole)?;
         let plain = store.manifest(&target, record)?;
         let (manifest, notes) = reveal.shown(store, &target, record, plain.clone())?;
@@ -55,6 +56,7 @@ pub fn propose(
         let mut now = look(
             &LiveScan {
                 coverage: &request.coverage,
+                transports: store.transports(),
                 reference,
                 check_content,
             },
@@ -76,7 +78,7 @@ pub fn propose(
         let request = MountRequest { scope, ..request };
         let plan = plan(manifest.as_ref(), &side, &request.witness, &request.scope, allow);
         let root = request.coverage.root.to_path();
-        let not_checked = changed_since(&root, &now.skipped, record.started_at);
+        let not_checked = changed_since(store.transports(), &root, &now.skipped, record.started_at);
         let mut withheld = compare_withheld(&record.withheld, reveal.facts());
         let sides = (manifest.as_ref(), now.manifest.as_ref());
         let holds = |change: &WithheldChange| request.scope.holds(&change.path) && !change.is_told_by(sides);
@@ -88,7 +90,8 @@ pub fn propose(
             notes,
             is_sealed: record.sealed.is_some(),
             reveal,
-            location: Location::choose(&root),
+            transports: store.transports().clone(),
+            location: Location::choose(store.transports(), &root),
             request,
             target: manifest,
             now,
@@ -120,9 +123,14 @@ fn differing(target: Option<&Manifest>, now: &Side<'_>) -> Vec<Change> {
 
 /// The excluded paths that hold anything newer than `since`. Looked at without end conditions but one: after so many
 /// entries a tree counts as changed.
-fn changed_since(root: &std::path::Path, skipped: &[Skipped], since: crate::model::Time) -> Vec<Skipped> {
+fn changed_since(
+    transports: &Transports,
+    root: &std::path::Path,
+    skipped: &[Skipped],
+    since: crate::model::Time,
+) -> Vec<Skipped> {
     const ENOUGH: u32 = 20_000;
-    let Ok(root) = handle_fs::Root::open(root) else {
+    let Ok(root) = handle_fs::Root::open(transports, root) else {
         return Vec::new();
     };
     let newer = |path: &RelPath| -> std::io::Result<bool> {

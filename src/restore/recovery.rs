@@ -22,6 +22,7 @@ use crate::model::{
     RelPath, SnapshotId, StagePlace,
 };
 use crate::store::{DamagedJournal, PendingRestore, RestoreJournal, RestoreStage, Store, StoreError};
+use handle_fs::remote::Transports;
 use handle_fs::remote::is_elsewhere;
 use handle_fs::{Dir, MountError, Root};
 
@@ -100,17 +101,23 @@ pub fn settle(
     let (left, unsettled) = match (decision, papers.journal()?) {
         (Some(Decision::Commit), Some(journal)) => {
             let proposal = again(store, &intent, &journal)?;
-            let mut jobs = jobs(&intent, &journal, Some(&proposal), Missing::Settled)?;
+            let mut jobs = jobs(
+                store.transports(),
+                &intent,
+                &journal,
+                Some(&proposal),
+                Missing::Settled,
+            )?;
             let report = conclusion(store, &papers, &journal, acting).finish(&proposal, &mut jobs)?;
             (report.left, report.unsettled)
         }
         (Some(Decision::Abort), Some(journal)) => {
-            let jobs = jobs(&intent, &journal, None, Missing::Settled)?;
+            let jobs = jobs(store.transports(), &intent, &journal, None, Missing::Settled)?;
             told(conclusion(store, &papers, &journal, acting).call_off(&jobs)?)
         }
         // The papers were being thrown away: everything is done.
         (Some(_), None) | (Some(Decision::Left), _) => (Vec::new(), false),
-        (None, None) => told(forget(&papers)?),
+        (None, None) => told(forget(store, &papers)?),
         // Written since the caller looked: it waits for `resume` or `abort`.
         (None, Some(_)) => return Err(RestoreError::Pending(Box::new(intent))),
     };
@@ -128,23 +135,23 @@ pub fn settle(
 ///
 /// # Errors
 /// [`StoreError::DamagedJournal`] when something was moved there after all, so there was a journal: nothing is touched then.
-fn forget(papers: &RestoreJournal) -> Result<Vec<RestoreError>, RestoreError> {
+fn forget(store: &Store, papers: &RestoreJournal) -> Result<Vec<RestoreError>, RestoreError> {
     let (mut left, intent) = (Vec::new(), papers.intent());
     // All mounts before the first one is emptied. One moved object shows that a journal existed, and then the staging
     // directories may hold the only copy of old objects.
-    if let Some(moved) = moved(&intent.mounts)? {
+    if let Some(moved) = moved(store, &intent.mounts)? {
         return Err(papers.journal_is_gone(&moved).into());
     }
     for mount in &intent.mounts {
         let Some(place) = &mount.stage else { continue };
-        let emptied = Stage::reopen(place, None).and_then(|stage| match stage {
+        let emptied = Stage::reopen(store.transports(), place, None).and_then(|stage| match stage {
             Some(stage) => stage.since(mount.root_mtime).forget(),
             None => Ok(()),
         });
         left.extend(emptied.err());
-        left.extend(holding_dir::forget(&mount.aside));
+        left.extend(holding_dir::forget(store.transports(), &mount.aside));
         if !mount.bound.is_empty()
-            && let Ok(root) = Root::open(&mount.coverage.root.to_path())
+            && let Ok(root) = Root::open(store.transports(), &mount.coverage.root.to_path())
         {
             left.extend(flags::put_back(&root, &mount.bound));
         }
@@ -153,10 +160,13 @@ fn forget(papers: &RestoreJournal) -> Result<Vec<RestoreError>, RestoreError> {
 }
 
 /// Something in a staging directory that only a move can have put there.
-fn moved<'m>(mounts: impl IntoIterator<Item = &'m IntentMount>) -> Result<Option<PathBuf>, RestoreError> {
+fn moved<'m>(
+    store: &Store,
+    mounts: impl IntoIterator<Item = &'m IntentMount>,
+) -> Result<Option<PathBuf>, RestoreError> {
     for place in mounts.into_iter().filter_map(|mount| mount.stage.as_ref()) {
         // One that cannot be opened is told by whoever empties it.
-        if let Ok(Some(stage)) = Stage::reopen(place, None)
+        if let Ok(Some(stage)) = Stage::reopen(store.transports(), place, None)
             && let Some(name) = stage.moved()?
         {
             return Ok(Some(place.path().join(name.as_os_str())));
@@ -178,7 +188,7 @@ pub fn damaged_journals(store: &Store) -> Result<Vec<DamagedJournal>, StoreError
         // What lies in a staging directory that cannot be looked into is told by whoever empties it.
         if found.stage == RestoreStage::Begun
             && !found.alive
-            && let Ok(Some(moved)) = moved(found.intent.mounts.iter().filter(here))
+            && let Ok(Some(moved)) = moved(store, found.intent.mounts.iter().filter(here))
         {
             damaged.push(DamagedJournal {
                 error: store.lost_journal(&found.intent, &moved),
@@ -208,7 +218,7 @@ pub fn resume(
             Some(_) => Missing::Settled,
             None => Missing::Stops,
         };
-        let mut jobs = jobs(&intent, &journal, Some(&proposal), missing)?;
+        let mut jobs = jobs(store.transports(), &intent, &journal, Some(&proposal), missing)?;
         let work = conclusion(store, &papers, &journal, acting);
         work.resume(&proposal, &mut jobs)?
     };
@@ -246,7 +256,7 @@ pub fn abort(
     }
     match papers.journal()? {
         Some(journal) => {
-            let jobs = jobs(&intent, &journal, None, Missing::Made)?;
+            let jobs = jobs(store.transports(), &intent, &journal, None, Missing::Made)?;
             let work = conclusion(store, &papers, &journal, acting);
             // What was cleared up after that is nowhere any more, and is not missed.
             left = match papers.decision()? {
@@ -255,7 +265,7 @@ pub fn abort(
             };
             back.emergency = Some(journal.emergency);
         }
-        None => left = forget(&papers)?,
+        None => left = forget(store, &papers)?,
     }
     if !left.iter().any(RestoreError::may_settle_later) {
         papers.close()?;
@@ -282,7 +292,7 @@ pub fn leave(
     // A journal that cannot be read must not keep anybody from leaving.
     let journal = papers.journal();
     let untouched = matches!((&journal, papers.decision()), (Ok(None), Ok(None)));
-    if !untouched || !matches!(moved(&intent.mounts), Ok(None)) {
+    if !untouched || !matches!(moved(store, &intent.mounts), Ok(None)) {
         // Whoever comes after a crash in the next lines must not clear up what is left.
         papers.decide(Decision::Left)?;
         let act = Operation::Abort {
@@ -299,7 +309,7 @@ pub fn leave(
     Ok(staged
         .chain(aside.map(|step| &step.place))
         .map(StagePlace::path)
-        .filter(|path| !matches!(handle_fs::stat_path(path), Ok(None)))
+        .filter(|path| !matches!(store.transports().stat_path(path), Ok(None)))
         .collect())
 }
 
@@ -337,7 +347,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
         let steps = journal.mounts.iter().find(|mount| mount.label == coverage.label);
         let mut reveal = PrivateOverlay::again(store, coverage)?;
         if let (Some(place), Some(steps)) = (&meant.stage, steps) {
-            also_staged(&mut reveal, place, steps);
+            also_staged(store, &mut reveal, place, steps);
         }
         let then = manifest(store, &target, &coverage.label, &mut reveal)?;
         let mut reveal = reveal.before();
@@ -366,6 +376,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             },
             plan,
             location: Location::Beside(root),
+            transports: store.transports().clone(),
             not_checked: Vec::new(),
             aside: meant.aside.clone(),
             also: Vec::new(),
@@ -380,8 +391,10 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
 }
 
 /// Lets the overlay search the staging directory as well, for old objects moved there and new ones not yet in place.
-fn also_staged(reveal: &mut PrivateOverlay, place: &StagePlace, mount: &JournalMount) {
-    let Ok(dir) = Dir::open(&place.path()) else { return };
+fn also_staged(store: &Store, reveal: &mut PrivateOverlay, place: &StagePlace, mount: &JournalMount) {
+    let Ok(dir) = Dir::open(store.transports(), &place.path()) else {
+        return;
+    };
     for step in &mount.moves {
         if let MoveKind::Install(name) | MoveKind::Exchange(name) | MoveKind::StageOut(name) = &step.deed {
             reveal.also(&step.path, &dir, name.to_path().as_os_str());
@@ -434,6 +447,7 @@ pub(super) enum Missing {
 
 /// The jobs of a restore that died, with their staging directories opened again.
 pub(super) fn jobs<'a>(
+    transports: &Transports,
     intent: &Intent,
     journal: &Journal,
     proposal: Option<&'a Proposal>,
@@ -446,23 +460,24 @@ pub(super) fn jobs<'a>(
         let Some((index, meant)) = meant else { continue };
         let Some(place) = &meant.stage else { continue };
         let host = meant.coverage.root.to_path();
-        let root = match mount.root.as_ref().map(|then| root(&host, then)) {
+        let root = match mount.root.as_ref().map(|then| root(transports, &host, then)) {
             // Nothing is moved there any more, whatever it is now.
             Some(Err(RestoreError::OtherRoot { .. })) if missing == Missing::Settled => None,
             Some(root) => Some(root?),
             None => None,
         };
-        let stage = match (Stage::reopen(place, Some(&mount.stage))?, missing) {
+        let stage = match (Stage::reopen(transports, place, Some(&mount.stage))?, missing) {
             (Some(stage), _) => stage,
-            (None, Missing::Made | Missing::Settled) => Stage::create_anew(place)?,
+            (None, Missing::Made | Missing::Settled) => Stage::create_anew(transports, place)?,
             (None, Missing::Stops) => return Err(RestoreError::StageGone { path: place.path() }),
         };
-        let berths = holding_dir::open_all(&meant.aside, missing == Missing::Stops)?;
+        let berths = holding_dir::open_all(transports, &meant.aside, missing == Missing::Stops)?;
         let before = proposal.and_then(|proposal| proposal.mounts.get(index));
         jobs.push(MountTask {
             index,
             before: before.and_then(|before| Some((before.now.manifest.as_ref()?, intent.at))),
             host,
+            transports: transports.clone(),
             root,
             stage,
             berths,
@@ -479,11 +494,11 @@ pub(super) fn jobs<'a>(
 }
 
 /// The mount root, if it still is the directory that the restore began in.
-fn root(host: &Path, then: &Identity) -> Result<Root, RestoreError> {
+fn root(transports: &Transports, host: &Path, then: &Identity) -> Result<Root, RestoreError> {
     let other = || RestoreError::OtherRoot {
         path: host.to_path_buf(),
     };
-    let root = match Root::open(host) {
+    let root = match Root::open(transports, host) {
         Err(MountError::Missing { .. } | MountError::NotADirectory { .. }) => return Err(other()),
         opened => opened?,
     };

@@ -36,7 +36,7 @@ fn locked(mount: &ProposedMount) -> Option<Locked> {
         return None;
     }
     let host = mount.request.coverage.root.to_path();
-    let root = Root::open(&host).ok()?;
+    let root = Root::open(&mount.transports, &host).ok()?;
     let live = Live::new(&root);
     let mut locks: BTreeSet<(&RelPath, RelPath)> = BTreeSet::new();
     // Those that the look at everything found, deep ones too, and those that came since.

@@ -15,7 +15,7 @@ use crate::contract::{Matcher, Verdict, is_staging_place};
 use crate::diagnostic::{Diagnostic, ErrorKind};
 use crate::diff::{Change, ChangeKind};
 use crate::model::{AsideAct, AsideChange, AsideStep, ByteString, Identity, RelPath, StagePlace};
-use handle_fs::remote::above;
+use handle_fs::remote::{Transports, above};
 use handle_fs::{Dir, Root};
 use handle_fs::{NodeKind, Stat, is_through_link};
 
@@ -97,7 +97,7 @@ pub fn set_aside(
             source,
         },
     };
-    let root = Root::open(&host).map_err(|_| AsideError::Missing(shown.clone()))?;
+    let root = Root::open(&mount.transports, &host).map_err(|_| AsideError::Missing(shown.clone()))?;
     let mut step = AsideStep {
         path: path.clone(),
         act: AsideAct::Away,
@@ -187,7 +187,7 @@ pub fn bring_back(proposal: &mut Proposal, changes: &[AsideChange], entropy: &dy
         let label = &mount.request.coverage.label;
         for change in changes.iter().filter(|change| change.mount == *label) {
             let root = mount.request.coverage.root.to_path();
-            match reverse(&root, &mount.location, change, allow, entropy) {
+            match reverse(&mount.transports, &root, &mount.location, change, allow, entropy) {
                 Ok(step) => mount.aside.push(step),
                 Err(why) => mount.plan.conflicts.push(kept(&change.path, why)),
             }
@@ -221,6 +221,7 @@ fn kept(path: &RelPath, why: AsideWhy) -> KeptPath {
 
 /// Returns the step that reverses a change.
 fn reverse(
+    transports: &Transports,
     host: &Path,
     location: &Location,
     change: &AsideChange,
@@ -229,7 +230,7 @@ fn reverse(
 ) -> Result<AsideStep, AsideWhy> {
     let lies = change.place.to_path();
     let unseen = |why: &io::Error| AsideWhy::Unseen(lies.clone(), Problem::from(why));
-    let root = match Root::open(host) {
+    let root = match Root::open(transports, host) {
         Ok(root) => root,
         Err(handle_fs::MountError::Io { source, .. }) => return Err(unseen(&source)),
         Err(_) if change.leaves() => return Err(AsideWhy::NoParent(lies)),
@@ -245,7 +246,7 @@ fn reverse(
     if change.leaves() {
         let gone = || AsideWhy::Gone(lies.clone());
         step.place = place_of(change, host).ok_or_else(gone)?;
-        let found = Dir::open(&step.place.path()).and_then(|dir| match lies.file_name() {
+        let found = Dir::open(transports, &step.place.path()).and_then(|dir| match lies.file_name() {
             Some(name) => dir.look(name),
             None => Ok(None),
         });

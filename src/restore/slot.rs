@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::model::{JournalMove, RelPath};
 use handle_fs::Stat;
-use handle_fs::remote::above;
+use handle_fs::remote::{Transports, above};
 use handle_fs::{Dir, Root};
 
 /// Address of a path: its parent directory, and its name there.
@@ -23,7 +23,11 @@ impl Slot {
 }
 
 /// Returns the slot of a move's path.
-pub(super) fn seat(step: &JournalMove, root: Option<&Root>, host: &Path) -> io::Result<Slot> {
+pub(super) fn seat(
+    step: &JournalMove,
+    root: Option<&Root>,
+    (transports, host): (&Transports, &Path),
+) -> io::Result<Slot> {
     let gone = || io::Error::from(io::ErrorKind::NotFound);
     match (step.path.split(), root) {
         (Some((parent, name)), Some(root)) => Ok(Slot {
@@ -37,7 +41,7 @@ pub(super) fn seat(step: &JournalMove, root: Option<&Root>, host: &Path) -> io::
         }),
         // It is made anew, as a whole.
         (None, None) => Ok(Slot {
-            dir: Dir::open(above(host).ok_or_else(gone)?)?,
+            dir: Dir::open(transports, above(host).ok_or_else(gone)?)?,
             name: host.file_name().ok_or_else(gone)?.to_owned(),
         }),
         (Some(_), None) => Err(gone()),

@@ -18,7 +18,7 @@ use crate::model::{
     ByteString, Entry, EntryKind, Identity, KnownObject, KnownState, Manifest, Name, RelPath, StagePlace,
     Stamp, Time,
 };
-use handle_fs::remote::above;
+use handle_fs::remote::{Transports, above};
 use handle_fs::{Actor, Dir, NodeKind, Stat};
 
 /// Location of a mount's staging directory.
@@ -33,15 +33,15 @@ pub enum Location {
 impl Location {
     /// Chooses the location of staging for `root`, and writes nothing. A missing root is staged beside its path.
     #[must_use]
-    pub fn choose(root: &Path) -> Self {
+    pub fn choose(transports: &Transports, root: &Path) -> Self {
         let parent = above(root).unwrap_or(root);
         let beside = || -> io::Result<bool> {
-            let above = Dir::open(parent)?.stat()?;
-            let same = match Dir::open(root) {
+            let above = Dir::open(transports, parent)?.stat()?;
+            let same = match Dir::open(transports, root) {
                 Ok(dir) => dir.stat()?.place == above.place,
                 Err(error) => error.kind() == io::ErrorKind::NotFound,
             };
-            Ok(same && parent != root && handle_fs::may_write(parent))
+            Ok(same && parent != root && transports.may_write(parent))
         };
         if beside().unwrap_or(false) {
             Self::Beside(parent.into())
@@ -96,13 +96,17 @@ impl Stage {
     }
 
     /// Makes it, mode 0700, in a directory that was last changed at `found`, when that is the mount root.
-    pub(super) fn create(place: &StagePlace, found: Option<Stamp>) -> Result<Self, RestoreError> {
+    pub(super) fn create(
+        transports: &Transports,
+        place: &StagePlace,
+        found: Option<Stamp>,
+    ) -> Result<Self, RestoreError> {
         let (name, path) = (OsString::from(&place.name), place.path());
         let fail = |source| RestoreError::Stage {
             path: path.clone(),
             source,
         };
-        let parent = Dir::open(&place.directory.to_path()).map_err(fail)?;
+        let parent = Dir::open(transports, &place.directory.to_path()).map_err(fail)?;
         // When somebody else has changed it since, it is his time.
         let is_so = |found: &Stamp| parent.stat().is_ok_and(|stat| Stamp::from(stat.mtime) == *found);
         let found = found.filter(is_so);
@@ -137,13 +141,13 @@ impl Stage {
     }
 
     /// Makes one in the place of one that is gone; beside it when something else has its name now.
-    pub(super) fn create_anew(place: &StagePlace) -> Result<Self, RestoreError> {
+    pub(super) fn create_anew(transports: &Transports, place: &StagePlace) -> Result<Self, RestoreError> {
         let mut place = place.clone();
         for number in 1..100 {
-            match Self::create(&place, None) {
+            match Self::create(transports, &place, None) {
                 Err(RestoreError::Stage { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
                     // One that somebody made like this, and was killed before it held anything.
-                    if let Ok(Some(stage)) = Self::reopen(&place, None)
+                    if let Ok(Some(stage)) = Self::reopen(transports, &place, None)
                         && stage.dir.names().is_ok_and(|names| names.is_empty())
                     {
                         return Ok(stage);
@@ -153,18 +157,19 @@ impl Stage {
                 made => return made,
             }
         }
-        Self::create(&place, None)
+        Self::create(transports, &place, None)
     }
 
     /// Opens the one that an interrupted restore made; `None` when it is gone, or another directory has its
     /// name. Without an `identity` any directory of jackin counts.
     pub(super) fn reopen(
+        transports: &Transports,
         place: &StagePlace,
         identity: Option<&Identity>,
     ) -> Result<Option<Self>, RestoreError> {
         let (name, path) = (OsString::from(&place.name), place.path());
         let open = || -> io::Result<Option<Self>> {
-            let parent = Dir::open(&place.directory.to_path())?;
+            let parent = Dir::open(transports, &place.directory.to_path())?;
             let Some(stat) = parent.look(&name)? else {
                 return Ok(None);
             };

@@ -81,7 +81,7 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
         recover_interrupted_restores(store, world, &request.coverages)?;
     }
     close_orphaned_sessions_on(store, world, &request.coverages)?;
-    let watch = |coverage| watch(coverage, request.limits, world.observer);
+    let watch = |coverage| watch(store, coverage, request.limits, world.observer);
     let watched: Vec<WatchedMount> = request.watched.iter().map(watch).collect();
     let instance = InstanceId::new(random(world.entropy), request.label);
     let lock = store.lock_instance(&instance)?;
@@ -169,8 +169,8 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
 /// Returns the facts that a receipt records of a mount of which no file is kept.
 ///
 /// Receipts are kept for good, so lists of unlimited length are omitted or cut short.
-fn watch(coverage: &Coverage, limits: Limits, observer: &dyn Observer) -> WatchedMount {
-    let (mut git, error) = match observe(coverage, limits, observer) {
+fn watch(store: &Store, coverage: &Coverage, limits: Limits, observer: &dyn Observer) -> WatchedMount {
+    let (mut git, error) = match observe(store.transports(), coverage, limits, observer) {
         Ok(git) => (git, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };

@@ -115,6 +115,7 @@ fn has_changed(store: &Store, world: Services<'_>, record: &SnapshotRecord) -> R
         };
         let request = LiveScan {
             coverage: &mount.coverage,
+            transports: store.transports(),
             reference: Some(Earlier {
                 manifest: &before,
                 started_at: mount.started_at,

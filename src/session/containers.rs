@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::{SessionError, touch};
 use crate::config::{
     Config, ConfigError, Isolation, JackinInstance, MountConfig, isolated, jackin_instances, settle,
+    settle_mount,
 };
 use crate::environment::Environment;
 use crate::model::Coverage;
@@ -55,7 +56,7 @@ pub(super) fn refuse_containers(environment: &Environment, row: &InstanceRow) ->
     for instance in found.all.iter().filter(|instance| instance.may_live()) {
         let config =
             config.get_or_insert_with(|| Config::load(environment).map_err(|error| error.to_string()));
-        let Some(place) = works_on(instance, config, &home, &roots) else {
+        let Some(place) = works_on((instance, environment), config, &home, &roots) else {
             continue;
         };
         if let Some(state) = docker.may_run(instance) {
@@ -76,7 +77,7 @@ pub(super) fn refuse_containers(environment: &Environment, row: &InstanceRow) ->
 
 /// Returns the reason why an instance may write at `roots`, in words; `None` if it works elsewhere.
 fn works_on(
-    instance: &JackinInstance,
+    (instance, environment): (&JackinInstance, &Environment),
     config: &Result<Config, String>,
     home: &Path,
     roots: &[PathBuf],
@@ -100,7 +101,7 @@ fn works_on(
     if let Some((name, mounts)) = known {
         let own = isolated(home, name, Some(&instance.container));
         let places = mounts.iter().filter(|mount| !mount.readonly);
-        let mut places = places.flat_map(|mount| places_of(mount, &own));
+        let mut places = places.flat_map(|mount| places_of(environment, mount, &own));
         let hit = places.find(|place| roots.iter().any(|root| touch(root, place)));
         if let Some(place) = hit {
             return Some(format!("it works on {}", place.display()));
@@ -128,9 +129,9 @@ fn is_shared(mount: &MountConfig) -> bool {
 }
 
 /// Returns the places on the host where a container's mount lies.
-fn places_of(mount: &MountConfig, own: &crate::config::Isolated) -> Vec<PathBuf> {
+fn places_of(environment: &Environment, mount: &MountConfig, own: &crate::config::Isolated) -> Vec<PathBuf> {
     if is_shared(mount) {
-        return vec![settle(&mount.src)];
+        return vec![settle_mount(&environment.transports, &mount.src)];
     }
     let copies = mount.dst.as_deref().map(|dst| own.copies(dst));
     copies

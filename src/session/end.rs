@@ -98,7 +98,7 @@ pub(super) fn same_mounts(store: &Store, row: &InstanceRow) -> Result<Result<(),
         .iter()
         .find(|snapshot| snapshot.kind == SnapshotKind::Baseline);
     let record = baseline.and_then(|snapshot| store.record(&snapshot.id).ok());
-    Ok(record.map_or(Ok(()), |record| check_mounted(&record)))
+    Ok(record.map_or(Ok(()), |record| check_mounted(store.transports(), &record)))
 }
 
 /// Closes an orphaned session and returns its closing snapshot, if one was taken.

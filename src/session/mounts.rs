@@ -12,8 +12,8 @@ use handle_fs::remote::is_elsewhere;
 /// # Errors
 /// Why they are unknown; without them nothing is started.
 pub fn recorded_mounts(environment: &Environment) -> io::Result<Vec<PathBuf>> {
-    let layout = environment.store_directory().map(Layout::new);
-    let layout = layout.map(|layout| layout.kept_by(environment.operator));
+    let directory = environment.store_directory();
+    let layout = directory.map(|directory| Layout::of(directory, environment));
     let store = layout.map(Store::open_read).transpose();
     let Some(store) = store.map_err(io::Error::other)?.flatten() else {
         return Ok(Vec::new());

@@ -10,6 +10,7 @@ use super::decoded::Decoded;
 use super::{Store, StoreError};
 use crate::model::{ArchiveId, ArchiveRef, Chunk, Digest, Manifest, ManifestList};
 use handle_fs::parallel;
+use handle_fs::remote::Transports;
 
 /// A manifest chunk or list is never larger than this: 2048 entries with the longest names and attributes.
 const LARGEST_PART: u64 = 512 << 20;
@@ -25,6 +26,8 @@ pub(super) struct ArchiveBlobs {
     places: OnceLock<Places>,
     damaged: Vec<(ArchiveId, StoreError)>,
     decoded: Arc<Decoded>,
+    /// Connections to the machines of recorded mounts.
+    transports: Transports,
 }
 
 /// Location of content. Reads in this order decompress each frame once.
@@ -50,7 +53,10 @@ pub struct BlobReader(Option<(u32, DecodeBuffers)>);
 impl ArchiveBlobs {
     /// Opens archives of a store, and notes those that do not open.
     pub(super) fn open(store: &Store, refs: &[ArchiveRef]) -> Self {
-        let mut blobs = Self::of_files(Vec::new(), Arc::clone(&store.decoded));
+        let mut blobs = Self {
+            transports: store.transports().clone(),
+            ..Self::of_files(Vec::new(), Arc::clone(&store.decoded))
+        };
         for wanted in refs {
             let path = store.layout().archive(&wanted.id);
             let opened = store
@@ -77,7 +83,13 @@ impl ArchiveBlobs {
             places: OnceLock::new(),
             damaged: Vec::new(),
             decoded,
+            transports: Transports::default(),
         }
+    }
+
+    /// Returns the connections to the machines of recorded mounts. Archives that lie in no store have none.
+    pub(super) fn transports(&self) -> &Transports {
+        &self.transports
     }
 
     /// All content, in the order of the archives.

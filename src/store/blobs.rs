@@ -13,6 +13,7 @@ use super::git_files::StoredTree;
 use super::{Store, StoreError};
 use crate::model::{ArchiveId, ArchiveRef, Content, Digest, Manifest, SnapshotRecord};
 use handle_fs::File;
+use handle_fs::remote::Transports;
 
 /// The content of a set of archives.
 pub struct Blobs {
@@ -45,6 +46,12 @@ impl Blobs {
         let mut blobs = Self::of_archives(ArchiveBlobs::of_files(files, Arc::default()));
         blobs.commits = Commits::within(record, &blobs.direct);
         blobs
+    }
+
+    /// Returns the connections to the machines of recorded mounts.
+    #[must_use]
+    pub fn transports(&self) -> &Transports {
+        self.direct.archives.transports()
     }
 
     /// The digests of all content.

@@ -11,6 +11,7 @@ use super::archive::Piece;
 use super::archive_blobs::ArchiveBlobs;
 use crate::model::{Digest, Manifest, RelPath, SnapshotRecord};
 use handle_fs::File;
+use handle_fs::remote::Transports;
 use handle_fs::{MountError, Root};
 
 /// So much is read at once (bytes).
@@ -23,6 +24,7 @@ pub(super) struct KeptTrees(Vec<KeptTree>);
 /// One of them.
 struct KeptTree {
     directory: PathBuf,
+    transports: Transports,
     manifest: Manifest,
     places: OnceLock<HashMap<Digest, RelPath, RandomState>>,
     /// `Err`: why it cannot be opened.
@@ -37,6 +39,7 @@ impl KeptTrees {
             let native = mount.native.as_ref()?;
             Some(KeptTree {
                 directory: native.inner.on_host(&native.place.directory()),
+                transports: blobs.transports().clone(),
                 manifest: blobs.manifest(mount.manifest.as_ref()?).ok()?,
                 places: OnceLock::new(),
                 root: OnceLock::new(),
@@ -132,6 +135,7 @@ impl KeptTree {
     }
 
     fn root(&self) -> &Result<Root, MountError> {
-        self.root.get_or_init(|| Root::open(&self.directory))
+        self.root
+            .get_or_init(|| Root::open(&self.transports, &self.directory))
     }
 }

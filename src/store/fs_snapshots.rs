@@ -14,6 +14,7 @@ use super::journal_paths::Paper;
 use super::lock::{self, LockGuard};
 use super::restore_journal::codec;
 use super::{DRAFTS, Layout, LockedObject, Store, StoreError, directory, durable};
+use crate::environment::SnapshotPrograms;
 use crate::model::{FsSnapshotIntent, NativePlace, SnapshotId};
 use crate::observer::Observer;
 use crate::process::Freezer;
@@ -51,6 +52,12 @@ pub struct NativeState {
 }
 
 impl FsSnapshotRegistry {
+    /// Returns the search for the programs that made them.
+    #[must_use]
+    pub fn programs(&self) -> &SnapshotPrograms {
+        self.layout.snapshot_programs()
+    }
+
     /// Returns the intent.
     #[must_use]
     pub fn paper(&self) -> &FsSnapshotIntent {
@@ -79,9 +86,11 @@ impl FsSnapshotRegistry {
             let kind = handle::kind_of(native);
             let freezer = freezer(kind).ok_or_else(|| kind.missing());
             let made = freezer.and_then(|freezer| handle::make(native, &freezer, observer));
-            made.and_then(|()| match handle::is_there(native, &mounts, false)? {
-                true => Ok(()),
-                false => Err("it was made, and cannot be seen".to_owned()),
+            made.and_then(|()| {
+                match handle::is_there(native, (self.layout.snapshot_programs(), &mounts), false)? {
+                    true => Ok(()),
+                    false => Err("it was made, and cannot be seen".to_owned()),
+                }
             })
             .map_err(|why| failed(native, why))?;
             observer.advance(1, 0);
@@ -98,7 +107,8 @@ impl FsSnapshotRegistry {
         let mounts = self.mounts();
         let mut natives = self.paper.natives.iter();
         natives.try_for_each(|native| {
-            handle::await_readable(native, &mounts, observer).map_err(|why| failed(native, why))
+            handle::await_readable(native, (self.layout.snapshot_programs(), &mounts), observer)
+                .map_err(|why| failed(native, why))
         })
     }
 
@@ -109,7 +119,9 @@ impl FsSnapshotRegistry {
     pub fn are_there(&self) -> Result<bool, StoreError> {
         let mounts = self.mounts();
         for native in &self.paper.natives {
-            if !handle::is_there(native, &mounts, true).map_err(|why| failed(native, why))? {
+            if !handle::is_there(native, (self.layout.snapshot_programs(), &mounts), true)
+                .map_err(|why| failed(native, why))?
+            {
                 return Ok(false);
             }
         }
@@ -123,7 +135,9 @@ impl FsSnapshotRegistry {
     pub fn are_readable(&self) -> Result<bool, StoreError> {
         let mounts = self.mounts();
         for native in &self.paper.natives {
-            if !handle::is_readable(native, &mounts).map_err(|why| failed(native, why))? {
+            if !handle::is_readable(native, (self.layout.snapshot_programs(), &mounts))
+                .map_err(|why| failed(native, why))?
+            {
                 return Ok(false);
             }
         }
@@ -148,12 +162,14 @@ impl FsSnapshotRegistry {
         // What cannot be seen now stays as it is, for a time when it can.
         let was_made = self.is_made()?;
         for native in &self.paper.natives {
-            handle::is_there(native, &mounts, was_made).map_err(|why| failed(native, why))?;
+            handle::is_there(native, (self.layout.snapshot_programs(), &mounts), was_made)
+                .map_err(|why| failed(native, why))?;
         }
         // From here on, the remaining ones no longer count as all of them.
         durable::remove(&self.directory.join(MADE))?;
         for native in &self.paper.natives {
-            handle::remove(native, &mounts).map_err(|why| failed(native, why))?;
+            handle::remove(native, (self.layout.snapshot_programs(), &mounts))
+                .map_err(|why| failed(native, why))?;
         }
         for made in &self.paper.directories {
             let path = made.to_path();

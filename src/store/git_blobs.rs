@@ -109,7 +109,7 @@ impl WorkTree {
     fn ask<T>(&self, blobs: &DirectBlobs, ask: impl Fn(&Repository<'_>) -> Option<T>) -> Option<T> {
         let work = work_tree(&self.own);
         let live = || {
-            let root = Root::open(&self.host).ok()?;
+            let root = Root::open(blobs.archives.transports(), &self.host).ok()?;
             let live = Live::new(&root);
             ask(&Repository::open(&live, &work).ok()??)
         };

@@ -3,15 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use super::StoreError;
-use crate::environment::Operator;
+use crate::environment::{Environment, Operator, SnapshotPrograms};
 use crate::model::{ArchiveId, Digest, RestoreId, SnapshotId, StoreId};
 use handle_fs::ActingAs;
+use handle_fs::remote::Transports;
 
 /// The names below one store directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     root: PathBuf,
     keeper: Option<Operator>,
+    transports: Transports,
+    snapshot_programs: SnapshotPrograms,
 }
 
 impl From<&Path> for Layout {
@@ -40,13 +43,33 @@ impl Layout {
         Self {
             root: root.components().collect(),
             keeper: None,
+            transports: Transports::default(),
+            snapshot_programs: SnapshotPrograms::default(),
         }
     }
 
-    /// Returns the same layout for a store of another user, for whom root acts.
+    /// Returns the layout of the store at `root` for the caller of `environment`: with the owner, if root acts for another user,
+    /// with the connections to the machines of recorded mounts, and with the programs that make snapshots of file systems.
     #[must_use]
-    pub fn kept_by(self, keeper: Option<Operator>) -> Self {
-        Self { keeper, ..self }
+    pub fn of(root: PathBuf, environment: &Environment) -> Self {
+        Self {
+            keeper: environment.operator,
+            transports: environment.transports.clone(),
+            snapshot_programs: environment.snapshot_programs.clone(),
+            ..Self::new(root)
+        }
+    }
+
+    /// Returns the search for the programs that make snapshots of file systems.
+    #[must_use]
+    pub fn snapshot_programs(&self) -> &SnapshotPrograms {
+        &self.snapshot_programs
+    }
+
+    /// Returns the connections to the machines of recorded mounts.
+    #[must_use]
+    pub fn transports(&self) -> &Transports {
+        &self.transports
     }
 
     /// Returns the owner of the store, if root acts for another user.

@@ -244,7 +244,7 @@ pub(super) fn restore(layout: &Layout, roots: &[PathBuf], reach: Reach) -> Resul
         if reach == Reach::Here {
             continue;
         }
-        match elsewhere(path, mode) {
+        match elsewhere(layout, path, mode) {
             Ok(Some(handle)) => there.push(handle),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(taken()),
             Err(error) if mode == Mode::Exclusive && !goes_without(&error) => {
@@ -267,11 +267,11 @@ fn goes_without(error: &io::Error) -> bool {
 }
 
 /// Locks a directory of another machine there as well: a restore into it may run on a third one. `None`: it is on this machine.
-fn elsewhere(path: &Path, mode: Mode) -> io::Result<Option<Handle>> {
+fn elsewhere(layout: &Layout, path: &Path, mode: Mode) -> io::Result<Option<Handle>> {
     if Address::split(path).is_none() {
         return Ok(None);
     }
-    let handle = handle_fs::open_root(path)?;
+    let handle = layout.transports().open_root(path)?;
     for attempt in 0..TRY {
         if attempt > 0 {
             handle_fs::pause(PAUSE);

@@ -14,6 +14,7 @@ use crate::store::archive::{Archive, ArchiveError, Finished};
 use crate::store::{Blobs, Store};
 use handle_fs::Dir;
 use handle_fs::File;
+use handle_fs::remote::Transports;
 
 /// Mode of the file: what was captured may be its owner's alone.
 const MODE: u32 = 0o600;
@@ -179,7 +180,7 @@ impl Draft {
         let name = wanted
             .file_name()
             .ok_or_else(|| fail(io::ErrorKind::InvalidInput.into()))?;
-        let parent = Dir::open(above).map_err(fail)?;
+        let parent = Dir::open(&Transports::default(), above).map_err(fail)?;
         if parent.look(name).map_err(fail)?.is_some() {
             return Err(TransferError::Exists(wanted));
         }

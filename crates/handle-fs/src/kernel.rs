@@ -30,7 +30,7 @@ macro_rules! here {
     };
 }
 
-/// The same for a path below a directory. One that begins nowhere may lead to another machine by itself.
+/// The same for a path below a directory.
 macro_rules! at {
     ($dir:expr, $path:expr, |$far:ident, $there:ident| $answer:expr) => {
         match $dir.as_handle() {
@@ -38,13 +38,10 @@ macro_rules! at {
                 let $there = remote::Bytes::from(AsRef::<Path>::as_ref(&$path));
                 return $answer;
             }
-            HandleRef::Here(handle) => match remote::route(handle, AsRef::<Path>::as_ref(&$path)) {
-                None => handle,
-                Some(routed) => {
-                    let ($far, $there) = routed?;
-                    return $answer;
-                }
-            },
+            HandleRef::Here(handle) => {
+                remote::ensure_here(handle, AsRef::<Path>::as_ref(&$path))?;
+                handle
+            }
         }
     };
 }
@@ -363,8 +360,7 @@ pub(super) fn flock(handle: impl AsHandle, how: rustix::fs::FlockOperation) -> R
 
 /// Checks that this process may create and remove names in the directory at `path`.
 pub(super) fn may_change(path: &Path) -> Result<()> {
-    let _ = at!(rustix::fs::CWD, path, |far, path| far
-        .done(Call::MayChange { path }));
+    remote::ensure_here(rustix::fs::CWD, path)?;
     simulated!(access(path));
     rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK)
 }

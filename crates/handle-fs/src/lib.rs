@@ -74,7 +74,7 @@ pub use open::{
     open_child_file, open_child_file_blindly, open_root, read_link,
 };
 pub use paths::{
-    Opening, all_bytes_at, canonical, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path,
+    Opening, all_bytes_at, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path,
     remove_closed_tree_at, remove_dir_at, remove_file_at, remove_tree_at, rename_path, stat_path,
     sync_dir_at,
 };

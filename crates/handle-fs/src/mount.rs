@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::remote::Transports;
 use crate::{
     Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, Object, Stat, Wanted, remote,
 };
@@ -85,6 +86,7 @@ pub struct Root {
     handle: Handle,
     stat: Stat,
     frozen: Option<Frozen>,
+    transports: Transports,
 }
 
 /// Facts of a frozen mount that its frozen state does not show.
@@ -103,7 +105,7 @@ impl Root {
     ///
     /// # Errors
     /// [`MountError`], naming the path.
-    pub fn open(path: &Path) -> Result<Self, MountError> {
+    pub fn open(transports: &Transports, path: &Path) -> Result<Self, MountError> {
         let fail = |source: io::Error| {
             let path = path.to_path_buf();
             match source.kind() {
@@ -112,17 +114,18 @@ impl Root {
                 _ => MountError::Io { path, source },
             }
         };
-        if let Some(why) = remote::out_of_reach(path) {
+        if let Some(why) = transports.out_of_reach(path) {
             let path = path.to_path_buf();
             return Err(MountError::OutOfReach { path, why });
         }
-        let handle = crate::open_root(path).map_err(fail)?;
+        let handle = transports.open_root(path).map_err(fail)?;
         let stat = crate::stat_handle(&handle).map_err(fail)?;
         Ok(Self {
             path: path.to_path_buf(),
             handle,
             stat,
             frozen: None,
+            transports: transports.clone(),
         })
     }
 
@@ -130,11 +133,16 @@ impl Root {
     ///
     /// # Errors
     /// [`MountError`], naming the other path.
-    pub fn open_frozen(path: &Path, at: &Path, frozen: Frozen) -> Result<Self, MountError> {
+    pub fn open_frozen(
+        transports: &Transports,
+        path: &Path,
+        at: &Path,
+        frozen: Frozen,
+    ) -> Result<Self, MountError> {
         Ok(Self {
             path: path.to_path_buf(),
             frozen: Some(frozen),
-            ..Self::open(at)?
+            ..Self::open(transports, at)?
         })
     }
 
@@ -148,6 +156,12 @@ impl Root {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the connections over which it was opened.
+    #[must_use]
+    pub fn transports(&self) -> &Transports {
+        &self.transports
     }
 
     /// Returns the facts of the root when it was opened.
@@ -168,7 +182,7 @@ impl Root {
         if let Some(frozen) = self.frozen {
             return frozen.mounted;
         }
-        let above = remote::above(&self.path).map(|parent| Dir::open(parent).and_then(|dir| dir.stat()));
+        let above = self.stat_above();
         match above {
             Some(Ok(above)) => above.place != self.stat.place,
             Some(Err(_)) => false,
@@ -182,7 +196,7 @@ impl Root {
         if self.frozen.is_some() || remote::is_elsewhere(&self.path) || !self.is_mount_point() {
             return None;
         }
-        let above = remote::above(&self.path).map(|parent| Dir::open(parent).and_then(|dir| dir.stat()));
+        let above = self.stat_above();
         let facts = crate::file_system_facts(&self.handle).ok()??;
         Some(FileSystemId {
             // The number of the mount; 0: the system does not tell.
@@ -200,9 +214,15 @@ impl Root {
         })
     }
 
+    /// Returns the facts of the directory above the root; `None` at the top of a machine or a volume.
+    fn stat_above(&self) -> Option<io::Result<Stat>> {
+        let parent = remote::above(&self.path)?;
+        Some(Dir::open(&self.transports, parent).and_then(|dir| dir.stat()))
+    }
+
     /// Returns true if the mount at the root can be identified.
     fn tells_mounts(&self) -> bool {
-        remote::above(&self.path).is_none_or(|above| Dir::open(above).is_ok())
+        remote::above(&self.path).is_none_or(|above| Dir::open(&self.transports, above).is_ok())
     }
 
     /// Checks that the root is where it was when `mounted` and `id` were recorded: on no other file system, and not below or
@@ -210,12 +230,17 @@ impl Root {
     ///
     /// # Errors
     /// [`MountError::Unmounted`], [`MountError::OtherMounted`], [`MountError::MountedOver`].
-    pub fn check_mounted(path: &Path, mounted: bool, id: Option<&FileSystemId>) -> Result<(), MountError> {
+    pub fn check_mounted(
+        transports: &Transports,
+        path: &Path,
+        mounted: bool,
+        id: Option<&FileSystemId>,
+    ) -> Result<(), MountError> {
         // A container that is stopped shows none of the mounts that it has while it runs.
         let tells = !remote::is_elsewhere(path) || path.as_os_str().as_encoded_bytes().starts_with(b"ssh://");
         let was_mounted = mounted && tells && id.is_none_or(|id| id.own_mount);
         let path = path.to_path_buf();
-        let root = match Self::open(&path) {
+        let root = match Self::open(transports, &path) {
             Err(MountError::Missing { path }) if was_mounted => return Err(MountError::Unmounted { path }),
             // The caller that opens it next reports why that fails.
             Err(_) => return Ok(()),
@@ -373,8 +398,8 @@ impl Dir {
     ///
     /// # Errors
     /// Error from the system.
-    pub fn open(path: &Path) -> io::Result<Self> {
-        crate::open_root(path).map(Self)
+    pub fn open(transports: &Transports, path: &Path) -> io::Result<Self> {
+        transports.open_root(path).map(Self)
     }
 
     /// Returns the directory's own facts.

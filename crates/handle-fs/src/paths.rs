@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
@@ -38,14 +38,6 @@ pub fn open_path(path: &Path, how: Opening) -> io::Result<File> {
             Opening::Create => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
         };
     Ok(kernel::openat(CWD, path, flags, Mode::RUSR | Mode::WUSR)?.into())
-}
-
-/// A path without links, `.` and `..`.
-///
-/// # Errors
-/// The system's error.
-pub fn canonical(path: &Path) -> io::Result<PathBuf> {
-    super::remote::canonical(path).unwrap_or_else(|| std::fs::canonicalize(path))
 }
 
 /// The facts of what lies at a path; of a link itself. `None`: nothing does.

@@ -22,15 +22,14 @@ mod shell;
 mod shell;
 #[cfg(test)]
 pub(crate) mod tests;
+mod transports;
 
 pub use address::{Address, Spot, VOLUME_PLACE};
-pub use connection::{
-    Carry, Channel, Helper, Listener, Lost, Patience, Settle, TIMEOUT_VARIABLE, hang_up, hang_up_where, lost,
-    set_carrier, set_settler, settled,
-};
+pub use connection::{Channel, Helper, Listener, Lost, Patience, TIMEOUT_VARIABLE};
 pub use handle::RemoteHandle;
 pub use limitation::{Limitation, MISSING};
 pub use server::{Knows, serve};
+pub use transports::{Connect, Resolve, Transports};
 
 pub(super) use pair::{Pair, pair};
 use protocol::Locking;
@@ -88,81 +87,11 @@ pub fn upwards(path: &Path) -> impl Iterator<Item = &Path> {
     std::iter::successors(Some(path), |at| above(at)).filter(|at| !at.as_os_str().is_empty())
 }
 
-/// Returns the reason why a path cannot be reached although its machine answers.
-#[must_use]
-pub fn out_of_reach(path: &Path) -> Option<String> {
-    let (address, inner) = Address::split(path)?;
-    connection::to(&address).ok()?.hides(&address.inside(inner))
-}
-
-/// Returns the identity of the machine that a path leads to, the same for every address of it. `None` for this machine, or if
-/// that one cannot be asked.
-#[must_use]
-pub fn machine_of(path: &Path) -> Option<String> {
-    let (address, _) = Address::split(path)?;
-    Some(connection::to(&address).ok()?.greeting().machine.clone())
-}
-
-/// Numeric user and groups of who acts on the machine that a path leads to; `None` when it is this one, or cannot be asked.
-#[must_use]
-pub fn actor_near(path: &Path) -> Option<(u32, Vec<u32>)> {
-    let (address, _) = Address::split(path)?;
-    let connection = connection::to(&address).ok()?;
-    let greeting = connection.greeting();
-    Some((greeting.uid, greeting.groups.clone()))
-}
-
-/// Asks this program on the machine that a path leads to what it knows above the calls of files; a question
-/// that names a place names it by [`place_there`]. `None`: it is this machine, or no agent answers.
-#[must_use]
-pub fn ask(path: &Path, question: Vec<u8>) -> Option<Vec<u8>> {
-    let (address, _) = Address::split(path)?;
-    let far = RemoteHandle::nowhere(connection::to(&address).ok()?);
-    let question = Bytes(question);
-    far.bytes(Call::Ask { question }).ok()
-}
-
 /// Returns a path as its own machine names it; `None` for a path on this machine.
 #[must_use]
 pub fn place_there(path: &Path) -> Option<PathBuf> {
     let (address, inner) = Address::split(path)?;
     Some(address.inside(inner))
-}
-
-/// Returns true if the connection to the machine of a path broke.
-#[must_use]
-pub fn lost_near(path: &Path) -> bool {
-    Address::split(path).is_some_and(|(address, _)| lost().iter().any(|lost| lost.address == address))
-}
-
-/// Returns the limitations on the machine of a path; empty for this machine, or if that one cannot be asked.
-#[must_use]
-pub fn lacks_near(path: &Path) -> Vec<Limitation> {
-    let connection = Address::split(path).and_then(|(address, _)| connection::to(&address).ok());
-    connection.map_or_else(Vec::new, |connection| connection.lacks().to_vec())
-}
-
-/// Returns the helper that was started only to reach a path, if there is one.
-#[must_use]
-pub fn helper_near(path: &Path) -> Option<Helper> {
-    let (address, _) = Address::split(path)?;
-    connection::to(&address).ok()?.helper().cloned()
-}
-
-/// Returns the size of the copy of this program that was sent to the machine a path leads to (bytes).
-#[must_use]
-pub fn copied_near(path: &Path) -> Option<u64> {
-    let (address, _) = Address::split(path)?;
-    connection::to(&address).ok()?.copied()
-}
-
-/// The home directory of who acts on the machine that a path leads to; `None` if it is this machine, or
-/// unknown.
-#[must_use]
-pub fn home_near(path: &Path) -> Option<PathBuf> {
-    let (address, _) = Address::split(path)?;
-    let home = connection::to(&address).ok()?.home()?;
-    absolute(&address, &home.0)
 }
 
 /// The same for all who see the same file system of a machine: its own id, its name, and its view of the mounts.
@@ -171,47 +100,13 @@ fn machine_id(id: &[u8], name: &[u8], view: &[u8]) -> String {
     digest.to_hex().chars().take(16).collect()
 }
 
-/// The address of a path that the other machine told: what is none there would lead to another machine.
-fn absolute(address: &Address, told: &[u8]) -> Option<PathBuf> {
-    let whole = address.with(&address.outside(Path::new(super::os_name(told)))?);
-    let is_path = told.first() == Some(&b'/') && !told.contains(&0);
-    let same = is_path && Address::split(&whole).is_some_and(|(found, _)| found == *address);
-    same.then_some(whole)
-}
-
-/// Resolves links, `.` and `..` in a path on another machine; `None` for a path on this machine.
-pub(super) fn canonical(path: &Path) -> Option<std::io::Result<PathBuf>> {
-    let (address, path) = Address::split(path)?;
-    let (address, path) = settled(address, path);
-    let ask = || {
-        let connection = connection::to(&address)?;
-        let path = address.inside(path);
-        if let Some(why) = connection.hides(&path) {
-            return Err(std::io::Error::other(why));
-        }
-        let far = RemoteHandle::nowhere(connection);
-        let path = Bytes::from(path.as_path());
-        let real = far.bytes(Call::Canonical { path })?;
-        Ok(absolute(&address, &real).ok_or(Errno::IO)?)
-    };
-    Some(ask())
-}
-
-/// Returns the handle and the path that reach `path` from `dir` on another machine; `None` if it is on this one.
-pub(super) fn route(dir: BorrowedFd<'_>, path: &Path) -> Option<Result<(RemoteHandle, Bytes)>> {
-    if dir.as_raw_fd() != CWD.as_raw_fd() {
-        return None;
+/// Refuses a path on another machine, in a call that has no connection to it. The kernel would look for it below the current
+/// directory and find nothing, which is no proof that nothing is there.
+pub(super) fn ensure_here(dir: BorrowedFd<'_>, path: &Path) -> Result<()> {
+    match dir.as_raw_fd() == CWD.as_raw_fd() && Address::split(path).is_some() {
+        true => Err(Errno::HOSTUNREACH),
+        false => Ok(()),
     }
-    let (address, path) = Address::split(path)?;
-    let reach = || {
-        let connection = connection::to(&address)?;
-        let path = address.inside(path);
-        match connection.hides(&path) {
-            Some(_) => Err(Errno::NODEV),
-            None => Ok((RemoteHandle::nowhere(connection), Bytes::from(path.as_path()))),
-        }
-    };
-    Some(reach())
 }
 
 /// Flags of an opening as both sides know them: the system's own numbers differ between machines.

@@ -129,7 +129,7 @@ impl<'e> Carrier<'e> {
             Address::Docker { container: name } => container(&program, &path, image, name)?,
             Address::Volume { name } => volume(settings, &program, &path, name)?,
             Address::Pod(spot) => kubernetes::pod(&kubectl(spot)?)?,
-            Address::Claim(spot) => kubernetes::claim(&kubectl(spot)?, image, entropy, stop)?,
+            Address::Claim(spot) => kubernetes::claim(&kubectl(spot)?, settings, entropy, stop)?,
         };
         Ok(Self {
             product,

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use super::cluster::VolumePlans;
 use super::product::Product;
 
 /// The operator's `kubectl`, for snapshots of claims and new claims.
@@ -16,4 +17,6 @@ pub struct Claims<'a> {
     pub path: &'a OsStr,
     /// Image of helpers; `None` for the default one.
     pub image: Option<&'a str>,
+    /// Plans for snapshots that were made so far.
+    pub plans: &'a VolumePlans,
 }

@@ -1,8 +1,12 @@
 //! Answers of a cluster, as plain values. Builds with and without Kubernetes share them.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use serde_json::Value;
 
 use handle_fs::Time;
+use handle_fs::remote::Spot;
 
 /// A right of the operator's in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +43,27 @@ pub struct VolumePlan {
     pub uid: String,
     /// Rights that the operator needs, as `kubectl auth can-i` takes them.
     pub permissions: Vec<String>,
+}
+
+/// Plans that were made so far, one for each claim.
+#[derive(Debug, Default)]
+pub struct VolumePlans(Mutex<HashMap<Spot, VolumePlan>>);
+
+impl VolumePlans {
+    /// Returns the plan for a claim; makes it if there is none yet.
+    pub(crate) fn of(
+        &self,
+        spot: &Spot,
+        plan: impl FnOnce() -> Result<VolumePlan, String>,
+    ) -> Result<VolumePlan, String> {
+        let mut plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = plans.get(spot) {
+            return Ok(known.clone());
+        }
+        let made = plan()?;
+        plans.insert(spot.clone(), made.clone());
+        Ok(made)
+    }
 }
 
 /// A stage of a `VolumeSnapshot`.

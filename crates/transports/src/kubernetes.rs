@@ -26,10 +26,9 @@ use super::reach::{Reach, words};
 use handle_fs::remote::{Address, Spot};
 use processes::{CommandRequest, find, path_outside};
 
-pub use self::contexts::settle;
+pub use self::contexts::ClusterContexts;
 pub use self::orphans::left_behind;
 pub(crate) use self::pvc::claim;
-pub use self::pvc::give_up_waiting;
 
 /// A cluster may be far, and signing in to it slow.
 const PATIENCE: Duration = Duration::from_secs(60);

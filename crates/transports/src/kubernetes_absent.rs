@@ -11,6 +11,7 @@ use super::cluster::{Cut, LeftBehind, NewClaim, Permission, VolumePlan};
 use super::not_built::NotBuilt;
 use super::product::Product;
 use super::reach::Reach;
+use super::settings::Settings;
 use handle_fs::Entropy;
 use handle_fs::remote::{Address, Spot};
 
@@ -41,24 +42,28 @@ pub(crate) fn pod(kubectl: &Kubectl) -> io::Result<Reach> {
 /// Reaches a claim.
 pub(crate) fn claim(
     kubectl: &Kubectl,
-    _image: Option<&str>,
+    _settings: &Settings<'_>,
     _entropy: &dyn Entropy,
     _stop: &Arc<AtomicBool>,
 ) -> io::Result<Reach> {
     match *kubectl {}
 }
 
-/// Stops waiting for helpers, of which there are none.
-pub fn give_up_waiting(_now: bool) {}
+/// No contexts.
+#[derive(Debug, Default)]
+pub struct ClusterContexts(());
 
-/// Returns `None`: an address keeps what it says.
-pub fn settle(
-    _path_variable: Option<&OsStr>,
-    _untrusted: impl FnOnce() -> Option<Vec<PathBuf>>,
-    _address: &Address,
-    _path: &Path,
-) -> Option<(Address, PathBuf)> {
-    None
+impl ClusterContexts {
+    /// Returns `None`: an address keeps what it says.
+    pub fn complete(
+        &self,
+        _path_variable: Option<&OsStr>,
+        _untrusted: impl FnOnce() -> Option<Vec<PathBuf>>,
+        _address: &Address,
+        _path: &Path,
+    ) -> Option<(Address, PathBuf)> {
+        None
+    }
 }
 
 /// Refuses addresses in a cluster. Returns `None` for others.

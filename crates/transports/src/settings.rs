@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::product::Product;
@@ -31,6 +32,8 @@ pub struct Settings<'a> {
     pub source: AgentSource,
     /// Image of helpers; `None` for the default one.
     pub image: Option<&'a str>,
+    /// True while waits for helpers that do not run yet should end.
+    pub given_up: &'a AtomicBool,
     /// Time limit to connect, and afterwards for the time without data.
     pub timeout: Duration,
 }

@@ -76,7 +76,7 @@ pub fn take_from(
 ) -> Result<Captured, CaptureError> {
     let result = read_from(store, request, frozen, observer, entropy);
     if let Some(frozen) = frozen {
-        frozen.hang_up();
+        frozen.disconnect(store.transports());
     }
     result
 }

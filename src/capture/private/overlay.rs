@@ -63,7 +63,7 @@ impl PrivateOverlay {
             });
         }
         let key = store.digest_key()?;
-        let now = private_now(key.as_ref(), coverage);
+        let now = private_now(store.transports(), key.as_ref(), coverage);
         let (facts, files) = now.map_or((None, Vec::new()), |now| (Some(now.facts), now.files));
         Ok(Self {
             show,

@@ -7,6 +7,7 @@ use crate::capture::{Earlier, LiveScan, look};
 use crate::model::{Content, Digest, Entry, EntryKind, Manifest, SnapshotKind, SnapshotRecord, Time};
 use crate::observer::Silent;
 use handle_fs::TICK_NANOS;
+use handle_fs::remote::Transports;
 use std::sync::Arc;
 
 const FORGED: Digest = Digest([7; 32]);
@@ -77,6 +78,7 @@ fn contents_that_were_not_written_back_before_they_were_read_are_read_again() {
     let forged = forge(&place.look(None), "d/file", |_| {});
     for (written_back, expected) in [(true, FORGED), (false, Digest::of(b"content"))] {
         let request = LiveScan {
+            transports: &Transports::default(),
             coverage: &place.coverage(),
             reference: Some(Earlier {
                 written_back,
@@ -111,7 +113,7 @@ fn what_changed_within_a_tick_of_the_reference_is_read_again() {
 #[test]
 fn a_time_that_was_set_back_does_not_make_a_fresh_file_old() {
     let place = Place::with(&[("file", "content")]);
-    let dir = handle_fs::Dir::open(&place.root).unwrap();
+    let dir = handle_fs::Dir::open(&Transports::default(), &place.root).unwrap();
     let past = Time {
         sec: 1_000_000_000,
         nsec: 0,
@@ -130,7 +132,7 @@ fn a_time_that_was_set_back_does_not_make_a_fresh_file_old() {
 #[test]
 fn a_time_in_the_future_is_never_trusted() {
     let place = Place::with(&[("file", "content")]);
-    let dir = handle_fs::Dir::open(&place.root).unwrap();
+    let dir = handle_fs::Dir::open(&Transports::default(), &place.root).unwrap();
     let future = Time {
         sec: 4_000_000_000,
         nsec: 0,
@@ -151,6 +153,7 @@ fn checking_content_reads_whatever_the_stat_data_say() {
     place.rest();
     let forged = forge(&place.look(None), "file", |_| {});
     let request = LiveScan {
+        transports: &Transports::default(),
         coverage: &place.coverage(),
         reference: Some(earlier((&forged, handle_fs::file_clock()))),
         check_content: true,

@@ -10,6 +10,7 @@ use crate::capture::source::ContentSource;
 use crate::model::{SnapshotId, SnapshotKind};
 use crate::observer::Silent;
 use handle_fs::Dir;
+use handle_fs::remote::Transports;
 
 fn unpack(archive: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
@@ -49,7 +50,10 @@ fn a_first_archive_unpacks_to_the_tree() {
 fn pack(place: &Place, packer: &mut Packer<'_>, name: &str, content: &str) {
     place.write(name, content);
     let manifest = place.look(None);
-    let (file, stat) = Dir::open(&place.root).unwrap().file(name.as_ref()).unwrap();
+    let (file, stat) = Dir::open(&Transports::default(), &place.root)
+        .unwrap()
+        .file(name.as_ref())
+        .unwrap();
     let mut source = ContentSource::new(file, &stat, None).unwrap();
     let done = packer.file(&super::path(name), entry(&manifest, name), &mut source);
     assert!(done.is_ok());

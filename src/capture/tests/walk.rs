@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use super::{Meddler, Moment, Place, coverage, entry, excluding, names, path};
 use crate::model::{Digest, EntryKind, GapReason, Listing, Manifest, WithheldPath, WithheldReason};
 use crate::observer::Silent;
+use handle_fs::remote::Transports;
 use handle_fs::{Dir, Root};
 
 struct Case {
@@ -145,7 +146,7 @@ fn every_type_and_every_name_is_recorded_as_it_is() {
     fs::write(place.root.join(odd), "odd").unwrap();
     symlink("../nowhere", place.at("link")).unwrap();
     fs::create_dir(place.at("empty")).unwrap();
-    let dir = Dir::open(&place.root).unwrap();
+    let dir = Dir::open(&Transports::default(), &place.root).unwrap();
     handle_fs::make_fifo(&dir, "pipe".as_ref()).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(place.at("socket")).unwrap();
     fs::write(place.at("nothing"), "").unwrap();
@@ -178,8 +179,8 @@ fn every_type_and_every_name_is_recorded_as_it_is() {
 fn another_file_system_is_a_gap_and_is_not_entered() {
     let (outer, inner) = (std::path::Path::new("/dev"), std::path::Path::new("/dev/pts"));
     let places = (
-        Root::open(outer).map(|r| r.place()),
-        Root::open(inner).map(|r| r.place()),
+        Root::open(&Transports::default(), outer).map(|r| r.place()),
+        Root::open(&Transports::default(), inner).map(|r| r.place()),
     );
     let (Ok(here), Ok(there)) = places else {
         crate::skipped::skipped("there is no /dev/pts");

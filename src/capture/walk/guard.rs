@@ -41,7 +41,7 @@ impl Guard {
             return guard;
         }
         // A frozen state has the inode numbers of its root, and a device of its own.
-        let live = handle_fs::stat_path(root.path()).ok().flatten();
+        let live = root.transports().stat_path(root.path()).ok().flatten();
         let live = live.map(|live| live.place.0);
         let read = root.place().0;
         guard.moved = live.filter(|live| *live != read).map(|live| (live, read));

@@ -17,12 +17,13 @@ use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::clock::random;
-use crate::config::{Config, ConfigError, Edit, Flags, Wanted, settle};
+use crate::config::{Config, ConfigError, Edit, Flags, Wanted, settle, settle_mount};
 use crate::contract::{Target, automatic_excludes};
 use crate::report::{InitDocument, InitOutcome};
 use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::sanitize;
 use clap::ValueEnum as _;
+use handle_fs::remote::Transports;
 
 /// Enable recovery for a workspace
 #[derive(Clone, Debug, Args)]
@@ -81,7 +82,13 @@ impl Command for InitArgs {
         }
         let config = Config::load(context.environment)?;
         let workspace = workspace(context, &config, args.target.as_deref())?;
-        let propose = |mode| Edit::propose(&config, &workspace, &wanted(&config, &workspace, mode));
+        let propose = |mode| {
+            Edit::propose(
+                &config,
+                &workspace,
+                &wanted(&context.environment.transports, &config, &workspace, mode),
+            )
+        };
         let mode = match args.snapshot {
             Some(mode) => mode,
             None if args.yes || args.dry_run || args.json => SnapshotMode::Project,
@@ -179,7 +186,7 @@ fn chosen_mode(context: &Context<'_>) -> Result<SnapshotMode, CliError> {
 }
 
 /// The mode that was asked for, and the automatic excludes of the workspace's mounts.
-fn wanted(config: &Config, workspace: &str, mode: SnapshotMode) -> Wanted {
+fn wanted(transports: &Transports, config: &Config, workspace: &str, mode: SnapshotMode) -> Wanted {
     let mode = mode.to_possible_value();
     let mut wanted = Wanted {
         mode: mode.map(|mode| mode.get_name().to_owned()).unwrap_or_default(),
@@ -193,13 +200,13 @@ fn wanted(config: &Config, workspace: &str, mode: SnapshotMode) -> Wanted {
     let roots: Vec<PathBuf> = mounts
         .iter()
         .filter(|mount| !mount.readonly)
-        .map(|mount| settle(&mount.src))
+        .map(|mount| settle_mount(transports, &mount.src))
         .collect();
     // What is left out by itself is not written again.
     let mut because = Vec::new();
     for rule in roots
         .iter()
-        .flat_map(|root| automatic_excludes(root, &[]).excludes)
+        .flat_map(|root| automatic_excludes(transports, root, &[]).excludes)
     {
         let pattern = sanitize::text(&rule.pattern);
         if !because.contains(&pattern) {

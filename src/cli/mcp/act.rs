@@ -32,7 +32,6 @@ use crate::report::{Sources, diff_document};
 use crate::restore::refuse_locked;
 use crate::session::{Allowed, CheckpointRequest, check_name, ensure_outside_session, find_snapshot};
 use crate::store::{CaptureRow, InstanceRow, SnapshotRow, Store};
-use handle_fs::remote::hang_up;
 
 /// Maximum length of a snapshot's message, in characters: every list repeats it.
 const LONGEST_MESSAGE: usize = 1_000;
@@ -46,7 +45,7 @@ pub(super) fn perform(
     found: Option<Session>,
 ) -> Result<Reply, CliError> {
     let done = call(bound, context, tool, given, found);
-    hang_up();
+    context.environment.transports.disconnect_all();
     done
 }
 

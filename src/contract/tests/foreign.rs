@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use super::{Host, only};
 use crate::contract::{Foreign, Identity, MAX_VISITED, count_foreign};
+use handle_fs::remote::Transports;
 
 fn chmod(host: &Host, below: &str, mode: u32) {
     fs::set_permissions(host.path(below), Permissions::from_mode(mode)).unwrap();
@@ -21,7 +22,7 @@ fn stranger(host: &Host) -> Identity {
 
 fn count(host: &Host, recovery: &str, identity: &Identity, limit: u64) -> Foreign {
     let contract = host.project("src", recovery).unwrap();
-    count_foreign(only(&contract), identity, limit).unwrap()
+    count_foreign(&Transports::default(), only(&contract), identity, limit).unwrap()
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn a_root_that_is_gone_counts_nothing() {
     let contract = host.project("src/a", "").unwrap();
     fs::remove_dir(host.path("src/a")).unwrap();
     assert_eq!(
-        count_foreign(only(&contract), &stranger(&host), 5).unwrap(),
+        count_foreign(&Transports::default(), only(&contract), &stranger(&host), 5).unwrap(),
         Foreign::default()
     );
 }

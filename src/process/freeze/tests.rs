@@ -3,8 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::{Dataset, Freezer};
+use crate::environment::SnapshotProgram;
 use handle_fs::NativeKind;
 
 /// A program that writes its words down and says `answer`.
@@ -20,9 +22,12 @@ fn stand_in(directory: &Path, answer: &str, status: i32) -> Freezer {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     Freezer {
         kind: NativeKind::Zfs,
-        program,
-        path: "/usr/bin:/bin".into(),
-        image: None,
+        found: SnapshotProgram {
+            program,
+            path: "/usr/bin:/bin".into(),
+            helper_image: None,
+            plans: Arc::default(),
+        },
     }
 }
 

@@ -10,6 +10,7 @@ use crate::model::Time;
 use crate::restore::file_identity::{identity, is_same};
 use crate::restore::stage::OwnedInodes;
 use handle_fs::Dir;
+use handle_fs::remote::Transports;
 
 /// A directory with one of each kind, some of it in directories that say that nobody may enter.
 fn filled() -> tempfile::TempDir {
@@ -30,7 +31,7 @@ fn filled() -> tempfile::TempDir {
 const TOP: [&str; 4] = ["dir", "file", "link", "shut"];
 
 fn known(top: &Path) -> (Dir, OwnedInodes) {
-    let dir = Dir::open(top).unwrap();
+    let dir = Dir::open(&Transports::default(), top).unwrap();
     let mut known = OwnedInodes::default();
     known.staged(&dir).unwrap();
     (dir, known)
@@ -98,7 +99,7 @@ fn what_is_older_than_the_staging_directory_came_from_elsewhere() {
     let at = |name: &str| top.path().join(name);
     fs::write(at("twice"), "t").unwrap();
     fs::hard_link(at("twice"), at("dir/again")).unwrap();
-    let dir = Dir::open(top.path()).unwrap();
+    let dir = Dir::open(&Transports::default(), top.path()).unwrap();
     let born = |name: &str| dir.look(OsStr::new(name)).unwrap().unwrap().born;
     if born("file").is_none() {
         crate::skipped::skipped("the file system tells no birth times");
@@ -173,7 +174,7 @@ fn directories_that_keep_their_owner_out_are_emptied_too() {
 #[test]
 fn an_object_is_known_by_its_birth_and_where_that_is_not_kept_by_its_last_change() {
     let top = filled();
-    let dir = Dir::open(top.path()).unwrap();
+    let dir = Dir::open(&Transports::default(), top.path()).unwrap();
     let mut stat = dir.look(OsStr::new("file")).unwrap().unwrap();
     let moment = |sec| Time { sec, nsec: 7 };
     stat.born = Some(moment(100));

@@ -13,6 +13,7 @@ use crate::observer::{Observer, Silent};
 use crate::restore::{Outcome, Written, write_to};
 use crate::store::{BlobReader, Blobs};
 use handle_fs::Dir;
+use handle_fs::remote::Transports;
 
 /// Bytes that do not compress.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
@@ -44,8 +45,12 @@ fn everything(place: &Place) {
     fs::hard_link(place.at("many/00/000"), place.at("again")).unwrap();
     fs::hard_link(place.at("many/00/000"), place.at("same/third")).unwrap();
     std::os::unix::fs::symlink("many", place.at("link")).unwrap();
-    handle_fs::make_fifo(Dir::open(&place.root).unwrap(), OsStr::new("pipe")).unwrap();
-    let top = Dir::open(&place.at("many")).unwrap();
+    handle_fs::make_fifo(
+        Dir::open(&Transports::default(), &place.root).unwrap(),
+        OsStr::new("pipe"),
+    )
+    .unwrap();
+    let top = Dir::open(&Transports::default(), &place.at("many")).unwrap();
     let note = Xattr {
         name: b"user.note"[..].into(),
         value: b"v"[..].into(),
@@ -92,7 +97,7 @@ fn seen(root: &Path, with_times: bool) -> BTreeMap<PathBuf, Facts> {
         } else {
             Vec::new()
         };
-        let dir = Dir::open(path.parent().unwrap()).unwrap();
+        let dir = Dir::open(&Transports::default(), path.parent().unwrap()).unwrap();
         let attributes = dir.attributes(path.file_name().unwrap()).unwrap();
         let time = with_times.then(|| (meta.mtime(), meta.mtime_nsec()));
         let nlink = if meta.is_dir() { 0 } else { meta.nlink() };

@@ -8,6 +8,7 @@ use crate::capture::tests::{Meddler, Moment, Place};
 use crate::model::{Operation, PathAct};
 use crate::observer::Phase;
 use crate::restore::{After, KeptPath, Outcome, Report, RestoreError, Why};
+use handle_fs::remote::Transports;
 
 fn files() -> Vec<(&'static str, &'static str)> {
     vec![
@@ -350,11 +351,11 @@ fn what_is_written_out_gets_its_name_when_it_is_whole() {
     let session = wrecked(&files(), wreck);
     let base = &session.place.base;
     let copy = base.join("copy");
-    let fresh = OutputDir::make(&copy, [7; 8]).unwrap();
+    let fresh = OutputDir::make(&Transports::default(), &copy, [7; 8]).unwrap();
     assert!(!copy.exists());
     drop(fresh);
     assert_eq!(session.beside(), ["data", "project"]);
-    let fresh = OutputDir::make(&copy, [7; 8]).unwrap();
+    let fresh = OutputDir::make(&Transports::default(), &copy, [7; 8]).unwrap();
     fs::write(fresh.path().join("file"), "whole").unwrap();
     fresh.finish().unwrap();
     assert_eq!(session.beside(), ["copy", "data", "project"]);
@@ -363,10 +364,10 @@ fn what_is_written_out_gets_its_name_when_it_is_whole() {
     let there = base.join("there");
     fs::create_dir(&there).unwrap();
     let before = fs::metadata(&there).unwrap().ino();
-    let fresh = OutputDir::make(&there, [7; 8]).unwrap();
+    let fresh = OutputDir::make(&Transports::default(), &there, [7; 8]).unwrap();
     assert_eq!(fs::read_dir(&there).unwrap().count(), 1);
     assert!(matches!(
-        OutputDir::make(&there, [8; 8]),
+        OutputDir::make(&Transports::default(), &there, [8; 8]),
         Err(RestoreError::NotEmpty(_))
     ));
     fresh.finish().unwrap();

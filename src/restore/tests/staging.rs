@@ -10,21 +10,32 @@ use crate::contract::STAGING_PREFIX;
 use crate::observer::Phase;
 use crate::restore::stage::{Location, OwnedInodes, Stage};
 use handle_fs::Root;
-use handle_fs::remote::loopback::{CUT, cut_when, through};
+use handle_fs::remote::Transports;
+use handle_fs::remote::loopback::{CUT, cut_when, through, transports};
 
 #[test]
 fn beside_the_root_where_that_is_the_same_mount_else_inside() {
     let place = Place::new();
     let beside = Location::Beside(place.base.clone());
-    assert_eq!(Location::choose(&place.root), beside);
-    assert_eq!(Location::choose(&place.base.join("missing")), beside);
+    assert_eq!(Location::choose(&Transports::default(), &place.root), beside);
+    assert_eq!(
+        Location::choose(&Transports::default(), &place.base.join("missing")),
+        beside
+    );
     // A link to a directory elsewhere says nothing about where its target lies.
-    assert_eq!(Location::choose(Path::new("/")), Location::Inside("/".into()));
-    let places = ["/dev", "/dev/pts"].map(|path| Root::open(Path::new(path)).map(|root| root.place()));
+    assert_eq!(
+        Location::choose(&Transports::default(), Path::new("/")),
+        Location::Inside("/".into())
+    );
+    let places = ["/dev", "/dev/pts"]
+        .map(|path| Root::open(&Transports::default(), Path::new(path)).map(|root| root.place()));
     match places {
         [Ok(outer), Ok(inner)] if outer != inner => {
             let inside = Location::Inside("/dev/pts".into());
-            assert_eq!(Location::choose(Path::new("/dev/pts")), inside);
+            assert_eq!(
+                Location::choose(&Transports::default(), Path::new("/dev/pts")),
+                inside
+            );
         }
         _ => crate::skipped::skipped("/dev/pts is no mount point"),
     }
@@ -33,14 +44,14 @@ fn beside_the_root_where_that_is_the_same_mount_else_inside() {
 #[test]
 fn a_staging_directory_is_ours_alone_and_goes_with_everything_in_it() {
     let place = Place::new();
-    let location = Location::choose(&place.root);
+    let location = Location::choose(&Transports::default(), &place.root);
     let stage_place = Stage::place(&location, &place.root, [7; 8]);
-    let stage = Stage::create(&stage_place, None).unwrap();
+    let stage = Stage::create(&Transports::default(), &stage_place, None).unwrap();
     let path = stage.path().to_path_buf();
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o700);
     let name = path.file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with(STAGING_PREFIX), "{name}: a capture must know it");
-    let again = Stage::create(&stage_place, None);
+    let again = Stage::create(&Transports::default(), &stage_place, None);
     assert!(
         matches!(again, Err(RestoreError::Stage { .. })),
         "never one that is there"
@@ -61,7 +72,7 @@ fn a_staging_directory_is_ours_alone_and_goes_with_everything_in_it() {
 #[test]
 fn a_directory_that_shuts_us_out_can_be_synced() {
     let place = Place::new();
-    let dir = handle_fs::Dir::open(&place.root).unwrap();
+    let dir = handle_fs::Dir::open(&Transports::default(), &place.root).unwrap();
     for mode in [0o300, 0o000] {
         fs::set_permissions(&place.root, fs::Permissions::from_mode(mode)).unwrap();
         let synced = handle_fs::sync_directory(&dir);
@@ -127,17 +138,18 @@ fn staging_inside_a_root_whose_entries_change_is_taken_back_too() {
 #[test]
 fn a_staging_directory_whose_answer_was_lost_is_left_to_the_next_command() {
     let place = Place::new();
+    let transports = transports();
     let far = through(CUT, "staging", &place.base);
     let stage_place = Stage::place(&Location::Beside(far), &place.root, [7; 8]);
     let path = place.base.join(&stage_place.name);
     cut_when(path.clone());
-    let Err(error) = Stage::create(&stage_place, None) else {
+    let Err(error) = Stage::create(&transports, &stage_place, None) else {
         panic!("the answer was not lost");
     };
     assert!(path.exists(), "the request got there");
     assert!(error.has_left_some(), "{error}");
     // By another connection.
-    Stage::reopen(&stage_place, None)
+    Stage::reopen(&transports, &stage_place, None)
         .unwrap()
         .unwrap()
         .forget()

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::names::spot_of;
+use crate::environment::SnapshotPrograms;
 use crate::model::NativePlace;
 use crate::observer::Observer;
 use crate::process::{Cut, Freezer};
@@ -21,9 +22,12 @@ pub(super) fn kind_of(native: &NativePlace) -> NativeKind {
 }
 
 /// Its program, which is never one of a mount.
-fn freezer_of(native: &NativePlace, mounts: &[PathBuf]) -> Result<Freezer, String> {
+fn freezer_of(
+    native: &NativePlace,
+    (programs, mounts): (&SnapshotPrograms, &[PathBuf]),
+) -> Result<Freezer, String> {
     let kind = kind_of(native);
-    Freezer::find(kind, mounts).ok_or_else(|| kind.missing())
+    Freezer::find(programs, kind, mounts).ok_or_else(|| kind.missing())
 }
 
 /// Makes it. When this returns its moment is over; to read it may take longer.
@@ -51,24 +55,29 @@ pub(super) fn make(native: &NativePlace, freezer: &Freezer, observer: &dyn Obser
 /// Waits until it can be read.
 pub(super) fn await_readable(
     native: &NativePlace,
-    mounts: &[PathBuf],
+    (programs, mounts): (&SnapshotPrograms, &[PathBuf]),
     observer: &dyn Observer,
 ) -> Result<(), String> {
     let NativePlace::Volume { claim, snapshot, .. } = native else {
         return Ok(());
     };
     let spot = spot_of(claim).ok_or(NO_CLAIM)?;
-    let freezer = freezer_of(native, mounts)?;
+    let freezer = freezer_of(native, (programs, mounts))?;
     await_volume(&freezer, (&spot, snapshot), Cut::Ready, observer)
 }
 
 /// Returns true if the file-system snapshot can be read now, without a wait.
-pub(super) fn is_readable(native: &NativePlace, mounts: &[PathBuf]) -> Result<bool, String> {
+pub(super) fn is_readable(
+    native: &NativePlace,
+    (programs, mounts): (&SnapshotPrograms, &[PathBuf]),
+) -> Result<bool, String> {
     let NativePlace::Volume { claim, snapshot, .. } = native else {
         return Ok(true);
     };
     let spot = spot_of(claim).ok_or(NO_CLAIM)?;
-    freezer_of(native, mounts)?.claims().is_ready(&spot, snapshot)
+    freezer_of(native, (programs, mounts))?
+        .claims()
+        .is_ready(&spot, snapshot)
 }
 
 /// Waits until a snapshot of a claim reaches the state `cut`. The observer is notified meanwhile.
@@ -108,7 +117,11 @@ fn found(path: &Path) -> Result<Found, String> {
 ///
 /// The subvolume's path may now have another mount. It counts only if `was_made` is false: it is then not certain that anything was
 /// created. `Err` has the reason why the answer is unknown.
-pub(super) fn is_there(native: &NativePlace, mounts: &[PathBuf], was_made: bool) -> Result<bool, String> {
+pub(super) fn is_there(
+    native: &NativePlace,
+    (programs, mounts): (&SnapshotPrograms, &[PathBuf]),
+    was_made: bool,
+) -> Result<bool, String> {
     match native {
         NativePlace::Btrfs { subvolume, at } => {
             let at = at.to_path();
@@ -124,12 +137,12 @@ pub(super) fn is_there(native: &NativePlace, mounts: &[PathBuf], was_made: bool)
                 false => Err("its directory is missing: its file system may not be mounted".to_owned()),
             }
         }
-        NativePlace::Zfs { snapshot, .. } => freezer_of(native, mounts)?.has_snapshot(snapshot),
+        NativePlace::Zfs { snapshot, .. } => freezer_of(native, (programs, mounts))?.has_snapshot(snapshot),
         NativePlace::Volume {
             claim, uid, snapshot, ..
         } => {
             let spot = spot_of(claim).ok_or(NO_CLAIM)?;
-            freezer_of(native, mounts)?
+            freezer_of(native, (programs, mounts))?
                 .claims()
                 .has_volume_snapshot(&spot, snapshot, uid)
         }
@@ -137,11 +150,14 @@ pub(super) fn is_there(native: &NativePlace, mounts: &[PathBuf], was_made: bool)
 }
 
 /// Removes it; one that is gone already is no error.
-pub(super) fn remove(native: &NativePlace, mounts: &[PathBuf]) -> Result<(), String> {
-    if !is_there(native, mounts, false)? {
+pub(super) fn remove(
+    native: &NativePlace,
+    (programs, mounts): (&SnapshotPrograms, &[PathBuf]),
+) -> Result<(), String> {
+    if !is_there(native, (programs, mounts), false)? {
         return Ok(());
     }
-    let freezer = freezer_of(native, mounts)?;
+    let freezer = freezer_of(native, (programs, mounts))?;
     match native {
         NativePlace::Btrfs { at, .. } => freezer.delete_subvolume(&at.to_path())?,
         NativePlace::Zfs { snapshot, .. } => freezer.destroy_snapshot(snapshot)?,
@@ -151,7 +167,7 @@ pub(super) fn remove(native: &NativePlace, mounts: &[PathBuf]) -> Result<(), Str
             return freezer.claims().delete_volume_snapshot(&spot, snapshot);
         }
     }
-    match is_there(native, mounts, false)? {
+    match is_there(native, (programs, mounts), false)? {
         true => Err("it is still there".to_owned()),
         false => Ok(()),
     }

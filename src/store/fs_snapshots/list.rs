@@ -45,7 +45,7 @@ pub(in crate::store) fn facts(layout: &Layout, failures: &mut Vec<StoreError>) -
                 .collect();
             let (mut missing, mut unseen) = (Vec::new(), Vec::new());
             for native in &paper.natives {
-                match is_there(native, &mounts, false) {
+                match is_there(native, (layout.snapshot_programs(), &mounts), false) {
                     Ok(true) => {}
                     Ok(false) => missing.push(native.directory()),
                     Err(why) => unseen.push((native.directory(), why)),

@@ -1,7 +1,8 @@
 //! Locks: one holder, gone with its process, never inherited, no litter.
 
 use super::*;
-use handle_fs::remote::loopback::through_agent;
+use crate::environment::Environment;
+use handle_fs::remote::loopback::{through_agent, transports};
 
 fn is_locked<T>(result: Result<T, StoreError>, object: &LockedObject) {
     match result {
@@ -97,7 +98,11 @@ fn restores_exclude_each_other_on_and_below_a_root() {
 #[test]
 fn a_root_of_another_machine_is_locked_there_or_not_at_all() {
     let place = Place::new();
-    let store = place.write();
+    let environment = Environment {
+        transports: transports(),
+        ..Environment::default()
+    };
+    let store = Store::open_write(Layout::of(place.root.clone(), &environment)).unwrap();
     let there = tempfile::tempdir().unwrap();
     let far = through_agent("locked", there.path());
     let guard = store.lock_restore(std::slice::from_ref(&far)).unwrap();

@@ -11,6 +11,7 @@ use super::git_command::git;
 use crate::{Files, GitError, Live, Repository};
 use handle_fs::RelPath;
 use handle_fs::Root;
+use handle_fs::remote::Transports;
 
 pub(super) struct Scratch {
     _temp: TempDir,
@@ -69,7 +70,7 @@ impl Scratch {
     }
 
     pub(super) fn root(&self) -> Root {
-        Root::open(&self.dir).unwrap()
+        Root::open(&Transports::default(), &self.dir).unwrap()
     }
 
     /// Opens the repository at a path of the scratch directory, which must exist.

@@ -1,10 +1,9 @@
-//! Connections to agents, one for each address, made when the first path leads there and held until this process ends.
+//! A connection to an agent, or to a shell, on another machine.
 
-use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -129,12 +128,6 @@ impl Patience {
     }
 }
 
-/// Opens a channel to an address, with an agent at its other end.
-pub type Carry = Box<dyn Fn(&Address) -> io::Result<Channel> + Send + Sync>;
-
-/// Completes an address and a path that leave something open; `None` if they stay as they are.
-pub type Settle = Box<dyn Fn(&Address, &Path) -> Option<(Address, PathBuf)> + Send + Sync>;
-
 /// A machine that jackin could not reach, or lost the connection to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
@@ -144,133 +137,28 @@ pub struct Lost {
     pub why: String,
 }
 
-/// Outcome of the last attempt to reach an address.
-enum Reached {
-    Open(Arc<Connection>),
-    /// The connection failed; it is not tried again before this [`uptime`].
-    Failed(Duration),
+/// Machines that could not be reached, and broken connections, each address once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LostMachines(Arc<Mutex<Vec<Lost>>>);
+
+impl LostMachines {
+    /// Adds a machine, if its address is not listed yet.
+    pub(super) fn add(&self, address: &Address, why: String) {
+        let mut lost = locked(&self.0);
+        if lost.iter().all(|lost| lost.address != *address) {
+            let address = address.clone();
+            lost.push(Lost { address, why });
+        }
+    }
+
+    /// Returns a copy of the list.
+    pub(super) fn all(&self) -> Vec<Lost> {
+        locked(&self.0).clone()
+    }
 }
 
-/// Locked by the thread that connects. Starting a helper may take minutes; threads that want another address do not wait.
-type Slot = Arc<Mutex<Option<Reached>>>;
-
-/// Shortest time before a failed connection is tried again.
-const STANDS: Duration = Duration::from_secs(10);
-const STANDS_TIMES: u32 = 10;
-
-#[derive(Default)]
-struct Registry {
-    carry: OnceLock<Carry>,
-    settle: OnceLock<Settle>,
-    open: Mutex<HashMap<Address, Slot>>,
-    lost: Mutex<Vec<Lost>>,
-}
-
-fn registry() -> &'static Registry {
-    static REGISTRY: OnceLock<Registry> = OnceLock::new();
-    REGISTRY.get_or_init(Registry::default)
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Sets how addresses are reached from now on. Only the first call counts.
-pub fn set_carrier(carry: Carry) {
-    let _ = registry().carry.set(carry);
-}
-
-/// Sets how incomplete addresses are completed. Only the first call counts.
-pub fn set_settler(settle: Settle) {
-    let _ = registry().settle.set(settle);
-}
-
-/// Completes an address and a path that leave something open.
-#[must_use]
-pub fn settled(address: Address, path: PathBuf) -> (Address, PathBuf) {
-    let is_open = match &address {
-        Address::Pod(spot) | Address::Claim(spot) => spot.context.is_none(),
-        Address::Ssh { .. } | Address::Docker { .. } | Address::Volume { .. } => false,
-    };
-    let settle = registry().settle.get().filter(|_| is_open);
-    let meant = settle.and_then(|settle| settle(&address, &path));
-    meant.unwrap_or((address, path))
-}
-
-/// Ends the connections whose end has to be told, and waits until nothing of the program is left there. A later call
-/// connects again.
-pub fn hang_up() {
-    hang_up_where(|_| true);
-}
-
-/// The same for some addresses: another thread may be at work with the others.
-pub fn hang_up_where(is_meant: impl Fn(&Address) -> bool) {
-    let slots: Vec<Slot> = {
-        let open = locked(&registry().open);
-        let meant = open.iter().filter(|(address, _)| is_meant(address));
-        meant.map(|(_, slot)| Arc::clone(slot)).collect()
-    };
-    for slot in slots {
-        let mut reached = locked(&slot);
-        if let Some(Reached::Open(connection)) = &*reached
-            && connection.end.is_some()
-        {
-            connection.hang_up();
-            *reached = None;
-        }
-    }
-}
-
-/// Returns the machines that were unreachable or lost since this process began.
-#[must_use]
-pub fn lost() -> Vec<Lost> {
-    locked(&registry().lost).clone()
-}
-
-fn lose(address: &Address, why: String) {
-    let mut lost = locked(&registry().lost);
-    if lost.iter().all(|lost| lost.address != *address) {
-        let address = address.clone();
-        lost.push(Lost { address, why });
-    }
-}
-
-/// The connection to an address.
-///
-/// # Errors
-/// `HOSTUNREACH` when it cannot be made, or could not; [`lost`] has the reason.
-pub(super) fn to(address: &Address) -> Result<Arc<Connection>> {
-    let registry = registry();
-    let slot = Arc::clone(locked(&registry.open).entry(address.clone()).or_default());
-    let mut reached = locked(&slot);
-    match &*reached {
-        // What was opened over one that broke stays broken; what is opened from now on need not be. That it broke may not be known yet.
-        Some(Reached::Open(known)) if known.call(Call::Clock { fine: false }).is_ok() => {
-            return Ok(Arc::clone(known));
-        }
-        Some(Reached::Failed(until)) if uptime() < *until => {
-            return Err(Errno::HOSTUNREACH);
-        }
-        _ => {}
-    }
-    let began = uptime();
-    let made = match registry.carry.get() {
-        Some(carry) => carry(address).and_then(|channel| Connection::greet(address, channel)),
-        None => Err(io::ErrorKind::Unsupported.into()),
-    };
-    match made {
-        Ok(connection) => {
-            let connection = Arc::new(connection);
-            *reached = Some(Reached::Open(Arc::clone(&connection)));
-            Ok(connection)
-        }
-        Err(error) => {
-            lose(address, error.to_string());
-            let stands = STANDS.max(uptime().saturating_sub(began) * STANDS_TIMES);
-            *reached = Some(Reached::Failed(uptime() + stands));
-            Err(Errno::HOSTUNREACH)
-        }
-    }
 }
 
 /// The system's error with this number; what is none is a failure like any other.
@@ -298,6 +186,8 @@ pub(super) struct Connection {
     helper: Option<Helper>,
     copied: Option<u64>,
     end: Option<Mutex<End>>,
+    /// List that this connection joins when it breaks.
+    lost: LostMachines,
     /// The only directories that can be reached; none: all can.
     only: Vec<PathBuf>,
     /// Dropped handles; the next call reports them to the agent.
@@ -335,7 +225,7 @@ fn introduced(wire: &Wire) -> io::Result<Greeting> {
 
 impl Connection {
     /// Asks who is there.
-    fn greet(address: &Address, channel: Channel) -> io::Result<Self> {
+    pub(super) fn greet(address: &Address, channel: Channel, lost: &LostMachines) -> io::Result<Self> {
         let Channel {
             only,
             listener,
@@ -394,6 +284,7 @@ impl Connection {
             helper,
             copied,
             end: end.map(Mutex::new),
+            lost: lost.clone(),
             closed: Mutex::default(),
         })
     }
@@ -410,7 +301,7 @@ impl Connection {
             Ok(answer) => Ok(answer),
             Err(error) => {
                 let why = reason(&mut locked(&self.why), &error);
-                lose(&self.address, why.to_string());
+                self.lost.add(&self.address, why.to_string());
                 locked(&self.cut)();
                 Err(Errno::IO)
             }
@@ -436,8 +327,13 @@ impl Connection {
         ))
     }
 
+    /// Returns true if the end of this connection has to be told.
+    pub(super) fn has_end(&self) -> bool {
+        self.end.is_some()
+    }
+
     /// Says goodbye, and ends what carries.
-    fn hang_up(&self) {
+    pub(super) fn hang_up(&self) {
         // Who is gone hears nothing.
         let _ = match &self.way {
             Way::Agent(wire) => wire.leave(),

@@ -3,20 +3,22 @@
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::connection::{Channel, Listener, Patience};
-use super::{Address, serve, set_carrier};
+use super::{Address, Transports, serve};
 
 /// The listener of an end that is this program.
 pub const AGENT: &str = "agent";
 /// An agent whose connection is lost as soon as a path exists ([`cut_when`]).
 pub const CUT: &str = "cut";
 
-/// The address of a path of this machine, reached through another end. Each `machine` has a connection of its own.
-pub fn through(end: &str, machine: &str, path: &Path) -> PathBuf {
-    set_carrier(Box::new(|address| {
+/// Returns connections to the ends that addresses of [`through`] name.
+#[must_use]
+pub fn transports() -> Transports {
+    let connect = |address: &Address, _: &Arc<AtomicBool>| {
         let Address::Docker { container } = address else {
             return Err(io::ErrorKind::Unsupported.into());
         };
@@ -32,7 +34,13 @@ pub fn through(end: &str, machine: &str, path: &Path) -> PathBuf {
             Some(_) => Err(io::ErrorKind::Unsupported.into()),
             None => Err(io::ErrorKind::Unsupported.into()),
         }
-    }));
+    };
+    Transports::new(Box::new(connect), Box::new(|_, _| None))
+}
+
+/// Returns the address of a path of this machine, reached through another end. Each `machine` has a connection of its own.
+#[must_use]
+pub fn through(end: &str, machine: &str, path: &Path) -> PathBuf {
     let container = format!("{end}-{machine}");
     Address::Docker { container }.with(path)
 }

@@ -7,8 +7,8 @@ use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 
 use super::connection::Connection;
+use super::ensure_here;
 use super::protocol::{Answer, Bytes, Call, Moving};
-use super::route;
 use crate::{AsHandle, HandleRef, Result};
 
 /// Two places of one call.
@@ -37,10 +37,7 @@ pub(crate) fn pair<'h>(
             far.number(),
             Bytes::from(path),
         ))),
-        HandleRef::Here(here) => match route(here, path) {
-            None => Ok(Ok(here)),
-            Some(routed) => routed.map(|(far, path)| Err((Arc::clone(far.connection()), far.number(), path))),
-        },
+        HandleRef::Here(here) => ensure_here(here, path).map(|()| Ok(here)),
     };
     match (place(from.as_handle(), old)?, place(to.as_handle(), new)?) {
         (Ok(from), Ok(to)) => Ok(Pair::Here(from, to)),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::agent::Wire;
 use super::connection::{Channel, Listener};
-use super::loopback::{AGENT, patience, through, through_agent};
+use super::loopback::{AGENT, patience, through, through_agent, transports};
 use super::message::{receive, send};
 use super::protocol::{Answer, Bytes, Call, Request};
 use super::upwards;
@@ -89,7 +89,7 @@ pub(crate) fn shells() -> Vec<&'static str> {
 fn files_of_an_agent_are_read_and_written_as_those_of_this_machine() {
     let place = tempfile::tempdir().unwrap();
     let far = through_agent("content", place.path());
-    let dir = crate::open_root(&far).unwrap();
+    let dir = transports().open_root(&far).unwrap();
     let name = std::ffi::OsStr::new("file");
     let mut file = crate::create_file(&dir, name).unwrap();
     let content: Vec<u8> = (0..9_000_000_u32).map(|at| at.to_le_bytes()[1]).collect();
@@ -108,17 +108,17 @@ fn files_of_an_agent_are_read_and_written_as_those_of_this_machine() {
         "{segments:?}"
     );
     assert_eq!(
-        crate::stat_path(&far.join("file")).unwrap().unwrap().ino,
+        transports().stat_path(&far.join("file")).unwrap().unwrap().ino,
         stat.ino
     );
-    assert!(crate::stat_path(&far.join("none")).unwrap().is_none());
+    assert!(transports().stat_path(&far.join("none")).unwrap().is_none());
     // What is of one machine alone stays there.
     let here = crate::open_root(place.path()).unwrap();
     let moved = crate::rename_new(&dir, name, &here, std::ffi::OsStr::new("other"));
     assert_eq!(moved.unwrap_err().kind(), io::ErrorKind::CrossesDevices);
     // A lock there is one that is seen there.
-    let open = |path: &Path| crate::open_path(path, Opening::Read).unwrap();
-    let (ours, theirs) = (open(&far.join("file")), open(&place.path().join("file")));
+    let (ours, _) = crate::open_child_file(&dir, name).unwrap();
+    let theirs = crate::open_path(&place.path().join("file"), Opening::Read).unwrap();
     assert!(ours.try_lock(false).unwrap());
     assert!(!theirs.try_lock(false).unwrap());
     ours.unlock().unwrap();
@@ -131,12 +131,15 @@ fn a_link_is_not_followed_there_either() {
     std::fs::create_dir(place.path().join("real")).unwrap();
     std::os::unix::fs::symlink("real", place.path().join("link")).unwrap();
     let far = through_agent("links", place.path());
-    let dir = crate::open_root(&far).unwrap();
+    let dir = transports().open_root(&far).unwrap();
     assert!(crate::open_beneath(&dir, Path::new("real")).is_ok());
     for path in ["link", "../..", "link/x"] {
         assert!(crate::open_beneath(&dir, Path::new(path)).is_err(), "{path}");
     }
-    assert_eq!(crate::canonical(&far.join("link")).unwrap(), far.join("real"));
+    assert_eq!(
+        transports().canonical(&far.join("link")).unwrap(),
+        far.join("real")
+    );
 }
 
 #[test]
@@ -309,7 +312,7 @@ fn several_threads_ask_at_once_and_each_gets_its_own_answer() {
         .unwrap();
     }
     let far = through_agent("threads", place.path());
-    let dir = crate::open_root(&far).unwrap();
+    let dir = transports().open_root(&far).unwrap();
     std::thread::scope(|scope| {
         for number in 0..8_u8 {
             let dir = &dir;

@@ -8,7 +8,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::{Disk, Losses, Moment, Shared, World, outcomes};
-use crate::remote::loopback::{through, through_agent};
+use crate::remote::loopback::{through, through_agent, transports};
 use crate::remote::tests::shells;
 use crate::{NodeKind, Stat};
 use crate::{Time, Xattr};
@@ -154,8 +154,7 @@ fn told(root: &Handle, path: &Path, lines: &mut Vec<String>) {
     }
 }
 
-fn run(root: &Path, calls: &[Call]) -> (Vec<Result<Vec<u8>, i32>>, Vec<String>) {
-    let root = crate::open_root(root).unwrap();
+fn run(root: Handle, calls: &[Call]) -> (Vec<Result<Vec<u8>, i32>>, Vec<String>) {
     crate::make_dir(&root, OsStr::new("x")).unwrap();
     let x = crate::open_child_dir(&root, OsStr::new("x")).unwrap();
     crate::make_dir(&x, OsStr::new("y")).unwrap();
@@ -171,10 +170,10 @@ proptest! {
     #[test]
     fn the_simulation_answers_as_the_kernel_does(calls in prop::collection::vec(call(), 1..25)) {
         let place = tempfile::tempdir().unwrap();
-        let (answers, lines) = run(place.path(), &calls);
+        let (answers, lines) = run(crate::open_root(place.path()).unwrap(), &calls);
         let shared = Shared::new(World::new(&["/disk"]));
         let inside = shared.enter();
-        let (simulated, shown) = run(Path::new("/disk"), &calls);
+        let (simulated, shown) = run(crate::open_root(Path::new("/disk")).unwrap(), &calls);
         drop(inside);
         for ((call, real), ours) in calls.iter().zip(&answers).zip(&simulated) {
             prop_assert_eq!(real, ours, "{:?} (the kernel's answer first)", call);
@@ -189,8 +188,9 @@ proptest! {
     #[test]
     fn an_agent_answers_as_the_kernel_does(calls in prop::collection::vec(call(), 1..25)) {
         let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (answers, lines) = run(place.path(), &calls);
-        let (theirs, shown) = run(&through_agent("calls", other.path()), &calls);
+        let (answers, lines) = run(crate::open_root(place.path()).unwrap(), &calls);
+        let far = transports().open_root(&through_agent("calls", other.path()));
+        let (theirs, shown) = run(far.unwrap(), &calls);
         for ((call, real), theirs) in calls.iter().zip(&answers).zip(&theirs) {
             prop_assert_eq!(real, theirs, "{:?} (the kernel's answer first)", call);
         }
@@ -211,8 +211,9 @@ proptest! {
         let calls: Vec<Call> = calls.into_iter().filter(|call| !is_beyond_a_shell(call)).collect();
         for shell in shells() {
             let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-            let (answers, lines) = run(place.path(), &calls);
-            let (theirs, shown) = run(&through(shell, "calls", other.path()), &calls);
+            let (answers, lines) = run(crate::open_root(place.path()).unwrap(), &calls);
+            let far = transports().open_root(&through(shell, "calls", other.path()));
+            let (theirs, shown) = run(far.unwrap(), &calls);
             for ((call, real), theirs) in calls.iter().zip(&answers).zip(&theirs) {
                 prop_assert_eq!(real, theirs, "{} {:?} (the kernel's answer first)", shell, call);
             }

@@ -8,26 +8,31 @@ use super::asked;
 use handle_fs::remote::{Address, Spot};
 use processes::{find, path_outside};
 
-/// Contexts that the operator's `kubectl` is configured with.
+/// Contexts that the operator's `kubectl` is configured with, read once.
+#[derive(Debug, Default)]
+pub struct ClusterContexts(OnceLock<Option<Contexts>>);
+
+/// Contexts as `kubectl` lists them.
+#[derive(Debug)]
 pub(crate) struct Contexts {
     pub(crate) all: Vec<String>,
     pub(crate) current: Option<String>,
 }
 
-/// Completes an address that names no context with the current one, so that a later one does not lead elsewhere. In an address
-/// without `:` the first word is a context if `kubectl` knows one of this name. `None`: the address stays as it is.
-/// `untrusted`: directories that kubectl is not taken from; called once. If they are unknown, kubectl is not run.
-pub fn settle(
-    path_variable: Option<&OsStr>,
-    untrusted: impl FnOnce() -> Option<Vec<PathBuf>>,
-    address: &Address,
-    path: &Path,
-) -> Option<(Address, PathBuf)> {
-    static KNOWN: OnceLock<Option<Contexts>> = OnceLock::new();
-    let known = KNOWN
-        .get_or_init(|| contexts(path_variable, &untrusted()?))
-        .as_ref()?;
-    meant(known, address, path)
+impl ClusterContexts {
+    /// Completes an address that names no context with the current one, so that a later one does not lead elsewhere. In an address
+    /// without `:` the first word is a context if `kubectl` knows one of this name. `None`: the address stays as it is.
+    /// `untrusted`: directories that kubectl is not taken from; called once. If they are unknown, kubectl is not run.
+    pub fn complete(
+        &self,
+        path_variable: Option<&OsStr>,
+        untrusted: impl FnOnce() -> Option<Vec<PathBuf>>,
+        address: &Address,
+        path: &Path,
+    ) -> Option<(Address, PathBuf)> {
+        let known = self.0.get_or_init(|| contexts(path_variable, &untrusted()?));
+        meant(known.as_ref()?, address, path)
+    }
 }
 
 /// Returns true if `kubectl` has any context. Inside a cluster it has none.

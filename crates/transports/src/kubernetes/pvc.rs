@@ -15,6 +15,7 @@ use super::volume_snapshot::{is_refusal, show};
 use super::{ASKED, FOR_CLAIM, Kubectl, Silence, exec, place, text};
 use crate::cleanup::Lifeline;
 use crate::reach::{HELPER, Reach, chosen, words};
+use crate::settings::Settings;
 use crate::token::unguessable;
 use handle_fs::Entropy;
 use handle_fs::remote::{Helper, VOLUME_PLACE};
@@ -37,22 +38,13 @@ const HOPELESS: [&str; 6] = [
     "CreateContainerError",
 ];
 
-/// True if waits for a helper that does not run yet should end.
-static GIVEN_UP: AtomicBool = AtomicBool::new(false);
-
-/// Makes every wait for a helper end soon, or lets waits go on again. The flag that is set when the operator wants to stop covers
-/// everything else.
-pub fn give_up_waiting(now: bool) {
-    GIVEN_UP.store(now, Ordering::Relaxed);
-}
-
 /// Reaches a claim through a helper pod that is removed when this program is done, or gone.
 ///
 /// # Errors
 /// Why there can be none.
 pub(crate) fn claim(
     kubectl: &Kubectl<'_>,
-    image: Option<&str>,
+    settings: &Settings<'_>,
     entropy: &dyn Entropy,
     stop: &Arc<AtomicBool>,
 ) -> io::Result<Reach> {
@@ -63,7 +55,7 @@ pub(crate) fn claim(
         None => node_of(kubectl)?,
         Some(_) => (None, false),
     };
-    let image = chosen(image).unwrap_or_else(|| HELPER.to_owned());
+    let image = chosen(settings.image).unwrap_or_else(|| HELPER.to_owned());
     let letters: String = unguessable(entropy).chars().take(12).collect();
     let name = format!("{}-{letters}", product.package);
     // A claim of our own shows what a snapshot has, and is called like the pod.
@@ -119,7 +111,7 @@ pub(crate) fn claim(
             start: START,
         },
     };
-    started(kubectl, &name, &image, patience, stop)?;
+    started(kubectl, &name, &image, patience, [stop, settings.given_up])?;
     Ok(Reach {
         only: vec![PathBuf::from(VOLUME_PLACE)],
         helper: Some(Helper {
@@ -201,7 +193,7 @@ fn started(
     name: &str,
     image: &str,
     patience: Patience,
-    stop: &AtomicBool,
+    stops: [&AtomicBool; 2],
 ) -> io::Result<()> {
     let failed = |why: String| {
         Err(io::Error::other(format!(
@@ -252,7 +244,7 @@ fn started(
                 return failed(with_warning(why.to_owned()));
             }
         }
-        if stop.load(Ordering::Relaxed) || GIVEN_UP.load(Ordering::Relaxed) {
+        if stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
             return failed("it timed out".to_owned());
         }
         if waited > patience.start {

@@ -3,9 +3,7 @@
 mod objects;
 mod snapshot_class;
 
-use std::collections::HashMap;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -55,9 +53,6 @@ pub(crate) fn is_refusal(why: &str) -> bool {
     words.iter().any(|word| why.contains(word))
 }
 
-/// Plans found so far, which do not change as long as this process lives.
-static PLANS: Mutex<Option<HashMap<Spot, VolumePlan>>> = Mutex::new(None);
-
 impl Claims<'_> {
     pub(crate) fn kubectl<'s>(&'s self, spot: &'s Spot) -> Result<Kubectl<'s>, String> {
         Kubectl::new(self.product, self.program, self.path, spot)
@@ -68,11 +63,10 @@ impl Claims<'_> {
     /// # Errors
     /// The reason, in words, if the claim cannot have a snapshot.
     pub fn plan_volume(&self, spot: &Spot) -> Result<VolumePlan, String> {
-        let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
-        let plans = plans.get_or_insert_default();
-        if let Some(known) = plans.get(spot) {
-            return Ok(known.clone());
-        }
+        self.plans.of(spot, || self.make_plan(spot))
+    }
+
+    fn make_plan(&self, spot: &Spot) -> Result<VolumePlan, String> {
         let kubectl = self.kubectl(spot)?;
         if !kubectl.has_snapshots()? {
             return Err(format!("the cluster has no VolumeSnapshot ({VERSION})"));
@@ -91,13 +85,11 @@ impl Claims<'_> {
         }
         kubectl.would_take(&claim, class.as_deref(), self.image)?;
         let permissions = FOR_SNAPSHOT.map(|(verb, resource)| format!("{verb} {resource}"));
-        let plan = VolumePlan {
+        Ok(VolumePlan {
             class,
             uid,
             permissions: permissions.into(),
-        };
-        plans.insert(spot.clone(), plan.clone());
-        Ok(plan)
+        })
     }
 
     /// Makes a snapshot of a claim.

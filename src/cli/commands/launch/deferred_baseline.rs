@@ -16,11 +16,9 @@ use crate::cli::session_begin::warn_about;
 use crate::cli::steadfast::Steadfast;
 use crate::environment::Environment;
 use crate::model::{Ending, InstanceId, Operation, ProcessRef, SnapshotKind};
-use crate::process::give_up_waiting;
 use crate::session::{Begun, Closed, EndRequest, Services, SessionError, end, find_instance, store_baseline};
 use crate::store::Store;
 use crate::terminal::{Terminal, sanitize};
-use handle_fs::remote::hang_up_where;
 
 /// So often it is looked whether the operator wants to stop.
 const NAP: Duration = Duration::from_millis(5);
@@ -70,11 +68,11 @@ pub(super) fn beside<T>(
             // It is this that is given up, and not the closing snapshot that follows.
             if desk.noted.swap(false, Ordering::SeqCst) {
                 over.store(true, Ordering::Relaxed);
-                give_up_waiting(true);
+                desk.store.transports().give_up_waiting(true);
             }
             thread::sleep(NAP);
         }
-        give_up_waiting(false);
+        desk.store.transports().give_up_waiting(false);
         let died = || {
             Err(CaptureError::Write(std::io::Error::other(
                 "the thread that writes it stopped",
@@ -124,7 +122,9 @@ pub(super) fn close_now(
     };
     let closed = end(desk.store, world, request);
     // Nobody needs the claim itself any more. A signal that came meanwhile was not meant for the baseline.
-    hang_up_where(|address| !address.is_frozen());
+    desk.store
+        .transports()
+        .disconnect_where(|address| !address.is_frozen());
     desk.noted.store(false, Ordering::SeqCst);
     closed
 }

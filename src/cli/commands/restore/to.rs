@@ -9,6 +9,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::write_snapshot::{Done, Job, bytes, check, count, parts, write};
 use crate::clock::random;
+use crate::environment::SnapshotPrograms;
 use crate::model::SnapshotRecord;
 use crate::process::{Freezer, NewClaim};
 use crate::recovery::{RestoreRequest, restore_target};
@@ -29,9 +30,14 @@ pub(super) fn to_directory(
     let (target, _) = restore_target(store, row, request)?;
     let parts = parts(context, store, &target, &args.paths, args.files_only)?;
     // Before anybody is asked: what cannot be done is no question.
-    let new = new_claim(&target, &directory, bytes(&parts))?;
+    let new = new_claim(
+        &context.environment.snapshot_programs,
+        &target,
+        &directory,
+        bytes(&parts),
+    )?;
     if new.is_none() {
-        check(&directory)?;
+        check(&context.environment.transports, &directory)?;
     }
     let count = count(&parts);
     let terminal = context.terminal;
@@ -75,10 +81,10 @@ pub(super) fn to_directory(
                 format!("{shown} cannot be made: {}", sanitize::text(&why)),
             )
         })?;
-        check(&directory)
+        check(&context.environment.transports, &directory)
             .map_err(|error| error.hint(format!("the claim {} is made, and is empty", new.spot.name)))?;
     }
-    let fresh = OutputDir::make(&directory, random(context.world().entropy))?;
+    let fresh = OutputDir::make(store.transports(), &directory, random(context.world().entropy))?;
     let job = Job {
         context,
         store,
@@ -150,12 +156,17 @@ impl New {
 }
 
 /// The claim that has to be made before anything can be written there, when it is one and is not there.
-fn new_claim(target: &SnapshotRecord, directory: &Path, bytes: u64) -> Result<Option<New>, CliError> {
+fn new_claim(
+    programs: &SnapshotPrograms,
+    target: &SnapshotRecord,
+    directory: &Path,
+    bytes: u64,
+) -> Result<Option<New>, CliError> {
     let spot = match Address::split(directory) {
         Some((Address::Claim(spot), inner)) if spot.snapshot().is_none() && inner == Path::new("/") => spot,
         _ => return Ok(None),
     };
-    let freezer = Freezer::find(NativeKind::Volume, &[])
+    let freezer = Freezer::find(programs, NativeKind::Volume, &[])
         .ok_or_else(|| CliError::new(ErrorKind::Io, NativeKind::Volume.missing()))?;
     let like = target.mounts.iter().find_map(|mount| {
         let (address, _) = Address::split(&mount.coverage.root.to_path())?;

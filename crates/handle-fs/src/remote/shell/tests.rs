@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::NodeKind;
 use crate::Time;
-use crate::remote::loopback::through;
+use crate::remote::loopback::{through, transports};
 use crate::remote::tests::shells;
 
 const HOSTILE: [&[u8]; 12] = [
@@ -33,7 +33,7 @@ fn names_that_shells_and_tools_could_take_for_something_else_are_only_names() {
     for shell in shells() {
         let place = tempfile::tempdir().unwrap();
         let far = through(shell, "names", place.path());
-        let dir = crate::open_root(&far).unwrap();
+        let dir = transports().open_root(&far).unwrap();
         for name in HOSTILE {
             let name = OsStr::from_bytes(name);
             let mut file = crate::create_file(&dir, name).unwrap();
@@ -78,7 +78,7 @@ fn content_comes_and_goes_as_it_is() {
     for shell in shells() {
         let place = tempfile::tempdir().unwrap();
         let far = through(shell, "content", place.path());
-        let dir = crate::open_root(&far).unwrap();
+        let dir = transports().open_root(&far).unwrap();
         let name = OsStr::new("file");
         let mut file = crate::create_file(&dir, name).unwrap();
         // With all bytes, what looks like an answer, and what looks like a command.
@@ -115,7 +115,7 @@ fn what_cannot_be_written_is_told_and_the_next_call_is_understood() {
     for shell in shells() {
         let place = tempfile::tempdir().unwrap();
         let far = through(shell, "refused", place.path());
-        let dir = crate::open_root(&far).unwrap();
+        let dir = transports().open_root(&far).unwrap();
         let mut file = crate::create_file(&dir, OsStr::new("f")).unwrap();
         std::fs::write(place.path().join("g"), "somebody's").unwrap();
         std::fs::rename(place.path().join("g"), place.path().join("f")).unwrap();
@@ -158,14 +158,17 @@ fn nobody_is_led_through_a_link_or_into_another_directory() {
         }
         symlink("real", real.join("link")).unwrap();
         let far = through(shell, "links", &real);
-        let root = crate::open_root(&far).unwrap();
+        let root = transports().open_root(&far).unwrap();
         for path in ["link", "../..", "link/f", "real/../real"] {
             assert!(
                 crate::open_beneath(&root, Path::new(path)).is_err(),
                 "{shell} {path}"
             );
         }
-        assert_eq!(crate::canonical(&far.join("link")).unwrap(), far.join("real"));
+        assert_eq!(
+            transports().canonical(&far.join("link")).unwrap(),
+            far.join("real")
+        );
         let dir = crate::open_beneath(&root, Path::new("real")).unwrap();
         // Somebody puts a link, or another directory, where an opened one was.
         std::fs::rename(real.join("real"), real.join("moved")).unwrap();
@@ -196,7 +199,7 @@ fn facts_are_those_that_the_kernel_tells() {
         symlink("file", place.path().join("link")).unwrap();
         crate::make_fifo(&here, OsStr::new("fifo")).unwrap();
         std::fs::hard_link(place.path().join("file"), place.path().join("second")).unwrap();
-        let dir = crate::open_root(&far).unwrap();
+        let dir = transports().open_root(&far).unwrap();
         let time = Time {
             sec: 1_500_000_000,
             nsec: 123_456_789,
@@ -231,7 +234,7 @@ fn facts_are_those_that_the_kernel_tells() {
             )
         );
         assert!(crate::free_bytes(&dir).unwrap() > 0);
-        assert!(crate::may_write(&far));
+        assert!(transports().may_write(&far));
         assert_eq!(
             crate::file_system(&dir).unwrap(),
             crate::file_system(&here).unwrap(),
@@ -252,7 +255,9 @@ fn a_tree_that_is_listed_at_once_is_the_one_that_is_there() {
             }
         }
         std::thread::sleep(std::time::Duration::from_millis(1100));
-        let root = crate::open_root(&through(shell, "tree", place.path())).unwrap();
+        let root = transports()
+            .open_root(&through(shell, "tree", place.path()))
+            .unwrap();
         let listed = |dir: &crate::Handle| -> Vec<Vec<u8>> {
             let looked = crate::look_into(dir).unwrap();
             looked.children.into_iter().map(|(name, _)| name).collect()
@@ -296,7 +301,9 @@ fn a_tree_that_is_listed_at_once_is_the_one_that_is_there() {
 fn a_lock_is_one_that_others_see() {
     for shell in shells() {
         let place = tempfile::tempdir().unwrap();
-        let far = crate::open_root(&through(shell, "locks", place.path())).unwrap();
+        let far = transports()
+            .open_root(&through(shell, "locks", place.path()))
+            .unwrap();
         let here = crate::open_root(place.path()).unwrap();
         let taken = crate::try_lock(&far, false);
         // Not every busybox has `flock`: then none is ever taken for held.

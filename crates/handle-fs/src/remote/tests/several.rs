@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use super::{AGENT, SHELLS, through};
+use super::{AGENT, SHELLS, through, transports};
 use crate::Time;
 use crate::{Handle, NodeKind, Wanted};
 
@@ -26,7 +26,7 @@ fn tree() -> tempfile::TempDir {
 fn roots(name: &str, place: &Path) -> Vec<(String, Handle)> {
     let mut all = vec![("here".to_owned(), crate::open_root(place).unwrap())];
     for end in [AGENT].iter().chain(&SHELLS) {
-        if let Ok(root) = crate::open_root(&through(end, name, place)) {
+        if let Ok(root) = transports().open_root(&through(end, name, place)) {
             all.push(((*end).to_owned(), root));
         }
     }

@@ -5,14 +5,16 @@ use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::Time;
-use crate::remote::loopback::through;
+use crate::remote::loopback::{through, transports};
 use crate::remote::tests::shells;
 
 #[test]
 fn a_name_says_nothing_of_the_reason() {
     for shell in shells() {
         let place = tempfile::tempdir().unwrap();
-        let dir = crate::open_root(&through(shell, "reasons", place.path())).unwrap();
+        let dir = transports()
+            .open_root(&through(shell, "reasons", place.path()))
+            .unwrap();
         for name in [
             "No such file or directory",
             "x\n: No such file or directory\n",
@@ -48,7 +50,9 @@ fn a_full_disk_is_told_whatever_the_file_is_called() {
     // A device that is always full stands for one.
     for shell in shells() {
         let place = tempfile::tempdir().unwrap();
-        let dir = crate::open_root(&through(shell, "full", place.path())).unwrap();
+        let dir = transports()
+            .open_root(&through(shell, "full", place.path()))
+            .unwrap();
         let name = OsStr::new("re opening it");
         let mut file = crate::create_file(&dir, name).unwrap();
         std::fs::remove_file(place.path().join(name)).unwrap();
@@ -63,7 +67,9 @@ fn a_full_disk_is_told_whatever_the_file_is_called() {
 fn what_is_changed_by_its_handle_is_what_was_opened() {
     for shell in shells() {
         let place = tempfile::tempdir().unwrap();
-        let dir = crate::open_root(&through(shell, "handles", place.path())).unwrap();
+        let dir = transports()
+            .open_root(&through(shell, "handles", place.path()))
+            .unwrap();
         let name = OsStr::new("f");
         let file = crate::create_file(&dir, name).unwrap();
         std::fs::write(place.path().join("other"), "somebody's").unwrap();
@@ -88,7 +94,9 @@ fn what_is_changed_by_its_handle_is_what_was_opened() {
 fn times_before_1970_and_far_away_are_read_and_set() {
     for shell in shells() {
         let place = tempfile::tempdir().unwrap();
-        let dir = crate::open_root(&through(shell, "times", place.path())).unwrap();
+        let dir = transports()
+            .open_root(&through(shell, "times", place.path()))
+            .unwrap();
         let name = OsStr::new("f");
         crate::create_file(&dir, name).unwrap();
         let whole = shell == "busybox";
