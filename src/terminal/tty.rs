@@ -15,7 +15,7 @@ use ratatui::crossterm::terminal::{
 use ratatui::layout::Size;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// True while jackin has the terminal. Locked while it draws, because a panic of another thread restores the terminal meanwhile.
+/// True while jackin has the terminal. It belongs to the process, as the panic hook does that reads it. Locked while it draws, because a panic of another thread restores the terminal meanwhile.
 static TAKEN: Mutex<bool> = Mutex::new(false);
 
 /// Time limit for the lock: a thread that panicked while drawing holds the lock itself, and never releases it.

@@ -88,6 +88,11 @@ impl Source {
             .collect()
     }
 
+    /// Names, `::` and single other characters of the code, each with its line.
+    pub(crate) fn words(&self) -> Vec<(usize, String)> {
+        words(&self.code)
+    }
+
     /// The lines that hold this word as code.
     pub(crate) fn lines_with(&self, word: &str) -> Vec<usize> {
         words(&self.code)

@@ -21,6 +21,8 @@ impl Own {
     }
 }
 
+// The kernel keeps the children of a process in one place, and the code that collects orphans meets all of them: two registries would
+// collect each other's children. So this one belongs to the process.
 static OWN: Mutex<Own> = Mutex::new(Own {
     waited_for: BTreeSet::new(),
     left: BTreeSet::new(),
