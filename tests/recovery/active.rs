@@ -104,10 +104,7 @@ fn instance_of_begin_is_active_until_end() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("begun");
     Build::at(&project).file("a", "before\n").aged();
-    let begun = sandbox
-        .jackin(["begin", "--snapshot", "project", project.to_str().unwrap()])
-        .ok();
-    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    let id = sandbox.begin(&project);
     std::fs::write(project.join("a"), "agent\n").unwrap();
     sandbox.jackin(["restore", &id, "--yes"]).code(3);
     sandbox.jackin(["end", &id]).ok();

@@ -115,17 +115,10 @@ fn data_directory_that_cannot_be_written_is_named() {
     let script = format!("touch '{}'", marker.display());
     let before = Tree::read(sandbox.world());
     let target = project.to_str().unwrap();
-    let args = [
-        "launch",
-        "--snapshot",
-        "project",
-        target,
-        "--",
-        "sh",
-        "-c",
-        &script,
-    ];
-    let run = sandbox.command(args).with("JACKIN_HOME_DIR", &home).run();
+    let run = sandbox
+        .launching(target, &["sh", "-c", &script])
+        .with("JACKIN_HOME_DIR", &home)
+        .run();
     run.code(125).shows(home.to_str().unwrap());
     assert!(!marker.exists());
     let run = sandbox
@@ -165,18 +158,7 @@ fn baseline_that_fails_half_way_leaves_no_snapshot_and_no_litter() {
     let marker = sandbox.scratch("ran");
     let script = format!("touch '{}'", marker.display());
     let target = project.to_str().unwrap();
-    sandbox
-        .jackin([
-            "launch",
-            "--snapshot",
-            "project",
-            target,
-            "--",
-            "sh",
-            "-c",
-            &script,
-        ])
-        .code(125);
+    sandbox.launching(target, &["sh", "-c", &script]).run().code(125);
     assert!(!marker.exists());
     assert_same_tree(&before, &Tree::read(&project));
     let run = sandbox.jackin(["list", "--json"]).ok();

@@ -127,8 +127,7 @@ fn an_active_session_is_refused_wherever_the_files_lie() {
         // 31.
         let project = project(sandbox);
         let target = sandbox.target(&project);
-        let begun = sandbox.jackin(["begin", "--snapshot", "project", &target]).ok();
-        let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+        let id = sandbox.begin(&target);
         fs::remove_file(project.join(".env")).unwrap();
         let damaged = sandbox.tree(&project);
         sandbox.jackin(["restore", &id, "--yes"]).code(3);
@@ -390,8 +389,7 @@ fn without(kind: Kind, build: &Path) -> Option<(Sandbox, PathBuf)> {
 fn is_exact(sandbox: &Sandbox, project: &Path) {
     let before = sandbox.tree(project);
     let target = sandbox.target(project);
-    let begun = sandbox.jackin(["begin", "--snapshot", "project", &target]).ok();
-    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    let id = sandbox.begin(&target);
     fs::remove_file(project.join(".env")).unwrap();
     sandbox.jackin(["end", &id]).ok();
     sandbox.jackin(["restore", &id, "--yes"]).ok();

@@ -122,8 +122,7 @@ fn a_mount_in_another_one_is_captured_once_whatever_its_address_is() {
 fn planted(sandbox: &Sandbox) -> (PathBuf, String) {
     let local = sandbox.project("local");
     let target = local.to_str().unwrap();
-    let launch = ["launch", "--snapshot", "project", target, "--", "true"];
-    sandbox.jackin(launch).ok();
+    sandbox.launching(target, &["true"]).run().ok();
     let marker = sandbox.scratch("started");
     fs::create_dir(local.join("bin")).unwrap();
     let planted = local.join("bin/ssh");
@@ -193,16 +192,7 @@ fn a_connection_that_broke_is_made_anew_for_the_closing_snapshot() {
         on.display()
     );
     let target = sandbox.target(&project);
-    let launch = sandbox.command([
-        "launch",
-        "--snapshot",
-        "project",
-        &target,
-        "--",
-        "sh",
-        "-c",
-        &script,
-    ]);
+    let launch = sandbox.launching(&target, &["sh", "-c", &script]);
     let running = launch.inside(&project).start();
     while !go.exists() {
         std::thread::sleep(Duration::from_millis(5));

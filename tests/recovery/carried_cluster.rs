@@ -195,8 +195,7 @@ fn a_context_is_named_fixed_when_the_session_begins_and_never_guessed() {
         let told: Value = serde_json::from_slice(&told.stdout).unwrap();
         assert_eq!(told["mounts"][0]["root"], meant.as_str(), "{typed}");
     }
-    let begun = sandbox.jackin(["begin", "--snapshot", "project", &plain]).ok();
-    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    let id = sandbox.begin(&plain);
     fs::remove_file(project.join(".env")).unwrap();
     sandbox.jackin(["end", &id]).ok();
     // Another cluster is current now; it has a pod of the same name.

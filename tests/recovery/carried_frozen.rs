@@ -42,8 +42,7 @@ impl Claimed {
     }
 
     pub(crate) fn launch(&self, script: &str) -> Run {
-        let words = ["launch", "--snapshot", "project", CLAIM, "--", "sh", "-c", script];
-        self.sandbox.command(words).run()
+        self.sandbox.launching(CLAIM, &["sh", "-c", script]).run()
     }
 
     pub(crate) fn only(&self) -> Instance {
@@ -266,8 +265,7 @@ fn required_snapshots_of_a_claim_keep_the_contents_until_they_are_pruned() {
         "config.toml",
         "[recovery]\nnative = \"off\"\n[recovery.retention]\ninstances = 1\n",
     );
-    let unpinned = sandbox.jackin(["begin", "--snapshot", "project", CLAIM]).ok();
-    let newer = String::from_utf8_lossy(&unpinned.stdout).trim().to_owned();
+    let newer = sandbox.begin(CLAIM);
     fs::write(claimed.project.join("mode"), "newer\n").unwrap();
     sandbox.jackin(["end", &newer]).ok();
     claimed.left(1);
@@ -363,8 +361,7 @@ fn another_cluster_of_the_same_name_gives_up_nothing() {
         return;
     };
     fill(&claimed.project, 20);
-    let words = ["launch", "--snapshot", "project", CLAIM, "--", "true"];
-    let dying = claimed.sandbox.command(words);
+    let dying = claimed.sandbox.launching(CLAIM, &["true"]);
     dying.with("JACKIN_RECOVERY_FAIL_AT", "frozen").run();
     let kept = claimed.cluster().state()["snapshots"].clone();
     claimed.cluster().change(|state| {
@@ -400,8 +397,7 @@ fn what_can_never_be_reached_again_is_forgotten_when_it_is_asked_for() {
         return;
     };
     fill(&claimed.project, 5);
-    let words = ["launch", "--snapshot", "project", CLAIM, "--", "true"];
-    let dying = claimed.sandbox.command(words);
+    let dying = claimed.sandbox.launching(CLAIM, &["true"]);
     dying.with("JACKIN_RECOVERY_FAIL_AT", "frozen").run();
     claimed
         .cluster()
@@ -450,8 +446,7 @@ fn killed_behind_its_command_a_launch_leaves_a_snapshot_that_the_next_command_st
     };
     Build::at(&claimed.project).file("a", "before\n").aged();
     let before = Tree::read(&claimed.project);
-    let words = ["launch", "--snapshot", "project", CLAIM, "--", "true"];
-    let killed = claimed.sandbox.command(words);
+    let killed = claimed.sandbox.launching(CLAIM, &["true"]);
     killed.with("JACKIN_RECOVERY_FAIL_AT", "frozen").run();
     claimed.left(1);
     fs::write(claimed.project.join("a"), "agent\n").unwrap();
@@ -498,17 +493,7 @@ fn a_volume_that_never_comes_is_given_up_by_the_operator() {
     fill(&claimed.project, 20);
     let before = Tree::read(&claimed.project);
     let script = format!("echo agent >{}/mode", claimed.project.display());
-    let words = [
-        "launch",
-        "--snapshot",
-        "project",
-        CLAIM,
-        "--",
-        "sh",
-        "-c",
-        &script,
-    ];
-    let running = claimed.sandbox.command(words).start();
+    let running = claimed.sandbox.launching(CLAIM, &["sh", "-c", &script]).start();
     claimed.until_closed();
     claimed.cluster().change(|state| {
         state["new_pods"] = json!({ "condition": {

@@ -17,17 +17,10 @@ pub(crate) fn session(sandbox: &Sandbox, project: &Path, script: &str) -> Run {
         "J='{} recovery'; ID=$JACKIN_RECOVERY_INSTANCE; {script}",
         binary().display()
     );
-    let args = [
-        "launch",
-        "--snapshot",
-        "project",
-        project.to_str().unwrap(),
-        "--",
-        "sh",
-        "-c",
-        &script,
-    ];
-    sandbox.command(args).inside(project).run()
+    sandbox
+        .launching(project, &["sh", "-c", &script])
+        .inside(project)
+        .run()
 }
 
 /// A project and a session on it with three steps: `a`, then `b` and a new file, then `b` again and a directory.
@@ -113,10 +106,7 @@ fn from_outside_a_session_that_lives_is_left_alone() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("work");
     fs::write(project.join("f"), "f").unwrap();
-    let begun = sandbox
-        .jackin(["begin", "--snapshot", "project", project.to_str().unwrap()])
-        .ok();
-    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    let id = sandbox.begin(&project);
     sandbox.jackin(["checkpoint", &id, "--name", "c"]).ok();
     fs::write(project.join("f"), "g").unwrap();
     sandbox.jackin(["restore", &id, "--from", "c", "--yes"]).code(3);
@@ -343,10 +333,7 @@ fn a_name_that_is_written_as_an_id_or_was_given_up_is_no_name_for_a_checkpoint()
     let sandbox = Sandbox::new();
     sandbox.configure("config.toml", "[recovery.retention]\ncheckpoints = 1\n");
     let project = sandbox.project("work");
-    let begun = sandbox
-        .jackin(["begin", "--snapshot", "project", project.to_str().unwrap()])
-        .ok();
-    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    let id = sandbox.begin(&project);
     let mark = |name: &str| {
         fs::write(project.join("a"), name).unwrap();
         sandbox.jackin(["checkpoint", &id, "--name", name])
@@ -367,10 +354,7 @@ fn a_name_that_is_written_as_an_id_or_was_given_up_is_no_name_for_a_checkpoint()
         .has("was pruned");
     sandbox.jackin(["end", &id]).ok();
     // In another session it is as good as any.
-    let begun = sandbox
-        .jackin(["begin", "--snapshot", "project", project.to_str().unwrap()])
-        .ok();
-    let other = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    let other = sandbox.begin(&project);
     sandbox.jackin(["checkpoint", &other, "--name", "k1"]).ok();
 }
 

@@ -188,10 +188,7 @@ fn a_change_is_seen_though_the_clock_came_to_the_same_moment_again() {
     let facts = stat("ahead");
     assert_eq!(facts.2, [1_890_000_000, 0, 1_890_000_000, 0]);
     let before = Tree::read(&project);
-    let begun = sandbox
-        .jackin(["begin", "--snapshot", "project", project.to_str().unwrap()])
-        .ok();
-    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    let id = sandbox.begin(&project);
     fs::write(project.join("ahead"), "after!\n").unwrap();
     future();
     assert_eq!(stat("ahead"), facts, "the file can be told apart by its facts");

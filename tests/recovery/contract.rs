@@ -89,17 +89,11 @@ fn launch_prints_the_contract_on_stderr_and_leaves_stdout_to_the_command() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("streams");
     let target = project.to_str().unwrap();
-    let args = [
-        "launch",
-        "--snapshot",
-        "project",
-        target,
-        "--",
-        "sh",
-        "-c",
-        "echo out; echo err >&2",
-    ];
-    let run = sandbox.command(args).inside(&project).run().ok();
+    let run = sandbox
+        .launching(target, &["sh", "-c", "echo out; echo err >&2"])
+        .inside(&project)
+        .run()
+        .ok();
     assert_eq!(String::from_utf8_lossy(&run.stdout), "out\n", "{run}");
     let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
     let place = |text: &str| stderr.find(text).unwrap_or_else(|| panic!("no `{text}`\n{run}"));
@@ -115,17 +109,11 @@ fn launch_says_what_changed_and_how_to_undo_it() {
     let project = sandbox.project("told");
     Build::at(&project).file("a", "before\n").aged();
     let target = project.to_str().unwrap();
-    let args = [
-        "launch",
-        "--snapshot",
-        "project",
-        target,
-        "--",
-        "sh",
-        "-c",
-        "echo b > a; echo n > new",
-    ];
-    let run = sandbox.command(args).inside(&project).run().ok();
+    let run = sandbox
+        .launching(target, &["sh", "-c", "echo b > a; echo n > new"])
+        .inside(&project)
+        .run()
+        .ok();
     let id = sandbox.newest();
     // The exact command, which then works as it stands there.
     let run = run.shows(&format!("recovery restore {id}"));

@@ -242,9 +242,7 @@ fn session_that_never_began_hides_none_before_it() {
     sandbox.launch(&project, "echo agent > a");
     sandbox.configure("config.toml", "[recovery.limits]\nmax_entries = 1\n");
     let target = project.to_str().unwrap();
-    sandbox
-        .jackin(["launch", "--snapshot", "project", target, "--", "true"])
-        .code(125);
+    sandbox.launching(target, &["true"]).run().code(125);
     sandbox.configure("config.toml", "");
     sandbox.restore("@latest", &[]).touched(&["a"]);
     assert_same_tree(&before, &Tree::read(&project));

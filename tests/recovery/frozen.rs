@@ -224,18 +224,7 @@ fn newer_catalog_is_refused_and_named() {
     let marker = sandbox.scratch("ran");
     let script = format!("touch '{}'", marker.display());
     let target = project.to_str().unwrap();
-    sandbox
-        .jackin([
-            "launch",
-            "--snapshot",
-            "project",
-            target,
-            "--",
-            "sh",
-            "-c",
-            &script,
-        ])
-        .code(125);
+    sandbox.launching(target, &["sh", "-c", &script]).run().code(125);
     assert!(!marker.exists());
     assert_untouched(&damaged, &Tree::read(&project));
     assert_eq!(bytes, fs::read(&catalog).unwrap(), "it is not written to");

@@ -287,16 +287,7 @@ fn repositories_that_are_not_like_the_others_are_told() {
     assert_eq!(why("odd/.git").1, "dirty");
     assert_eq!(all[3]["worktrees"][0], "tree");
     assert_eq!(all[3]["remotes"][0]["url"], "https://example.org/x.git");
-    let run = sandbox
-        .jackin([
-            "launch",
-            "--snapshot",
-            "project",
-            project.to_str().unwrap(),
-            "--",
-            "true",
-        ])
-        .ok();
+    let run = sandbox.launching(&project, &["true"]).run().ok();
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(
         said.contains("broken/.git is dirty") && said.contains("git: 1 more repositories:"),

@@ -270,8 +270,7 @@ fn what_is_captured_while_git_works_is_whole_or_flagged() {
     }
     repository.commit("much");
     let target = repository.path.to_str().unwrap();
-    let run = sandbox.jackin(["begin", "--snapshot", "project", target]).ok();
-    let id = String::from_utf8_lossy(&run.stdout).trim().to_owned();
+    let id = sandbox.begin(target);
     let mut told = 0;
     let mut checkpoint = |name: &str| {
         let run = sandbox.jackin(["checkpoint", &id, "--name", name]).ok();
@@ -341,9 +340,7 @@ fn a_lock_that_nobody_takes_away_is_told_by_everything_that_captures() {
     let id = tells(&["begin", "--snapshot", "project", target]);
     tells(&["checkpoint", &id, "--name", "one"]);
     tells(&["end", &id]);
-    let run = sandbox
-        .jackin(["launch", "--snapshot", "project", target, "--", "true"])
-        .ok();
+    let run = sandbox.launching(target, &["true"]).run().ok();
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
     // Both its snapshots have it.
     assert_eq!(
@@ -356,8 +353,6 @@ fn a_lock_that_nobody_takes_away_is_told_by_everything_that_captures() {
         "{said}"
     );
     fs::remove_file(repository.path.join(".git/index.lock")).unwrap();
-    let run = sandbox
-        .jackin(["launch", "--snapshot", "project", target, "--", "true"])
-        .ok();
+    let run = sandbox.launching(target, &["true"]).run().ok();
     assert!(!String::from_utf8_lossy(&run.stderr).contains("the whole time"));
 }

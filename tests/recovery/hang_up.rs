@@ -26,26 +26,17 @@ fn project(sandbox: &Sandbox) -> (PathBuf, Tree, String) {
     }
     build.aged();
     let before = Tree::read(&project);
-    let damage =
-        "echo z > z.txt; for d in d*; do for n in $(seq 40); do echo $d$n > $d/$n; done; done".to_owned();
+    let damage = "s=$(seq 40); echo z > z.txt; for d in d*; do for n in $s; do echo $d$n > $d/$n; done; done"
+        .to_owned();
     (project, before, damage)
 }
 
 fn launch(sandbox: &Sandbox, project: &std::path::Path, script: &str) -> Started {
-    let target = project.to_str().unwrap();
-    let words = [
-        "launch",
-        "--snapshot",
-        "project",
-        target,
-        "--",
-        "sh",
-        "-c",
-        script,
-    ];
     // Whoever runs the tests may ignore the signal, which is inherited.
     let hears = ["env", "--default-signal=HUP,INT,QUIT"];
-    sandbox.command(words).inside(project).through(&hears).start()
+    let target = project.to_str().unwrap();
+    let launch = sandbox.launching(target, &["sh", "-c", script]);
+    launch.inside(project).through(&hears).start()
 }
 
 #[track_caller]

@@ -184,10 +184,7 @@ fn root_directory_keeps_its_inode_and_gets_its_mode_back() {
 /// contract; that `end` says something is.
 #[track_caller]
 fn session_without_a_root(sandbox: &Sandbox, project: &Path, damage: impl FnOnce(&Path)) -> String {
-    let begun = sandbox
-        .jackin(["begin", "--snapshot", "project", project.to_str().unwrap()])
-        .ok();
-    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    let id = sandbox.begin(project);
     damage(project);
     let ended = sandbox.jackin(["end", &id]).code_in(&[0, 1, 6]);
     assert!(!ended.text().trim().is_empty(), "{ended}");

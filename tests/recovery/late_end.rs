@@ -85,17 +85,11 @@ fn s31_agent_killed_by_a_signal_still_gets_its_closing_snapshot() {
     let before = Tree::read(&project);
     // The agent ends by a signal of its own; the launcher reports it as a shell would.
     let target = project.to_str().unwrap();
-    let args = [
-        "launch",
-        "--snapshot",
-        "project",
-        target,
-        "--",
-        "sh",
-        "-c",
-        "echo agent > a; kill -TERM $$",
-    ];
-    sandbox.command(args).inside(&project).run().code(128 + 15);
+    sandbox
+        .launching(target, &["sh", "-c", "echo agent > a; kill -TERM $$"])
+        .inside(&project)
+        .run()
+        .code(128 + 15);
     let id = sandbox.newest();
     sandbox.restore(&id, &[]).touched(&["a"]);
     assert_same_tree(&before, &Tree::read(&project));

@@ -142,17 +142,11 @@ fn s25_paths_changed_while_both_lived_are_shared() {
 
     let first = Background::launch(&sandbox, &project, "echo first > f");
     let first_id = sandbox.newest();
-    let args = [
-        "launch",
-        "--snapshot",
-        "project",
-        project.to_str().unwrap(),
-        "--",
-        "sh",
-        "-c",
-        "echo second > g",
-    ];
-    let second = sandbox.command(args).inside(&project).run().ok();
+    let second = sandbox
+        .launching(&project, &["sh", "-c", "echo second > g"])
+        .inside(&project)
+        .run()
+        .ok();
     // It goes ahead beside an active one and says so.
     let second = second.shows(&first_id);
     let second_id = sandbox.newest();

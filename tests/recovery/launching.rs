@@ -156,16 +156,7 @@ fn baseline_that_cannot_be_taken_blocks_the_launch() {
     let marker = sandbox.scratch("ran");
     let script = format!("touch '{}'", marker.display());
     let target = project.to_str().unwrap();
-    let run = sandbox.jackin([
-        "launch",
-        "--snapshot",
-        "project",
-        target,
-        "--",
-        "sh",
-        "-c",
-        &script,
-    ]);
+    let run = sandbox.launching(target, &["sh", "-c", &script]).run();
     run.code(125).shows(".jackin/data");
     assert!(!marker.exists());
     let flags = [

@@ -426,16 +426,7 @@ fn a_hard_link_to_a_secret_is_left_out_and_named() {
     let target = project.to_str().unwrap();
     let script = "ln ~/.ssh/id_ed25519 later; echo changed > a";
     sandbox
-        .command([
-            "launch",
-            "--snapshot",
-            "project",
-            target,
-            "--",
-            "sh",
-            "-c",
-            script,
-        ])
+        .launching(target, &["sh", "-c", script])
         .inside(&project)
         .run()
         .ok();

@@ -203,9 +203,7 @@ fn the_contract_says_where_and_why_not() {
         .unwrap()
     };
     set("require");
-    let refused = sandbox
-        .jackin(["launch", "--snapshot", "project", target, "--", "touch", "begun"])
-        .code(2);
+    let refused = sandbox.launching(target, &["touch", "begun"]).run().code(2);
     refused
         .has("native = \"require\"")
         .has(&why)

@@ -33,17 +33,7 @@ pub(crate) fn launch<'a>(
     script: &str,
 ) -> crate::support::invocation::Invocation<'a> {
     let target = project.to_str().unwrap();
-    let words = [
-        "launch",
-        "--snapshot",
-        "project",
-        target,
-        "--",
-        "sh",
-        "-c",
-        script,
-    ];
-    sandbox.command(words).inside(project)
+    sandbox.launching(target, &["sh", "-c", script]).inside(project)
 }
 
 pub(crate) fn only(sandbox: &Sandbox) -> Instance {
@@ -133,7 +123,7 @@ fn a_command_that_cannot_be_started_leaves_nothing_frozen() {
         .file("script", "#!/nowhere/at/all\n")
         .mode("script", 0o755);
     let target = project.to_str().unwrap();
-    let run = sandbox.command(["launch", "--snapshot", "project", target, "--", "./script"]);
+    let run = sandbox.launching(target, &["./script"]);
     run.inside(project).run().code(126);
     assert_eq!(only(&sandbox).status, "failed");
     nothing_frozen(&sandbox, &btrfs, "not started");

@@ -456,14 +456,7 @@ fn a_verb_inside_a_session_removes_and_stores_nothing() {
     sandbox.restore(&lost, &[]);
     assert_same_tree(&before, &Tree::read(&btrfs.project));
     // A checkpoint that died is removed by the next one of an agent.
-    let id = String::from_utf8_lossy(
-        &sandbox
-            .jackin(["begin", "--snapshot", "project", btrfs.project.to_str().unwrap()])
-            .ok()
-            .stdout,
-    )
-    .trim()
-    .to_owned();
+    let id = sandbox.begin(btrfs.project.to_str().unwrap());
     let checkpoint = |name: &str| sandbox.command(["checkpoint", &id, "--name", name]);
     checkpoint("one").with("JACKIN_RECOVERY_FAIL_AT", "frozen").run();
     assert_eq!(btrfs.others().len(), 1);

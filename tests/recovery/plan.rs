@@ -193,16 +193,7 @@ fn a_session_and_its_restore_are_counted_alike_everywhere() {
     let script = "mv moved elsewhere; mv dir/also dir/too; echo two > edited; chmod 700 mode; rm type gone; \
         ln -s edited type; echo n > new1; echo m > new2; echo o > new3; touch -d @1000000000 dir";
     let run = sandbox
-        .command([
-            "launch",
-            "--snapshot",
-            "project",
-            project.to_str().unwrap(),
-            "--",
-            "sh",
-            "-c",
-            script,
-        ])
+        .launching(&project, &["sh", "-c", script])
         .inside(&project)
         .run()
         .ok();

@@ -363,16 +363,7 @@ fn real_source_tree_keeps_what_is_not_the_sessions() {
     sandbox.jackin(["restore", &sandbox.newest(), "--yes"]).code(5);
     // 37: the tree's home, which holds the store, is refused.
     let home = sandbox.home();
-    sandbox
-        .jackin([
-            "launch",
-            "--snapshot",
-            "project",
-            home.to_str().unwrap(),
-            "--",
-            "true",
-        ])
-        .refused();
+    sandbox.launching(&home, &["true"]).run().refused();
 }
 
 #[test]

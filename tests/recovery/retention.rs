@@ -51,10 +51,7 @@ impl Session {
             let content = vec![b'a' + number; 3000 + usize::from(number)];
             fs::write(project.join(format!("file-{number}")), content).unwrap();
         }
-        let begun = sandbox
-            .jackin(["begin", "--snapshot", "project", project.to_str().unwrap()])
-            .ok();
-        let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+        let id = sandbox.begin(&project);
         Self {
             project,
             id,
@@ -275,17 +272,7 @@ fn a_store_that_is_too_large_loses_its_oldest_sessions_and_says_when_that_is_not
     let last = sandbox.project("p0");
     assert_eq!(listed(&sandbox).len(), 4);
     fill(&last, 16 << 10, 100);
-    let run = sandbox
-        .command([
-            "launch",
-            "--snapshot",
-            "project",
-            last.to_str().unwrap(),
-            "--",
-            "true",
-        ])
-        .run()
-        .ok();
+    let run = sandbox.launching(&last, &["true"]).run().ok();
     run.has("larger than retention allows").has("prune --dry-run");
     let left = listed(&sandbox);
     assert!(
@@ -383,16 +370,10 @@ fn the_rules_are_checked_like_everything_else_in_a_configuration() {
     run.has("retention.max_bytes").has("config.toml");
     // A session inside one prunes nothing.
     let other = sandbox.project("other");
-    let run = sandbox.command([
-        "launch",
-        "--snapshot",
-        "project",
+    let run = sandbox.launching(
         other.to_str().unwrap(),
-        "--",
-        "sh",
-        "-c",
-        "jackin recovery prune --yes; echo $?",
-    ]);
+        &["sh", "-c", "jackin recovery prune --yes; echo $?"],
+    );
     let inside = run.run().ok();
     assert!(!inside.said().contains("deleted"), "{inside}");
 }

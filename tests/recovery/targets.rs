@@ -21,16 +21,7 @@ fn s37_home_root_and_what_holds_the_store_are_refused() {
     let script = format!("touch '{}'", marker.display());
     let before = Tree::read(sandbox.world());
     for target in ["/", home.to_str().unwrap(), above.to_str().unwrap()] {
-        let run = sandbox.jackin([
-            "launch",
-            "--snapshot",
-            "project",
-            target,
-            "--",
-            "sh",
-            "-c",
-            &script,
-        ]);
+        let run = sandbox.launching(target, &["sh", "-c", &script]).run();
         run.code_in(&[125, 2]).shows("--allow-broad");
         sandbox
             .jackin(["begin", "--snapshot", "project", target])

@@ -37,17 +37,12 @@ fn s42_no_verb_prints_a_control_character() {
         "printf '%s\\n' '{ATTACK}' > text; rm -- '{ATTACK}x' 2>/dev/null; echo x > '{ATTACK}-dir/new'; ln -sfn '{ATTACK}' link; \
          mv 'café.txt' '{ATTACK}-moved'; mkfifo '{ATTACK}-pipe'"
     );
-    let args = [
-        "launch",
-        "--snapshot",
-        "project",
-        target,
-        "--",
-        "sh",
-        "-c",
-        &script,
-    ];
-    sandbox.command(args).inside(&project).run().ok().harmless();
+    sandbox
+        .launching(target, &["sh", "-c", &script])
+        .inside(&project)
+        .run()
+        .ok()
+        .harmless();
     let id = sandbox.newest();
     for args in [
         &["list"][..],

@@ -75,10 +75,7 @@ fn an_end_without_the_disk_records_no_deletion() {
         return;
     };
     fs::write(project.join("f1"), "disk\n").unwrap();
-    let begun = sandbox
-        .jackin(["begin", "--snapshot", "project", &sandbox.target(&project)])
-        .ok();
-    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    let id = sandbox.begin(sandbox.target(&project));
     run_tool(Command::new("umount").arg(&project));
     sandbox
         .jackin(["checkpoint", &id])

@@ -100,8 +100,7 @@ fn a_lost_checkpoint_hides_no_later_one_whose_receipt_a_kill_prevented() {
     let project = sandbox.project("work");
     fs::write(project.join("file"), "0").unwrap();
     let target = project.to_str().unwrap();
-    let begun = sandbox.jackin(["begin", "--snapshot", "project", target]).ok();
-    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    let id = sandbox.begin(target);
     for name in ["one", "two"] {
         fs::write(project.join("file"), name).unwrap();
         sandbox.jackin(["checkpoint", &id, "--name", name]).ok();

@@ -39,16 +39,7 @@ impl Background {
         );
         let target = directory.to_str().unwrap();
         let launcher = sandbox
-            .command([
-                "launch",
-                "--snapshot",
-                "project",
-                target,
-                "--",
-                "sh",
-                "-c",
-                &whole,
-            ])
+            .launching(target, &["sh", "-c", &whole])
             .inside(directory)
             .start();
         Self::wait_for(launcher, &ready, go)

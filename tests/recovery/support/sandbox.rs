@@ -253,6 +253,13 @@ impl Sandbox {
         self.command(args).run()
     }
 
+    /// A launch of this command on `target` that is yet to be started.
+    pub(crate) fn launching(&self, target: impl AsRef<OsStr>, command: &[&str]) -> Invocation<'_> {
+        let words = ["launch", "--snapshot", "project"].map(OsStr::new);
+        let words = words.into_iter().chain([target.as_ref(), OsStr::new("--")]);
+        self.command(words.chain(command.iter().map(OsStr::new)))
+    }
+
     /// Runs `script` as a session on `directory` (and in it), insists that both went well, gives the instance.
     #[track_caller]
     pub(crate) fn launch(&self, directory: &Path, script: &str) -> String {
@@ -274,16 +281,22 @@ impl Sandbox {
     /// A session by `begin` and `end`, whose damage is done by the test itself: for names that no shell likes.
     #[track_caller]
     pub(crate) fn session(&self, directory: &Path, damage: impl FnOnce(&Path)) -> String {
-        let begun = self
-            .jackin(["begin", "--snapshot", "project", &self.target(directory)])
-            .ok();
+        let id = self.begin(self.target(directory));
+        damage(directory);
+        self.jackin(["end", &id]).ok();
+        id
+    }
+
+    /// Begins a session on `target` and gives the instance, which is all that is printed.
+    #[track_caller]
+    pub(crate) fn begin(&self, target: impl AsRef<OsStr>) -> String {
+        let words = ["begin", "--snapshot", "project"].map(OsStr::new);
+        let begun = self.jackin(words.into_iter().chain([target.as_ref()])).ok();
         let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
         assert!(
             id.starts_with("rc-") && !id.contains(char::is_whitespace),
             "`begin` prints the id\n{begun}"
         );
-        damage(directory);
-        self.jackin(["end", &id]).ok();
         id
     }
 
