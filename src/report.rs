@@ -5,6 +5,7 @@ mod change;
 mod diff;
 mod forks;
 mod head;
+mod hook_change;
 mod hooks;
 mod installation;
 mod lifecycle;

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Head, HostPathDocument};
+use super::{Head, HostPathDocument, hook_change};
+use crate::agents::settings::{After, Edit};
 use crate::agents::{Agent, Scope};
+use crate::diff::Line;
 
 /// How far it went.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
@@ -35,6 +37,29 @@ pub(crate) struct HookEditDocument {
     pub(crate) linked: bool,
     /// What changes, as a unified diff. Values that are not jackin's are hidden in it.
     pub(crate) diff: String,
+    /// Its lines; `None` stands for the names of the file.
+    #[serde(skip)]
+    pub(crate) lines: Vec<(Option<Line>, String)>,
+}
+
+impl HookEditDocument {
+    /// Makes the report of an edit.
+    pub(crate) fn new(agent: Agent, scope: Scope, edit: &Edit, outcome: HookOutcome) -> Self {
+        let lines = hook_change::lines(edit);
+        Self {
+            head: Head::default(),
+            agent,
+            scope,
+            outcome,
+            file: HostPathDocument::new(edit.file()),
+            linked: edit.is_linked(),
+            diff: match edit.after() {
+                After::Same => String::new(),
+                _ => lines.iter().map(|(_, text)| format!("{text}\n")).collect(),
+            },
+            lines,
+        }
+    }
 }
 
 /// Hooks of jackin in the settings of an agent.

@@ -184,7 +184,6 @@ const STILL_SEEN: &[(&str, &[&str])] = &[
     // Not converted yet: these still take results of the engine.
     ("src/cli/ui.rs", &["process"]),
     ("src/cli/view/git_patch.rs", &["diff"]),
-    ("src/cli/view/hooks.rs", &["agents", "diff"]),
     ("src/cli/view/prune.rs", &["retention"]),
     // The worker of the screen asks the engine; only its answers are rendered.
     ("src/cli/ui/work.rs", &["recovery", "session", "store"]),

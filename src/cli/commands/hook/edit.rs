@@ -11,7 +11,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::clock::random;
 use crate::config::{Config, Flags};
-use crate::report::{Head, HookEditDocument, HookOutcome, HostPathDocument};
+use crate::report::{HookEditDocument, HookOutcome};
 use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::sanitize;
 
@@ -78,19 +78,7 @@ fn carry_out(
     nothing: &str,
 ) -> Result<Status, CliError> {
     let terminal = context.terminal;
-    let shown = view::hooks::change(edit);
-    let document = |outcome| HookEditDocument {
-        head: Head::default(),
-        agent: args.agent,
-        scope: args.scope,
-        outcome,
-        file: HostPathDocument::new(edit.file()),
-        linked: edit.is_linked(),
-        diff: match edit.after() {
-            After::Same => String::new(),
-            _ => view::hooks::plain(&shown),
-        },
-    };
+    let document = |outcome| HookEditDocument::new(args.agent, args.scope, edit, outcome);
     let file = sanitize::path(edit.file());
     if matches!(edit.after(), After::Same) {
         if args.json {
@@ -106,10 +94,11 @@ fn carry_out(
             "{path} is reached through a link; the file that changes is {file}"
         ));
     }
+    let shown = view::hooks::change(&document(HookOutcome::Planned));
     if !args.json {
-        terminal.out(&view::hooks::painted(&shown));
+        terminal.out(&shown);
     } else if !args.yes && !args.dry_run {
-        terminal.err(&view::hooks::painted(&shown));
+        terminal.err(&shown);
     }
     if args.dry_run {
         if args.json {
