@@ -102,7 +102,7 @@ pub(crate) struct MountPlan<'a> {
     pub(crate) conflicts: &'a [ChangeDocument],
     pub(crate) not_covered: &'a [ReasonDocument],
     pub(crate) not_checked: &'a [ReasonDocument],
-    /// What is left out, and as what.
+    /// Skipped paths, and why.
     pub(crate) left_out: Vec<(&'a ReasonDocument, &'a LeftOut)>,
     pub(crate) also: &'a [PathDocument],
     /// Excluded directories that go aside or come back.
@@ -113,7 +113,7 @@ pub(crate) struct MountPlan<'a> {
     pub(crate) is_staged_inside: bool,
 }
 
-/// A path that a restore leaves out.
+/// A path that a restore skips.
 #[derive(Debug)]
 pub(crate) enum LeftOut {
     /// A repository, for `--files-only`; so many of its paths differ.
@@ -345,7 +345,7 @@ pub(crate) fn restore_document<'a>(
     made
 }
 
-/// Returns what a restore leaves out of a mount.
+/// Returns the paths of a mount that a restore skips.
 fn left_out(mount: &ProposedMount) -> impl Iterator<Item = (ReasonDocument, LeftOut)> {
     let coverage = &mount.request.coverage;
     let repositories = mount.plan.left_out.iter().map(|(own, paths)| {
