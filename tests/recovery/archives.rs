@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::build::Build;
+use crate::support::build::{Build, noise};
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::instances;
 use crate::support::machine::{is_root, run_tool};
@@ -231,16 +231,10 @@ fn known_content_is_not_stored_again() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("incremental");
     let size = 6 << 20;
-    let mut state = 7_u64;
-    let noise: Vec<u8> = (0..size)
-        .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            state.to_be_bytes()[0]
-        })
-        .collect();
-    Build::at(&project).file("noise", noise).file("a", "a\n").aged();
+    Build::at(&project)
+        .file("noise", noise("known", 6 << 20))
+        .file("a", "a\n")
+        .aged();
     sandbox.launch(&project, "echo b > a; cp noise copy; mv noise moved; touch moved");
     let sizes: Vec<u64> = archives(&sandbox)
         .iter()

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use crate::support::build::Build;
+use crate::support::build::{Build, noise};
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::documents::instances;
 use crate::support::machine::skip;
@@ -144,16 +144,9 @@ fn baseline_that_fails_half_way_leaves_no_snapshot_and_no_litter() {
     };
     let project = sandbox.project("too-big");
     // Not compressible: it cannot fit.
-    let mut state = 1_u64;
-    let noise: Vec<u8> = (0..16 << 20)
-        .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            state.to_be_bytes()[0]
-        })
-        .collect();
-    Build::at(&project).file("noise", noise).aged();
+    Build::at(&project)
+        .file("noise", noise("too big", 16 << 20))
+        .aged();
     let before = Tree::read(&project);
     let marker = sandbox.scratch("ran");
     let script = format!("touch '{}'", marker.display());

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::git_class::pushed;
+use crate::support::build::noise;
 use crate::support::compare::assert_same_tree;
 use crate::support::git::Repository;
 use crate::support::sandbox::Sandbox;
@@ -17,10 +18,7 @@ use crate::support::tree::Tree;
 pub(crate) fn clean(sandbox: &Sandbox) -> Repository {
     let repository = pushed(sandbox, "project");
     let at = |path: &str| repository.path.join(path);
-    let noise: Vec<u8> = (0..200_000_u32)
-        .flat_map(|n| blake3::hash(&n.to_le_bytes()).as_bytes()[..5].to_vec())
-        .collect();
-    fs::write(at("large.bin"), noise).unwrap();
+    fs::write(at("large.bin"), noise("large", 1_000_000)).unwrap();
     fs::write(at("empty"), "").unwrap();
     fs::write(at("run.sh"), "#!/bin/sh\n").unwrap();
     fs::set_permissions(at("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::build::Build;
+use crate::support::build::{Build, noise};
 use crate::support::compare::assert_same_tree;
 use crate::support::machine::{has_points, is_root};
 use crate::support::nasty;
@@ -218,14 +218,7 @@ fn what_is_damaged_is_refused_and_leaves_nothing() {
         refused(&whole[..keep], &format!("cut to {keep}"));
     }
     refused(&[&whole[..], b"more"].concat(), "something behind it");
-    let mut state: u32 = 7;
-    let noise: Vec<u8> = (0..100_000)
-        .map(|_| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            state.to_be_bytes()[0]
-        })
-        .collect();
-    refused(&noise, "noise");
+    refused(&noise("no export", 100_000), "noise");
     // An archive of a store is whole, and no export.
     let archive = fs::read_dir(there.store().join("archives"))
         .unwrap()

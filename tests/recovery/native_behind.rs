@@ -8,7 +8,7 @@ use rustix::process::{Pid, kill_process};
 
 use crate::native::Btrfs;
 use crate::support::background::Background;
-use crate::support::build::Build;
+use crate::support::build::{Build, noise};
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::{Instance, instances};
 use crate::support::kill::{Dice, fill, strike};
@@ -20,11 +20,7 @@ use crate::support::tree::Tree;
 /// Enough that it takes a while to store.
 pub(crate) fn large(project: &Path) {
     fill(project, 200);
-    let mut dice = Dice::new(7);
-    let bytes: Vec<u8> = (0..96_u64 << 20)
-        .map(|_| u8::try_from(dice.below(256)).unwrap())
-        .collect();
-    Build::at(project).file("large", bytes).aged();
+    Build::at(project).file("large", noise("large", 96 << 20)).aged();
 }
 
 pub(crate) fn launch<'a>(

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::support::build::Build;
+use crate::support::build::{Build, noise};
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::{Instance, instances};
 use crate::support::run::Run;
@@ -344,15 +344,7 @@ fn what_is_left_of_large_archives_is_packed_anew() {
 }
 
 fn fill(project: &Path, bytes: usize, seed: u8) {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(seed) + 1);
-    let mut content = Vec::new();
-    while content.len() < bytes {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        content.extend_from_slice(&state.to_le_bytes());
-    }
-    fs::write(project.join("blob"), content).unwrap();
+    fs::write(project.join("blob"), noise(&seed.to_string(), bytes)).unwrap();
 }
 
 #[test]

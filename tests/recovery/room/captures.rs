@@ -2,7 +2,7 @@
 
 use super::{Cramped, On, everywhere};
 use crate::support::ballast::Short;
-use crate::support::build::Build;
+use crate::support::build::{Build, noise};
 use crate::support::compare::assert_untouched;
 use crate::support::documents::instances;
 use crate::support::run::Run;
@@ -21,12 +21,7 @@ fn snapshots(cramped: &Cramped) -> Vec<String> {
 
 /// Content that no archive has, so that something must be written.
 fn scribble(cramped: &Cramped, about: &str) {
-    let mut noise = vec![0; 100_000];
-    blake3::Hasher::new()
-        .update(about.as_bytes())
-        .finalize_xof()
-        .fill(&mut noise);
-    Build::at(&cramped.project).file("scribbled", noise);
+    Build::at(&cramped.project).file("scribbled", noise(about, 100_000));
 }
 
 /// Runs `words` while the disk is full and again when there is room. Gives what the second run said.

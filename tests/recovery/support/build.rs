@@ -185,6 +185,16 @@ impl Build {
     }
 }
 
+/// So many bytes that nothing compresses; the same for the same seed.
+pub(crate) fn noise(seed: &str, size: usize) -> Vec<u8> {
+    let mut bytes = vec![0; size];
+    blake3::Hasher::new()
+        .update(seed.as_bytes())
+        .finalize_xof()
+        .fill(&mut bytes);
+    bytes
+}
+
 #[track_caller]
 fn set_time(path: &Path, seconds: i64, nanoseconds: u32) {
     let time = Timespec {
