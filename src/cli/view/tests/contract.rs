@@ -196,21 +196,27 @@ Mounts       captured      /home/ann/src/shop
 Excluded     automatic (rust, because of Cargo.toml): /target/
              by --exclude: *.log
              Excluded paths are never captured, compared or restored.
-Withheld     nothing: no known credential directory (~/.ssh, ~/.aws, …) is inside. Other secrets, such as a project's .env, are captured like
+Skipped      nothing: no known credential directory (~/.ssh, ~/.aws, …) is
+             inside. Other secrets, such as a project's .env, are captured like
              any file.
 Stored in    /home/ann/.jackin/data/recovery
              Metadata and archives, readable only by you.
 Kept         the newest 20 sessions of this directory for 30 days, 100
-             checkpoints, at most 50.0 GiB in all, 5.0 GiB left free. Older sessions are pruned automatically, except the newest, pinned ones, and what `undo` needs.
-Restore      possible after the session: `restore` prints its plan and asks. It may create, replace and delete files in
+             checkpoints, at most 50.0 GiB in all, 5.0 GiB left free. Older
+             sessions are pruned automatically, except the newest, pinned ones,
+             and what `undo` needs.
+Restore      possible after the session: `restore` prints its plan and asks. It
+             may create, replace and delete files in
                /home/ann/src/shop
-Limits       at most 5,000,000 entries and 20.0 GiB in one snapshot; a larger
-             one is not taken. Without a baseline the session does not start.
+Limits       at most 5,000,000 entries and 20.0 GiB per snapshot; a larger one
+             is refused. Without a baseline the session does not start.
 Not covered  anything outside the mounts, and other file systems mounted inside
              them. Sockets are recorded but not restored.
              You can read and replace everything that was found.
-Never undone side effects such as database writes, network calls, pushed commits
-Beware       Edits you make during the session count as the agent's. This protects against accidents, not against malicious processes that run as you.
+Not undone   side effects such as database writes, network calls, pushed commits
+Note         Edits you make during the session count as the agent's. This
+             protects against accidents, not against malicious processes that
+             run as you.
 "
     );
 }
@@ -227,7 +233,8 @@ fn off_says_that_nothing_is_recorded_and_nothing_comes_back() {
 Recovery contract for the workspace shop
 
 Snapshot     NO: mode off (the default)
-             Nothing is recorded, and nothing can be restored. To be able to undo the session, use --snapshot project
+             Nothing is recorded, and nothing can be restored. To be able to
+             undo the session, use --snapshot project
 Mounts       not captured  /home/ann/src/shop
 Restore      not possible: the mode is off.
 "
@@ -245,7 +252,8 @@ Recovery contract for the workspace shop
 
 Snapshot     NO: mode metadata (/home/ann/.config/jackin/workspaces/shop.toml,
              line 8)
-             The session and the state of git are recorded, but no files. To be able to undo the session, use --snapshot project
+             The session and the state of git are recorded, but no files. To be
+             able to undo the session, use --snapshot project
 Mounts       not captured  /home/ann/src/shop
 Stored in    /home/ann/.jackin/data/recovery
              Metadata, readable only by you; it stays.

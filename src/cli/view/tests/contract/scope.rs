@@ -82,11 +82,13 @@ fn every_mount_says_what_becomes_of_it() {
              read-only     /home/ann/docs
                recorded; never captured, never restored into
              not captured  /home/ann/src/tool
-               the agent works in a worktree, and it is unknown which container has one
+               the agent works in a worktree, and it is unknown which container
+               has one
                /home/ann/.jackin/data/jk-2/.jackin/isolation.json: it is no JSON
                (line 1)
              not captured  /home/ann/src/two
-               the agent works in a clone, and several containers match; use its directory instead: jk-1, jk-2
+               the agent works in a clone, and several containers match; use its
+               directory instead: jk-1, jk-2
              captured      /home/ann/.jackin/data/jk-1/git/tool
                configured as /home/ann/src/other
                the worktree of the container jk-1
@@ -98,7 +100,8 @@ fn every_mount_says_what_becomes_of_it() {
              not captured  /home/ann/src/shop/dist
                excluded by dist/ of the mount /home/ann/src/shop
              not captured  /home/ann/src/shop/.ssh
-               skipped, or outside the tracked paths, of the mount /home/ann/src/shop
+               skipped, or outside the tracked paths, of the mount
+               /home/ann/src/shop
 "
     );
     assert!(
