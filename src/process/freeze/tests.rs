@@ -78,7 +78,7 @@ fn says_of(directory: &Path, complaint: &str, dataset: &str) -> Freezer {
         "#!/bin/sh\nfor w; do printf '<%s>' \"$w\"; done >>{}\n[ \"$7\" = {dataset} ] || {{ echo '{complaint}' >&2; exit 1; }}\necho $7\n",
         directory.join("log").display()
     );
-    fs::write(&freezer.program, script).unwrap();
+    fs::write(&freezer.found.program, script).unwrap();
     freezer
 }
 

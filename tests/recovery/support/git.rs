@@ -20,7 +20,7 @@ impl Repository {
     /// An empty one at `path`, on the branch `main`, that knows who commits.
     #[track_caller]
     pub(crate) fn init(path: &Path) -> Self {
-        Mould::of(0).write(path);
+        Mold::of(0).write(path);
         Self {
             path: path.to_path_buf(),
         }
@@ -103,7 +103,7 @@ impl Repository {
             repository.grow(commits);
             return repository;
         }
-        Mould::of(commits).write(path);
+        Mold::of(commits).write(path);
         let repository = Self {
             path: path.to_path_buf(),
         };
@@ -133,17 +133,17 @@ impl Repository {
 
 /// Every file of a new repository, with its mode; directories have no content. Git takes three processes for a commit, so each number of
 /// commits is made once and then written where it is wanted.
-struct Mould(Vec<(PathBuf, u32, Option<Vec<u8>>)>);
+struct Mold(Vec<(PathBuf, u32, Option<Vec<u8>>)>);
 
-impl Mould {
+impl Mold {
     /// The one of a repository with so many commits.
     fn of(commits: u32) -> Arc<Self> {
-        static MADE: Mutex<BTreeMap<u32, Arc<Mould>>> = Mutex::new(BTreeMap::new());
+        static MADE: Mutex<BTreeMap<u32, Arc<Mold>>> = Mutex::new(BTreeMap::new());
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-        let mould = made
+        let mold = made
             .entry(commits)
             .or_insert_with(|| Arc::new(Self::make(commits)));
-        Arc::clone(mould)
+        Arc::clone(mold)
     }
 
     fn make(commits: u32) -> Self {

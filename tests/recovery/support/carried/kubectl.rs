@@ -510,7 +510,7 @@ impl Kubectl {
         self.say(format!("{kind} \"{name}\" deleted"));
     }
 
-    /// What is labelled as ours, as a list.
+    /// What is labeled as ours, as a list.
     fn ours(&self, kind: &str) -> Value {
         let part = match kind {
             "pods" => "pods",
