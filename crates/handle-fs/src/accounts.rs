@@ -45,7 +45,8 @@ fn account(table: &[u8], uid: u32) -> Option<Vec<&[u8]>> {
 }
 
 /// Returns the home directory of a user from the given table, like [`home_of`].
-pub(super) fn home_in(table: &[u8], uid: u32) -> Option<PathBuf> {
+#[must_use]
+pub fn home_in(table: &[u8], uid: u32) -> Option<PathBuf> {
     let home = PathBuf::from(OsStr::from_bytes(account(table, uid)?.get(5)?));
     home.is_absolute().then_some(home)
 }

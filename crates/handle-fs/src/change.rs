@@ -96,6 +96,14 @@ pub fn hard_link(from: impl AsHandle, name: &OsStr, to: impl AsHandle, new: &OsS
     Ok(kernel::linkat(from, name, to, new)?)
 }
 
+/// Moves `name` to `new`, and replaces what has that name.
+///
+/// # Errors
+/// The system's error; `CrossesDevices` between mounts.
+pub fn rename_over(from: impl AsHandle, name: &OsStr, to: impl AsHandle, new: &OsStr) -> io::Result<()> {
+    Ok(kernel::renameat(from, name, to, new)?)
+}
+
 /// Moves `name` to `new`, which must not exist. Where the file system cannot insist on that it is looked at just before.
 ///
 /// # Errors

@@ -3,6 +3,9 @@
 //! Each function takes a handle and a name below it, so that a directory that is replaced by a link meanwhile leads nowhere. It is the
 //! one place that differs between systems.
 
+#[cfg(test)]
+extern crate self as handle_fs;
+
 mod accounts;
 mod attributes;
 mod batch;
@@ -30,16 +33,11 @@ mod replace;
 mod run_as;
 #[cfg(any(test, debug_assertions, feature = "simulated"))]
 pub mod simulated;
-#[cfg(test)]
-#[path = "../../../tests/recovery/support/skipped.rs"]
-mod skipped;
 mod stat;
 mod time;
 mod xattr;
 
-#[cfg(feature = "remote-shell")]
-use accounts::home_in;
-pub use accounts::{home_of, name_of};
+pub use accounts::{home_in, home_of, name_of};
 pub use attributes::{
     handle_attributes, list_attributes, remove_attribute, remove_handle_attribute, set_attribute,
     set_handle_attribute,
@@ -51,8 +49,8 @@ pub use batch::{
 pub use bytes::ByteString;
 pub use change::{
     append_own, chmod_handle, chmod_node, chown, chown_handle, create_file, exchange, hard_link, make_device,
-    make_dir, make_fifo, make_symlink, remove_dir, remove_file, rename_new, set_mtime, set_mtime_handle,
-    sync_directory, sync_file_system,
+    make_dir, make_fifo, make_symlink, remove_dir, remove_file, rename_new, rename_over, set_mtime,
+    set_mtime_handle, sync_directory, sync_file_system,
 };
 pub use clock::{TICK_NANOS, file_clock, fine_clock, uptime};
 pub use entropy::{Entropy, letters, random};
@@ -67,7 +65,7 @@ pub use flags::InodeFlags;
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;
 pub use mount::{Dir, Frozen, MountError, Root};
-pub use mount_table::{has_mount_option, mounts_below};
+pub use mount_table::{has_mount_option, mounts_below, unescaped};
 pub use native::{BTRFS_TOP, NativeKind, native_kind};
 pub use open::{
     is_bound, is_io_failure, is_sync_unsupported, is_through_link, names, open_beneath, open_child_dir,

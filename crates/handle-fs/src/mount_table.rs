@@ -48,8 +48,9 @@ fn points_below(table: &[u8], root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Blanks and backslashes are written as `\040` and the like.
-pub(super) fn unescaped(field: &[u8]) -> Vec<u8> {
+/// Returns a field of a table of mounts, where blanks and backslashes are written as `\040` and the like, as the bytes that are meant.
+#[must_use]
+pub fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
     let mut rest = field;
     while let Some((first, after)) = rest.split_first() {

@@ -5,6 +5,7 @@
 
 mod address;
 mod agent;
+mod answerer;
 mod connection;
 mod greeting;
 mod handle;
@@ -13,18 +14,14 @@ mod limitation;
 pub mod loopback;
 mod message;
 mod pair;
-mod protocol;
+pub mod protocol;
 mod server;
-#[cfg(feature = "remote-shell")]
-mod shell;
-#[cfg(not(feature = "remote-shell"))]
-#[path = "remote/shell_absent.rs"]
-mod shell;
 #[cfg(test)]
 pub(crate) mod tests;
 mod transports;
 
 pub use address::{Address, Spot, VOLUME_PLACE};
+pub use answerer::{Answerer, Introduce};
 pub use connection::{Channel, Helper, Listener, Lost, Patience, TIMEOUT_VARIABLE};
 pub use handle::RemoteHandle;
 pub use limitation::{Limitation, MISSING};
@@ -42,12 +39,6 @@ use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Result;
-
-/// A shell loop that runs each line that begins with the mark, which is the first line it reads.
-pub const SHELL_LOOP: &str = "\
-    echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
-    IFS= read -r M; [ -n \"$M\" ] || exit 1; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; \
-    *) exit 1;; esac; done";
 
 /// Syntax of addresses, for messages.
 pub const ADDRESSES: &str = "ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH, docker-volume://NAME[/PATH], \
@@ -95,7 +86,8 @@ pub fn place_there(path: &Path) -> Option<PathBuf> {
 }
 
 /// The same for all who see the same file system of a machine: its own id, its name, and its view of the mounts.
-fn machine_id(id: &[u8], name: &[u8], view: &[u8]) -> String {
+#[must_use]
+pub fn machine_id(id: &[u8], name: &[u8], view: &[u8]) -> String {
     let digest = blake3::hash(&[id, name, view].join(&0));
     digest.to_hex().chars().take(16).collect()
 }
@@ -131,7 +123,9 @@ pub(super) fn opening(flags: OFlags) -> u32 {
     set.fold(0, |bits, (bit, _)| bits | bit)
 }
 
-fn flags_of(bits: u32) -> OFlags {
+/// Returns the flags of an opening from those that are sent.
+#[must_use]
+pub fn flags_of(bits: u32) -> OFlags {
     let set = OPENING.iter().filter(|(bit, _)| bits & bit != 0);
     set.fold(OFlags::CLOEXEC, |flags, (_, flag)| flags | *flag)
 }

@@ -17,9 +17,10 @@ use super::program::{self, Program};
 use super::reach::Reach;
 use super::script;
 use super::settings::{AgentSource, Settings};
+use super::shell;
 use super::token::unguessable;
 use handle_fs::Entropy;
-use handle_fs::remote::{Address, Channel, Listener, Patience, SHELL_LOOP};
+use handle_fs::remote::{Address, Channel, Listener, Patience};
 use processes::{find, path_outside};
 
 /// Room between a carrier and this program (bytes).
@@ -62,13 +63,13 @@ pub fn carry(
     let script = match source {
         AgentSource::Auto => {
             let last = match has_shell {
-                true => SHELL_LOOP.to_owned(),
+                true => shell::LOOP.to_owned(),
                 false => script::no_shell(product),
             };
             [script::installed(product), script::offer(product), last].concat()
         }
         AgentSource::Copy => [script::offer(product), script::no_copy(product)].concat(),
-        AgentSource::Shell => SHELL_LOOP.to_owned(),
+        AgentSource::Shell => shell::LOOP.to_owned(),
     };
     carrier.start(&script, |machine| {
         let found = program::for_machine(machine, settings);
@@ -196,7 +197,7 @@ impl<'e> Carrier<'e> {
         }
         match heard {
             Heard::Agent => Ok((Listener::Agent, copied)),
-            Heard::Shell => Ok((Listener::Shell(mark), None)),
+            Heard::Shell => Ok((shell::listener(self.product, mark), None)),
             Heard::Wants(_) => Err(io::Error::other("it asks for a copy of this program again")),
         }
     }

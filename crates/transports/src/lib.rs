@@ -25,6 +25,11 @@ mod program;
 mod reach;
 mod script;
 mod settings;
+#[cfg(feature = "remote-shell")]
+mod shell;
+#[cfg(not(feature = "remote-shell"))]
+#[path = "shell_absent.rs"]
+mod shell;
 mod token;
 
 pub use carrier::{carry, remove_copy};

@@ -11,19 +11,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::agent::Wire;
+use super::answerer::{Answerer, Introduce};
 use super::limitation::Limitation;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
-use super::shell::Shell;
 use super::{Address, machine_id};
 use crate::{Result, uptime};
 
 /// Program that listens at the other end.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listener {
     /// This program.
     Agent,
-    /// A shell that takes no command without this mark: random letters and digits.
-    Shell(String),
+    /// Something else that answers the same calls.
+    Other(Introduce),
 }
 
 type Reason = Box<dyn FnMut() -> Option<String> + Send>;
@@ -100,10 +99,9 @@ impl Patience {
         *locked(&self.by) = None;
     }
 
-    fn flow_from(&self, listener: &Listener) {
+    fn flow_from(&self, is_shell: bool) {
         self.flow();
-        self.shell
-            .store(matches!(listener, Listener::Shell(_)), Ordering::Relaxed);
+        self.shell.store(is_shell, Ordering::Relaxed);
     }
 
     /// Checks the limits after `silent` without data.
@@ -169,11 +167,11 @@ pub(super) fn errno(number: i32) -> Errno {
     }
 }
 
-/// Connection to an agent or to a shell.
+/// Connection to an agent, or to something else that answers the same calls.
 #[derive(Debug)]
 enum Way {
     Agent(Wire),
-    Shell(Box<Shell>),
+    Other(Box<dyn Answerer>),
 }
 
 /// A connection to an agent, or to a shell, that answered.
@@ -239,13 +237,14 @@ impl Connection {
             end,
         } = channel;
         patience.begin();
-        let greeted = match &listener {
+        let greeted = match listener {
             Listener::Agent => {
                 let wire = Wire::new(from, to);
                 introduced(&wire).map(|greeting| (Way::Agent(wire), greeting))
             }
-            Listener::Shell(mark) => Shell::new(from, to, mark.clone())
-                .map(|(shell, greeting)| (Way::Shell(Box::new(shell)), greeting)),
+            Listener::Other(introduce) => {
+                introduce(from, to).map(|(other, greeting)| (Way::Other(other), greeting))
+            }
         };
         let (way, mut greeting) = greeted.map_err(|error| {
             let error = match error.kind() {
@@ -256,7 +255,7 @@ impl Connection {
             cut();
             error
         })?;
-        patience.flow_from(&listener);
+        patience.flow_from(matches!(way, Way::Other(_)));
         if greeting.system != std::env::consts::OS {
             return Err(io::Error::other(format!(
                 "it runs {}, this machine {}",
@@ -294,7 +293,7 @@ impl Connection {
         let closed = std::mem::take(&mut *locked(&self.closed));
         let answer = match &self.way {
             Way::Agent(wire) => wire.ask(closed, call),
-            Way::Shell(shell) => shell.ask(&closed, call),
+            Way::Other(other) => other.ask(&closed, call),
         };
         match answer {
             Ok(Answer::Failed(number)) => Err(errno(number)),
@@ -311,7 +310,7 @@ impl Connection {
     pub(super) fn is_broken(&self) -> bool {
         match &self.way {
             Way::Agent(wire) => wire.is_broken(),
-            Way::Shell(shell) => shell.is_broken(),
+            Way::Other(other) => other.is_broken(),
         }
     }
 
@@ -337,7 +336,7 @@ impl Connection {
         // Who is gone hears nothing.
         let _ = match &self.way {
             Way::Agent(wire) => wire.leave(),
-            Way::Shell(shell) => shell.leave(),
+            Way::Other(other) => other.leave(),
         };
         if let Some(end) = &self.end {
             locked(end)();
@@ -358,7 +357,7 @@ impl Connection {
     pub(super) fn lacks(&self) -> &[Limitation] {
         match &self.way {
             Way::Agent(_) => &[],
-            Way::Shell(shell) => shell.lacks(),
+            Way::Other(other) => other.lacks(),
         }
     }
 

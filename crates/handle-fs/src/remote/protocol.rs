@@ -1,5 +1,10 @@
 //! Calls to an agent on another machine, and its answers: the calls of `kernel.rs`, and a few that combine many of them where
-//! each would wait for the connection.
+//! each would wait for the connection. A crate that reaches a machine in another way answers the same calls (`Answerer`).
+
+#![expect(
+    missing_docs,
+    reason = "fields are arguments and results of the system call that the summary describes"
+)]
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -10,16 +15,18 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Version of what is said; both sides must have the same.
-pub(super) const VERSION: u32 = 4;
+pub const VERSION: u32 = 4;
 /// The directory that absolute paths begin at.
-pub(super) const NOWHERE: u64 = 0;
+pub const NOWHERE: u64 = 0;
 
 /// Bytes: a name, a path, content.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct Bytes(pub(super) Vec<u8>);
+pub struct Bytes(pub Vec<u8>);
 
 impl Bytes {
-    pub(super) fn path(&self) -> &Path {
+    /// Returns the bytes as a path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
     }
 }
@@ -71,56 +78,43 @@ impl<'de> Deserialize<'de> for Bytes {
 
 /// One call. Handles are numbers of the agent's; a path is relative to one, or absolute and [`NOWHERE`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Call {
+pub enum Call {
     /// Request for the agent's greeting.
-    Greet {
-        version: u32,
-    },
+    Greet { version: u32 },
+    /// Opens a path (`openat`).
     Open {
         dir: u64,
         path: Bytes,
         flags: u32,
         mode: u32,
     },
-    OpenBeneath {
-        dir: u64,
-        path: Bytes,
-        flags: u32,
-    },
-    Stat {
-        dir: u64,
-        path: Bytes,
-        own: bool,
-    },
-    Names {
-        dir: u64,
-    },
-    ReadLink {
-        dir: u64,
-        path: Bytes,
-    },
-    MakeDir {
-        dir: u64,
-        path: Bytes,
-        mode: u32,
-    },
-    MakeLink {
-        dir: u64,
-        path: Bytes,
-        target: Bytes,
-    },
+    /// Opens a path below a directory, through no link and across no mount (`openat2`).
+    OpenBeneath { dir: u64, path: Bytes, flags: u32 },
+    /// Facts of a path; of the handle itself if `own` is true.
+    Stat { dir: u64, path: Bytes, own: bool },
+    /// Names in a directory.
+    Names { dir: u64 },
+    /// Target of a link.
+    ReadLink { dir: u64, path: Bytes },
+    /// Makes a directory.
+    MakeDir { dir: u64, path: Bytes, mode: u32 },
+    /// Makes a symbolic link.
+    MakeLink { dir: u64, path: Bytes, target: Bytes },
+    /// Makes a pipe, socket or device.
     MakeNode {
         dir: u64,
         path: Bytes,
         kind: u8,
         device: (u32, u32),
     },
+    /// Makes a second name of a file.
     Link {
         from: u64,
         old: Bytes,
         to: u64,
         new: Bytes,
     },
+    /// Moves a name.
     Rename {
         from: u64,
         old: Bytes,
@@ -128,176 +122,148 @@ pub(crate) enum Call {
         new: Bytes,
         how: Moving,
     },
-    Unlink {
-        dir: u64,
-        path: Bytes,
-        directory: bool,
-    },
+    /// Removes a name; that of a directory if `directory` is true.
+    Unlink { dir: u64, path: Bytes, directory: bool },
+    /// Sets owner and group; of the handle itself without a path.
     Own {
         dir: u64,
         path: Option<Bytes>,
         uid: u32,
         gid: u32,
     },
-    Mode {
-        handle: u64,
-        mode: u32,
-        pinned: bool,
-    },
+    /// Sets the mode of a handle. `pinned`: the handle was opened for its place alone (`O_PATH`).
+    Mode { handle: u64, mode: u32, pinned: bool },
+    /// Sets the modification time; of the handle itself without a path.
     Modified {
         dir: u64,
         path: Option<Bytes>,
         mtime: (i64, u32),
     },
-    Sync {
-        handle: u64,
-        all: bool,
-    },
+    /// Makes an object durable; its whole file system if `all` is true.
+    Sync { handle: u64, all: bool },
     /// Dirty pages of a file are written back: 1 when each later store through a mapping moves its ctime, else 0.
-    WriteBack {
-        handle: u64,
-    },
-    Magic {
-        handle: u64,
-    },
-    Room {
-        handle: u64,
-        all: bool,
-    },
-    Seek {
-        handle: u64,
-        to: Whence,
-    },
-    Read {
-        handle: u64,
-        most: u64,
-        at: Option<u64>,
-    },
+    WriteBack { handle: u64 },
+    /// Number of the type of a file system.
+    Magic { handle: u64 },
+    /// Free bytes of a file system; all bytes if `all` is true.
+    Room { handle: u64, all: bool },
+    /// Place in a file.
+    Seek { handle: u64, to: Whence },
+    /// Reads at most so many bytes, from a place or from where the last read ended.
+    Read { handle: u64, most: u64, at: Option<u64> },
+    /// Writes bytes, at a place or where the last write ended.
     Write {
         handle: u64,
         bytes: Bytes,
         at: Option<u64>,
     },
-    Cut {
-        handle: u64,
-        length: u64,
-    },
-    ListAttributes {
-        dir: u64,
-        name: Option<Bytes>,
-    },
+    /// Sets the length of a file.
+    Cut { handle: u64, length: u64 },
+    /// Names of extended attributes; of the handle itself without a name.
+    ListAttributes { dir: u64, name: Option<Bytes> },
+    /// Value of an extended attribute.
     GetAttribute {
         dir: u64,
         name: Option<Bytes>,
         attribute: Bytes,
     },
+    /// Sets an extended attribute; without a value it is removed.
     SetAttribute {
         dir: u64,
         name: Option<Bytes>,
         attribute: Bytes,
         value: Option<Bytes>,
     },
-    Lock {
-        handle: u64,
-        how: Locking,
-    },
-    InodeFlags {
-        handle: u64,
-    },
-    SetInodeFlags {
-        handle: u64,
-        flags: u32,
-    },
-    MayChange {
-        path: Bytes,
-    },
-    Clock {
-        fine: bool,
-    },
+    /// Takes or drops a lock.
+    Lock { handle: u64, how: Locking },
+    /// Flags of `chattr`.
+    InodeFlags { handle: u64 },
+    /// Sets flags of `chattr`.
+    SetInodeFlags { handle: u64, flags: u32 },
+    /// Asks if the user there may change a directory.
+    MayChange { path: Bytes },
+    /// Time of the machine; exact if `fine` is true, else as files get it.
+    Clock { fine: bool },
     /// The path without links and dots.
-    Canonical {
-        path: Bytes,
-    },
+    Canonical { path: Bytes },
     /// A directory's facts, those of everything in it, and its own once more.
-    Look {
-        dir: u64,
-    },
+    Look { dir: u64 },
     /// Facts of many names in a directory.
-    Facts {
-        dir: u64,
-        names: Vec<Bytes>,
-    },
+    Facts { dir: u64, names: Vec<Bytes> },
     /// A directory below another one, through no link and across no mount: a handle, its facts, and what [`Call::Look`] tells.
-    LookBelow {
-        dir: u64,
-        path: Bytes,
-    },
+    LookBelow { dir: u64, path: Bytes },
     /// Small files of directories below another one, with content, attributes and the facts after they were read.
     LoadBelow {
         dir: u64,
         parts: Vec<(Bytes, Vec<Wanted>)>,
     },
     /// Attributes of what is in a directory and is not read; of a link also its target.
-    Objects {
-        dir: u64,
-        names: Vec<(Bytes, bool)>,
-    },
+    Objects { dir: u64, names: Vec<(Bytes, bool)> },
     /// Something that is known above the calls of files.
-    Ask {
-        question: Bytes,
-    },
+    Ask { question: Bytes },
     /// Last call: no others follow, and a closed pipe may go unnoticed.
     Leave,
 }
 
 /// Ways to move a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Moving {
+pub enum Moving {
+    /// Replaces what has the name.
     Over,
+    /// Fails if the name exists.
     New,
+    /// Exchanges the two names.
     Exchange,
 }
 
 /// Operations on the lock of a file (`flock`), without waiting.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) enum Locking {
+pub enum Locking {
+    /// Takes a lock that others may share.
     Share,
+    /// Takes a lock for one.
     Take,
+    /// Gives a lock back.
     Drop,
 }
 
 /// From where a place in a file is counted.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) enum Whence {
+pub enum Whence {
+    /// From the beginning.
     Start(u64),
+    /// From the end.
     End(i64),
+    /// From the current place.
     Current(i64),
+    /// The next data from a place on.
     Data(u64),
+    /// The next hole from a place on.
     Hole(u64),
 }
 
 /// The facts of an object.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Facts {
-    pub(super) kind: u8,
-    pub(super) mode: u32,
-    pub(super) owner: (u32, u32),
-    pub(super) size: u64,
-    pub(super) allocated: u64,
-    pub(super) mtime: (i64, u32),
-    pub(super) ctime: (i64, u32),
-    pub(super) ino: u64,
-    pub(super) born: Option<(i64, u32)>,
-    pub(super) nlink: u32,
-    pub(super) rdev: (u32, u32),
-    pub(super) flags: u32,
-    pub(super) place: (u64, u64),
+pub struct Facts {
+    pub kind: u8,
+    pub mode: u32,
+    pub owner: (u32, u32),
+    pub size: u64,
+    pub allocated: u64,
+    pub mtime: (i64, u32),
+    pub ctime: (i64, u32),
+    pub ino: u64,
+    pub born: Option<(i64, u32)>,
+    pub nlink: u32,
+    pub rdev: (u32, u32),
+    pub flags: u32,
+    pub place: (u64, u64),
 }
 
 impl Facts {
     /// Returns true if both show one object in the same state, as far as facts can tell.
-    #[cfg(feature = "remote-shell")]
-    pub(super) fn is_as(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn is_as(&self, other: &Self) -> bool {
         let of = |facts: &Self| {
             (
                 facts.kind,
@@ -315,73 +281,86 @@ impl Facts {
 
 /// Identity of the program that answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Greeting {
-    pub(super) version: u32,
+pub struct Greeting {
+    pub version: u32,
     /// Operating system as `std::env::consts::OS` names it. Error numbers are those of that system.
-    pub(super) system: String,
+    pub system: String,
     /// Identity of the machine, or of a container on one, in letters.
-    pub(super) machine: String,
-    pub(super) uid: u32,
-    pub(super) gid: u32,
-    pub(super) groups: Vec<u32>,
-    pub(super) home: Option<Bytes>,
+    pub machine: String,
+    pub uid: u32,
+    pub gid: u32,
+    pub groups: Vec<u32>,
+    pub home: Option<Bytes>,
 }
 
 /// Result of one of several calls; an error is the system's number.
-pub(super) type Each<T> = Result<T, i32>;
+pub type Each<T> = Result<T, i32>;
 
 /// A small file to read: its name, size and latest time as they were listed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Wanted {
-    pub(crate) name: Bytes,
-    pub(crate) size: u64,
-    pub(crate) last: (i64, u32),
-    pub(crate) write_back: bool,
+pub struct Wanted {
+    pub name: Bytes,
+    pub size: u64,
+    pub last: (i64, u32),
+    pub write_back: bool,
 }
 
 /// A small file that was read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct LoadedFile {
-    pub(super) data: Bytes,
-    pub(super) attributes: Vec<(Bytes, Bytes)>,
-    pub(super) facts: Facts,
+pub struct LoadedFile {
+    pub data: Bytes,
+    pub attributes: Vec<(Bytes, Bytes)>,
+    pub facts: Facts,
     /// True if the file has no holes.
-    pub(super) dense: bool,
+    pub dense: bool,
     /// True if the file was written back before it was read.
-    pub(super) written_back: bool,
+    pub written_back: bool,
 }
 
 /// A directory that was listed once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Seen {
-    pub(super) before: Facts,
-    pub(super) children: Vec<(Bytes, Each<Facts>)>,
-    pub(super) vanished: bool,
-    pub(super) after: Facts,
+pub struct Seen {
+    pub before: Facts,
+    pub children: Vec<(Bytes, Each<Facts>)>,
+    pub vanished: bool,
+    pub after: Facts,
 }
 
 /// The target of a link, and attributes.
-pub(super) type Told = (Option<Bytes>, Vec<(Bytes, Bytes)>);
+pub type Told = (Option<Bytes>, Vec<(Bytes, Bytes)>);
 
 /// Answer to a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Answer {
+pub enum Answer {
+    /// The call was made.
     Done,
+    /// A new handle.
     Handle(u64),
+    /// Facts of one object.
     Facts(Facts),
+    /// Names in a directory.
     Names(Vec<Bytes>),
+    /// Content, a target or a path.
     Bytes(Bytes),
+    /// A number.
     Number(u64),
+    /// A time: seconds and nanoseconds.
     Time(i64, u32),
+    /// Identity of the program that answers.
     Greeting(Greeting),
+    /// A listed directory.
     Looked(Seen),
+    /// Facts of each name.
     Several(Vec<Each<Facts>>),
+    /// A handle on a directory below, with its facts and what was listed.
     LookedBelow {
         handle: u64,
         own: Facts,
         looked: Each<Seen>,
     },
+    /// The files of each directory.
     LoadedBelow(Vec<Each<Vec<Each<LoadedFile>>>>),
+    /// Links and attributes of each name.
     Objects(Vec<Each<Told>>),
     /// The system's number.
     Failed(i32),
@@ -391,7 +370,7 @@ pub(super) enum Answer {
 
 /// A call, and handles that are not needed any more.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Request {
-    pub(super) closed: Vec<u64>,
-    pub(super) call: Call,
+pub struct Request {
+    pub closed: Vec<u64>,
+    pub call: Call,
 }

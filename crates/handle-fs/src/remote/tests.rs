@@ -1,88 +1,25 @@
-//! Files of another machine, which is this one: through an agent in this process, and through the shells that there are here.
+//! Files of another machine, which is this one: through an agent in this process.
 
 mod leaving;
 mod several;
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::time::Duration;
 
 use super::agent::Wire;
-use super::connection::{Channel, Listener};
-use super::loopback::{AGENT, patience, through, through_agent, transports};
+use super::loopback::{through_agent, transports};
 use super::message::{receive, send};
 use super::protocol::{Answer, Bytes, Call, Request};
 use super::upwards;
 use super::{Address, serve};
 use crate::Opening;
 
-/// Shells at the other end, with the tools of this machine or of busybox.
-const SHELLS: [&str; 3] = ["dash", "bash", "busybox"];
-
-/// A shell of this machine; `busybox` with its own tools alone.
-pub(super) fn shell_of(shell: &str) -> io::Result<Channel> {
-    let mut command = Command::new(shell);
-    if shell == "busybox" {
-        let tools = busybox().ok_or(io::ErrorKind::NotFound)?;
-        command.arg("sh").env("PATH", tools);
-    }
-    let mut child = command
-        .args(["-c", crate::remote::SHELL_LOOP])
-        .env("T", "x")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut from = child.stdout.take().unwrap();
-    let mut first = [0; 8];
-    io::Read::read_exact(&mut from, &mut first)?;
-    assert_eq!(&first, b"x shell\n");
-    Ok(Channel {
-        only: Vec::new(),
-        listener: Listener::Shell("0123456789abcdef".to_owned()),
-        from: Box::new(from),
-        to: Box::new(child.stdin.take().unwrap()),
-        patience: patience(),
-        cut: Box::new(|| ()),
-        why: Box::new(move || child.wait().ok().map(|status| format!("it ended: {status}"))),
-        helper: None,
-        copied: None,
-        end: None,
-    })
-}
-
-/// A directory with the tools of busybox under their names.
-fn busybox() -> Option<PathBuf> {
-    static TOOLS: std::sync::OnceLock<Option<tempfile::TempDir>> = std::sync::OnceLock::new();
-    let tools = TOOLS.get_or_init(|| {
-        let place = tempfile::tempdir().ok()?;
-        let done = Command::new("busybox")
-            .args(["--install", "-s"])
-            .arg(place.path())
-            .status();
-        done.is_ok_and(|status| status.success()).then_some(place)
-    });
-    tools.as_ref().map(|tools| tools.path().to_path_buf())
-}
-
-/// The shells that there are here.
-pub(crate) fn shells() -> Vec<&'static str> {
-    if !cfg!(feature = "remote-shell") {
-        crate::skipped::skipped("the feature remote-shell is not built");
-        return Vec::new();
-    }
-    let there = |shell: &&str| {
-        let found = match *shell {
-            "busybox" => busybox().is_some(),
-            shell => Command::new(shell).args(["-c", "true"]).status().is_ok(),
-        };
-        if !found {
-            crate::skipped::skipped(&format!("{shell} is not installed"));
-        }
-        found
-    };
-    SHELLS.into_iter().filter(there).collect()
+/// Roots of a directory, with the way to each: by this kernel, and by an agent.
+fn roots(name: &str, place: &Path) -> Vec<(&'static str, crate::Handle)> {
+    let far = transports().open_root(&through_agent(name, place)).unwrap();
+    vec![("here", crate::open_root(place).unwrap()), ("agent", far)]
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! Calls about a whole directory return what single calls return.
+//! Calls about a whole directory return what single calls return, in every way to reach it. The tests of `shell-fs` are the same.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use super::{AGENT, SHELLS, through, transports};
-use crate::Time;
-use crate::{Handle, NodeKind, Wanted};
+use handle_fs::{NodeKind, Time, Wanted};
+
+use super::roots;
 
 fn tree() -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
@@ -22,25 +22,12 @@ fn tree() -> tempfile::TempDir {
     place
 }
 
-/// The root by this kernel, and by every other way.
-fn roots(name: &str, place: &Path) -> Vec<(String, Handle)> {
-    let mut all = vec![("here".to_owned(), crate::open_root(place).unwrap())];
-    for end in [AGENT].iter().chain(&SHELLS) {
-        if let Ok(root) = transports().open_root(&through(end, name, place)) {
-            all.push(((*end).to_owned(), root));
-        }
-    }
-    // An agent at least.
-    assert!(all.len() > 1);
-    all
-}
-
 #[test]
 fn a_directory_below_is_opened_and_listed_at_once() {
     let place = tree();
     for (end, root) in roots("below", place.path()) {
-        let (dir, own, looked) = crate::look_below(&root, Path::new("a")).unwrap();
-        assert_eq!(own.ino, crate::stat_handle(&dir).unwrap().ino, "{end}");
+        let (dir, own, looked) = handle_fs::look_below(&root, Path::new("a")).unwrap();
+        assert_eq!(own.ino, handle_fs::stat_handle(&dir).unwrap().ino, "{end}");
         let looked = looked.unwrap();
         let names: Vec<&[u8]> = looked.children.iter().map(|(name, _)| name.as_slice()).collect();
         assert_eq!(names, [b"empty".as_slice(), b"inner", b"link", b"one"], "{end}");
@@ -57,10 +44,10 @@ fn a_directory_below_is_opened_and_listed_at_once() {
         ];
         assert!(kinds.eq(expected), "{end}");
         // The top itself; nothing through a link, outside, or of what is not there.
-        assert!(crate::look_below(&root, Path::new("")).is_ok(), "{end}");
+        assert!(handle_fs::look_below(&root, Path::new("")).is_ok(), "{end}");
         for refused in ["through", "a/link", "..", "a/../..", "a/one", "gone", "/etc"] {
             assert!(
-                crate::look_below(&root, Path::new(refused)).is_err(),
+                handle_fs::look_below(&root, Path::new(refused)).is_err(),
                 "{end}: {refused}"
             );
         }
@@ -71,7 +58,7 @@ fn a_directory_below_is_opened_and_listed_at_once() {
 fn what_is_not_read_is_told_at_once() {
     let place = tree();
     for (end, root) in roots("objects", place.path()) {
-        let dir = crate::open_beneath(&root, Path::new("a")).unwrap();
+        let dir = handle_fs::open_beneath(&root, Path::new("a")).unwrap();
         let names = [
             ("link", true),
             ("inner", false),
@@ -80,7 +67,7 @@ fn what_is_not_read_is_told_at_once() {
             ("empty", false),
         ];
         let names = names.map(|(name, is_link)| (OsStr::new(name), is_link));
-        let told = crate::objects(&dir, &names).unwrap();
+        let told = handle_fs::objects(&dir, &names).unwrap();
         let targets: Vec<_> = told
             .iter()
             .map(|one| one.as_ref().ok().map(|one| one.target.clone()))
@@ -109,7 +96,7 @@ fn files_of_several_directories_are_read_at_once() {
                 vec![wanted("one", 3), wanted("none", 1), wanted("empty", 0)],
             ),
         ];
-        let loaded = crate::load_below(&root, &parts).unwrap();
+        let loaded = handle_fs::load_below(&root, &parts).unwrap();
         let data: Vec<Option<Vec<Option<usize>>>> = loaded
             .iter()
             .map(|part| {
@@ -121,10 +108,10 @@ fn files_of_several_directories_are_read_at_once() {
         assert_eq!(data, [Some(vec![Some(70_000)]), None, None, a], "{end}");
         let two = loaded[0].as_ref().unwrap()[0].as_ref().unwrap();
         // Through a shell the whole file system is written back before any file is read.
-        let writes_back = crate::file_system(&root).unwrap().writes_back;
+        let writes_back = handle_fs::file_system(&root).unwrap().writes_back;
         assert_eq!(
             two.written_back,
-            writes_back && !crate::is_by_shell(&root),
+            writes_back && !handle_fs::is_by_shell(&root),
             "{end}"
         );
     }

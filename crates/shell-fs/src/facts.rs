@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-use crate::remote::protocol::{Bytes, Facts};
+use handle_fs::remote::protocol::{Bytes, Facts};
 
 /// Format string for `stat`; the shell has it as `$F`.
 pub(super) const FORMAT: &str = "%f|%u|%g|%s|%b|%B|%Y|%y|%Z|%z|%i|%d|%h|%t|%T|%n//";

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 
 use super::content::Outcome;
 use super::{Session, facts, handle_table, line};
-use crate::remote::protocol::{Answer, Facts, NOWHERE};
+use handle_fs::remote::protocol::{Answer, Facts, NOWHERE};
 
 impl Session {
     pub(super) fn facts_of(&mut self, dir: u64, path: &[u8]) -> Outcome<Facts> {

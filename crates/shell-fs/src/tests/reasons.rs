@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 
-use crate::Time;
-use crate::remote::loopback::{through, transports};
-use crate::remote::tests::shells;
+use handle_fs::Time;
+
+use super::{shells, through, transports};
 
 #[test]
 fn a_name_says_nothing_of_the_reason() {
@@ -22,10 +22,10 @@ fn a_name_says_nothing_of_the_reason() {
             "opening",
         ] {
             let name = OsStr::new(name);
-            crate::make_dir(&dir, name).unwrap();
-            let made = crate::make_dir(&dir, name).unwrap_err();
+            handle_fs::make_dir(&dir, name).unwrap();
+            let made = handle_fs::make_dir(&dir, name).unwrap_err();
             assert_eq!(made.kind(), std::io::ErrorKind::AlreadyExists, "{shell} {name:?}");
-            let removed = crate::remove_file(&dir, name).unwrap_err();
+            let removed = handle_fs::remove_file(&dir, name).unwrap_err();
             assert_eq!(
                 removed.kind(),
                 std::io::ErrorKind::IsADirectory,
@@ -35,10 +35,10 @@ fn a_name_says_nothing_of_the_reason() {
         // What is too long to be looked at is not missing.
         let long = "n".repeat(300);
         for found in [
-            crate::stat_child(&dir, OsStr::new(&long)).unwrap_err(),
-            crate::open_child_dir(&dir, OsStr::new(&long)).unwrap_err(),
-            crate::read_link(&dir, OsStr::new(&long)).unwrap_err(),
-            crate::set_mtime(&dir, OsStr::new(&long), Time { sec: 1, nsec: 0 }).unwrap_err(),
+            handle_fs::stat_child(&dir, OsStr::new(&long)).unwrap_err(),
+            handle_fs::open_child_dir(&dir, OsStr::new(&long)).unwrap_err(),
+            handle_fs::read_link(&dir, OsStr::new(&long)).unwrap_err(),
+            handle_fs::set_mtime(&dir, OsStr::new(&long), Time { sec: 1, nsec: 0 }).unwrap_err(),
         ] {
             assert_eq!(found.raw_os_error(), Some(36), "{shell}");
         }
@@ -54,12 +54,12 @@ fn a_full_disk_is_told_whatever_the_file_is_called() {
             .open_root(&through(shell, "full", place.path()))
             .unwrap();
         let name = OsStr::new("re opening it");
-        let mut file = crate::create_file(&dir, name).unwrap();
+        let mut file = handle_fs::create_file(&dir, name).unwrap();
         std::fs::remove_file(place.path().join(name)).unwrap();
         std::fs::create_dir(place.path().join(name)).unwrap();
         assert!(file.write_all(&[b'x'; 50_000]).is_err(), "{shell}");
         // The next call is understood.
-        assert!(crate::stat_child(&dir, name).is_ok(), "{shell}");
+        assert!(handle_fs::stat_child(&dir, name).is_ok(), "{shell}");
     }
 }
 
@@ -71,13 +71,13 @@ fn what_is_changed_by_its_handle_is_what_was_opened() {
             .open_root(&through(shell, "handles", place.path()))
             .unwrap();
         let name = OsStr::new("f");
-        let file = crate::create_file(&dir, name).unwrap();
+        let file = handle_fs::create_file(&dir, name).unwrap();
         std::fs::write(place.path().join("other"), "somebody's").unwrap();
         std::fs::rename(place.path().join("other"), place.path().join("f")).unwrap();
         let before = std::fs::metadata(place.path().join("f")).unwrap();
-        assert!(crate::chmod_handle(&file, 0o4777).is_err(), "{shell}");
+        assert!(handle_fs::chmod_handle(&file, 0o4777).is_err(), "{shell}");
         assert!(
-            crate::set_mtime_handle(&file, Time { sec: 1, nsec: 0 }).is_err(),
+            handle_fs::set_mtime_handle(&file, Time { sec: 1, nsec: 0 }).is_err(),
             "{shell}"
         );
         assert!(file.sync().is_err(), "{shell}");
@@ -98,13 +98,13 @@ fn times_before_1970_and_far_away_are_read_and_set() {
             .open_root(&through(shell, "times", place.path()))
             .unwrap();
         let name = OsStr::new("f");
-        crate::create_file(&dir, name).unwrap();
+        handle_fs::create_file(&dir, name).unwrap();
         let whole = shell == "busybox";
         let nsec = if whole { 0 } else { 500_000_000 };
         // The `touch` of busybox knows none before 1970.
         let first = if whole { 0 } else { -2 };
         for sec in [first, first + 1, 4_000_000_000] {
-            crate::set_mtime(&dir, name, Time { sec, nsec }).unwrap();
+            handle_fs::set_mtime(&dir, name, Time { sec, nsec }).unwrap();
             let told = std::fs::metadata(place.path().join("f")).unwrap();
             assert_eq!(
                 (told.mtime(), told.mtime_nsec()),
@@ -112,7 +112,7 @@ fn times_before_1970_and_far_away_are_read_and_set() {
                 "{shell} {sec}"
             );
             assert_eq!(
-                crate::stat_child(&dir, name).unwrap().mtime,
+                handle_fs::stat_child(&dir, name).unwrap().mtime,
                 Time { sec, nsec },
                 "{shell}"
             );

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::facts;
 use super::handle_table::{HandleTable, Place};
 use super::line::{Line, quoted, words};
-use crate::remote::protocol::{Bytes, Facts, LoadedFile, Wanted};
+use handle_fs::remote::protocol::{Bytes, Facts, LoadedFile, Wanted};
 
 /// A block that is read (bytes).
 const BLOCK: u64 = 64 << 10;

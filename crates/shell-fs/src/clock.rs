@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Time;
+use handle_fs::Time;
 
 /// Last known time of the other machine.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ impl Clock {
         Self {
             fine,
             told: 0,
-            heard: crate::fine_clock().nanos(),
+            heard: handle_fs::fine_clock().nanos(),
         }
     }
 
@@ -34,7 +34,7 @@ impl Clock {
         let (sec, nsec) = (sec.parse().ok()?, nsec.parse().ok()?);
         let time = Time { sec, nsec };
         self.told = time.nanos();
-        self.heard = crate::fine_clock().nanos();
+        self.heard = handle_fs::fine_clock().nanos();
         Some(time)
     }
 
@@ -46,7 +46,7 @@ impl Clock {
     /// Returns the wait until a change gets another time than `last`. A change within `tick` (nanoseconds) might get the same.
     /// `None` if no wait is needed, or `last` is too far in the future for a wait to help.
     pub(super) fn until_settled(&self, last: Time, tick: i128) -> Option<Duration> {
-        let now = self.told + (crate::fine_clock().nanos() - self.heard).max(0);
+        let now = self.told + (handle_fs::fine_clock().nanos() - self.heard).max(0);
         let rest = last.nanos() + tick - now;
         // What is from a future that is not near will not settle by waiting.
         let near = if self.fine { tick } else { 1_000_000_000 + tick };

@@ -4,9 +4,9 @@ use rustix::io::Errno;
 
 use super::content::{self, Outcome};
 use super::{Session, handle_table};
-use crate::TICK_NANOS;
-use crate::Time;
-use crate::remote::protocol::{Answer, Bytes, Each, Facts, LoadedFile, Wanted, Whence};
+use handle_fs::TICK_NANOS;
+use handle_fs::Time;
+use handle_fs::remote::protocol::{Answer, Bytes, Each, Facts, LoadedFile, Wanted, Whence};
 
 impl Session {
     /// The shell keeps no place in a file; this side does.
@@ -72,7 +72,7 @@ impl Session {
             .iter()
             .filter_map(|file| self.clock.until_settled(time(file.last), TICK_NANOS));
         if let Some(wait) = waits.max() {
-            crate::pause(wait);
+            handle_fs::pause(wait);
         }
         let (mounts, dir) = (&self.mounts, &place.dir);
         let placed = |name: &[u8], facts: Facts| {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use rustix::io::Errno;
 
 use super::line::quoted;
-use crate::remote::protocol::{Facts, NOWHERE};
+use handle_fs::remote::protocol::{Facts, NOWHERE};
 
 /// A handle.
 #[derive(Clone, Debug)]
@@ -224,7 +224,7 @@ mod tests {
             "{}|0|0|1|8|512|1|1970-01-01 00:00:01.000000000 +0000|1|1970-01-01 00:00:01.000000000 +0000|{ino}|5|1|0|0|./x//\n",
             if is_dir { "41ed" } else { "81a4" }
         );
-        crate::remote::shell::facts::only(record.as_bytes(), false).unwrap()
+        crate::facts::only(record.as_bytes(), false).unwrap()
     }
 
     fn commands(table: &Table, dir: u64, path: &str) -> Result<String, Errno> {

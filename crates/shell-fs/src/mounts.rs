@@ -1,8 +1,8 @@
 //! Mounts of paths, from the table that Linux keeps for each process (proc_pid_mountinfo(5)). A move between two mounts would be
 //! a copy, and a bind mount looks like any directory otherwise.
 
-use crate::mount_table::unescaped;
-use crate::remote::protocol::Facts;
+use handle_fs::remote::protocol::Facts;
+use handle_fs::unescaped;
 
 /// The table, longest paths first.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,7 @@
-//! A machine without this program, reached through its shell and the tools of GNU or busybox. Each call is one command; a handle is a
-//! path that is checked at each use. The contract lists what the shell cannot do ([`Limitation`]).
+//! Files of a machine that has nothing but a POSIX shell and the tools of GNU or busybox. Each call of the protocol of `handle-fs` is one
+//! command; a handle is a path that is checked at each use. What the shell cannot do is a [`Limitation`].
+//!
+//! [`LOOP`] is run by the shell there, and [`introduce`] is the listener of the channel to it.
 
 /// Goes on with a value, or ends with the error of the call.
 macro_rules! known {
@@ -24,6 +26,9 @@ mod listing;
 mod mounts;
 mod opening;
 #[cfg(test)]
+#[path = "../../../tests/recovery/support/skipped.rs"]
+mod skipped;
+#[cfg(test)]
 mod tests;
 
 use std::fmt;
@@ -40,13 +45,28 @@ use self::handle_table::Table;
 use self::line::{Line, words};
 use self::listing::{Lister, ListingCache};
 use self::mounts::Mounts;
-use super::flags_of;
-use super::limitation::{Limitation, MISSING};
-use super::protocol::{Answer, Bytes, Call, Greeting, NOWHERE};
-use crate::Time;
+use handle_fs::Time;
+use handle_fs::remote::protocol::{Answer, Bytes, Call, Greeting, NOWHERE};
+use handle_fs::remote::{Answerer, Introduce, Limitation, flags_of};
+
+/// A shell loop that runs each line that begins with the mark, which is the first line it reads. First it prints the
+/// value of `T`, by which the caller knows where the output begins, and `shell`.
+pub const LOOP: &str = "\
+    echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
+    IFS= read -r M; [ -n \"$M\" ] || exit 1; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; \
+    *) exit 1;; esac; done";
+
+/// Returns the listener of a channel to a shell that runs [`LOOP`]. The shell takes no command without `mark`: random letters and digits.
+#[must_use]
+pub fn introduce(mark: String) -> Introduce {
+    Box::new(|from, to| {
+        let (shell, greeting) = Shell::new(from, to, mark)?;
+        Ok((Box::new(shell), greeting))
+    })
+}
 
 /// The shell of another machine.
-pub(super) struct Shell {
+struct Shell {
     session: Mutex<Session>,
     broken: AtomicBool,
     lacks: Vec<Limitation>,
@@ -79,7 +99,7 @@ impl Shell {
     ///
     /// # Errors
     /// What is missing there; what the channel says.
-    pub(super) fn new(
+    fn new(
         from: Box<dyn Read + Send>,
         to: Box<dyn Write + Send>,
         mark: String,
@@ -109,24 +129,24 @@ impl Shell {
         };
         Ok((shell, greeting))
     }
+}
 
-    pub(super) fn lacks(&self) -> &[Limitation] {
+impl Answerer for Shell {
+    fn lacks(&self) -> &[Limitation] {
         &self.lacks
     }
 
-    pub(super) fn is_broken(&self) -> bool {
+    fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Acquire)
     }
 
-    /// Ends the shell.
-    pub(super) fn leave(&self) -> io::Result<()> {
+    fn leave(&self) -> io::Result<()> {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         self.broken.store(true, Ordering::Release);
         session.line.leave()
     }
 
-    /// Makes a call and waits for its answer. After an error there is no next one.
-    pub(super) fn ask(&self, closed: &[u64], call: Call) -> io::Result<Answer> {
+    fn ask(&self, closed: &[u64], call: Call) -> io::Result<Answer> {
         if self.is_broken() {
             return Err(io::ErrorKind::NotConnected.into());
         }

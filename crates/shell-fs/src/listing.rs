@@ -13,9 +13,9 @@ use super::facts::{self, Record, child};
 use super::handle_table::Place;
 use super::line::{Line, Said, quoted, words};
 use super::mounts::Mounts;
-use crate::TICK_NANOS;
-use crate::Time;
-use crate::remote::protocol::{Answer, Bytes, Each, Facts, Seen};
+use handle_fs::TICK_NANOS;
+use handle_fs::Time;
+use handle_fs::remote::protocol::{Answer, Bytes, Each, Facts, Seen};
 
 /// Time for which a listing made ahead is used (nanoseconds). It is short, so that later changes are noticed soon.
 const FRESH: i128 = 10_000_000_000;
@@ -53,7 +53,7 @@ impl ListingCache {
     }
 
     fn is_fresh(&self, span: i128) -> bool {
-        crate::fine_clock().nanos() - self.taken < span
+        handle_fs::fine_clock().nanos() - self.taken < span
     }
 
     /// The facts of a directory that was listed. The caller then checks that it is still that one.
@@ -108,7 +108,7 @@ impl Lister<'_> {
         };
         *ahead = ListingCache {
             root: path.clone(),
-            taken: crate::fine_clock().nanos(),
+            taken: handle_fs::fine_clock().nanos(),
             directories,
         };
         Ok(Ok(ahead.take(&path)))
@@ -215,7 +215,7 @@ impl Lister<'_> {
             };
             let wait = self.clock.until_settled(last(&listed.before), TICK_NANOS);
             match wait {
-                Some(wait) if tries < TRIES => crate::pause(wait),
+                Some(wait) if tries < TRIES => handle_fs::pause(wait),
                 _ => {
                     return Ok(Ok(looked(
                         listed.before,

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 
 use super::Session;
 use super::content::Outcome;
-use crate::remote::protocol::{Answer, Bytes, Each, LoadedFile, Told, Wanted};
+use handle_fs::remote::protocol::{Answer, Bytes, Each, LoadedFile, Told, Wanted};
 
 impl Session {
     pub(super) fn look_below(&mut self, dir: u64, path: &[u8]) -> Outcome<Answer> {

@@ -8,7 +8,7 @@ use super::content::Outcome;
 use super::handle_table::Place;
 use super::line::words;
 use super::{FIRST_LOCK, Session, handle_table, line};
-use crate::remote::protocol::{Answer, Bytes, Call, Locking, Moving};
+use handle_fs::remote::protocol::{Answer, Bytes, Call, Locking, Moving};
 
 impl Session {
     /// Makes a change. What was listed ahead is forgotten by then.
@@ -132,7 +132,7 @@ impl Session {
             Err(error) => return Ok(Err(error)),
         };
         Ok(Ok(Answer::Number(
-            crate::FileSystem::of(magic).writes_back.into(),
+            handle_fs::FileSystem::of(magic).writes_back.into(),
         )))
     }
 

@@ -3,9 +3,9 @@
 use std::io;
 
 use super::line::Line;
-use crate::home_in;
-use crate::remote::machine_id;
-use crate::remote::protocol::{Bytes, Greeting, VERSION};
+use handle_fs::home_in;
+use handle_fs::remote::protocol::{Bytes, Greeting, VERSION};
+use handle_fs::remote::{MISSING, machine_id};
 
 /// Abilities of the other machine's tools beyond the required ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub(super) fn greet(line: &mut Line) -> io::Result<(Greeting, Abilities)> {
     if !missing.is_empty() {
         return Err(io::Error::other(format!(
             "{} there: {}",
-            super::MISSING,
+            MISSING,
             missing.join(", ")
         )));
     }
