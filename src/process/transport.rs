@@ -13,13 +13,15 @@ use transports::{AgentSource, ClusterContexts, LeftBehind, Permission, Product, 
 use super::INSTANCE_VARIABLE;
 use crate::clock::Entropy;
 use crate::environment::Environment;
-use handle_fs::remote::{Address, Channel, Spot, TIMEOUT_VARIABLE};
+use handle_fs::remote::{Address, Channel, Spot};
 
 /// The variable that names the image of helpers, which are containers and pods.
 pub const HELPER_VARIABLE: &str = "JACKIN_RECOVERY_HELPER_IMAGE";
 /// The variable that selects the agent on other machines.
 pub const AGENT_VARIABLE: &str = "JACKIN_RECOVERY_AGENT";
 
+/// The variable with the time limit for remote machines, in seconds.
+const TIMEOUT_VARIABLE: &str = "JACKIN_RECOVERY_TIMEOUT";
 /// Default time limit for remote machines.
 const SILENCE: Duration = Duration::from_secs(60);
 
@@ -37,6 +39,7 @@ pub(super) static PRODUCT: Product = Product {
     cleanup_argument: "__lifeline",
     cleanup_without: INSTANCE_VARIABLE,
     image_variable: HELPER_VARIABLE,
+    timeout_variable: TIMEOUT_VARIABLE,
 };
 
 /// Reads [`AGENT_VARIABLE`].
@@ -136,9 +139,8 @@ mod tests {
 
     use transports::AgentSource;
 
-    use super::{AGENT_VARIABLE, helper_image, source, timeout};
+    use super::{AGENT_VARIABLE, TIMEOUT_VARIABLE, helper_image, source, timeout};
     use crate::environment::Environment;
-    use handle_fs::remote::TIMEOUT_VARIABLE;
 
     #[test]
     fn settings_come_from_the_environment() {

@@ -6,20 +6,10 @@ use std::path::Path;
 use super::{crates, files};
 
 /// Lines of crates that may name this program, with the reason.
-const NAMED_IN_CRATES: &[(&str, &str)] = &[
-    (
-        "#[path = \"../../../tests/recovery/support/skipped.rs\"]",
-        "one file records the skipped tests of all crates, and lies beside the tests that skip the most",
-    ),
-    (
-        "pub const TIMEOUT_VARIABLE: &str = \"JACKIN_RECOVERY_TIMEOUT\";",
-        "it becomes an argument together with the other settings of a connection",
-    ),
-    (
-        "/// A machine that jackin could not reach, or lost the connection to.",
-        "it is reworded together with the line above",
-    ),
-];
+const NAMED_IN_CRATES: &[(&str, &str)] = &[(
+    "#[path = \"../../../tests/recovery/support/skipped.rs\"]",
+    "one file records the skipped tests of all crates, and lies beside the tests that skip the most",
+)];
 
 /// Lines of a file that name this program, as `path:line: text`.
 fn names_of_the_product(path: &str, text: &str) -> Vec<String> {

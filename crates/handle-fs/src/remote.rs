@@ -22,7 +22,7 @@ mod transports;
 
 pub use address::{Address, Spot, VOLUME_PLACE};
 pub use answerer::{Answerer, Introduce};
-pub use connection::{Channel, Helper, Listener, Lost, Patience, TIMEOUT_VARIABLE};
+pub use connection::{Channel, Helper, Listener, Lost, Patience};
 pub use handle::RemoteHandle;
 pub use limitation::{Limitation, MISSING};
 pub use server::{Knows, serve};

@@ -48,7 +48,7 @@ fn shell_of(shell: &str) -> io::Result<Channel> {
         listener: Listener::Other(crate::introduce("0123456789abcdef".to_owned())),
         from: Box::new(from),
         to: Box::new(child.stdin.take().unwrap()),
-        patience: Arc::new(Patience::new(Duration::from_secs(60))),
+        patience: Arc::new(Patience::new(Duration::from_secs(60), "the test")),
         cut: Box::new(|| ()),
         why: Box::new(move || child.wait().ok().map(|status| format!("it ended: {status}"))),
         helper: None,

@@ -140,7 +140,7 @@ impl<'e> Carrier<'e> {
             reach,
             by_line: matches!(address, Address::Ssh { .. }),
             stop: Arc::clone(stop),
-            patience: Arc::new(Patience::new(settings.timeout)),
+            patience: Arc::new(Patience::new(settings.timeout, settings.product.timeout_variable)),
         })
     }
 

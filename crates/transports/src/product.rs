@@ -21,6 +21,8 @@ pub struct Product {
     pub cleanup_without: &'static str,
     /// Variable that names the image of helpers, for messages.
     pub image_variable: &'static str,
+    /// Variable that sets the time limit of connections, for messages.
+    pub timeout_variable: &'static str,
 }
 
 /// A product of the tests.
@@ -38,4 +40,5 @@ pub(crate) const EXAMPLE: Product = Product {
     cleanup_argument: "cleanup",
     cleanup_without: "TOOL_NAME",
     image_variable: "TOOL_IMAGE",
+    timeout_variable: "TOOL_TIMEOUT",
 };

@@ -67,23 +67,24 @@ pub struct Channel {
 #[derive(Debug)]
 pub struct Patience {
     limit: Duration,
+    /// Name of the setting of the limit, for messages.
+    setting: &'static str,
     /// Deadline for the handshake, in time since boot; `None` once it is done.
     by: Mutex<Option<Duration>>,
     /// True for a shell, which sends nothing while it hashes or syncs a large file.
     shell: AtomicBool,
 }
 
-/// Environment variable with the time limit for remote machines, in seconds.
-pub const TIMEOUT_VARIABLE: &str = "JACKIN_RECOVERY_TIMEOUT";
 /// Factor on the limit for a shell.
 const SHELL_TIMES: u32 = 5;
 
 impl Patience {
-    /// Creates limits of this duration.
+    /// Creates limits of this duration. Messages name the setting that the user changes for another one.
     #[must_use]
-    pub fn new(limit: Duration) -> Self {
+    pub fn new(limit: Duration, setting: &'static str) -> Self {
         Self {
             limit,
+            setting,
             by: Mutex::default(),
             shell: AtomicBool::default(),
         }
@@ -120,13 +121,14 @@ impl Patience {
             _ => return Ok(()),
         };
         Err(format!(
-            "it {why} {} seconds ({TIMEOUT_VARIABLE} sets the limit)",
-            limit.as_secs()
+            "it {why} {} seconds ({} sets the limit)",
+            limit.as_secs(),
+            self.setting
         ))
     }
 }
 
-/// A machine that jackin could not reach, or lost the connection to.
+/// A machine that could not be reached, or the connection to which was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// Address of the machine.

@@ -79,7 +79,7 @@ pub fn set_knows(answer: Answering) {
 }
 
 fn patience() -> Arc<Patience> {
-    Arc::new(Patience::new(Duration::from_secs(60)))
+    Arc::new(Patience::new(Duration::from_secs(60), "the test"))
 }
 
 fn agent() -> io::Result<Channel> {
