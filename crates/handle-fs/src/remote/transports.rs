@@ -262,7 +262,7 @@ impl Transports {
     pub fn open_root(&self, path: &Path) -> io::Result<Handle> {
         match self.route(path)? {
             None => crate::open_root(path),
-            Some((top, inner)) => crate::open_child_dir(&Handle::from(top), inner.as_os_str()),
+            Some((top, inner)) => crate::open_child_dir(Handle::from(top), inner.as_os_str()),
         }
     }
 
@@ -273,7 +273,7 @@ impl Transports {
     pub fn stat_path(&self, path: &Path) -> io::Result<Option<Stat>> {
         match self.route(path)? {
             None => crate::stat_path(path),
-            Some((top, inner)) => match crate::stat_child(&Handle::from(top), inner.as_os_str()) {
+            Some((top, inner)) => match crate::stat_child(Handle::from(top), inner.as_os_str()) {
                 Ok(stat) => Ok(Some(stat)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(error),
@@ -293,7 +293,7 @@ impl Transports {
         };
         let path = Bytes::from(inner.as_path());
         let may_change = top.done(Call::MayChange { path }).is_ok();
-        let facts = crate::stat_child(&Handle::from(top), inner.as_os_str());
+        let facts = crate::stat_child(Handle::from(top), inner.as_os_str());
         may_change && !facts.is_ok_and(|facts| facts.flags.bind())
     }
 
