@@ -16,7 +16,6 @@ pub mod error;
 pub mod exit_code;
 mod fail_point;
 mod fork;
-mod fork_reference;
 pub mod generate;
 #[cfg(feature = "html")]
 mod html;
@@ -42,7 +41,7 @@ mod suggested_command;
 #[cfg(feature = "tui")]
 mod ui;
 mod view;
-mod write_snapshot;
+mod written_snapshot;
 
 use std::ffi::OsString;
 

@@ -34,20 +34,31 @@
 //! # }
 //! ```
 
+mod around_command;
 mod begin;
 mod checkpoint;
 mod comparison;
 mod contract;
 mod differences;
+mod doctor;
 mod end;
 mod error;
 mod event;
+mod export;
+mod fork;
+mod import;
 mod interrupted;
 mod log;
+mod output;
 pub(crate) mod paths;
+mod pin;
 mod plan;
+mod rebuild;
+mod replica_import;
+mod replication;
 mod repositories;
 mod restore;
+mod retention;
 mod session_changes;
 mod sessions;
 mod set_aside;
@@ -55,6 +66,7 @@ pub(crate) mod settings;
 mod sides;
 mod stores;
 mod undo;
+mod verify;
 
 pub use begin::{NewSession, StartedSession};
 pub use checkpoint::TakenCheckpoint;
@@ -65,21 +77,42 @@ pub use end::EndedSession;
 pub(crate) use end::survivors;
 pub use error::RecoveryError;
 pub use event::{Event, Listener, Unheard};
+pub use export::{ExportSubject, ExportedSnapshot};
+pub use fork::{ForkError, ForkRequest, Forked};
 pub use interrupted::{HeldRestore, InterruptedRestore};
 pub use log::Log;
-pub(crate) use plan::restore_target;
+pub(crate) use output::refuse_address;
+pub use output::{MissingClaim, OutputError, OutputPlan, WrittenMount, WrittenSnapshot};
+pub use pin::Pinned;
+use plan::restore_target;
 pub use plan::{RestoreRequest, RestoreSubject};
+pub use rebuild::Rebuilt;
+pub use replica_import::{FoundReplica, ReplicaRequest};
+pub use replication::{Replicated, ReplicationCare};
 pub(crate) use repositories::emptied;
 use restore::Locks;
 pub use restore::{Caller, Keys, RestorePlan, no_keys};
+pub use retention::{AppliedRetention, PlannedPrune};
 pub use session_changes::SessionChanges;
 pub(crate) use session_changes::of_session;
 pub(crate) use sessions::{no_files, refuse_imported};
 pub use undo::UndoRequest;
+pub use verify::Verification;
 
 use crate::environment::Environment;
 use crate::observer::Silent;
-use crate::session::Services;
+
+// Types of the layers below that requests and results hold.
+pub use crate::capture::{CaptureError, Captured, Frozen};
+pub use crate::contract::Contract;
+pub use crate::diff::PatchOptions;
+pub use crate::doctor::{Checkup, Finding, Severity, Step};
+pub use crate::replica::{Copied, Stop, Waiting};
+pub use crate::restore::{Allow, Purpose, RestoreError, TakenBack};
+pub use crate::retention::{Chosen, PrunePlan};
+pub use crate::session::{Adopted, Begun, CheckpointRequest, Closed, Services};
+pub use crate::store::{Anchor, InstanceRow, LostRecord, RestoreStage, Store, Verified};
+pub use crate::transfer::Incoming;
 
 /// The engine for one user: all sessions in the store below jackin's home.
 #[derive(Clone, Copy)]

@@ -230,6 +230,22 @@ fn each_broken_wall_is_found() {
             "use crate::store::Store;",
             "`model` must not see `store`",
         ),
+        // Commands.
+        (
+            "src/cli/commands/pin.rs",
+            "use crate::store::Store;",
+            "a command must not see `store`",
+        ),
+        (
+            "src/cli/commands/hook/edit.rs",
+            "use super::super::super::super::store::Store;",
+            "a command must not see `store`",
+        ),
+        (
+            "src/cli/commands/lifeline.rs",
+            "use crate::terminal::Terminal;",
+            "sees `process` no more",
+        ),
         (
             "src/process.rs",
             "use crate::{model::Time, config::Config};",

@@ -117,6 +117,14 @@ pub enum CaptureError {
     },
 }
 
+impl CaptureError {
+    /// Returns true if the files are too many or too large to be stored, by a limit or for lack of room.
+    #[must_use]
+    pub fn is_lack_of_room(&self) -> bool {
+        matches!(self, Self::Limit { .. } | Self::Room { .. })
+    }
+}
+
 impl Diagnostic for CaptureError {
     fn kind(&self) -> ErrorKind {
         match self {

@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use super::args::CalledAs;
 use super::replication::leave as leave_copying;
-use super::retain::quietly;
 use crate::cli::context::Context;
+use crate::diagnostic::Diagnostic as _;
 use crate::environment::Environment;
 use crate::model::InstanceId;
 use crate::observer::{Observer, Phase};
 use crate::process;
-use crate::session::{CheckpointRequest, Services, checkpoint_if_changed};
+use crate::recovery::Recovery;
+use crate::session::{CheckpointRequest, Services};
 use crate::store::Store;
 
 /// Checkpoints taken so far, and the reasons for failed ones.
@@ -84,14 +85,16 @@ impl Taken {
         instance: &InstanceId,
         quiet: &Quiet,
     ) {
-        let world = Services::system(quiet);
+        let engine = Recovery::open(environment).with_services(Services::system(quiet));
         let taken = match store.catalog().instance(instance) {
             Ok(Some(row)) => {
                 let mark = CheckpointRequest {
                     message: Some("automatic"),
                     ..CheckpointRequest::default()
                 };
-                checkpoint_if_changed(store, world, &row, mark).map_err(|error| error.to_string())
+                engine
+                    .checkpoint_if_changed(store, &row, mark)
+                    .map_err(|error| error.to_string())
             }
             Ok(None) => Err(format!("{instance} is not there")),
             Err(error) => Err(error.to_string()),
@@ -104,9 +107,10 @@ impl Taken {
             Ok(Some(_)) => {
                 self.count += 1;
                 leave_copying(environment);
-                quietly(environment, world, store, instance)
+                engine
+                    .apply_retention(store, instance)
                     .map(drop)
-                    .map_err(|error| error.message)
+                    .map_err(|error| error.message())
             }
             Ok(None) => Ok(()),
             Err(error) => Err(error),

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::write_snapshot::refuse_address;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
@@ -17,6 +16,7 @@ use crate::clock::{letters, random};
 use crate::config::settle_path;
 use crate::features::Feature;
 use crate::model::Time;
+use crate::recovery::refuse_address;
 use crate::report::ReportDocument;
 use crate::terminal::{sanitize, shell};
 

@@ -2,18 +2,11 @@
 
 use super::error::CliError;
 use crate::model::InstanceId;
-use crate::recovery::{RecoveryError, no_files};
-use crate::session::SessionError;
-use crate::store::InstanceRow;
+use crate::recovery::RecoveryError;
 
 /// Returns the error for a name when there is no store at all.
 pub(super) fn no_store(instance: &str) -> CliError {
     RecoveryError::no_store(instance).into()
-}
-
-/// Explains a missing snapshot by a mode that records no files.
-pub(super) fn nothing(row: &InstanceRow, error: SessionError) -> CliError {
-    no_files(row, error).into()
 }
 
 /// Adds what can be done with a session that is not active.

@@ -1,43 +1,14 @@
-//! The retention policy of the configuration, and what it deletes when a session ends or a checkpoint is taken.
+//! Messages about snapshots that the retention policy deletes when a session ends or a checkpoint is taken.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::cli::context::Context;
-use crate::cli::error::CliError;
 use crate::cli::view::receipt::reason_words;
-use crate::config::{Config, ConfigError, Retention};
-use crate::environment::Environment;
+use crate::diagnostic::Diagnostic as _;
 use crate::model::{InstanceId, PruneReason};
-use crate::retention::{Acting, Care, Pruned, Rules, Shortage, carry_out, is_due, plan, steady_now};
-use crate::session::Services;
-use crate::store::{Store, StoreError};
+use crate::retention::{Pruned, Shortage};
+use crate::store::Store;
 use crate::terminal::{sanitize, size};
-
-/// Calls `work` with the rules; `own` is the session beside which they are asked. Also gives the faults of workspaces' files: nothing of such a workspace goes.
-pub(super) fn with_rules<T>(
-    environment: &Environment,
-    own: Option<&InstanceId>,
-    work: impl FnOnce(&Rules<'_>) -> Result<T, CliError>,
-) -> Result<(T, Vec<String>), CliError> {
-    let config = Config::load(environment)?;
-    let faults: RefCell<Vec<ConfigError>> = RefCell::default();
-    let of = |workspace: Option<&str>| {
-        config.retention(workspace).unwrap_or_else(|error| {
-            faults.borrow_mut().push(error);
-            Retention::unlimited()
-        })
-    };
-    let done = work(&Rules {
-        of: &of,
-        room: config.room(),
-        own,
-    })?;
-    let mut told: Vec<String> = faults.into_inner().iter().map(ToString::to_string).collect();
-    told.sort();
-    told.dedup();
-    Ok((done, told))
-}
 
 /// Tells of workspaces whose rules cannot be read.
 pub(super) fn tell_faults(context: &Context<'_>, faults: &[String]) {
@@ -56,69 +27,13 @@ pub(super) fn tell_natives(context: &Context<'_>, pruned: &Pruned) {
     }
 }
 
-/// Result of applying the retention policy.
-#[derive(Default)]
-pub(super) struct Kept {
-    pruned: Pruned,
-    /// Number of bytes by which the store is still too large.
-    lacking: u64,
-    /// Lack of free disk space for which nothing was deleted; `None` if enough is free.
-    shortage: Option<Shortage>,
-    /// Disk space used by the store, in bytes.
-    size: u64,
-    /// True if other processes use the store, so nothing was done.
-    is_busy: bool,
-    faults: Vec<String>,
-}
-
-/// Prunes the workspace of the session `own` by the rules, and prints nothing.
-pub(super) fn quietly(
-    environment: &Environment,
-    world: Services<'_>,
-    store: &Store,
-    own: &InstanceId,
-) -> Result<Kept, CliError> {
-    let (mut kept, faults) = with_rules(environment, Some(own), |rules| {
-        let now = world.clock.now();
-        let steady = steady_now(store, now)?;
-        if !is_due(store, rules, steady)? {
-            return Ok(Kept::default());
-        }
-        let plan = plan(store, rules, Care::Passing, steady, world.observer)?;
-        let mut kept = Kept {
-            lacking: plan.lacking,
-            shortage: plan.shortage,
-            size: plan.size.all(),
-            ..Kept::default()
-        };
-        if plan.chosen.is_empty() && !plan.repacks() {
-            return Ok(kept);
-        }
-        let acting = Acting {
-            entropy: world.entropy,
-            observer: world.observer,
-            now,
-            uid: world.uid,
-            automatic: true,
-        };
-        match carry_out(store, plan, &acting) {
-            Err(StoreError::Locked { .. }) => kept.is_busy = true,
-            Err(error) => return Err(error.into()),
-            Ok(pruned) => kept.pruned = pruned,
-        }
-        Ok(kept)
-    })?;
-    kept.faults = faults;
-    Ok(kept)
-}
-
 /// Prunes the workspace of the session `own` by the rules. It happens beside what was asked for, so nothing that goes wrong here is
 /// more than a warning, and a store that others use is left for another time.
 pub(super) fn by_the_rules(context: &Context<'_>, store: &Store, own: &InstanceId) {
-    let kept = match quietly(context.environment, context.world(), store, own) {
+    let kept = match context.engine().apply_retention(store, own) {
         Ok(kept) => kept,
         Err(error) => {
-            let message = sanitize::text(&error.message);
+            let message = sanitize::text(&error.message());
             return context.terminal.warn(&format!(
                 "snapshots that exceed the retention policy were not deleted: {message}"
             ));

@@ -2,7 +2,7 @@
 
 use super::{Recovery, RecoveryError};
 use crate::capture::Captured;
-use crate::session::{CheckpointRequest, check_name, checkpoint};
+use crate::session::{CheckpointRequest, check_name, checkpoint, checkpoint_if_changed};
 use crate::store::{InstanceRow, Store};
 
 /// Checkpoint that was taken, with the session and its store.
@@ -51,5 +51,18 @@ impl Recovery<'_> {
         let (store, row) = self.active_session(wanted)?;
         let captured = checkpoint(&store, self.services, &row, mark)?;
         Ok(TakenCheckpoint { store, row, captured })
+    }
+
+    /// Takes a checkpoint of an active session in a store that is open; `None` if nothing changed since the last snapshot.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Session`] if the capture fails.
+    pub fn checkpoint_if_changed(
+        &self,
+        store: &Store,
+        row: &InstanceRow,
+        mark: CheckpointRequest<'_>,
+    ) -> Result<Option<Captured>, RecoveryError> {
+        Ok(checkpoint_if_changed(store, self.services, row, mark)?)
     }
 }

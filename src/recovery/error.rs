@@ -2,15 +2,18 @@
 
 use std::path::PathBuf;
 
+use super::{ForkError, OutputError};
 use crate::capture::CaptureError;
 use crate::config::ConfigError;
 use crate::contract::ContractError;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::sanitize;
-use crate::model::{ByteString, Digest, InstanceId};
+use crate::model::{ByteString, Digest, InstanceId, StoreId};
+use crate::replica::ReplicaError;
 use crate::restore::{AsideError, RestoreError};
-use crate::session::SessionError;
+use crate::session::{AdoptError, SessionError};
 use crate::store::{Anchor, Holder, StoreError, wait_hint};
+use crate::transfer::TransferError;
 
 /// Number of excluded directories that a hint names.
 const NAMED: usize = 8;
@@ -36,6 +39,64 @@ pub enum RecoveryError {
     /// The contract cannot be made.
     #[error(transparent)]
     Contract(#[from] ContractError),
+    /// A directory cannot be written into.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// A fork cannot be made or found.
+    #[error(transparent)]
+    Fork(#[from] ForkError),
+    /// A file cannot be exported or imported.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
+    /// The copy of the store failed.
+    #[error(transparent)]
+    Replica(#[from] ReplicaError),
+    /// A copy cannot be imported.
+    #[error(transparent)]
+    Adopt(#[from] AdoptError),
+    /// The bucket holds several stores, and none was named.
+    #[error("{place} holds {} stores", stores.len())]
+    SeveralStores {
+        /// The address of the bucket.
+        place: String,
+        /// The stores.
+        stores: Vec<StoreId>,
+    },
+    /// The receipts of the copy differ from a link that was saved elsewhere.
+    #[error(
+        "{place}/{store}: its receipts do not continue receipt {receipt} as the anchor has it: it is not the store that was copied, or its end \
+         is missing"
+    )]
+    OtherChain {
+        /// The address of the bucket.
+        place: String,
+        /// The store.
+        store: StoreId,
+        /// Number of the saved receipt.
+        receipt: u64,
+    },
+    /// The recipients that the copy is to be encrypted for cannot be used.
+    #[error("cannot encrypt the copy: {0}")]
+    ReplicaRecipients(String),
+    /// The check of the store was stopped.
+    #[error("interrupted before everything was checked")]
+    Unverified,
+    /// Receipts are damaged, and no copy has all of them.
+    #[error("{error}; but not of all receipts from there on")]
+    BrokenChain {
+        /// Error of the first link that does not hold.
+        error: Box<StoreError>,
+        /// Number of links before it.
+        valid: u64,
+    },
+    /// Everything was written but the receipt.
+    #[error("{source}")]
+    Unlogged {
+        /// Error from the store.
+        source: Box<StoreError>,
+        /// File or directory that was written.
+        written: PathBuf,
+    },
     /// Neither jackin's home nor the user's is known.
     #[error("your home directory is unknown, and so is jackin's")]
     NoHome,
@@ -238,7 +299,9 @@ impl RecoveryError {
 impl Diagnostic for RecoveryError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoHome | Self::ModeOff | Self::Recipients { .. } => ErrorKind::Config,
+            Self::NoHome | Self::ModeOff | Self::Recipients { .. } | Self::ReplicaRecipients(_) => {
+                ErrorKind::Config
+            }
             Self::NoFiles { .. }
             | Self::NoMounts { .. }
             | Self::Imported(_)
@@ -247,8 +310,13 @@ impl Diagnostic for RecoveryError {
             | Self::NothingToUndo { receipt: None } => ErrorKind::NothingToRestore,
             Self::NothingToUndo { receipt: Some(_) } => ErrorKind::UnknownSnapshot,
             Self::HeldByLauncher(_) => ErrorKind::RefusedActive,
-            Self::ReceiptsGone { .. } | Self::ReceiptChanged { .. } => ErrorKind::Integrity,
+            Self::ReceiptsGone { .. }
+            | Self::ReceiptChanged { .. }
+            | Self::BrokenChain { .. }
+            | Self::OtherChain { .. } => ErrorKind::Integrity,
+            Self::Unverified => ErrorKind::Interrupted,
             Self::Unnamed
+            | Self::SeveralStores { .. }
             | Self::SeveralInterrupted { .. }
             | Self::KeyWanted
             | Self::Outside { .. }
@@ -276,6 +344,9 @@ impl Diagnostic for RecoveryError {
                     "yours may be the line in ~/.ssh/id_ed25519.pub; its private key opens what is encrypted with --identity",
                 ),
             ],
+            Self::ReplicaRecipients(_) => vec![Hint::text(
+                "set recipients in [recovery.state] of config.toml to your public keys (age1… or ssh-ed25519 …)",
+            )],
             Self::Unnamed => vec![Hint::command("to list the sessions", "list")],
             Self::NoFiles { .. } => vec![
                 Hint::command(
@@ -313,6 +384,29 @@ impl Diagnostic for RecoveryError {
                 dashed.into_iter().chain([changed]).collect()
             }
             Self::Aside { there, .. } => vec![can_be_set_aside(there)],
+            Self::SeveralStores { stores, .. } => {
+                let names: Vec<String> = stores.iter().map(|store| format!("  {store}")).collect();
+                vec![
+                    Hint::text(format!("choose one with --store:\n{}", names.join("\n"))),
+                    Hint::text("`replicate --dry-run --json` on the other machine prints its id"),
+                ]
+            }
+            Self::OtherChain { .. } => vec![Hint::text("nothing was changed")],
+            Self::BrokenChain { valid, .. } => vec![
+                Hint::text("if you have a backup of receipts.log, copy it there"),
+                Hint::command(
+                    format!("or to continue with the {valid} before it; the damaged log is moved aside"),
+                    "rebuild --accept-loss",
+                ),
+            ],
+            Self::Unlogged { source, written } => {
+                let shown = sanitize::path(written);
+                let mut hints = source.hints();
+                hints.push(Hint::text(format!(
+                    "{shown} is complete, but its receipt could not be written"
+                )));
+                hints
+            }
             _ => self.wrapped().map_or_else(Vec::new, Diagnostic::hints),
         }
     }
@@ -325,6 +419,12 @@ impl Diagnostic for RecoveryError {
             Self::Capture(error) => Some(error),
             Self::Config(error) => Some(error),
             Self::Contract(error) => Some(error),
+            Self::Output(error) => Some(error),
+            Self::Fork(error) => Some(error),
+            Self::Transfer(error) => Some(error),
+            Self::Replica(error) => Some(error),
+            Self::Adopt(error) => Some(error),
+            Self::Unlogged { source, .. } => Some(source.as_ref()),
             _ => None,
         }
     }

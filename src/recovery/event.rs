@@ -7,7 +7,7 @@ use crate::contract::Contract;
 use crate::model::{InstanceId, SnapshotId};
 use crate::restore::Cleared;
 use crate::session::{Closed, DeferredBaseline};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// Fact that the operator should hear of. None of them stops the work.
 pub enum Event<'a> {
@@ -40,6 +40,8 @@ pub enum Event<'a> {
     WouldBeRefused(RecoveryError),
     /// A snapshot cannot be read, so it proves nothing about who changed a path.
     UnreadableHistory(&'a SnapshotId, &'a str),
+    /// The directory of a fork that was interrupted cannot be removed.
+    ForkStays(&'a StoreError),
     /// Edits after the later snapshot are unknown.
     EditsUnknown(RecoveryError),
 }

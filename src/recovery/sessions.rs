@@ -61,6 +61,27 @@ impl Recovery<'_> {
         Ok(())
     }
 
+    /// Fails if the caller runs in a session. Without a store there is none.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Session`].
+    pub fn ensure_outside(&self) -> Result<(), RecoveryError> {
+        match self.store_for_reading()? {
+            Some(store) => Ok(ensure_outside_session(
+                &store,
+                self.environment,
+                Allowed::Nothing,
+            )?),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns true if processes of the session live, or may.
+    #[must_use]
+    pub fn is_active(&self, store: &Store, row: &InstanceRow) -> bool {
+        is_active(store, row)
+    }
+
     /// Opens the store for writing, and finds a session in which a checkpoint can be taken: it is active and records files.
     ///
     /// # Errors

@@ -27,9 +27,9 @@ const LAYERS: &[&[&str]] = &[
     &["restore"],
     &["session"],
     &["retention"],
-    &["recovery"],
     &["agents"],
     &["doctor"],
+    &["recovery"],
     &["report"],
     &["terminal"],
     &["cli"],
@@ -198,6 +198,93 @@ const STILL_SEEN: &[(&str, &[&str])] = &[
     ("src/cli/view/contract/state.rs", &["config", "contract"]),
 ];
 
+/// The modules that a command may import: the engine's face, what it renders with, and what every layer shares.
+const OF_COMMANDS: &[&str] = &[
+    "recovery",
+    "cli",
+    "report",
+    "terminal",
+    "display",
+    "diagnostic",
+    "model",
+    "config",
+    "features",
+    "clock",
+    "environment",
+    "observer",
+];
+
+/// Imports of commands that the engine does not replace yet: the file below `src/cli/commands`, the modules, and why. An entry that is
+/// no longer needed fails the test.
+const COMMANDS_BELOW_THE_ENGINE: &[(&str, &[&str], &str)] = &[
+    (
+        "agent_there",
+        &["capture", "contract", "process"],
+        "it is the other end of a capture on another machine",
+    ),
+    (
+        "begin",
+        &["process"],
+        "it names the process that keeps the session",
+    ),
+    (
+        "checkpoints",
+        &["process", "session"],
+        "it is a process beside a session, and looks whether that goes on",
+    ),
+    (
+        "exec",
+        &["agents", "process"],
+        "it starts a command, and judges its words as those of a hook",
+    ),
+    (
+        "generated",
+        &["process", "session"],
+        "it shows a manual outside of all mounts",
+    ),
+    (
+        "hook",
+        &["agents"],
+        "the engine has no method for the settings of agents",
+    ),
+    (
+        "hook/edit",
+        &["agents"],
+        "the engine has no method for the settings of agents",
+    ),
+    (
+        "hook/status",
+        &["agents"],
+        "the engine has no method for the settings of agents",
+    ),
+    (
+        "hook/run",
+        &["agents", "process", "session", "store"],
+        "it finds the session of an agent's call, in one open store",
+    ),
+    (
+        "init",
+        &["contract"],
+        "it finds the workspace and the automatic excludes of a new table",
+    ),
+    ("launch", &["process"], "it starts the command and waits for it"),
+    (
+        "lifeline",
+        &["process"],
+        "it is the process that cleans up on a cluster",
+    ),
+    (
+        "replicating",
+        &["process"],
+        "it is a background process, and leaves the terminal",
+    ),
+    (
+        "ui/start",
+        &["process"],
+        "it starts this program again for the screen",
+    ),
+];
+
 /// The modules that may speak to the kernel directly.
 const SYSTEM: &[&str] = &[
     "crates/handle-fs",
@@ -239,6 +326,7 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<String> {
     }));
     if path.starts_with("src/") {
         found.extend(layers(path, &paths));
+        found.extend(of_commands(path, &paths));
     }
     let is_product = path.starts_with("src/") || (path.starts_with("crates/") && path.contains("/src/"));
     if is_product && !is_test(path) {
@@ -333,6 +421,41 @@ fn layers(path: &str, paths: &[Named]) -> Vec<String> {
         None => Some(format!("{path}:{line}: `crate::{module}` is in no layer; name the module that defines it")),
     })
     .collect()
+}
+
+/// Finds what a command imports past the engine, and exceptions for it that it does not need.
+fn of_commands(path: &str, paths: &[Named]) -> Vec<String> {
+    let Some(command) = path.strip_prefix("src/cli/commands/").filter(|_| !is_test(path)) else {
+        return Vec::new();
+    };
+    let command = command.trim_end_matches(".rs");
+    let depth = path.split('/').count() - 1;
+    let excepted = COMMANDS_BELOW_THE_ENGINE
+        .iter()
+        .filter(|(file, ..)| *file == command)
+        .flat_map(|(_, modules, _)| modules.iter());
+    let excepted: Vec<&str> = excepted.copied().collect();
+    let (mut found, mut needed) = (Vec::new(), Vec::new());
+    for (line, module) in paths
+        .iter()
+        .filter_map(|named| Some((named.line, from_root(named, depth)?)))
+    {
+        if OF_COMMANDS.contains(&module) {
+            continue;
+        }
+        needed.push(module);
+        if !excepted.contains(&module) {
+            found.push(format!(
+                "{path}:{line}: a command must not see `{module}`; give `Recovery` a method for it, and call that"
+            ));
+        }
+    }
+    for module in excepted.iter().filter(|module| !needed.contains(module)) {
+        found.push(format!(
+            "{path}: sees `{module}` no more; take that from COMMANDS_BELOW_THE_ENGINE"
+        ));
+    }
+    found
 }
 
 /// The top module that a path names, when it starts from the root of the crate.

@@ -12,9 +12,8 @@ use crate::cli::replication::behind;
 use crate::cli::retain::by_the_rules;
 use crate::cli::schema::Document;
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
-use crate::recovery::TakenCheckpoint;
+use crate::recovery::{CheckpointRequest, TakenCheckpoint};
 use crate::report::CheckpointDocument;
-use crate::session::CheckpointRequest;
 
 /// Take a named snapshot in a running session
 #[derive(Clone, Debug, Args)]

@@ -13,12 +13,10 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::{html, view};
 use crate::model::RelPath;
-use crate::recovery::{DiffRequest, Differences, SessionDiff, Until};
+use crate::recovery::{DiffRequest, Differences, InstanceRow, SessionDiff, Store, Until};
 use crate::report::{
     DiffDocument, LogDocument, MountDiff, PatchOptions, SessionReport, Sources, diff_document,
 };
-use crate::session::is_active;
-use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
 use crate::cli::identity_arg::identities;
@@ -253,7 +251,8 @@ fn tell(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differe
 /// Suggests the next commands, if they would do anything.
 fn propose(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differences, args: &DiffArgs) {
     // Of two snapshots that were named no restore is meant, and nothing is restored while the session lives.
-    if args.to.as_ref().is_some_and(|to| *to != Until::Now) || row.ended_at.is_none() && is_active(store, row)
+    if args.to.as_ref().is_some_and(|to| *to != Until::Now)
+        || row.ended_at.is_none() && context.engine().is_active(store, row)
     {
         return;
     }

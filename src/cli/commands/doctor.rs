@@ -9,7 +9,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::view;
-use crate::doctor::{Severity, Step, look};
+use crate::recovery::{Severity, Step};
 use crate::report::DoctorDocument;
 
 /// Check the installation and suggest fixes
@@ -46,7 +46,7 @@ impl Command for DoctorArgs {
         let (context, args) = (&context, self);
         // Where the kernel or the system hides it there is one finding less, no error.
         let program = std::env::current_exe().ok();
-        let checkup = look(context.environment, program.as_deref());
+        let checkup = context.engine().doctor(program.as_deref());
         let terminal = context.terminal;
         let found = DoctorDocument::of(&checkup, |step| next(context, step));
         if args.json {

@@ -17,8 +17,7 @@ use crate::cli::retain::by_the_rules;
 use crate::config::OnFailure;
 use crate::process::INSTANCE_VARIABLE;
 use crate::recovery::settings::terms;
-use crate::session::{CheckpointRequest, checkpoint_if_changed};
-use crate::store::InstanceRow;
+use crate::recovery::{CheckpointRequest, InstanceRow};
 use crate::terminal::sanitize;
 
 /// Take a checkpoint, then run a command
@@ -70,7 +69,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, 
             message: Some(&message),
             ..CheckpointRequest::default()
         };
-        if let Err(error) = checkpoint_if_changed(&store, context.world(), &row, mark) {
+        if let Err(error) = context.engine().checkpoint_if_changed(&store, &row, mark) {
             let error = CliError::from(error);
             if blocks(context, &row) {
                 return Err(error.hint("[recovery.agent] on_failure = \"block\": the command was not run"));

@@ -10,14 +10,10 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_file::NamedFile;
-use crate::cli::named_session::{no_store, nothing};
 use crate::cli::schema::Document;
-use crate::clock::random;
-use crate::model::{ByteString, Operation};
+use crate::recovery::ExportedSnapshot;
 use crate::report::{ExportDocument, Head, HostPathDocument};
-use crate::session::{Allowed, ensure_outside_session, find_called, find_snapshot};
 use crate::terminal::size;
-use crate::transfer::{ExportRequest, export};
 
 /// Write a snapshot to a self-contained file
 #[derive(Clone, Debug, Args)]
@@ -65,45 +61,19 @@ impl Command for ExportArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
-        let reading = context
-            .store_for_reading()?
-            .ok_or_else(|| no_store(&args.instance))?;
-        let row = find_called(&reading, context.environment, &args.instance)?;
-        ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
-        let wanted = args.from.as_deref().unwrap_or("baseline");
-        let snapshot = find_snapshot(&reading, &row, wanted).map_err(|error| nothing(&row, error))?;
+        let engine = context.engine();
+        let subject = engine.export_subject(&args.instance, args.from.as_deref())?;
         if args.file == "-" {
             let error = CliError::new(ErrorKind::Usage, "export cannot write to stdout");
             return Err(error.hint("name a file; write ./- for a file named -"));
         }
         let NamedFile { path: file, shown } = NamedFile::settle(context, args.file.as_ref())?;
-        drop(reading);
-        let store = context.store_for_writing()?;
-        let _needed = store.share()?;
-        let record = store.record(&snapshot.id)?;
-        let world = context.world();
-        let request = ExportRequest {
-            record: &record,
-            mode: &row.mode,
-            file: &file,
-            owner: context.environment.operator.map(|owner| (owner.uid, owner.gid)),
-            now: context.now(),
-            random: random(world.entropy),
-        };
-        let exported = export(&store, &request, world.observer)?;
-        let act = Operation::Export {
-            snapshot: record.id.clone(),
-            file: ByteString::from(file.as_path()),
-            digest: exported.digest,
-            size: exported.size,
-        };
-        store
-            .append(context.now(), world.uid, &row.id, act)
-            .map_err(|error| {
-                CliError::from(error).hint(format!(
-                    "{shown} is complete, but its receipt could not be written"
-                ))
-            })?;
+        let done = engine.export(subject, &file)?;
+        let ExportedSnapshot {
+            row,
+            record,
+            exported,
+        } = &done;
         let terminal = context.terminal;
         if args.json {
             let place = HostPathDocument::new(&file);

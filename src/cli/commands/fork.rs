@@ -1,17 +1,19 @@
 //! `fork`: a snapshot into a directory of its own, read back, with a receipt. Nothing else is touched.
 
+use std::path::Path;
+
 use crate::cli::args::{Example, ForkArgs, Group};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::fork::{Forked, document, fork};
-use crate::cli::fork_reference::called;
-use crate::cli::named_session::no_store;
+use crate::cli::fork::document;
+use crate::cli::identity_arg::identities;
 use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
+use crate::cli::written_snapshot::print_problems;
+use crate::recovery::{ForkRequest, Forked};
 use crate::report::ForkDocument;
-use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::{sanitize, size};
 
 impl Command for ForkArgs {
@@ -49,40 +51,38 @@ impl Command for ForkArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
-        let reading = context
-            .store_for_reading()?
-            .ok_or_else(|| no_store(&args.instance))?;
-        let (row, again) = called(context, &reading, &args.instance)?;
-        if again.is_some() && args.from.is_some() {
-            let message = "the fork reference and --from name different snapshots";
-            return Err(CliError::new(ErrorKind::Usage, message)
-                .hint("omit --from, or name the session instead of the fork"));
-        }
-        ensure_outside_session(&reading, context.environment, Allowed::Nothing)?;
-        let forked = fork(context, reading, &row, again.as_ref(), args)?;
+        let keys = || identities(context, &args.unlock);
+        let forked = context.engine().fork(&ForkRequest {
+            from: args.from.as_deref(),
+            directory: args.directory.as_ref().map(Path::new),
+            branch: args.branch.as_deref(),
+            keys: &keys,
+            ..ForkRequest::of(&args.instance)
+        })?;
+        print_problems(context, &forked.written, args.json);
         Ok(tell(context, args, forked))
     }
 }
 
 fn tell(context: &Context<'_>, args: &ForkArgs, forked: Forked) -> Status {
     let terminal = context.terminal;
-    let code = if forked.done.problems.is_empty() {
-        ExitCode::Done
-    } else {
-        ExitCode::Partial
+    let problems = forked.written.problem_count();
+    let code = match problems {
+        0 => ExitCode::Done,
+        _ => ExitCode::Partial,
     };
     if args.json {
-        terminal.json(&document(forked, args));
+        terminal.json(&document(forked, args.branch.as_deref()));
         return code.into();
     }
     let Forked {
         directory,
         target,
         reference,
-        done,
+        written,
     } = forked;
-    let paths = size::counted(done.paths, "path", "paths");
-    let read = match done.unread {
+    let paths = size::counted(written.paths, "path", "paths");
+    let read = match written.unread {
         0 => "each read back".to_owned(),
         some => format!("each read back but {some} that you may not read"),
     };
@@ -100,7 +100,7 @@ fn tell(context: &Context<'_>, args: &ForkArgs, forked: Forked) -> Status {
         ));
     }
     if code == ExitCode::Partial {
-        let count = size::counted(done.problems.len() as u64, "path is", "paths are");
+        let count = size::counted(problems, "path is", "paths are");
         terminal.warn(&format!("{count} differ from the snapshot; each is listed above"));
     }
     // The reference alone, so that a script can keep what it reads; nobody reads it on a screen.

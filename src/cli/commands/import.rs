@@ -15,9 +15,7 @@ use crate::cli::schema::Document;
 use crate::cli::view;
 use crate::config::settle_path;
 use crate::report::{AdoptDocument, ImportDocument};
-use crate::session::{Allowed, ImportRequest, ensure_outside_session, import};
 use crate::terminal::sanitize;
-use crate::transfer::Incoming;
 
 mod copy;
 
@@ -91,9 +89,8 @@ impl Command for ImportArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
-        if let Some(store) = context.store_for_reading()? {
-            ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
-        }
+        let engine = context.engine();
+        engine.ensure_outside()?;
         if let Some(from) = &args.from {
             return copy::run(context, args, from);
         }
@@ -112,12 +109,7 @@ impl Command for ImportArgs {
                 CliError::new(ErrorKind::Usage, message).hint("import reads a file that `export` wrote")
             );
         }
-        let world = context.world();
-        let mut incoming = Incoming::read(&file, world.observer)?;
-        if !args.trust {
-            let operator = context.environment.operator;
-            incoming.strip(operator.map_or_else(handle_fs::own_ids, |owner| (owner.uid, owner.gid)));
-        }
+        let incoming = engine.read_export(&file, args.trust)?;
         let document = |record| ImportDocument::of(&incoming, &file, args.trust, record);
         let found = document(None);
         let shown = view::import::shown(&found);
@@ -136,14 +128,7 @@ impl Command for ImportArgs {
             "Import it as a new session?",
             args.yes,
         )?;
-        let store = context.store_for_writing()?;
-        let _needed = store.share()?;
-        let request = ImportRequest {
-            incoming: &incoming,
-            file: &file,
-            trusted: args.trust,
-        };
-        let record = import(&store, world, &request)?;
+        let record = engine.import(&incoming, &file, args.trust)?;
         if args.json {
             context.terminal.json(&document(Some(&record)));
         } else {

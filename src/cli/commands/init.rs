@@ -20,7 +20,6 @@ use crate::clock::random;
 use crate::config::{Config, ConfigError, Edit, Flags, Wanted, settle, settle_mount};
 use crate::contract::{Target, automatic_excludes};
 use crate::report::{InitDocument, InitOutcome};
-use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::sanitize;
 use clap::ValueEnum as _;
 use handle_fs::remote::Transports;
@@ -77,9 +76,7 @@ impl Command for InitArgs {
         let (context, args) = (&context, self);
         let terminal = context.terminal;
         // An agent must not decide what its next session may be undone to.
-        if let Some(store) = context.store_for_reading()? {
-            ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
-        }
+        context.engine().ensure_outside()?;
         let config = Config::load(context.environment)?;
         let workspace = workspace(context, &config, args.target.as_deref())?;
         let propose = |mode| {

@@ -26,13 +26,8 @@ use crate::cli::{contract_args, replication};
 use crate::config::{Mode, OnFailure, settle};
 use crate::model::{Ending, ProcessRef};
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE};
-use crate::recovery::{NewSession, of_session};
+use crate::recovery::{Begun, Closed, Contract, NewSession, RecoveryError, Services, Store};
 use crate::report::{Head, ReportDocument};
-use crate::session::{
-    Allowed, Begun, Closed, EndRequest, LivenessProbe, Services, SessionError, end, ensure_outside_session,
-    find_instance, overlap, state_by,
-};
-use crate::store::{InstanceRow, Store};
 use crate::terminal::{sanitize, size};
 
 /// Run a command in a session that you can undo
@@ -108,7 +103,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         .transpose()?;
     let store = context.store_for_writing();
     if let Ok(store) = &store {
-        ensure_outside_session(store, context.environment, Allowed::Nothing)?;
+        context.engine().ensure_outside_in(store)?;
     }
     tell(context);
     let store = match store {
@@ -238,7 +233,7 @@ fn ending(ended: &Ended) -> Ending {
 }
 
 /// The command runs where the operator is, which need not be where files are kept.
-fn say_where(context: &Context<'_>, contract: &crate::contract::Contract) {
+fn say_where(context: &Context<'_>, contract: &Contract) {
     let here = settle(&context.environment.current);
     let mut roots = contract
         .coverages()
@@ -253,23 +248,11 @@ fn say_where(context: &Context<'_>, contract: &crate::contract::Contract) {
 }
 
 /// Another live session on the same files is no reason to stop, but the operator must know.
-fn say_who_else(
-    context: &Context<'_>,
-    store: &Store,
-    contract: &crate::contract::Contract,
-) -> Result<(), CliError> {
-    let overlaps = |row: &InstanceRow| {
-        let mut theirs = row.mounts.iter();
-        theirs.any(|theirs| contract.coverages().any(|ours| overlap(ours, theirs)))
-    };
-    let sight = LivenessProbe::now();
-    for row in store.catalog().instances()? {
-        if overlaps(&row) && state_by(&sight, store, &row).is_active() {
-            context.terminal.warn(&format!(
-                "{} is also active here; files that both change are reported as conflicts",
-                row.id
-            ));
-        }
+fn say_who_else(context: &Context<'_>, store: &Store, contract: &Contract) -> Result<(), CliError> {
+    for id in context.engine().active_beside(store, contract)? {
+        context.terminal.warn(&format!(
+            "{id} is also active here; files that both change are reported as conflicts"
+        ));
     }
     Ok(())
 }
@@ -288,19 +271,13 @@ fn close(
         observer: &steadfast,
         ..world
     };
-    let done = find_instance(store, begun.instance.as_str()).and_then(|row| {
-        let request = EndRequest {
-            row: &row,
-            ending,
-            survivors,
-        };
-        end(store, world, request)
-    });
+    let engine = context.engine().with_services(world);
+    let done = engine.close(store, &begun.instance, ending, survivors);
     tell_closed(context, begun, done)
 }
 
 /// Says how the end went.
-fn tell_closed(context: &Context<'_>, begun: &Begun, done: Result<Closed, SessionError>) -> Option<Closed> {
+fn tell_closed(context: &Context<'_>, begun: &Begun, done: Result<Closed, RecoveryError>) -> Option<Closed> {
     match done {
         Ok(closed) => {
             if let Some(error) = &closed.error {
@@ -345,9 +322,10 @@ fn tell_end(
         warn_of_unsteady(context, &closing.record);
         tell_notes(context, Some(closing));
     }
-    let changed = find_instance(store, begun.instance.as_str())
-        .map_err(CliError::from)
-        .and_then(|row| Ok(of_session(store, &row, closing.as_ref())?));
+    let changed = context
+        .engine()
+        .changes(store, &begun.instance, closing.as_ref())
+        .map_err(CliError::from);
     let changed = match changed {
         Ok(changed) => changed,
         Err(error) => {

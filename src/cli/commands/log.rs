@@ -9,9 +9,8 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::view;
-use crate::recovery::Log;
+use crate::recovery::{Anchor, Log};
 use crate::report::{AnchorDocument, LogDocument};
-use crate::store::Anchor;
 use crate::terminal::size;
 
 /// Show the log of all operations

@@ -7,11 +7,9 @@ use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::named_session::{no_store, nothing};
 use crate::cli::schema::Document;
-use crate::model::Operation;
+use crate::recovery::Pinned;
 use crate::report::{Head, PinDocument};
-use crate::session::{Allowed, ensure_outside_session, find_called, find_snapshot};
 
 /// Exempt a session or snapshot from retention
 #[derive(Clone, Debug, Args)]
@@ -91,57 +89,29 @@ pub(super) fn unpin(context: &Context<'_>, args: &PinArgs) -> Result<Status, Cli
 }
 
 fn set(context: &Context<'_>, args: &PinArgs, pinned: bool) -> Result<Status, CliError> {
-    // A mistyped id makes no store where there was none.
-    if !context.has_store()? {
-        return Err(no_store(&args.instance));
-    }
-    let store = context.store_for_writing()?;
-    let row = find_called(&store, context.environment, &args.instance)?;
-    ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
-    let snapshot = match &args.snapshot {
-        Some(wanted) => Some(
-            find_snapshot(&store, &row, wanted)
-                .map_err(|error| nothing(&row, error))?
-                .id,
-        ),
-        None => None,
+    let (engine, wanted) = (context.engine(), args.snapshot.as_deref());
+    let done = match pinned {
+        true => engine.pin(&args.instance, wanted)?,
+        false => engine.unpin(&args.instance, wanted)?,
     };
-    let pins = store.catalog().pins()?;
-    let of_it =
-        |pin: &&(_, Option<_>)| pin.0 == row.id && (pin.1 == snapshot || (!pinned && snapshot.is_none()));
-    let is_so = pins.iter().any(|pin| of_it(&pin)) == pinned;
-    let mut receipt = None;
-    if !is_so {
-        let snapshot = snapshot.clone();
-        let act = if pinned {
-            Operation::Pin { snapshot }
-        } else {
-            Operation::Unpin { snapshot }
-        };
-        receipt = Some(
-            store
-                .append(context.now(), context.world().uid, &row.id, act)?
-                .number,
-        );
-    }
-    let whole = pins.contains(&(row.id.clone(), None));
+    let Pinned { row, snapshot, .. } = &done;
     let terminal = context.terminal;
-    let still = !pinned && snapshot.is_some() && whole;
+    let still = !pinned && snapshot.is_some() && done.was_whole;
     if args.json {
         terminal.json(&PinDocument {
             head: Head::default(),
             instance: row.id.to_string(),
             snapshot: snapshot.as_ref().map(ToString::to_string),
             pinned: pinned || still,
-            receipt,
+            receipt: done.receipt,
         });
         return Ok(ExitCode::Done.into());
     }
-    let what = match &snapshot {
+    let what = match snapshot {
         Some(id) => format!("snapshot {id} of {}", row.id),
         None => format!("{} with all of its snapshots", row.id),
     };
-    terminal.out(&match (pinned, is_so) {
+    terminal.out(&match (pinned, done.was_so) {
         (true, false) => format!("{what} is pinned"),
         (true, true) => format!("{what} is already pinned"),
         (false, false) => format!("{what} is unpinned"),

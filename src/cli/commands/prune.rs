@@ -6,21 +6,16 @@ use crate::cli::args::{Example, Group, some_text};
 use crate::cli::command::Command;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
-use crate::cli::context::frozen::{is_lack_of_room, tell};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::retain::{tell_faults, tell_natives, with_rules};
+use crate::cli::retain::{tell_faults, tell_natives};
 use crate::cli::schema::Document;
 use crate::cli::view;
 use crate::model::{FsSnapshotIntent, SnapshotId};
+use crate::recovery::{Chosen, PlannedPrune, PrunePlan, Store};
 use crate::report::{
     Head, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument, ShortageDocument,
 };
-use crate::retention::{Acting, Care, PrunePlan, carry_out, plan};
-use crate::session::{
-    Allowed, ThawedEnd, ensure_outside_session, forget_frozen, forgettable, give_up_stuck, stuck,
-};
-use crate::store::Store;
 use crate::terminal::{sanitize, size};
 
 /// Delete snapshots that exceed the retention policy
@@ -72,7 +67,8 @@ impl Command for PruneArgs {
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let terminal = context.terminal;
-        let Some(store) = context.store_for(args.dry_run)? else {
+        let engine = context.engine();
+        let Some(store) = engine.store_for_care(args.dry_run)? else {
             if args.json {
                 terminal.json(&nothing());
             } else {
@@ -80,20 +76,15 @@ impl Command for PruneArgs {
             }
             return Ok(ExitCode::Done.into());
         };
-        ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
         if let Some(prefix) = &args.forget {
             return forget(context, args, &store, prefix);
         }
-        let planned = {
-            let _shared = store.share()?;
-            let (planned, faults) = with_rules(context.environment, None, |rules| {
-                let observer = context.world().observer;
-                Ok(plan(&store, rules, Care::Thorough, context.now(), observer)?)
-            })?;
-            tell_faults(context, &faults);
-            planned
-        };
-        let stuck = stuck(&store)?;
+        let PlannedPrune {
+            plan: planned,
+            stuck,
+            faults,
+        } = engine.plan_prune(&store)?;
+        tell_faults(context, &faults);
         let mut document = document(&planned, &stuck);
         let now = context.now();
         let shown = view::prune::plan((&planned, &stuck), now, terminal.width_out());
@@ -121,7 +112,8 @@ impl Command for PruneArgs {
         }
         let is_lacking = planned.lacking > 0 || planned.shortage.is_some();
         carry(context, &store, planned, &mut document)?;
-        give_up(context, &store, &stuck, &mut document)?;
+        let frozen = engine.prune_frozen(&store, &stuck)?;
+        document.frozen = frozen.iter().map(ToString::to_string).collect();
         document.outcome = if is_lacking {
             PruneOutcome::Lacking
         } else {
@@ -138,32 +130,11 @@ impl Command for PruneArgs {
     }
 }
 
-/// Stores or drops the file-system snapshots of baselines that did not fit, now that there may be room.
-fn give_up(
-    context: &Context<'_>,
-    store: &Store,
-    stuck: &[SnapshotId],
-    document: &mut PruneDocument,
-) -> Result<(), CliError> {
-    document.frozen.clear();
-    if stuck.is_empty() {
-        return Ok(());
-    }
-    for done in context.engine().store_deferred(store, true) {
-        let is_too_large = matches!(&done.end, ThawedEnd::NotStored(error) if is_lack_of_room(error));
-        if !is_too_large || !stuck.contains(&done.id) {
-            tell(context, done);
-        } else if give_up_stuck(store, context.world(), &done.id)? {
-            document.frozen.push(done.id.to_string());
-        }
-    }
-    Ok(())
-}
-
 /// Forgets what was frozen for a snapshot and cannot be reached any more.
 fn forget(context: &Context<'_>, args: &PruneArgs, store: &Store, prefix: &str) -> Result<Status, CliError> {
     let terminal = context.terminal;
-    let papers = forgettable(store, prefix)?;
+    let engine = context.engine();
+    let papers = engine.forgettable(store, prefix)?;
     let [paper] = papers.as_slice() else {
         let shown = sanitize::text(prefix);
         let why = match papers.as_slice() {
@@ -198,7 +169,7 @@ fn forget(context: &Context<'_>, args: &PruneArgs, store: &Store, prefix: &str) 
     if !args.dry_run {
         let question = "Forget these? They will not be stored or removed.";
         confirm(terminal, &context.interrupts, question, args.yes)?;
-        if !forget_frozen(store, context.world(), &paper.id)? {
+        if !engine.forget_frozen(store, &paper.id)? {
             let why = format!("{} changed: a process uses it or stored it", paper.id);
             return Err(CliError::new(ErrorKind::UnknownSnapshot, why)
                 .hint(format!("check again with `{}`", context.command("doctor"))));
@@ -224,17 +195,9 @@ fn carry(
     planned: PrunePlan,
     document: &mut PruneDocument,
 ) -> Result<(), CliError> {
-    let world = context.world();
-    let acting = Acting {
-        entropy: world.entropy,
-        observer: world.observer,
-        now: context.now(),
-        uid: world.uid,
-        automatic: false,
-    };
     let asked: Vec<_> = planned.chosen.clone();
-    let pruned = carry_out(store, planned, &acting)?;
-    let gone = |chosen: &&crate::retention::Chosen| pruned.snapshots.contains(&chosen.snapshot);
+    let pruned = context.engine().prune(store, planned)?;
+    let gone = |chosen: &&Chosen| pruned.snapshots.contains(&chosen.snapshot);
     document.snapshots = asked.iter().filter(gone).map(PrunedDocument::from).collect();
     document.freed = pruned.freed();
     document.repacked_bytes = pruned.repacked;

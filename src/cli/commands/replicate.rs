@@ -10,13 +10,12 @@ use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::replication::{Care, Done, copy, print_damaged, still_waits, waits};
+use crate::cli::replication::{print_damaged, still_waits, waits};
 use crate::cli::schema::Document;
 use crate::config::{Config, Replication};
 use crate::features::Feature;
-use crate::replica::{Copied, Stop, Waiting, waiting};
+use crate::recovery::{Copied, Replicated, ReplicationCare, Stop, Waiting};
 use crate::report::{Head, HurtDocument, ReplicateDocument, ReplicateOutcome, WaitingDocument};
-use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::size;
 
 /// Copy the store to the configured object store
@@ -71,7 +70,8 @@ impl Command for ReplicateArgs {
             .replication()
             .ok_or_else(nowhere)?;
         let terminal = context.terminal;
-        let Some(store) = context.store_for(args.dry_run)? else {
+        let engine = context.engine();
+        let Some(store) = engine.store_for_care(args.dry_run)? else {
             if args.json {
                 let nothing = (None, Waiting::default(), ReplicateOutcome::Nothing);
                 terminal.json(&document(&replication, nothing, &Copied::default()));
@@ -80,13 +80,11 @@ impl Command for ReplicateArgs {
             }
             return Ok(ExitCode::Done.into());
         };
-        ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
         if args.new_store {
             store.forget_replica_identity()?;
         }
-        let place = replication.digest();
         if args.dry_run {
-            let left = waiting(&store, &place)?;
+            let left = engine.waiting_for_replica(&store, &replication)?;
             let named = store.replica_identity()?.map(|identity| identity.id.to_string());
             if args.json {
                 let planned = (named, left, ReplicateOutcome::Planned);
@@ -101,8 +99,8 @@ impl Command for ReplicateArgs {
         }
         let flag = context.interrupts.flag();
         let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
-        let done = copy(&store, &replication, context.world(), &stop, Care::Thorough)?;
-        let left = waiting(&store, &place)?;
+        let done = engine.replicate(&store, &replication, &stop, ReplicationCare::Thorough)?;
+        let left = engine.waiting_for_replica(&store, &replication)?;
         let named = store.replica_identity()?.map(|identity| identity.id.to_string());
         print_damaged(context, &done.copied);
         if let Err(error) = done.ended {
@@ -141,7 +139,7 @@ fn words_of(replication: &Replication, left: Waiting) -> String {
     }
 }
 
-fn told(replication: &Replication, done: &Done, store: &str) -> String {
+fn told(replication: &Replication, done: &Replicated, store: &str) -> String {
     let place = &replication.place.value;
     let copied = &done.copied;
     if done.is_busy {

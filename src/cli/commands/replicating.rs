@@ -10,9 +10,8 @@ use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::replication::{Care, configured, copy};
 use crate::process;
-use crate::replica::Stop;
+use crate::recovery::{ReplicationCare, Stop};
 
 /// Copy the store: what a snapshot leaves behind
 #[derive(Clone, Debug, Args)]
@@ -35,7 +34,8 @@ impl Command for ReplicatingArgs {
 /// Runs the background process. Its output has no reader, so the store records the outcome.
 pub(super) fn run(context: &Context<'_>, _: &ReplicatingArgs) -> Result<Status, CliError> {
     process::leave_terminal();
-    let Some(replication) = configured(context.environment) else {
+    let engine = context.engine();
+    let Some(replication) = engine.replication() else {
         return Ok(ExitCode::Done.into());
     };
     if !context.has_store()? {
@@ -44,6 +44,6 @@ pub(super) fn run(context: &Context<'_>, _: &ReplicatingArgs) -> Result<Status, 
     let store = context.store_for_writing()?;
     let flag = context.interrupts.flag();
     let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
-    copy(&store, &replication, context.world(), &stop, Care::Passing)?;
+    engine.replicate(&store, &replication, &stop, ReplicationCare::Passing)?;
     Ok(ExitCode::Done.into())
 }

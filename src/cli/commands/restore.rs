@@ -15,11 +15,8 @@ use crate::cli::identity_arg::identities;
 use crate::cli::restore_flow::{RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
-use crate::config::settle_path;
-use crate::recovery::RestoreRequest;
+use crate::recovery::{Allow, InstanceRow, RestoreRequest};
 use crate::report::{RestoreDocument, RestoreToDocument};
-use crate::restore::Allow;
-use crate::store::InstanceRow;
 
 /// Restore files from a snapshot
 #[derive(Clone, Debug, Args)]
@@ -142,10 +139,8 @@ impl Command for RestoreArgs {
         let is_elsewhere = args.to.is_some() || args.unlock.identity.is_some();
         let subject = engine.restore_subject(&request, is_elsewhere)?;
         if let Some(directory) = &args.to {
-            let directory = settle_path(context.environment, directory.as_ref());
-            let reading = subject.reading.unlocked_by(keys()?);
-            let _needed = reading.share()?;
-            return to::to_directory(context, (&reading, &subject.row), &request, args, directory);
+            let planned = engine.plan_output(subject, &request, directory.as_ref())?;
+            return to::to_directory(context, &planned, args);
         }
         let planned = engine.plan_of(subject, &request)?;
         carry_out(context, &planned, &how(args, &planned.row))

@@ -17,11 +17,11 @@ use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::model::{Decision, Intent};
-use crate::recovery::{Caller, InterruptedRestore};
+use crate::recovery::{
+    Caller, InstanceRow, InterruptedRestore, Purpose, RestoreError, RestoreStage, TakenBack,
+};
 use crate::report::restore_document as document;
 use crate::report::{RestoreDocument, RestoreOutcome};
-use crate::restore::{Purpose, RestoreError, TakenBack};
-use crate::store::{InstanceRow, RestoreStage};
 use crate::terminal::sanitize;
 
 /// Interrupted restore, and options.

@@ -9,7 +9,6 @@ use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::fork_reference::called;
 use crate::cli::named_file::{Kind, Output};
 use crate::cli::named_session::no_store;
 use crate::cli::schema::Document;
@@ -54,8 +53,9 @@ impl Command for ShowArgs {
         let reading = context
             .store_for_reading()?
             .ok_or_else(|| no_store(&args.instance))?;
-        let (row, fork) = called(context, &reading, &args.instance)?;
-        let (store, row) = context.engine().settled(reading, row)?;
+        let engine = context.engine();
+        let (row, fork) = engine.session_or_fork(&reading, &args.instance)?;
+        let (store, row) = engine.settled(reading, row)?;
         let known = SessionReport::of(&store, &row, fork.as_ref().map(|fork| &fork.id))?;
         if let Some(file) = &page {
             let log = LogDocument::until_break(&store, Some(&row.id))?;

@@ -11,9 +11,8 @@ use crate::cli::identity_arg::identities;
 use crate::cli::restore_flow::{RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
-use crate::recovery::UndoRequest;
+use crate::recovery::{Allow, Purpose, UndoRequest};
 use crate::report::RestoreDocument;
-use crate::restore::{Allow, Purpose};
 
 /// Undo the last restore
 #[derive(Clone, Debug, Args)]

@@ -5,14 +5,12 @@ use clap::Args;
 use crate::cli::args::{Example, Group, Unlock};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::identity_arg::identities;
 use crate::cli::schema::Document;
-use crate::model::InstanceId;
+use crate::recovery::Verified;
 use crate::report::{DamageDocument, Head, VerifyDocument, VerifyOutcome};
-use crate::restore::damaged_journals;
-use crate::store::{Finding, Store, StoreError, Verified};
 use crate::terminal::{sanitize, size, width};
 
 /// Check the store for damaged or missing data
@@ -44,25 +42,9 @@ impl Command for VerifyArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
-        let store = match context.store_for_reading()? {
-            Some(store) => Some(store.unlocked_by(identities(context, &args.unlock)?)),
-            None => None,
-        };
-        let mut verified = match &store {
-            Some(store) => store.verify(args.read_data, context.world().observer)?,
-            None => Verified::default(),
-        };
-        if verified.interrupted {
-            return Err(CliError::new(
-                ErrorKind::Interrupted,
-                "interrupted before everything was checked",
-            ));
-        }
-        let past_help = match &store {
-            Some(store) => papers(store, &mut verified),
-            None => Vec::new(),
-        };
-        let whole = verified.findings.is_empty();
+        let keys = || identities(context, &args.unlock);
+        let found = context.engine().verify(args.read_data, &keys)?;
+        let (verified, whole) = (&found.verified, found.is_whole());
         if args.json {
             context.terminal.json(&VerifyDocument {
                 head: Head::default(),
@@ -79,8 +61,8 @@ impl Command for VerifyArgs {
                 findings: verified.findings.iter().map(DamageDocument::from).collect(),
             });
         } else {
-            tell(context, &verified, args.read_data);
-            for instance in past_help {
+            tell(context, verified, args.read_data);
+            for instance in &found.lost_restores {
                 context.propose(
                     "to discard its restore and keep every path as it is now",
                     &format!("abort {instance} --yes --as-is"),
@@ -94,34 +76,6 @@ impl Command for VerifyArgs {
         }
         .into())
     }
-}
-
-/// Adds the damaged journals of interrupted restores; returns the sessions whose restores can only be
-/// discarded.
-fn papers(store: &Store, verified: &mut Verified) -> Vec<InstanceId> {
-    let mut past_help = Vec::new();
-    let found = |what| Finding {
-        snapshot: None,
-        archive: None,
-        path: None,
-        what,
-    };
-    let damaged = damaged_journals(store).unwrap_or_else(|error| {
-        let what = format!("cannot check the journals of interrupted restores: {error}");
-        verified.findings.push(found(what));
-        Vec::new()
-    });
-    for paper in damaged {
-        let mut what = paper.error.to_string();
-        match paper.error {
-            StoreError::DamagedJournal { instance, .. } if !paper.is_spare => past_help.extend(instance),
-            _ if paper.is_spare => what.push_str("; a valid copy exists, so `resume` and `abort` work"),
-            _ => {}
-        }
-        verified.findings.push(found(what));
-    }
-    past_help.dedup();
-    past_help
 }
 
 fn tell(context: &Context<'_>, verified: &Verified, read_data: bool) {

@@ -27,7 +27,7 @@ pub(in crate::cli) fn tell(context: &Context<'_>, done: DeferredBaseline) {
             "removed an unused file-system snapshot of {whose}"
         )),
         ThawedEnd::NotStored(error) => {
-            let way = is_lack_of_room(&error).then(|| way_to_store(&error));
+            let way = error.is_lack_of_room().then(|| way_to_store(&error));
             let told = CliError::from(error);
             terminal.warn(&format!(
                 "the baseline of {whose} cannot be stored ({}); its file-system snapshot is kept",
@@ -48,11 +48,6 @@ pub(in crate::cli) fn tell(context: &Context<'_>, done: DeferredBaseline) {
             }
         }
     }
-}
-
-/// Returns true if a baseline is too large to be stored, the only reason to delete it.
-pub(in crate::cli) fn is_lack_of_room(error: &CaptureError) -> bool {
-    matches!(error, CaptureError::Limit { .. } | CaptureError::Room { .. })
 }
 
 /// Returns the hint on how to store a baseline that failed. Its excludes are agreed and can no longer change.

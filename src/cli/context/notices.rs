@@ -66,6 +66,7 @@ impl Listener for Context<'_> {
             Event::UnreadableHistory(id, why) => terminal.warn(&format!(
                 "snapshot {id} cannot be read; changes that only it shows are conflicts: {why}"
             )),
+            Event::ForkStays(left) => terminal.warn(&format!("a fork that was interrupted: {left}")),
             Event::EditsUnknown(error) => terminal.warn(&format!(
                 "cannot find later edits: {}",
                 CliError::from(error).message

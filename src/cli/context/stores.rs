@@ -15,15 +15,6 @@ impl Context<'_> {
         Ok(self.engine().has_store()?)
     }
 
-    /// Opens the store for a command that only plans with `--dry-run`; `None` when there is none, and none is made.
-    pub(in crate::cli) fn store_for(&self, dry_run: bool) -> Result<Option<Store>, CliError> {
-        match (self.has_store()?, dry_run) {
-            (false, _) => Ok(None),
-            (true, true) => self.store_for_reading(),
-            (true, false) => self.store_for_writing().map(Some),
-        }
-    }
-
     /// Opens the store for reading; `None` when there is none.
     pub(in crate::cli) fn store_for_reading(&self) -> Result<Option<Store>, CliError> {
         Ok(self.engine().store_for_reading()?)

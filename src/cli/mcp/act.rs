@@ -13,18 +13,17 @@ use super::results::{Checkpointed, Differing, Labeled, Listed, MOST, Restored, S
 use super::text;
 use super::tools::{self, Create, Diff, Fork, Label, Nothing, Restore, Tool, Which};
 use crate::agents;
-use crate::cli::args::{ForkArgs, Unlock};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
-use crate::cli::fork::{document as fork_document, fork};
-use crate::cli::fork_reference::called;
+use crate::cli::fork::document as fork_document;
 use crate::cli::named_session::if_not_active;
 use crate::cli::replication::leave;
 use crate::cli::restore_flow::act;
 use crate::cli::retain::by_the_rules;
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
+use crate::cli::written_snapshot::print_problems;
 use crate::model::{SnapshotId, SnapshotKind, SnapshotRecord};
-use crate::recovery::{Caller, Question, RestoreRequest, TakenCheckpoint, Until};
+use crate::recovery::{Caller, ForkRequest, Question, RestoreRequest, TakenCheckpoint, Until};
 use crate::report::restore_document;
 use crate::report::steps;
 use crate::report::{CheckpointDocument, Head};
@@ -120,15 +119,15 @@ fn call(
             let Session { store, row, .. } = session(context, found)?;
             ensure_outside_session(&store, context.environment, Allowed::Checkpoint(&row.id))?;
             let target = wanted(context, &store, &row, name.as_ref())?;
-            let args = ForkArgs {
-                instance: row.id.to_string(),
-                directory: None,
-                from: Some(target.id.to_string()),
-                branch,
-                unlock: Unlock::default(),
-                json: true,
+            let request = ForkRequest {
+                branch: branch.as_deref(),
+                ..ForkRequest::of(row.id.as_str())
             };
-            let mut made = fork_document(fork(context, store, &row, None, &args)?, &args);
+            let forked = context
+                .engine()
+                .fork_of(store, &row, target.id.as_str(), &request)?;
+            print_problems(context, &forked.written, true);
+            let mut made = fork_document(forked, branch.as_deref());
             let text = text::forked(&made, &called_by(&target));
             made.failed.truncate(MOST);
             Reply::new(text, &made)
@@ -249,7 +248,7 @@ fn wanted(
     if !text.trim_start().starts_with('{') {
         return Ok(find_snapshot(store, row, &text)?);
     }
-    let (other, fork) = called(context, store, &text)?;
+    let (other, fork) = context.engine().session_or_fork(store, &text)?;
     match fork {
         Some(fork) if other.id == row.id => Ok(find_snapshot(store, row, fork.snapshot.as_str())?),
         _ => Err(CliError::new(

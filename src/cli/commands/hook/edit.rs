@@ -12,11 +12,11 @@ use crate::cli::view;
 use crate::clock::random;
 use crate::config::{Config, Flags};
 use crate::report::{HookEditDocument, HookOutcome};
-use crate::session::{Allowed, ensure_outside_session};
 use crate::terminal::sanitize;
 
 pub(super) fn install(context: &Context<'_>, args: &HookEditArgs) -> Result<Status, CliError> {
-    refuse(context)?;
+    // An agent must neither rid itself of its hooks nor choose which program they call.
+    context.engine().ensure_outside()?;
     let (agent, scope) = (args.agent, args.scope);
     let edit = Edit::install(agent, scope, context.environment, &this()?)?;
     if !matches!(edit.after(), After::Same) {
@@ -26,17 +26,10 @@ pub(super) fn install(context: &Context<'_>, args: &HookEditArgs) -> Result<Stat
 }
 
 pub(super) fn uninstall(context: &Context<'_>, args: &HookEditArgs) -> Result<Status, CliError> {
-    refuse(context)?;
+    // An agent must neither rid itself of its hooks nor choose which program they call.
+    context.engine().ensure_outside()?;
     let edit = Edit::uninstall(args.agent, args.scope, context.environment)?;
     carry_out(context, args, &edit, "no hooks are installed")
-}
-
-/// An agent must neither rid itself of its hooks nor choose which program they call.
-fn refuse(context: &Context<'_>) -> Result<(), CliError> {
-    if let Some(store) = context.store_for_reading()? {
-        ensure_outside_session(&store, context.environment, Allowed::Nothing)?;
-    }
-    Ok(())
 }
 
 /// Prints the warnings and notes that the operator needs before confirming the edit.

@@ -10,7 +10,6 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::leave;
-use crate::cli::retain::quietly;
 use crate::cli::session_end::end_held;
 use crate::config::{OnFailure, Resolved};
 use crate::model::{AgentRef, CallRef, Ending, Operation, SnapshotKind};
@@ -18,9 +17,7 @@ use crate::process::INSTANCE_VARIABLE;
 use crate::recovery::settings::opted_in;
 use crate::recovery::survivors;
 use crate::report::begun;
-use crate::session::{
-    CheckpointRequest, EndRequest, checkpoint_if_changed, find_instance, is_active, sessions_of_caller,
-};
+use crate::session::{CheckpointRequest, EndRequest, find_instance, is_active, sessions_of_caller};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::sanitize;
 
@@ -207,12 +204,12 @@ impl Hook<'_> {
             message: Some(&message),
             call: Some(&call),
         };
-        let world = self.context.world();
-        match checkpoint_if_changed(self.store, world, row, mark) {
+        let engine = self.context.engine();
+        match engine.checkpoint_if_changed(self.store, row, mark) {
             Ok(None) => Ok(()),
             Ok(Some(_)) => {
                 // What goes beyond the rules goes another time when it cannot go now.
-                drop(quietly(self.context.environment, world, self.store, &row.id));
+                drop(engine.apply_retention(self.store, &row.id));
                 leave(self.context.environment);
                 Ok(())
             }
@@ -223,6 +220,7 @@ impl Hook<'_> {
                     error: error.to_string(),
                 };
                 if !is_told {
+                    let world = self.context.world();
                     drop(self.store.append(world.clock.now(), world.uid, &row.id, act));
                 }
                 Err(Failure {
@@ -250,12 +248,7 @@ impl Hook<'_> {
             survivors: survivors(row),
         };
         let closed = end_held(self.context, self.store, request)?;
-        drop(quietly(
-            self.context.environment,
-            self.context.world(),
-            self.store,
-            &row.id,
-        ));
+        drop(self.context.engine().apply_retention(self.store, &row.id));
         leave(self.context.environment);
         match closed.error {
             Some(error) => Err(CliError::from(error).into()),

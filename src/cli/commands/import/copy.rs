@@ -13,21 +13,9 @@ use crate::cli::identity_arg::identities;
 use crate::config::BucketPlace;
 use crate::features::Feature;
 use crate::model::{InstanceId, SnapshotRecord, StoreId};
-use crate::replica::{Bucket, BucketError, Chain, Index, Remote, ReplicaError, S3, Stop, stores};
+use crate::recovery::{Adopted, Anchor, FoundReplica, ReplicaRequest, Stop};
 use crate::report::{AdoptDocument, AdoptOutcome, Head, HurtDocument, LostDocument};
-use crate::session::{AdoptRequest, Adopted, adopt};
-use crate::store::Anchor;
 use crate::terminal::{sanitize, size};
-
-/// Store found in the bucket, with its records and receipts.
-struct Found {
-    place: String,
-    store: StoreId,
-    index: Index,
-    chain: Chain,
-    records: Vec<SnapshotRecord>,
-    troubles: Vec<String>,
-}
 
 pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Result<Status, CliError> {
     CliError::require(Feature::S3)?;
@@ -54,25 +42,14 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Resul
     let keys = identities(context, &unlock)?.ok_or_else(|| usage("--identity is missing".to_owned()))?;
     let flag = context.interrupts.flag();
     let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
-    let failed = |source: BucketError| ReplicaError::Bucket {
-        place: place.to_string(),
-        source,
-    };
-    let bucket = S3::open(&place, stop).map_err(failed)?;
-    let store = chosen(&bucket, wanted)?;
-    let world = context.world();
-    let remote = Remote::open(&bucket, store, &keys, world.observer)?;
-    let found = look(&bucket, &remote)?;
-    if let Some(anchor) = &anchor
-        && !found.chain.continues(anchor)
-    {
-        let message = format!(
-            "{}/{}: its receipts do not continue receipt {} as the anchor has it: it is not the store that was \
-            copied, or its end is missing",
-            found.place, found.store, anchor.number
-        );
-        return Err(CliError::new(ErrorKind::Integrity, message).hint("nothing was changed"));
-    }
+    let engine = context.engine();
+    let bucket = engine.open_bucket(&place, stop)?;
+    let found = engine.find_replica(&ReplicaRequest {
+        bucket: &bucket,
+        store: wanted,
+        keys: &keys,
+        anchor,
+    })?;
     let shown = shown(&found, args.trust);
     match (args.json, args.dry_run) {
         (true, true) => tell(context, args, &found, None),
@@ -96,18 +73,7 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Resul
         "Import all of it?",
         args.yes,
     )?;
-    let store = context.store_for_writing()?;
-    let _needed = store.share()?;
-    let operator = context.environment.operator;
-    let request = AdoptRequest {
-        place: &found.place,
-        remote: &remote,
-        index: &found.index,
-        chain: &found.chain,
-        trusted: args.trust,
-        owner: operator.map_or_else(handle_fs::own_ids, |owner| (owner.uid, owner.gid)),
-    };
-    let adopted = adopt(&store, world, &request, found.records.clone())?;
+    let adopted = engine.import_replica(&found, args.trust)?;
     for (id, why) in &adopted.failed {
         let why = sanitize::text(why);
         context.terminal.warn(&format!("{id} was not imported: {why}"));
@@ -127,45 +93,6 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Resul
     .into())
 }
 
-/// The store that was meant: the only one, or the one that was named.
-fn chosen(bucket: &S3, wanted: Option<StoreId>) -> Result<StoreId, CliError> {
-    if let Some(wanted) = wanted {
-        return Ok(wanted);
-    }
-    let all = stores(bucket)?;
-    match all.as_slice() {
-        [] => Err(ReplicaError::NoStore {
-            place: bucket.place(),
-        }
-        .into()),
-        [one] => Ok(one.clone()),
-        several => {
-            let names: Vec<String> = several.iter().map(|store| format!("  {store}")).collect();
-            let message = format!("{} holds {} stores", bucket.place(), several.len());
-            Err(CliError::new(ErrorKind::Usage, message)
-                .hint(format!("choose one with --store:\n{}", names.join("\n")))
-                .hint("`replicate --dry-run --json` on the other machine prints its id"))
-        }
-    }
-}
-
-fn look(bucket: &S3, remote: &Remote<'_>) -> Result<Found, CliError> {
-    let (index, mut troubles) = remote.index()?;
-    troubles.extend(Remote::strange(&index));
-    let chain = remote.chain(&index)?;
-    troubles.extend(chain.troubles.iter().cloned());
-    let (records, more) = remote.records(&index, &chain)?;
-    troubles.extend(more);
-    Ok(Found {
-        place: bucket.place(),
-        store: remote.store().clone(),
-        index,
-        chain,
-        records,
-        troubles,
-    })
-}
-
 fn sessions(records: &[SnapshotRecord]) -> Vec<&InstanceId> {
     let mut all: Vec<&InstanceId> = records.iter().map(|record| &record.instance).collect();
     all.sort();
@@ -173,7 +100,7 @@ fn sessions(records: &[SnapshotRecord]) -> Vec<&InstanceId> {
     all
 }
 
-fn shown(found: &Found, trusted: bool) -> String {
+fn shown(found: &FoundReplica<'_>, trusted: bool) -> String {
     let sessions = size::counted(sessions(&found.records).len() as u64, "session", "sessions");
     let snapshots = size::counted(found.records.len() as u64, "snapshot", "snapshots");
     let receipts = size::counted(found.chain.receipts.len() as u64, "receipt", "receipts");
@@ -227,7 +154,7 @@ fn told(adopted: &Adopted) -> String {
     text
 }
 
-fn tell(context: &Context<'_>, args: &ImportArgs, found: &Found, adopted: Option<&Adopted>) {
+fn tell(context: &Context<'_>, args: &ImportArgs, found: &FoundReplica<'_>, adopted: Option<&Adopted>) {
     let none = Adopted::default();
     let done = adopted.unwrap_or(&none);
     let outcome = match adopted {

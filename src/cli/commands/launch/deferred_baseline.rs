@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::capture::{CaptureError, Captured, Frozen};
 use crate::cli::checkpoint_timer::Quiet;
 use crate::cli::context::Context;
-use crate::cli::context::frozen::{is_lack_of_room, way_to_store};
+use crate::cli::context::frozen::way_to_store;
 use crate::cli::error::CliError;
 use crate::cli::fail_point::FailPoint;
 use crate::cli::replication;
 use crate::cli::session_begin::warn_about;
 use crate::cli::steadfast::Steadfast;
 use crate::environment::Environment;
-use crate::model::{Ending, InstanceId, Operation, ProcessRef, SnapshotKind};
-use crate::session::{Begun, Closed, EndRequest, Services, SessionError, end, find_instance, store_baseline};
-use crate::store::Store;
+use crate::model::{Ending, InstanceId, ProcessRef};
+use crate::recovery::{
+    Begun, CaptureError, Captured, Closed, Frozen, Recovery, RecoveryError, Services, Store,
+};
 use crate::terminal::{Terminal, sanitize};
 
 /// So often it is looked whether the operator wants to stop.
@@ -50,8 +50,8 @@ pub(super) fn beside<T>(
     let observer = FailPoint::new(desk.environment, quiet);
     thread::scope(|scope| {
         let storing = scope.spawn(|| {
-            let world = Services::system(&observer);
-            let stored = store_or_record(desk.store, world, instance, frozen);
+            let engine = Recovery::open(desk.environment).with_services(Services::system(&observer));
+            let stored = engine.store_baseline(desk.store, instance, frozen);
             is_ready.store(true, Ordering::Relaxed);
             if stored.is_ok() {
                 // Whether that could be started shows when the session ends.
@@ -82,45 +82,18 @@ pub(super) fn beside<T>(
     })
 }
 
-/// Stores it; that it failed gets a receipt.
-fn store_or_record(
-    store: &Store,
-    world: Services<'_>,
-    instance: &InstanceId,
-    frozen: Frozen,
-) -> Result<Captured, CaptureError> {
-    let stored = store_baseline(store, world, frozen, None);
-    if let Err(error) = &stored
-        && !matches!(error, CaptureError::Interrupted)
-    {
-        let failed = Operation::CaptureFailed {
-            kind: SnapshotKind::Baseline,
-            error: error.to_string(),
-        };
-        // What failed first is what the operator must hear of, also when it cannot be written down.
-        let _ = store.append(world.clock.now(), world.uid, instance, failed);
-    }
-    stored
-}
-
 /// Ends the session while its baseline is still being stored.
 pub(super) fn close_now(
     desk: CaptureEnv<'_>,
     instance: &InstanceId,
     ending: Ending,
     survivors: &[ProcessRef],
-) -> Result<Closed, SessionError> {
+) -> Result<Closed, RecoveryError> {
     desk.terminal
         .note("The command has ended; its closing snapshot is taken.");
     let steadfast = Steadfast::new(None, desk.terminal, Arc::clone(desk.noted));
-    let world = Services::system(&steadfast);
-    let row = find_instance(desk.store, instance.as_str())?;
-    let request = EndRequest {
-        row: &row,
-        ending,
-        survivors: survivors.to_vec(),
-    };
-    let closed = end(desk.store, world, request);
+    let engine = Recovery::open(desk.environment).with_services(Services::system(&steadfast));
+    let closed = engine.close(desk.store, instance, ending, survivors.to_vec());
     // Nobody needs the claim itself any more. A signal that came meanwhile was not meant for the baseline.
     desk.store
         .transports()
@@ -132,7 +105,7 @@ pub(super) fn close_now(
 /// Stores the baseline here and now, when it is not stored yet.
 pub(super) fn here(context: &Context<'_>, store: &Store, begun: &mut Begun, frozen: Option<Frozen>) {
     if let Some(frozen) = frozen {
-        let stored = store_or_record(store, context.world(), &begun.instance, frozen);
+        let stored = context.engine().store_baseline(store, &begun.instance, frozen);
         take_over(context, begun, Some(stored));
     }
 }
@@ -144,7 +117,7 @@ pub(super) fn take_over(context: &Context<'_>, begun: &mut Begun, stored: Stored
         Some(Ok(captured)) => begun.baseline = Some(captured),
         Some(Err(error)) => {
             let way = way_to_store(&error);
-            let is_room = is_lack_of_room(&error);
+            let is_room = error.is_lack_of_room();
             let told = CliError::from(error);
             let message = sanitize::text(&told.message);
             context.terminal.warn(&format!(

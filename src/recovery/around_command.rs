@@ -1,0 +1,99 @@
+//! A session around a command that the caller runs, as `launch` does: its neighbors, its end, and what changed.
+
+use super::{Recovery, RecoveryError, SessionChanges, of_session};
+use crate::capture::{CaptureError, Captured, Frozen};
+use crate::contract::Contract;
+use crate::model::{Ending, InstanceId, Operation, ProcessRef, SnapshotKind};
+use crate::session::{
+    Allowed, Closed, EndRequest, LivenessProbe, end, ensure_outside_session, find_instance, overlap,
+    state_by, store_baseline,
+};
+use crate::store::{InstanceRow, Store};
+
+impl Recovery<'_> {
+    /// Fails if the caller runs in a session of this store.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Session`].
+    pub fn ensure_outside_in(&self, store: &Store) -> Result<(), RecoveryError> {
+        Ok(ensure_outside_session(store, self.environment, Allowed::Nothing)?)
+    }
+
+    /// Returns the active sessions on paths of a contract: it is unknown which of them makes a change.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn active_beside(
+        &self,
+        store: &Store,
+        contract: &Contract,
+    ) -> Result<Vec<InstanceId>, RecoveryError> {
+        let overlaps = |row: &InstanceRow| {
+            let mut theirs = row.mounts.iter();
+            theirs.any(|theirs| contract.coverages().any(|ours| overlap(ours, theirs)))
+        };
+        let probe = LivenessProbe::now();
+        let rows = store.catalog().instances()?.into_iter();
+        let active = rows.filter(|row| overlaps(row) && state_by(&probe, store, row).is_active());
+        Ok(active.map(|row| row.id).collect())
+    }
+
+    /// Ends a session in a store that is open: takes its closing snapshot, and records how the command ended.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Session`] if the end cannot be recorded. An error of the closing snapshot is in the result.
+    pub fn close(
+        &self,
+        store: &Store,
+        id: &InstanceId,
+        ending: Ending,
+        survivors: Vec<ProcessRef>,
+    ) -> Result<Closed, RecoveryError> {
+        let row = find_instance(store, id.as_str())?;
+        let request = EndRequest {
+            row: &row,
+            ending,
+            survivors,
+        };
+        Ok(end(store, self.services, request)?)
+    }
+
+    /// Compares the baseline of a session with its closing snapshot.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`]; [`RecoveryError::Capture`].
+    pub fn changes(
+        &self,
+        store: &Store,
+        id: &InstanceId,
+        closing: Option<&Captured>,
+    ) -> Result<SessionChanges, RecoveryError> {
+        let row = find_instance(store, id.as_str())?;
+        of_session(store, &row, closing)
+    }
+
+    /// Stores a baseline that was frozen before the command began. A failure gets a receipt, unless the observer stopped it.
+    ///
+    /// # Errors
+    /// [`CaptureError`].
+    pub fn store_baseline(
+        &self,
+        store: &Store,
+        id: &InstanceId,
+        frozen: Frozen,
+    ) -> Result<Captured, CaptureError> {
+        let stored = store_baseline(store, self.services, frozen, None);
+        if let Err(error) = &stored
+            && !matches!(error, CaptureError::Interrupted)
+        {
+            let failed = Operation::CaptureFailed {
+                kind: SnapshotKind::Baseline,
+                error: error.to_string(),
+            };
+            // The capture's error is the one to report, also if no receipt can be written.
+            let (now, uid) = (self.services.clock.now(), self.services.uid);
+            let _ = store.append(now, uid, id, failed);
+        }
+        stored
+    }
+}
