@@ -29,7 +29,6 @@ use std::path::Path;
 use circles::Imports;
 use comments::{is_clause, summaries};
 use source::Source;
-use statics::{ALLOWED, check_statics, statics};
 use walls::{check, check_manifest, is_test};
 
 /// Every Rust file below a directory of the repository, as path and text.
@@ -147,59 +146,6 @@ fn product() -> Vec<(String, String)> {
     let places = std::iter::once("src".to_owned()).chain(places);
     let files = places.flat_map(|place| files(&place));
     files.filter(|(path, _)| !is_test(path)).collect()
-}
-
-#[test]
-fn no_state_belongs_to_the_process() {
-    let files = product();
-    let broken: Vec<String> = files
-        .iter()
-        .flat_map(|(path, text)| check_statics(path, text))
-        .collect();
-    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
-    for (allowed, name, _) in ALLOWED {
-        let text = files.iter().find(|(path, _)| path == allowed);
-        let there = text.is_some_and(|(_, text)| statics(text).iter().any(|(_, found)| found == name));
-        assert!(there, "{allowed} has no `static {name}` any more");
-    }
-}
-
-#[test]
-fn state_of_the_process_is_found() {
-    let cases = [
-        ("static A: Mutex<bool> = Mutex::new(false);", "1 A"),
-        ("fn f() {\n    static ONCE: Once = Once::new();\n}", "2 ONCE"),
-        ("pub(super) static mut N: u32 = 0;", "1 N"),
-        (
-            "thread_local! {\n    static HERE: Cell<u8> = const { Cell::new(0) };\n}",
-            "2 HERE",
-        ),
-        ("static\n    B: LazyLock<X> = LazyLock::new(x);", "1 B"),
-        (
-            "// static A: u8 = 0;\nconst T: &'static str = \"static B: u8\";",
-            "",
-        ),
-        ("fn f(x: &'static Product) -> Box<dyn Any + 'static> { g() }", ""),
-    ];
-    for (code, expected) in cases {
-        let found: Vec<String> = statics(code)
-            .into_iter()
-            .map(|(line, name)| format!("{line} {name}"))
-            .collect();
-        assert_eq!(found.join(", "), expected, "{code}");
-    }
-    let found = check_statics(
-        "src/store/lock.rs",
-        "//! A job.\nstatic HELD: Held = Held::new();\n",
-    );
-    assert!(
-        found.len() == 1 && found[0].starts_with("src/store/lock.rs:2: `static HELD`"),
-        "{found:?}"
-    );
-    assert_eq!(
-        check_statics("src/store/archive.rs", "static ZEROS: [u8; 4] = [0; 4];"),
-        Vec::<String>::new()
-    );
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! State of the process: each `static` of the product is named here, with the reason that no value can carry it.
 
+use super::product;
 use crate::source::Source;
 
 /// Every `static` that there is: its file, its name, and why it is one.
-pub(crate) const ALLOWED: &[(&str, &str, &str)] = &[
+const ALLOWED: &[(&str, &str, &str)] = &[
     // Constants that are referred to, and never change.
     (
         "src/process/transport.rs",
@@ -42,7 +43,7 @@ pub(crate) const ALLOWED: &[(&str, &str, &str)] = &[
 ];
 
 /// The statics that a file declares, also within functions and `thread_local!`: line and name.
-pub(crate) fn statics(text: &str) -> Vec<(usize, String)> {
+fn statics(text: &str) -> Vec<(usize, String)> {
     let words = Source::of(text).words();
     let word = |at: usize| words.get(at).map_or("", |(_, word)| word.as_str());
     let declared = (0..words.len()).filter(|at| word(*at) == "static" && (*at == 0 || word(at - 1) != "'"));
@@ -56,7 +57,7 @@ pub(crate) fn statics(text: &str) -> Vec<(usize, String)> {
 }
 
 /// Returns what is wrong with the statics of a product file.
-pub(crate) fn check_statics(path: &str, text: &str) -> Vec<String> {
+fn check_statics(path: &str, text: &str) -> Vec<String> {
     let is_allowed = |name: &str| {
         ALLOWED
             .iter()
@@ -72,4 +73,57 @@ pub(crate) fn check_statics(path: &str, text: &str) -> Vec<String> {
             )
         })
         .collect()
+}
+
+#[test]
+fn no_state_belongs_to_the_process() {
+    let files = product();
+    let broken: Vec<String> = files
+        .iter()
+        .flat_map(|(path, text)| check_statics(path, text))
+        .collect();
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+    for (allowed, name, _) in ALLOWED {
+        let text = files.iter().find(|(path, _)| path == allowed);
+        let there = text.is_some_and(|(_, text)| statics(text).iter().any(|(_, found)| found == name));
+        assert!(there, "{allowed} has no `static {name}` any more");
+    }
+}
+
+#[test]
+fn state_of_the_process_is_found() {
+    let cases = [
+        ("static A: Mutex<bool> = Mutex::new(false);", "1 A"),
+        ("fn f() {\n    static ONCE: Once = Once::new();\n}", "2 ONCE"),
+        ("pub(super) static mut N: u32 = 0;", "1 N"),
+        (
+            "thread_local! {\n    static HERE: Cell<u8> = const { Cell::new(0) };\n}",
+            "2 HERE",
+        ),
+        ("static\n    B: LazyLock<X> = LazyLock::new(x);", "1 B"),
+        (
+            "// static A: u8 = 0;\nconst T: &'static str = \"static B: u8\";",
+            "",
+        ),
+        ("fn f(x: &'static Product) -> Box<dyn Any + 'static> { g() }", ""),
+    ];
+    for (code, expected) in cases {
+        let found: Vec<String> = statics(code)
+            .into_iter()
+            .map(|(line, name)| format!("{line} {name}"))
+            .collect();
+        assert_eq!(found.join(", "), expected, "{code}");
+    }
+    let found = check_statics(
+        "src/store/lock.rs",
+        "//! A job.\nstatic HELD: Held = Held::new();\n",
+    );
+    assert!(
+        found.len() == 1 && found[0].starts_with("src/store/lock.rs:2: `static HELD`"),
+        "{found:?}"
+    );
+    assert_eq!(
+        check_statics("src/store/archive.rs", "static ZEROS: [u8; 4] = [0; 4];"),
+        Vec::<String>::new()
+    );
 }
