@@ -193,10 +193,10 @@ fn a_table_that_is_there_is_named_with_its_line() {
         .global("[workspaces.old]\n[[workspaces.old.mounts]]\nsrc = '/o'\n[workspaces.old.recovery]\nsnapshot = 'off'\n")
         .workspace("w", &format!("{MOUNT}[recovery]\n"));
     for (name, expected) in [
-        ("w", "CONF/workspaces/w.toml, line 7: `recovery` is there already"),
+        ("w", "CONF/workspaces/w.toml, line 7: `recovery` already exists"),
         (
             "old",
-            "CONF/config.toml, line 4: `workspaces.old.recovery` is there already",
+            "CONF/config.toml, line 4: `workspaces.old.recovery` already exists",
         ),
     ] {
         let Err(error) = propose(&home, name) else {

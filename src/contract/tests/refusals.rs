@@ -153,7 +153,7 @@ fn secrets_are_followed_through_links() {
         [sensitive("dotfiles/kube"), sensitive("keys"), sensitive("later")]
     );
     assert!(
-        refused(&host, "src/keys", "").starts_with("the mount ROOT/src/keys is or lies within ROOT/src/keys")
+        refused(&host, "src/keys", "").starts_with("the mount ROOT/src/keys is or is inside ROOT/src/keys")
     );
     host.project("src/project", "").unwrap();
     // The home directory itself reached through a link.

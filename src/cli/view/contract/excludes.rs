@@ -56,10 +56,10 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
     }
     if rows.iter().any(|row| row.new) {
         sheet.say(&[
-            Part::Text("What is marked "),
+            Part::Text("Excludes marked "),
             Part::loud(Role::Warning, "NEW"),
             Part::Text(
-                "was not excluded from the last baseline. An agent can plant a file such as package.json to keep a \
+                " did not apply to the last baseline. An agent can plant a file such as package.json to keep a \
                 directory out of the snapshot: check it before you continue.",
             ),
         ]);

@@ -22,7 +22,7 @@ fn withheld_places_are_counted_and_named_when_few() {
     let text = flat(&contract);
     assert!(
         text.contains(
-            "Withheld 2 places of your own secrets or agents' credentials: .aws, .ssh \
+            "Skipped 2 places of your own secrets or agents' credentials: .aws, .ssh \
              the recovery store: .jackin/data/recovery Other secrets"
         ),
         "{text}"
@@ -131,7 +131,7 @@ fn what_another_user_holds_is_counted_over_all_mounts() {
     });
     let text = flat(&contract);
     assert!(
-        text.contains("Only the first 200,000 entries were looked at") && !text.contains("Nothing was found"),
+        text.contains("Only the first 200,000 entries were checked") && !text.contains("Nothing was found"),
         "{text}"
     );
 }

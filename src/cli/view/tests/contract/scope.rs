@@ -106,7 +106,7 @@ fn every_mount_says_what_becomes_of_it() {
     );
     assert!(
         text.contains(
-            "below\n               /home/ann/src/shop\n               /srv/data\n               \
+            " in\n               /home/ann/src/shop\n               /srv/data\n               \
              /home/ann/.jackin/data/jk-1/git/tool\nLimits"
         ),
         "{text}"
@@ -161,9 +161,9 @@ fn excludes_with_the_same_source_share_a_line_and_say_where_they_come_from() {
              by /home/ann/.config/jackin/workspaces/shop.toml
                *.log \"!keep me.log\"
              by --exclude: tmp/
-             What is marked NEW was not excluded from the last baseline. An
-             agent can plant a file such as package.json to keep a directory out
-             of the snapshot: check it before you continue.
+             Excludes marked NEW did not apply to the last baseline. An agent
+             can plant a file such as package.json to keep a directory out of
+             the snapshot: check it before you continue.
              Excluded paths are never captured, compared or restored.
 "
     );
