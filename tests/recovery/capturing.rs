@@ -247,7 +247,7 @@ fn what_might_not_fit_is_refused_before_a_byte_is_written() {
     assert_eq!(run.error()["kind"], "limit-exceeded", "{run}");
     let text = run.said();
     assert!(
-        text.contains("assets/ holds 24") || text.contains("assets holds 24"),
+        text.contains("assets/ has 24") || text.contains("assets has 24"),
         "{run}"
     );
     assert!(text.contains("--exclude '/assets/'"), "{run}");

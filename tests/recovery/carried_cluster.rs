@@ -273,7 +273,7 @@ fn the_doctor_asks_for_each_right_and_names_those_that_are_missing() {
         claim["what"]
             .as_str()
             .unwrap()
-            .contains("may not delete pods, create pods/exec"),
+            .contains("missing permission: delete pods, create pods/exec"),
         "{claim}"
     );
 }

@@ -97,7 +97,10 @@ fn a_fresh_home_is_well_and_nothing_is_made() {
 fn a_used_store_is_well_in_one_line_each() {
     let (sandbox, _) = session();
     let (run, findings) = doctor(&sandbox, 0);
-    let run = run.shows("All is well.").shows("2 records").shows("every link");
+    let run = run
+        .shows("All is well.")
+        .shows("2 records")
+        .shows("every hash is valid");
     assert!(run.stderr.is_empty(), "{run}");
     assert!(
         findings.iter().all(|finding| finding["severity"] == "ok"),

@@ -57,21 +57,19 @@ fn a_clean_repository_is_clean_until_anything_is_not() {
         assert!(class == wanted && reason.contains(why), "{wanted} {why}: {facts}");
     };
     let git = |args: &[&str]| drop(repository.git(args));
-    becomes("dirty", "not what HEAD names", &|| {
+    becomes("dirty", "uncommitted", &|| {
         fs::write(at("src/main.c"), "changed").unwrap()
     });
     becomes("clean", "", &|| git(&["checkout", "-q", "--", "src/main.c"]));
-    becomes("dirty", "not what HEAD names", &|| {
+    becomes("dirty", "uncommitted", &|| {
         fs::write(at(".env"), "SECRET=1").unwrap()
     });
-    becomes("dirty", "not what HEAD names", &|| {
+    becomes("dirty", "uncommitted", &|| {
         fs::write(at(".git/info/exclude"), ".env\n").unwrap();
         assert_eq!(repository.git(&["status", "--porcelain"]), "");
     });
     becomes("clean", "", &|| fs::remove_file(at(".env")).unwrap());
-    becomes("dirty", "not what HEAD names", &|| {
-        fs::remove_file(at("README")).unwrap()
-    });
+    becomes("dirty", "uncommitted", &|| fs::remove_file(at("README")).unwrap());
     becomes("clean", "", &|| git(&["checkout", "-q", "--", "README"]));
     becomes("dirty", "staged", &|| {
         fs::write(at("README"), "staged").unwrap();
@@ -110,11 +108,11 @@ fn a_clean_repository_is_clean_until_anything_is_not() {
         fs::write(at(".git/description"), "x").unwrap()
     });
     becomes("clean", "", &|| git(&["replace", "-d", "HEAD"]));
-    becomes("dirty", "not what HEAD names", &|| {
+    becomes("dirty", "uncommitted", &|| {
         // A repository in it, and then its files alone: they were asked about by nobody.
         Repository::with_history(&at("inner"), 1);
     });
-    becomes("dirty", "not what HEAD names", &|| {
+    becomes("dirty", "uncommitted", &|| {
         fs::remove_dir_all(at("inner/.git")).unwrap()
     });
     becomes("clean", "", &|| fs::remove_dir_all(at("inner")).unwrap());

@@ -231,7 +231,7 @@ fn a_hostile_repository_is_told_without_harm() {
     );
     let id = sandbox.launch(&repository.path, &script);
     let shown = sandbox.jackin(["diff", &id]).ok().harmless().text();
-    assert!(shown.contains("not told:") && !shown.contains("root:"), "{shown}");
+    assert!(shown.contains("unknown:") && !shown.contains("root:"), "{shown}");
     sandbox.jackin(["diff", &id, "--json"]).ok();
     sandbox.restore(&id, &[]);
     assert!(repositories(&sandbox, &id, &["--now"]).is_empty());

@@ -259,7 +259,7 @@ fn what_is_no_regular_file_is_called_that_and_a_session_names_its_file() {
         .has("pipe is no regular file");
     import(&here, &directory.join("nothing"), &["--yes"])
         .code(2)
-        .has("there is no file");
+        .has("not found");
     let project = there.project("shop");
     Build::at(&project).file("a", "a\n").aged();
     let id = there.launch(&project, "true");

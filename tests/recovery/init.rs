@@ -79,7 +79,7 @@ fn the_table_is_added_and_works_and_every_other_byte_stays() {
     let run = sandbox.jackin(["init", "shop", "--yes"]).code(2);
     run.shows(file.to_str().unwrap())
         .shows("line 13")
-        .shows("there already");
+        .shows("already exists");
     assert_untouched(&before, &Tree::read(sandbox.world()));
 }
 

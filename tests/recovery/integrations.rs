@@ -66,7 +66,7 @@ fn an_integration_of_the_operators_leaves_out_warns_and_is_named() {
     );
     let contract = sandbox.jackin(["explain", project.to_str().unwrap()]).ok().said();
     assert!(
-        contract.contains("switched off") && !contract.contains("zig"),
+        contract.contains("Automatic excludes are off") && !contract.contains("zig"),
         "{contract}"
     );
 }

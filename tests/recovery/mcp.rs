@@ -559,12 +559,12 @@ fn wrong_calls_are_refused_in_words_and_change_nothing() {
         (
             "snapshot_restore",
             json!({"name": "s1", "paths": []}),
-            "names nothing",
+            "or has an empty path",
         ),
         (
             "snapshot_restore",
             json!({"name": "s1", "paths": [""]}),
-            "names nothing",
+            "or has an empty path",
         ),
         ("snapshot_restore", json!({"name": 5}), "not 5"),
         ("snapshot_restore", json!({"name": ["s1"]}), "not [\"s1\"]"),

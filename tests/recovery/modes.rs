@@ -87,7 +87,7 @@ fn s43_metadata_records_and_restores_nothing() {
     sandbox
         .jackin(["restore", &id, "--yes"])
         .code(5)
-        .shows("nothing to restore from");
+        .shows("has no files to restore");
     let error = sandbox
         .jackin(["restore", &id, "--yes", "--json"])
         .code(5)
@@ -128,7 +128,7 @@ fn s43_explain_says_whether_a_restore_will_be_possible() {
             .jackin(["explain", "--snapshot", mode, target])
             .ok()
             .shows(mode)
-            .shows("restore");
+            .shows("Restore");
     }
     sandbox
         .jackin(["explain", "--snapshot", "everything", target])
@@ -156,7 +156,7 @@ fn metadata_records_base_commit_dirty_status_and_cleanup_policy() {
     assert!(contract.contains("none of .git is covered"), "{contract}");
     let run = sandbox.jackin(["launch", "web", "--", "true"]).ok();
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert!(said.contains(".git is dirty (1 path is not"), "{said}");
+    assert!(said.contains(".git is dirty (1 path is"), "{said}");
 
     let shown = sandbox.jackin(["show", "web", "--json"]).ok().json();
     assert_eq!(shown["cleanup_policy"], "keep", "{shown}");
@@ -174,7 +174,7 @@ fn metadata_records_base_commit_dirty_status_and_cleanup_policy() {
     assert_eq!(facts["differs"], serde_json::json!([]));
     let text = sandbox.jackin(["show", "web"]).ok().text();
     assert!(
-        text.contains("cleanup    keep") && text.contains("1 path is not what HEAD names"),
+        text.contains("cleanup    keep") && text.contains("1 path is uncommitted"),
         "{text}"
     );
     assert!(!text.contains("is covered"), "nothing is: {text}");
@@ -202,10 +202,7 @@ fn a_watched_mount_that_holds_too_much_is_said_and_begins_all_the_same() {
     assert!(error.contains("10"), "{error}");
     assert_eq!(shown["git"], serde_json::json!([]));
     let text = sandbox.jackin(["show", "@latest"]).ok().text();
-    assert!(
-        text.contains("nothing is known of its git repositories"),
-        "{text}"
-    );
+    assert!(text.contains("its git repositories are unknown"), "{text}");
 }
 
 #[test]

@@ -247,10 +247,10 @@ fn workspace_of_a_single_file_is_refused_up_front() {
     for args in [&["explain", "files"][..], &["begin", "files"], &["doctor"]] {
         let run = sandbox.jackin(args);
         assert!(run.exit() != Some(0) || args == ["doctor"], "{run}");
-        run.shows("notes.txt").shows("a single file");
+        run.shows("notes.txt").shows("single file");
     }
     let run = sandbox.jackin(["explain", "files"]).code(2);
-    run.shows("directory it lies in");
+    run.shows("mount the directory that holds the file");
     let ran = sandbox.scratch("ran");
     sandbox
         .jackin(["launch", "files", "--", "touch", ran.to_str().unwrap()])
@@ -338,7 +338,7 @@ fn a_bind_mount_of_a_secret_place_is_refused() {
         let target = shown.join(target);
         for mode in ["project", "project-and-state"] {
             let run = bound.run(&["begin", "--snapshot", mode, target.to_str().unwrap()]);
-            run.refused().shows(word).shows("own secrets");
+            run.refused().shows(word).shows("your secrets");
         }
     }
     // The home itself, by another name: it is as broad, and with the operator's word its secrets stay out.

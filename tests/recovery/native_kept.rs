@@ -155,7 +155,7 @@ fn a_kept_snapshot_that_is_gone_or_changed_is_found_and_restores_nothing_wrong()
     sandbox.jackin(["restore", &id, "--yes"]).code(7);
     assert_same_tree(&damaged, &Tree::read(project));
     run_tool(Command::new("btrfs").args(["subvolume", "delete", &at]));
-    sandbox.jackin(["verify"]).code(7).has("is gone");
+    sandbox.jackin(["verify"]).code(7).has("is missing");
     sandbox.jackin(["restore", &id, "--yes"]).code(7);
     assert_same_tree(&damaged, &Tree::read(project));
 }

@@ -327,7 +327,7 @@ fn what_cannot_be_copied_is_told_and_stops_nothing() {
     fs::rename(bucket.root().join("bucket"), bucket.root().join("other")).unwrap();
     signed(&sandbox, &bucket, &["replicate"])
         .code(1)
-        .shows("no such bucket");
+        .shows("bucket not found");
     fs::rename(bucket.root().join("other"), bucket.root().join("bucket")).unwrap();
     bucket.kill();
     signed(&sandbox, &bucket, &["replicate"])

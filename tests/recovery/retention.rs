@@ -197,10 +197,7 @@ fn sessions_beyond_their_number_go_and_what_is_held_stays() {
     fs::write(project.join("a"), "0").unwrap();
     let run = |text: &str| sandbox.launch(&project, &format!("echo {text} > a; echo {text} > b{text}"));
     let first = run("1");
-    sandbox
-        .jackin(["pin", &first])
-        .ok()
-        .shows("is kept until it is unpinned");
+    sandbox.jackin(["pin", &first]).ok().shows("is pinned");
     sandbox.jackin(["pin", &first]).ok().shows("already pinned");
     let second = run("2");
     sandbox.jackin(["restore", &second, "--yes"]).ok();
@@ -287,7 +284,7 @@ fn a_store_that_is_too_large_loses_its_oldest_sessions_and_says_when_that_is_not
     assert_eq!(planned["left"]["newest"], 8);
     let shown = sandbox.jackin(["prune", "--dry-run"]).ok();
     shown
-        .has("all that is left is held: 8 snapshots: kept, the session is the newest of its workspace")
+        .has("all other snapshots are kept: 8 snapshots: kept, the session is the newest of its workspace")
         .has("receipts and catalog");
 }
 
@@ -324,7 +321,7 @@ fn what_is_left_of_large_archives_is_packed_anew() {
         archives(&sandbox)
     );
     let log = sandbox.jackin(["log"]).ok();
-    log.has("packed 1 archive anew");
+    log.has("repacked 1 archive");
     is_whole(&sandbox);
     fs::remove_file(project.join("large")).unwrap();
     fs::remove_file(project.join("holes")).unwrap();

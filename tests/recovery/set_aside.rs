@@ -215,7 +215,7 @@ fn there_and_back_and_there_again() {
     cargo.is_planted("undone");
     cargo.undo(&[]).ok().shows("1 excluded directory set aside");
     cargo.is_clean("the undo undone");
-    cargo.undo(&[]).ok().shows("brought back");
+    cargo.undo(&[]).ok().shows("1 excluded directory restored");
     cargo.is_planted("undone again");
     cargo.run(&["log", "--verify"]).ok();
     cargo.run(&["rebuild"]).ok();
@@ -518,6 +518,6 @@ fn meddled_with_while_it_waits() {
     symlink("/etc", place.join("target")).unwrap();
     cargo.run(&["resume", &cargo.id, "--yes"]).refused();
     let back = cargo.run(&["abort", &cargo.id, "--yes"]).code(6);
-    back.shows("is gone");
+    back.shows("was removed while");
     assert!(!cargo.project.join("target").exists());
 }

@@ -63,7 +63,7 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     tmux.sees(&id);
     tmux.press(&["Enter"]).sees("baseline");
     // Of all moments the baseline is the last one.
-    tmux.press(&["G", "Enter"]).sees("can run: 1 path");
+    tmux.press(&["G", "Enter"]).sees("executables and hooks: 1 path");
     let screen = tmux.sees("bad\\x1b[2Jname\\u{202e}");
     assert!(
         screen.contains("D .env") && screen.contains("6 paths"),
@@ -235,7 +235,7 @@ fn without_a_terminal_or_a_session_it_says_so() {
     sandbox
         .jackin(["ui"])
         .code(2)
-        .has("no terminal")
+        .has("is not a terminal")
         .has("jackin recovery list");
     let empty = Sandbox::new();
     let Some(tmux) = Tmux::start(&empty, &project, SMALL, "jackin recovery ui", &[]) else {

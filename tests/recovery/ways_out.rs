@@ -331,7 +331,7 @@ fn a_mode_that_was_set_meanwhile_stays() {
     sandbox
         .jackin(["abort", &id, "--yes"])
         .code(6)
-        .shows("a was set while the restore waited");
+        .shows("a was changed while the restore was interrupted");
     let mode =
         std::os::unix::fs::PermissionsExt::mode(&fs::metadata(project.join("a")).unwrap().permissions());
     assert_eq!(mode & 0o7777, 0o640);
@@ -465,7 +465,7 @@ fn killed_while_staging_leaves_the_old_tree_and_is_cleared_up() {
 
     // Nothing was moved, so nothing waits: the next restore clears up after it, and says so.
     let run = sandbox.jackin(["restore", &id, "--yes"]).ok();
-    assert!(run.text().contains("had not changed anything yet"), "{run}");
+    assert!(run.text().contains("had changed nothing"), "{run}");
     assert_same_tree(&before, &Tree::read(&project));
     assert!(!left.exists());
 }

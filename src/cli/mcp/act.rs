@@ -150,7 +150,7 @@ fn only(paths: Option<Vec<String>>) -> Result<Vec<OsString>, CliError> {
         return Ok(Vec::new());
     };
     if paths.is_empty() || paths.iter().any(String::is_empty) {
-        let why = "`paths` is empty; omit it to mean all";
+        let why = "`paths` is empty or has an empty path; omit it to mean all";
         return Err(CliError::new(ErrorKind::Usage, why));
     }
     Ok(paths.into_iter().map(OsString::from).collect())

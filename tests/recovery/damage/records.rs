@@ -84,7 +84,7 @@ fn a_record_that_is_lost_for_good_can_be_given_up() {
     all.verifies();
     all.sandbox.jackin(["rebuild"]).ok();
     all.sandbox.jackin(["doctor"]).ok();
-    all.sandbox.jackin(["log"]).ok().has("gave up 1 snapshot");
+    all.sandbox.jackin(["log"]).ok().has("discarded 1 snapshot");
     let id = &all.hurt.id;
     all.sandbox.jackin(["diff", id, "--from", "half"]).code(5);
     all.sandbox.jackin(["prune", "--yes"]).ok();

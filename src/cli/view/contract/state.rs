@@ -16,7 +16,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
             sheet.say(&[
                 Part::loud(Role::Warning, "NOT CAPTURED:"),
                 Part::Text(
-                    "no jackin container is named, and [recovery.state] home is not true, so the owner of the state \
+                    " no jackin container is named, and [recovery.state] home is not true, so the owner of the state \
                     is unknown",
                 ),
             ]);
