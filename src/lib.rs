@@ -2,7 +2,7 @@
 //!
 //! Data flows one way, and a lower layer never imports a higher one: `model`, `clock`, `observer`, `environment`, `features`,
 //! `display`, `diagnostic`, `product` < `process` < `config` < `contract` < `git_directories` < `store` < `capture` < `transfer`, `replica` <
-//! `diff` < `restore` < `session` < `retention` < `recovery` < `agents` < `doctor` < `report` < `terminal` < `cli`. `tests/architecture`
+//! `diff` < `restore` < `session` < `retention` < `agents` < `doctor` < `recovery` < `report` < `terminal` < `cli`. `tests/architecture`
 //! holds this.
 //! The library prints nothing and returns values; `cli` is the only one that sees `terminal`.
 
