@@ -24,6 +24,9 @@ pub(crate) struct ChangeDocument {
     /// What a restore does about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) action: Option<Action>,
+    /// Only `true`: the step discards a later edit, because the operator allowed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) discards_later_edit: Option<bool>,
     /// Names inside the snapshot that this path is no longer linked to afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) parted_from: Vec<PathDocument>,
@@ -57,6 +60,7 @@ impl ChangeDocument {
             from_path,
             from_path_bytes,
             action: None,
+            discards_later_edit: None,
             parted_from: Vec::new(),
             names_outside: None,
             reason: None,
@@ -75,6 +79,12 @@ impl ChangeDocument {
     /// What a restore does about it.
     pub(crate) fn action(mut self, action: Action) -> Self {
         self.action = Some(action);
+        self
+    }
+
+    /// Marks a step that discards a later edit.
+    pub(crate) fn overrode(mut self, overrode: bool) -> Self {
+        self.discards_later_edit = overrode.then_some(true);
         self
     }
 

@@ -266,6 +266,7 @@ pub(crate) fn restore_document<'a>(
         let of_step = |change: &Change, step: &Step| {
             ChangeDocument::new(coverage, change)
                 .action(step.action)
+                .overrode(step.overrode)
                 .others(coverage, &step.others)
         };
         let mut exact = Vec::new();

@@ -76,6 +76,15 @@ fn s23_each_flag_allows_one_kind_of_loss() {
         .file("notes.md", "later\n")
         .file("edited", "later\n");
 
+    // The plan marks what is lost.
+    let planned = sandbox.jackin(["restore", &id, "--overwrite-later-edits", "--dry-run"]);
+    let planned = planned.text();
+    let marked = planned
+        .lines()
+        .filter(|line| line.ends_with("  discards a later edit"));
+    let marked: Vec<&str> = marked.collect();
+    assert!(marked.len() == 1 && marked[0].contains("/edited"), "{planned}");
+
     let restored = sandbox.restore_in_part(&id, &["--overwrite-later-edits"]);
     restored.conflicted(&["notes.md"]);
     restored.touched(&["agent", "edited"]);

@@ -76,6 +76,10 @@ fn mount_lines(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
         if !detail.is_empty() {
             line.push_str(&style::paint(Role::Dim, &format!("  ({detail})")));
         }
+        if told.discards_later_edit == Some(true) {
+            line.push_str("  ");
+            line.push_str(&style::paint(Role::Warning, "discards a later edit"));
+        }
         lines.push(line);
     }
     lines.extend(aside::lines(&root, mount.aside));
