@@ -68,7 +68,20 @@ fn each_leads_back() {
 fn command_line(book: &mut Book, shop: &Path, plain: &Path) {
     let usage = ("usage", 2);
     book.mistake("a verb with a slip", usage, &["lst"], plain);
+    book.mistake("a verb of other programs", usage, &["forget", "x"], plain);
     book.mistake("no session named", usage, &["restore"], plain);
+    book.mistake(
+        "a flag of another verb",
+        usage,
+        &["diff", "x", "--only-changes-of", "y"],
+        plain,
+    );
+    book.mistake(
+        "a checkpoint's name in the place of a session",
+        ("unknown-instance", 5),
+        &["checkpoint", "s1"],
+        plain,
+    );
     book.mistake("a flag with a slip", usage, &["restore", "x", "--dryrun"], plain);
     book.mistake(
         "no such mode",

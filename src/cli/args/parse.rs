@@ -288,6 +288,15 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
                 }
                 None => made,
             };
+            // An option of another command cannot be meant as a value.
+            let made = match other_owner(command, verb, error.get(ContextKind::InvalidArg)) {
+                Some((flag, owner)) if kind == ClapKind::UnknownArgument => {
+                    let mut made = made.hint(format!("`{flag}` is an option of {prefix} {owner}"));
+                    made.hints.retain(|hint| !hint.starts_with("to pass"));
+                    made
+                }
+                _ => made,
+            };
             let made = match usage_of(command, called_as, verb) {
                 Some(usage) => made.hint(format!("usage: {usage}")),
                 None => made,
@@ -309,6 +318,20 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
     }
 }
 
+/// Finds the first command besides `verb` that has this long option.
+fn other_owner(command: &Command, verb: &str, argument: Option<&ContextValue>) -> Option<(String, String)> {
+    let flag = argument?.to_string();
+    let flag = flag.split('=').next()?.to_owned();
+    let name = flag.strip_prefix("--")?;
+    let recovery = command.find_subcommand("recovery").unwrap_or(command);
+    let owner = recovery.get_subcommands().find(|other| {
+        other.get_name() != verb
+            && !other.is_hide_set()
+            && other.get_arguments().any(|one| one.get_long() == Some(name))
+    })?;
+    Some((flag, owner.get_name().to_owned()))
+}
+
 /// Whether `verb` must be given a session.
 fn wants_instance(command: &Command, verb: &str) -> bool {
     let recovery = command.find_subcommand("recovery").unwrap_or(command);
@@ -324,13 +347,31 @@ fn wants_instance(command: &Command, verb: &str) -> bool {
 /// The command whose first word says what it does.
 const HOOK: &str = "hook";
 
+/// Commands of other programs, each with the one that does the same here.
+const ELSEWHERE: [(&str, &str); 12] = [
+    ("delete", "prune"),
+    ("forget", "prune"),
+    ("gc", "prune"),
+    ("remove", "prune"),
+    ("rm", "prune"),
+    ("ls", "list"),
+    ("snapshot", "checkpoint"),
+    ("revert", "restore"),
+    ("rewind", "restore"),
+    ("rollback", "restore"),
+    ("run", "launch"),
+    ("stop", "end"),
+];
+
 fn unknown(error: &clap::Error, what: &str, prefix: &str) -> CliError {
     let given = error
         .get(ContextKind::InvalidSubcommand)
         .map(ToString::to_string)
         .unwrap_or_default();
     let mut made = CliError::new(ErrorKind::Usage, format!("there is no {what} `{given}`"));
-    if let Some(ContextValue::Strings(near)) = error.get(ContextKind::SuggestedSubcommand) {
+    if let Some((_, meant)) = ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == given) {
+        made.hints.push(format!("did you mean {prefix} {meant}?"));
+    } else if let Some(ContextValue::Strings(near)) = error.get(ContextKind::SuggestedSubcommand) {
         // What begins so was typed in part, and is nearer than what only holds the same letters.
         let mut near: Vec<&String> = near.iter().collect();
         near.sort_by_key(|near| !near.starts_with(&given));

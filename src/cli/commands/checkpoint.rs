@@ -12,6 +12,7 @@ use crate::cli::replication::behind;
 use crate::cli::retain::by_the_rules;
 use crate::cli::schema::Document;
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
+use crate::diagnostic::ErrorKind;
 use crate::recovery::{CheckpointRequest, TakenCheckpoint};
 use crate::report::CheckpointDocument;
 
@@ -30,6 +31,12 @@ pub struct CheckpointArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// Returns true for a word that can be the name of a checkpoint and needs no quotes.
+fn is_name(word: &str) -> bool {
+    let of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    !word.starts_with(['.', '-']) && word.bytes().all(of_names)
 }
 
 impl Command for CheckpointArgs {
@@ -68,7 +75,13 @@ impl Command for CheckpointArgs {
         };
         let taken = engine.checkpoint(&wanted, mark).map_err(|error| {
             let what = "its closing snapshot has its final files";
-            if_not_active(error, what, |id| format!("show {id}"))
+            let made = if_not_active(error, what, |id| format!("show {id}"));
+            match (&args.instance, &args.name) {
+                (Some(word), None) if made.kind == ErrorKind::UnknownInstance && is_name(word) => {
+                    made.command("to name a checkpoint", format!("checkpoint --name {word}"))
+                }
+                _ => made,
+            }
         })?;
         let TakenCheckpoint { store, row, captured } = taken;
         warn_of_unsteady(context, &captured.record);

@@ -43,6 +43,17 @@ fn help_goes_to_stdout_and_complaints_to_stderr() {
         err,
         "error: there is no command `lst`\nhint: did you mean jackin recovery list?\nhint: see jackin recovery --help\n"
     );
+    let (_, _, err) = ran("jackin recovery forget x", never);
+    assert!(
+        err.contains("hint: did you mean jackin recovery prune?\n"),
+        "{err}"
+    );
+    let (_, _, err) = ran("jackin recovery diff x --only-changes-of=y", never);
+    assert!(
+        err.contains("hint: `--only-changes-of` is an option of jackin recovery restore\n")
+            && !err.contains("to pass"),
+        "{err}"
+    );
     let (code, _, err) = ran("jackin recovery restore --nonsense", never);
     assert!(
         code == 2 && err.contains("hint: usage: jackin recovery restore [OPTIONS] <INSTANCE> [PATH]..."),
