@@ -280,7 +280,7 @@ fn classify(facts: &RepositoryFacts, why: Option<String>) -> (RepositoryClass, S
     }
     if facts.differing > 0 {
         let paths = counted(facts.differing, "path is", "paths are");
-        return dirty(format!("{paths} uncommitted"));
+        return dirty(format!("{paths} not committed, ignored files included"));
     }
     if facts.staged > 0 {
         return dirty(format!(

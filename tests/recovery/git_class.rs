@@ -57,19 +57,21 @@ fn a_clean_repository_is_clean_until_anything_is_not() {
         assert!(class == wanted && reason.contains(why), "{wanted} {why}: {facts}");
     };
     let git = |args: &[&str]| drop(repository.git(args));
-    becomes("dirty", "uncommitted", &|| {
+    becomes("dirty", "not committed", &|| {
         fs::write(at("src/main.c"), "changed").unwrap()
     });
     becomes("clean", "", &|| git(&["checkout", "-q", "--", "src/main.c"]));
-    becomes("dirty", "uncommitted", &|| {
+    becomes("dirty", "not committed", &|| {
         fs::write(at(".env"), "SECRET=1").unwrap()
     });
-    becomes("dirty", "uncommitted", &|| {
+    becomes("dirty", "not committed", &|| {
         fs::write(at(".git/info/exclude"), ".env\n").unwrap();
         assert_eq!(repository.git(&["status", "--porcelain"]), "");
     });
     becomes("clean", "", &|| fs::remove_file(at(".env")).unwrap());
-    becomes("dirty", "uncommitted", &|| fs::remove_file(at("README")).unwrap());
+    becomes("dirty", "not committed", &|| {
+        fs::remove_file(at("README")).unwrap()
+    });
     becomes("clean", "", &|| git(&["checkout", "-q", "--", "README"]));
     becomes("dirty", "staged", &|| {
         fs::write(at("README"), "staged").unwrap();
@@ -108,11 +110,11 @@ fn a_clean_repository_is_clean_until_anything_is_not() {
         fs::write(at(".git/description"), "x").unwrap()
     });
     becomes("clean", "", &|| git(&["replace", "-d", "HEAD"]));
-    becomes("dirty", "uncommitted", &|| {
+    becomes("dirty", "not committed", &|| {
         // A repository in it, and then its files alone: they were asked about by nobody.
         Repository::with_history(&at("inner"), 1);
     });
-    becomes("dirty", "uncommitted", &|| {
+    becomes("dirty", "not committed", &|| {
         fs::remove_dir_all(at("inner/.git")).unwrap()
     });
     becomes("clean", "", &|| fs::remove_dir_all(at("inner")).unwrap());

@@ -174,7 +174,7 @@ fn metadata_records_base_commit_dirty_status_and_cleanup_policy() {
     assert_eq!(facts["differs"], serde_json::json!([]));
     let text = sandbox.jackin(["show", "web"]).ok().text();
     assert!(
-        text.contains("cleanup    keep") && text.contains("1 path is uncommitted"),
+        text.contains("cleanup    keep") && text.contains("1 path is not committed"),
         "{text}"
     );
     assert!(!text.contains("is covered"), "nothing is: {text}");

@@ -213,7 +213,7 @@ fn counts(facts: &RepositoryFacts) -> Vec<String> {
             parts.extend((number > 0).then(|| format!("{} {word}", size::count(number))));
         }
     } else {
-        parts.push(format!("{} uncommitted", size::count(facts.differing)));
+        parts.push(format!("{} not committed", size::count(facts.differing)));
     }
     parts.extend((facts.staged > 0).then(|| format!("{} staged", size::count(facts.staged))));
     let stashes = facts.state.stashes;

@@ -121,7 +121,7 @@ fn table(wanted: &Wanted, before: &str) -> Table {
     let why = if wanted.because.is_empty() {
         "such as \"dist/\" or \"*.log\"".to_owned()
     } else {
-        format!("{} are excluded anyway", wanted.because)
+        format!("excluded automatically: {}", wanted.because)
     };
     suffix(&mut exclude, &format!("  # gitignore syntax; {why}"));
     table.insert("exclude", exclude);

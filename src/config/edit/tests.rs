@@ -31,7 +31,7 @@ const TABLE: &str = "# What jackin recovery does for sessions of this workspace;
                      # `jackin recovery explain` shows the result.\n\
                      [recovery]\n\
                      snapshot = \"project\"  # off | metadata | project\n\
-                     exclude = [\"/target/\", 'a \"b\"/']  # gitignore syntax; node_modules/ are excluded anyway\n";
+                     exclude = [\"/target/\", 'a \"b\"/']  # gitignore syntax; excluded automatically: node_modules/\n";
 
 #[test]
 fn the_table_comes_last_behind_every_comment() {

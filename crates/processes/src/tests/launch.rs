@@ -102,7 +102,7 @@ fn what_cannot_run_says_why() {
     assert_eq!(error.status(), 125, "{error:?}");
     // Its name is the operator's own bytes, but not for the terminal to act on.
     let error = refused(OsStr::from_bytes(b"\x1b[2J\xff"), &[], at);
-    assert_eq!(error.to_string(), r#"there is no command "\u{1b}[2J\xFF""#);
+    assert_eq!(error.to_string(), r#"command "\u{1b}[2J\xFF" not found"#);
 }
 
 #[test]
