@@ -30,7 +30,7 @@ fn archives(sandbox: &Sandbox) -> u64 {
 }
 
 pub(crate) fn is_whole(sandbox: &Sandbox) {
-    sandbox.jackin(["verify", "--read-data"]).ok().shows("whole");
+    sandbox.jackin(["verify", "--read-data"]).ok().shows("all valid");
     sandbox
         .jackin(["log", "--verify"])
         .ok()

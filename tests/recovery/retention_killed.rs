@@ -108,7 +108,7 @@ fn captures_prunes_and_checks_at_the_same_time_do_not_disturb_each_other() {
     std::thread::scope(|scope| {
         let looking = scope.spawn(|| {
             for _ in 0..12 {
-                sandbox.jackin(["verify", "--read-data"]).ok().shows("whole");
+                sandbox.jackin(["verify", "--read-data"]).ok().shows("all valid");
             }
         });
         let pruning = scope.spawn(|| {

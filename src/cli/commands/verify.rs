@@ -108,7 +108,7 @@ fn tell(context: &Context<'_>, verified: &Verified, read_data: bool) {
     };
     let found = verified.findings.len() as u64;
     let result = if found == 0 {
-        "whole".to_owned()
+        "all valid".to_owned()
     } else {
         size::counted(found, "item is damaged", "items are damaged")
     };

@@ -352,7 +352,7 @@ pub(in crate::cli) fn act_words(row: &RestoredDocument) -> String {
 fn restores(rows: &[RestoredDocument], now: Time, columns: usize) -> String {
     let mut table = Table::new([
         Column::new("RECEIPT").right(),
-        Column::new("ACT").fit(Fit::Wrap),
+        Column::new("OPERATION").fit(Fit::Wrap),
         Column::new("WHEN"),
         Column::new("CHANGED").right(),
         Column::new("CONFLICTS").right(),

@@ -71,7 +71,7 @@ pub(in crate::cli) fn table(log: &LogDocument, now: Time, columns: usize) -> Str
         Column::new("N").right(),
         Column::new("WHEN"),
         Column::new("INSTANCE").fit(Fit::Keep),
-        Column::new("ACT").fit(Fit::Wrap),
+        Column::new("OPERATION").fit(Fit::Wrap),
     ]);
     for one in &log.receipts {
         let receipt = &one.receipt;
