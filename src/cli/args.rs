@@ -34,7 +34,7 @@ use crate::terminal::Verbosity;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "jackin-recovery", version)]
 pub struct RecoveryArgs<V: Subcommand> {
-    /// What holds for every command.
+    /// Options of every command.
     #[command(flatten)]
     pub global: GlobalArgs,
     /// What to do.

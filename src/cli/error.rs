@@ -175,7 +175,7 @@ impl CliError {
     }
 }
 
-/// What stands on stderr when a command with `--json` fails.
+/// Document on stderr if a command with `--json` fails.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ErrorDocument<'a> {
     #[serde(flatten)]

@@ -25,7 +25,7 @@ pub struct Contract {
     pub mounts: Vec<MountTerms>,
     /// Mounts of which no file is kept, but the state of their git repositories is recorded: only in mode `metadata`.
     pub watched: Vec<Coverage>,
-    /// What jackin does with a dirty work tree when the session ends, in its own word; none if it is not set.
+    /// Setting of jackin for a dirty work tree at the end of the session; absent if it is not set.
     pub cleanup_policy: Option<String>,
     /// What else jackin says of the session; none for a bare directory.
     pub jackin: Option<JackinTerms>,
@@ -264,7 +264,7 @@ pub enum MountState {
 /// An automatic exclude that does not apply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KeptExclude {
-    /// What would be skipped.
+    /// Paths that would be skipped.
     pub rule: ExcludeRule,
     /// A directory of it in which git tracks files.
     pub path: RelPath,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ByteString, Identity, RelPath, StagePlace};
 
-/// How an excluded directory and a place of jackin change.
+/// Change between an excluded directory and one of jackin's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AsideAct {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{InstanceId, SnapshotId, SnapshotKind};
 
-/// Why a snapshot was pruned.
+/// Reason that a snapshot was pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PruneReason {

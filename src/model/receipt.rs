@@ -213,13 +213,13 @@ pub enum Operation {
         /// A checkpoint's name, when it has one: with it a record that is lost can be named.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// How many private files of agents it skipped.
+        /// Number of private files of agents that it skipped.
         #[serde(default, skip_serializing_if = "is_zero")]
         withheld: u64,
         /// The public keys that private files were encrypted to.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sealed_to: Vec<String>,
-        /// How many paths changed since the snapshot of the session before it; none for the first, and if it
+        /// Number of paths changed since the previous snapshot of the session; none for the first, and if it
         /// was not counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<ChangeCounts>,

@@ -104,7 +104,7 @@ impl Freezer {
     /// The dataset that a directory lies in.
     ///
     /// # Errors
-    /// Why it is unknown, in words.
+    /// Reason that it is unknown, in words.
     pub fn dataset(&self, directory: &Path) -> Result<Dataset, String> {
         let words = [
             "list",

@@ -128,7 +128,7 @@ pub fn left_behind(environment: &Environment, mounts: &[PathBuf], spot: &Spot) -
 /// Returns every container that docker knows, with true if something may run in it. One that is not there is gone.
 ///
 /// # Errors
-/// Why that is unknown, in words: docker is not there, has no daemon, or does not answer.
+/// A reason in words if that is unknown: docker is not installed, has no daemon, or does not answer.
 pub fn containers(environment: &Environment, mounts: &[PathBuf]) -> Result<BTreeMap<String, bool>, String> {
     transports::containers(environment.get("PATH"), mounts)
 }

@@ -15,13 +15,13 @@ pub(crate) struct ChangeDocument {
     #[serde(flatten)]
     pub(crate) at: PathDocument,
     pub(crate) change: ChangeKind,
-    /// What a renamed path was called before.
+    /// Earlier path of a renamed one.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_path: Option<String>,
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_path_bytes: Option<String>,
-    /// What a restore does about it.
+    /// Action of a restore on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) action: Option<Action>,
     /// Only `true`: the step discards a later edit, because the operator allowed it.
@@ -34,7 +34,7 @@ pub(crate) struct ChangeDocument {
     /// place change for them too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) names_outside: Option<u32>,
-    /// Why it stays.
+    /// Reason that it stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
     /// Only `true`: after the closing snapshot it was edited, and is now as neither snapshot has it.
@@ -76,7 +76,7 @@ impl ChangeDocument {
         self
     }
 
-    /// What a restore does about it.
+    /// Action of a restore on it.
     pub(crate) fn action(mut self, action: Action) -> Self {
         self.action = Some(action);
         self
@@ -104,14 +104,14 @@ impl ChangeDocument {
         }
     }
 
-    /// Why it stays.
+    /// Reason that it stays.
     pub(crate) fn reason(mut self, reason: String) -> Self {
         self.reason = Some(reason);
         self
     }
 }
 
-/// Why something stays, in words; `path` texts are not cleaned.
+/// Returns the reason that something stays, in words; paths in it are not sanitized.
 pub(crate) fn why_words(why: &Why) -> String {
     match why {
         Why::LaterEdit(after) => format!("changed {}", after_words(after)),

@@ -24,13 +24,13 @@ pub(crate) struct DiffDocument<'a> {
     pub(crate) to: String,
     /// By mount, then by path.
     pub(crate) changes: Vec<ChangeDocument>,
-    /// What could not be compared.
+    /// Paths that could not be compared.
     pub(crate) not_covered: Vec<ReasonDocument>,
     /// Credentials in agents' state that changed, of which no snapshot holds anything.
     pub(crate) withheld: Vec<ReasonDocument>,
-    /// What changed about the settings of agents, which stands in `changes` as files; what grants first.
+    /// Changes of agents' settings, also in `changes` as files; those that grant rights first.
     pub(crate) state: Vec<SettingDocument>,
-    /// What changed about git repositories, which stands in `changes` as files.
+    /// Changes of git repositories, also in `changes` as files.
     pub(crate) git: Vec<RepositoryDocument>,
     /// The earlier snapshot.
     #[serde(skip)]
@@ -38,7 +38,7 @@ pub(crate) struct DiffDocument<'a> {
     /// The later snapshot; `None`: the files as they are.
     #[serde(skip)]
     pub(crate) later: Option<&'a SnapshotRecord>,
-    /// Where each mount ends in the lists above.
+    /// End of each mount in the lists above.
     #[serde(skip)]
     parts: Vec<Part<'a>>,
 }
@@ -63,7 +63,7 @@ pub(crate) struct MountDiff<'a> {
     pub(crate) changes: &'a [ChangeDocument],
     /// Both states of each of `changes`.
     pub(crate) exact: &'a [Change],
-    /// What could not be compared.
+    /// Paths that could not be compared.
     pub(crate) not_covered: &'a [ReasonDocument],
     /// Credentials that changed, of which no snapshot holds anything.
     pub(crate) withheld: &'a [ReasonDocument],
@@ -83,9 +83,9 @@ pub(crate) struct SettingDocument {
     pub(crate) key: String,
     /// It starts programs, or grants or takes rights.
     pub(crate) grants: bool,
-    /// What it was, as JSON where a file has keys; none: it was not there.
+    /// Earlier value, as JSON if the file has keys; absent if there was none.
     pub(crate) was: Option<String>,
-    /// What it is now.
+    /// Current value.
     pub(crate) now: Option<String>,
 }
 

@@ -18,25 +18,25 @@ pub(crate) struct ForkDocument {
     pub(crate) reference: ForkReference,
     /// The session's id.
     pub(crate) instance: String,
-    /// What the fork is called.
+    /// Name of the fork.
     pub(crate) branch: Option<String>,
     pub(crate) outcome: ForkOutcome,
-    /// Where it was written.
+    /// Directory that it was written to.
     pub(crate) directory: String,
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) directory_bytes: Option<String>,
-    /// Whether the snapshot holds everything that it covers.
+    /// True if the snapshot is complete.
     pub(crate) complete: bool,
-    /// How many paths were written.
+    /// Number of paths written.
     pub(crate) paths: u64,
-    /// How many of them this user may not read, so that they were compared while they were written, and not read back.
+    /// Number of them that this user may not read; they were compared while being written, not read back.
     pub(crate) unread: u64,
-    /// What could not be written, or is not exactly as the snapshot has it.
+    /// Paths that could not be written, or differ from the snapshot.
     pub(crate) failed: Vec<ReasonDocument>,
 }
 
-/// How a fork ended.
+/// Result of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ForkOutcome {
@@ -51,7 +51,7 @@ pub(crate) enum ForkOutcome {
 pub(crate) struct ForkedDocument {
     /// Its id.
     pub(crate) id: String,
-    /// What it is called.
+    /// Its name.
     pub(crate) branch: Option<String>,
     /// The session that its snapshot belongs to.
     pub(crate) instance: String,
@@ -64,11 +64,11 @@ pub(crate) struct ForkedDocument {
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     directory_bytes: Option<String>,
-    /// Whether there is a directory now.
+    /// True if the directory exists.
     pub(crate) is_there: bool,
-    /// How many paths were written.
+    /// Number of paths written.
     pub(crate) paths: u64,
-    /// How many could not be written, or not exactly.
+    /// Number of paths that could not be written exactly.
     failed: u64,
     /// Exact path of `directory`.
     #[serde(skip)]

@@ -8,7 +8,7 @@ use crate::agents::settings::{After, Edit};
 use crate::agents::{Agent, Scope};
 use crate::diff::Line;
 
-/// How far it went.
+/// Result of the change.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HookOutcome {
@@ -35,7 +35,7 @@ pub(crate) struct HookEditDocument {
     pub(crate) file: HostPathDocument,
     /// The file was reached through a link.
     pub(crate) linked: bool,
-    /// What changes, as a unified diff. Values that are not jackin's are hidden in it.
+    /// Changes as a unified diff. Values that are not jackin's are hidden.
     pub(crate) diff: String,
     /// Its lines; `None` stands for the names of the file.
     #[serde(skip)]
@@ -101,7 +101,7 @@ pub(crate) struct HookStandingDocument {
     pub(crate) events: Vec<String>,
     /// Those that should have one.
     pub(crate) missing: Vec<String>,
-    /// Why it is unknown.
+    /// Reason that it is unknown.
     pub(crate) problem: Option<String>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct FindingDocument {
     pub(crate) what: String,
     #[serde(flatten)]
     pub(crate) path: Option<HostPathDocument>,
-    /// What to type or to do.
+    /// Next step, as a command or in words.
     pub(crate) next: Option<String>,
     /// That is advice, not a line to be copied as a whole.
     #[serde(skip)]
@@ -98,7 +98,7 @@ pub(crate) struct StoreDocument {
     pub(crate) free: Option<u64>,
 }
 
-/// How far `init` went.
+/// Result of `init`.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum InitOutcome {
@@ -121,7 +121,7 @@ pub(crate) struct InitDocument {
     pub(crate) file: HostPathDocument,
     /// The line where the addition begins, from 1.
     pub(crate) line: usize,
-    /// What is added.
+    /// Text to add.
     pub(crate) added: String,
     /// The addition begins a line of its own.
     #[serde(skip)]

@@ -34,7 +34,7 @@ pub(crate) struct BeginDocument {
     pub(crate) instance: String,
     /// The baseline's id; none when no files are kept, or when it failed and `on_failure` is `run`.
     pub(crate) baseline: Option<String>,
-    /// Whether the baseline lacks nothing.
+    /// True if the baseline is complete.
     pub(crate) complete: Option<bool>,
 }
 
@@ -47,9 +47,9 @@ pub(crate) struct EndDocument {
     pub(crate) instance: String,
     /// The closing snapshot's id; none when no files are kept.
     pub(crate) closing: Option<String>,
-    /// Whether the closing snapshot lacks nothing.
+    /// True if the closing snapshot is complete.
     pub(crate) complete: Option<bool>,
-    /// What differs between baseline and closing snapshot.
+    /// Differences between baseline and closing snapshot.
     pub(crate) changes: Vec<ChangeDocument>,
 }
 
@@ -87,7 +87,7 @@ impl CheckpointDocument {
     }
 }
 
-/// What `launch --report FILE` writes.
+/// Document that `launch --report FILE` writes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ReportDocument {
     #[serde(flatten)]
@@ -96,7 +96,7 @@ pub(crate) struct ReportDocument {
     pub(crate) written_by: &'static str,
     /// The session's id.
     pub(crate) instance: String,
-    /// What the command returned; none when a signal ended it.
+    /// Exit status of the command; absent if a signal ended it.
     pub(crate) exit_code: Option<i32>,
     /// The signal that ended the command.
     pub(crate) signal: Option<i32>,
@@ -108,7 +108,7 @@ pub(crate) struct ReportDocument {
     pub(crate) complete: bool,
     /// Numbers of the session's processes that still lived.
     pub(crate) survivors: Vec<u32>,
-    /// What differs between baseline and closing snapshot.
+    /// Differences between baseline and closing snapshot.
     pub(crate) changes: Vec<ChangeDocument>,
     /// The command that takes all of it back.
     pub(crate) undo: String,

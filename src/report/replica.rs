@@ -7,7 +7,7 @@ use super::{DroppedDocument, Head};
 use crate::model::SnapshotId;
 use crate::transfer::DroppedWhat;
 
-/// How `replicate` ended.
+/// Result of `replicate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ReplicateOutcome {
@@ -35,21 +35,21 @@ pub(crate) struct ReplicateDocument {
     pub(crate) store: Option<String>,
     /// The snapshots that are there now and were not noted before.
     pub(crate) snapshots: Vec<String>,
-    /// How many receipts.
+    /// Number of receipts.
     pub(crate) receipts: u64,
-    /// How many objects.
+    /// Number of objects.
     pub(crate) objects: u64,
-    /// How many bytes were sent.
+    /// Number of bytes sent.
     pub(crate) bytes: u64,
-    /// How many objects were removed there, because their snapshots were pruned here.
+    /// Number of objects deleted from the replica because their snapshots were pruned here.
     pub(crate) removed: u64,
-    /// What is not there yet.
+    /// Data that is not copied yet.
     pub(crate) waiting: WaitingDocument,
     /// Snapshots that cannot be copied.
     pub(crate) hurt: Vec<HurtDocument>,
 }
 
-/// What is not there yet.
+/// Data that is not copied yet.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct WaitingDocument {
     pub(crate) snapshots: u64,
@@ -65,7 +65,7 @@ pub(crate) struct HurtDocument {
     pub(crate) why: String,
 }
 
-/// How `import --from` ended.
+/// Result of `import --from`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum AdoptOutcome {
@@ -89,27 +89,27 @@ pub(crate) struct AdoptDocument {
     pub(crate) store: String,
     /// The last of its receipts that holds, as `log --anchor` prints it.
     pub(crate) anchor: String,
-    /// How many receipts hold.
+    /// Number of valid receipts.
     pub(crate) receipts: u64,
     /// Nothing is dropped, and the sessions are this machine's own, because `--trust` was given.
     pub(crate) trusted: bool,
-    /// How many snapshots there are.
+    /// Number of snapshots in the replica.
     pub(crate) available: u64,
     /// The sessions that were not known here before.
     pub(crate) sessions: Vec<String>,
     /// The snapshots that were brought back.
     pub(crate) snapshots: Vec<String>,
-    /// How many were here before.
+    /// Number of them that were in this store before.
     pub(crate) there: u64,
-    /// How many were pruned here before, and left so.
+    /// Number of them that were pruned here before and were not imported.
     pub(crate) given_up: u64,
-    /// How many paths lost a right, in all snapshots together.
+    /// Number of paths that lost a right, in all snapshots.
     pub(crate) dropped: u64,
-    /// How many more became the importing user's, and lost nothing else.
+    /// Number of other paths whose owner became the importing user.
     pub(crate) owners: u64,
     /// The first twenty that lost something.
     pub(crate) dropped_paths: Vec<LostDocument>,
-    /// What is missing there, or was changed, in words.
+    /// Missing or changed data in the replica, in words.
     pub(crate) troubles: Vec<String>,
     /// Snapshots that could not be brought back.
     pub(crate) failed: Vec<HurtDocument>,

@@ -1,4 +1,4 @@
-//! What changed about a git repository, in JSON.
+//! Changes of a git repository, in JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use git_reader::{Head, Oid, Operation};
 /// One git repository at the moment of a snapshot.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RepositoryStateDocument {
-    /// What is git's own: `.git`, or the repository itself when it is bare.
+    /// Git directory: `.git`, or the repository itself if it is bare.
     #[serde(flatten)]
     pub(crate) at: PathDocument,
     #[serde(flatten)]
@@ -26,20 +26,20 @@ impl RepositoryStateDocument {
     }
 }
 
-/// What changed about one git repository. It is read from the repository's files; git is never started.
+/// Changes of one git repository, read from its files; git is never started.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RepositoryDocument {
-    /// What is git's own: `.git`, or the repository itself when it is bare.
+    /// Git directory: `.git`, or the repository itself if it is bare.
     #[serde(flatten)]
     pub(crate) at: PathDocument,
-    /// Whether it came, went, or was there before and after.
+    /// `added`, `deleted` or `changed`.
     pub(crate) state: RepositoryState,
-    /// What makes git run programs and is not as it was.
+    /// Hooks and settings that run code and that changed.
     pub(crate) executes: Vec<ExecutionDocument>,
-    /// Where HEAD pointed; none when it points there still.
+    /// Earlier HEAD; absent if it is unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) head_from: Option<HeadDocument>,
-    /// Where HEAD points now.
+    /// Current HEAD.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) head_to: Option<HeadDocument>,
     /// Branches, tags and other refs that were moved, made or removed.
@@ -50,17 +50,17 @@ pub(crate) struct RepositoryDocument {
     pub(crate) commits_lost: Vec<CommitDocument>,
     /// Commits that were made meanwhile and dropped: only the reflog of HEAD has them, the newest first, up to a hundred.
     pub(crate) commits_given_up: Vec<CommitDocument>,
-    /// Whether there are more commits than those.
+    /// True if there are more commits than those listed.
     pub(crate) more_commits: bool,
-    /// How many paths of the index (what is staged) differ.
+    /// Number of index entries that differ.
     pub(crate) index_paths: u64,
     pub(crate) stashes_from: u64,
     pub(crate) stashes_to: u64,
-    /// What was in the middle.
+    /// Operations that were in progress, such as a merge.
     pub(crate) operations_from: Vec<&'static str>,
-    /// What is in the middle.
+    /// Operations in progress.
     pub(crate) operations_to: Vec<&'static str>,
-    /// What could not be read, and is therefore not told.
+    /// Problems reading the repository; what they hide is unknown.
     pub(crate) doubts: Vec<String>,
     /// There are more commits than those of `commits_made`, `commits_lost` and `commits_given_up`, in this order.
     #[serde(skip)]

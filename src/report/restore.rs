@@ -16,7 +16,7 @@ use crate::model::{AsideAct, AsideStep, Coverage, RelPath};
 use crate::restore::{KeptPath, Location, Outcome, Proposal, ProposedMount, Report, Step};
 use crate::store::InstanceRow;
 
-/// How a restore ended.
+/// Result of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RestoreOutcome {
@@ -48,15 +48,15 @@ pub(crate) struct RestoreDocument<'a> {
     pub(crate) receipt: Option<u64>,
     /// Id of the snapshot of what was there before.
     pub(crate) emergency: Option<String>,
-    /// What is done, or was.
+    /// Paths that the restore changes or changed.
     pub(crate) applied: Vec<ChangeDocument>,
-    /// What stays, because it was never this session's.
+    /// Paths that stay because the session did not change them.
     pub(crate) kept: Vec<ChangeDocument>,
-    /// What stays, because it was changed after the session or by another one.
+    /// Conflicts: paths that stay because they changed after the session, or in another one.
     pub(crate) conflicts: Vec<ChangeDocument>,
-    /// What could not be changed.
+    /// Paths that could not be changed.
     pub(crate) failed: Vec<ReasonDocument>,
-    /// What the snapshot does not know, so that it is not touched.
+    /// Paths that the snapshot does not cover; they are not changed.
     pub(crate) not_covered: Vec<ReasonDocument>,
     /// Excluded directories that hold something newer than the snapshot.
     pub(crate) not_checked: Vec<ReasonDocument>,
@@ -68,7 +68,7 @@ pub(crate) struct RestoreDocument<'a> {
     pub(crate) left_out: Vec<ReasonDocument>,
     /// Paths that were not asked for and are the other side of a rename of which one was.
     pub(crate) also: Vec<PathDocument>,
-    /// What stays beside the mounts because it is nothing that the restore knows, in words.
+    /// Unknown files in the temporary directory, which stay there, in words.
     pub(crate) left: Vec<String>,
     /// Of a plan, where each mount ends in the lists above.
     #[serde(skip)]
@@ -96,7 +96,7 @@ struct Part<'a> {
 pub(crate) struct MountPlan<'a> {
     /// Its coverage, as the snapshot froze it.
     pub(crate) coverage: &'a Coverage,
-    /// What is done, with both states: from what comes back to what is there.
+    /// Changes with both states: `from` is restored, `to` is the current one.
     pub(crate) applied: Vec<(&'a ChangeDocument, &'a Change)>,
     pub(crate) kept: &'a [ChangeDocument],
     pub(crate) conflicts: &'a [ChangeDocument],
@@ -216,16 +216,16 @@ pub(crate) struct RestoreToDocument {
     pub(crate) outcome: RestoreOutcome,
     /// Id of the snapshot that is written.
     pub(crate) target: String,
-    /// Where to.
+    /// Output directory.
     pub(crate) directory: String,
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) directory_bytes: Option<String>,
     /// The claim that is made for it, or was; null when it is there, or is none.
     pub(crate) new_claim: Option<NewClaimDocument>,
-    /// How many paths are written, or were.
+    /// Number of paths to write, or written.
     pub(crate) paths: u64,
-    /// What could not be written, or not exactly.
+    /// Paths that could not be written exactly.
     pub(crate) failed: Vec<ReasonDocument>,
 }
 
@@ -234,7 +234,7 @@ pub(crate) struct RestoreToDocument {
 pub(crate) struct NewClaimDocument {
     /// Its `StorageClass`; null: the default one of the cluster.
     pub(crate) storage_class: Option<String>,
-    /// How large, as Kubernetes writes it (`4Gi`).
+    /// Size in the notation of Kubernetes (`4Gi`).
     pub(crate) storage: String,
     /// The claim in the same namespace that it is like.
     pub(crate) like: Option<String>,

@@ -31,7 +31,7 @@ pub(crate) struct SessionReport {
     head: Head,
     /// As in `list`.
     pub(crate) instance: InstanceDocument,
-    /// What the newest steps changed: by the id of the snapshot that a step led to.
+    /// Changes of the newest steps, by the id of the snapshot that ends the step.
     pub(crate) steps: BTreeMap<String, PathCounts>,
     /// The tool calls that snapshots were taken before, by the snapshot's id.
     pub(crate) calls: BTreeMap<String, CallRef>,
@@ -39,17 +39,17 @@ pub(crate) struct SessionReport {
     pub(crate) agent: Option<AgentRef>,
     /// The ids of its snapshots that are pinned; `null` among them: all of the session is.
     pinned: Vec<Option<String>>,
-    /// How many of its snapshots were pruned.
+    /// Number of its snapshots that were pruned.
     pub(crate) pruned: u64,
     /// The program that was launched and the number of its arguments; the arguments are not kept.
     pub(crate) command: Option<(String, u32)>,
-    /// What the snapshots cover, mount by mount.
+    /// Coverage of the snapshots, one entry for each mount.
     pub(crate) coverage: Vec<Coverage>,
-    /// What the baseline lacks.
+    /// Paths that the baseline lacks.
     lacks: Vec<ReasonDocument>,
     /// Of the newest twenty snapshots and the baseline: those during which files changed after they were read.
     pub(crate) changed_meanwhile: Vec<ChangedMeanwhileDocument>,
-    /// What jackin does with a dirty work tree when the session ends, in its own word; none if it is not set.
+    /// Setting of jackin for a dirty work tree at the end of the session; absent if it is not set.
     pub(crate) cleanup_policy: Option<String>,
     /// jackin's container that it began for.
     pub(crate) container: Option<ContainerRef>,
@@ -57,9 +57,9 @@ pub(crate) struct SessionReport {
     pub(crate) watched: Vec<WatchedDocument>,
     /// The git repositories in the mounts, as they were found at the beginning.
     pub(crate) git: Vec<RepositoryStateDocument>,
-    /// What was restored since, newest first.
+    /// Restores of the session, newest first.
     pub(crate) restores: Vec<RestoredDocument>,
-    /// What of it was forked, newest first.
+    /// Forks of the session, newest first.
     pub(crate) forks: Vec<ForkedDocument>,
     /// The fork whose reference was given instead of a session.
     fork: Option<String>,
@@ -233,11 +233,11 @@ impl ChangedMeanwhileDocument {
 /// A mount of which no file is kept.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct WatchedDocument {
-    /// Where it lies, and what in it does not count.
+    /// Location, and the paths in it that do not count.
     pub(crate) coverage: Coverage,
-    /// How many more git repositories there were than are told of.
+    /// Number of git repositories beyond those listed.
     pub(crate) more: u64,
-    /// Why nothing is known of its git repositories.
+    /// Reason that its git repositories are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }
@@ -273,11 +273,11 @@ pub(crate) struct RestoredDocument {
     pub(crate) inside: bool,
     /// Numeric user that asked for it.
     pub(crate) uid: u32,
-    /// How many paths were changed.
+    /// Number of paths changed.
     pub(crate) changed: u64,
-    /// How many were kept because of later edits.
+    /// Number of paths kept because of later edits.
     pub(crate) conflicts: u64,
-    /// How many could not be changed.
+    /// Number of paths that could not be changed.
     pub(crate) failed: u64,
     /// Excluded directories that went aside or came back; `place` is a host path.
     pub(crate) aside: Vec<AsideChange>,

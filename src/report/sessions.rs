@@ -46,9 +46,9 @@ pub(crate) struct JackinDocument {
     pub(crate) agent: Option<String>,
     /// Its status.
     pub(crate) status: Option<String>,
-    /// When that was written.
+    /// Time at which that was written.
     pub(crate) updated_at: Option<String>,
-    /// Whether an agent may be at work in it: its status does not say that it is over, and docker does not say that it is gone.
+    /// True if an agent may be running in it: neither its status nor docker says that it ended.
     pub(crate) active: bool,
     /// Its files have this newer form, of which the rest is what was understood.
     pub(crate) newer: Option<u64>,
@@ -161,7 +161,7 @@ pub(super) fn natives(store: &Store) -> HashMap<InstanceId, Vec<NativeDocument>>
     all
 }
 
-/// Whether an instance lives.
+/// State of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
@@ -220,7 +220,7 @@ pub(crate) struct InstanceDocument {
     pub(crate) snapshots: Vec<SnapshotDocument>,
     /// Snapshots of file systems that are there for it.
     pub(crate) native: Vec<NativeDocument>,
-    /// Why it ended without a closing snapshot; none when there is one, or when none is due.
+    /// Reason that it ended without a closing snapshot; absent if there is one, or none is due.
     pub(crate) closing_error: Option<String>,
     /// Reasons why it is active, in words.
     #[serde(skip)]
@@ -247,7 +247,7 @@ pub(crate) struct InstanceDocument {
 pub(crate) struct NativeDocument {
     /// The snapshot that reads it, or is to become of it.
     pub(crate) snapshot: String,
-    /// Where it lies.
+    /// Path of its directory.
     pub(crate) place: String,
     /// The snapshot keeps its contents in it; else it goes when that is stored.
     pub(crate) kept: bool,
@@ -308,7 +308,7 @@ pub(crate) struct SnapshotDocument {
     pub(crate) kind: SnapshotKind,
     /// The checkpoint's name.
     pub(crate) name: Option<String>,
-    /// What the checkpoint was taken for.
+    /// Tool call that the checkpoint was taken for.
     pub(crate) message: Option<String>,
     /// A closing snapshot that a later command took.
     pub(crate) late: bool,

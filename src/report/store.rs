@@ -11,7 +11,7 @@ use crate::model::{PruneReason, PrunedSnapshot, Time};
 use crate::retention::{Chosen, Held, Shortage};
 use crate::store::Finding;
 
-/// Whether the store is whole.
+/// Result of the check of a store.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum VerifyOutcome {
@@ -29,13 +29,13 @@ pub(crate) struct VerifyDocument {
     pub(crate) outcome: VerifyOutcome,
     /// Every stored byte was read and checked.
     pub(crate) read_data: bool,
-    /// How many snapshots were checked.
+    /// Number of snapshots checked.
     pub(crate) snapshots: u64,
-    /// How many archives were checked.
+    /// Number of archives checked.
     pub(crate) archives: u64,
-    /// How many receipts were checked.
+    /// Number of receipts checked.
     pub(crate) receipts: u64,
-    /// How much content was read.
+    /// Content read, in bytes.
     pub(crate) bytes: u64,
     /// The damaged items.
     pub(crate) findings: Vec<DamageDocument>,
@@ -53,7 +53,7 @@ pub(crate) struct DamageDocument {
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     path_bytes: Option<String>,
-    /// What is wrong with it, in words.
+    /// Problem, in words.
     what: String,
 }
 
@@ -82,7 +82,7 @@ impl From<&Finding> for DamageDocument {
 pub(crate) struct RebuildDocument {
     #[serde(flatten)]
     pub(crate) head: Head,
-    /// How many sessions the catalog knows now.
+    /// Number of sessions in the catalog.
     pub(crate) instances: u64,
     /// Records that could not be read, and why.
     pub(crate) unreadable: Vec<String>,
@@ -90,13 +90,13 @@ pub(crate) struct RebuildDocument {
     pub(crate) lost: Vec<String>,
     /// Others, which are discarded now: they are not missed any more.
     pub(crate) given_up: Vec<String>,
-    /// How many receipts came from the catalog's copy; none when the chain held.
+    /// Number of receipts taken from the catalog's copy; absent if the log was valid.
     pub(crate) regained: Option<u64>,
-    /// Where the damaged log was moved aside.
+    /// Path that the damaged log was moved to.
     pub(crate) damaged_log: Option<HostPathDocument>,
 }
 
-/// How a prune ended.
+/// Result of `prune`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum PruneOutcome {
@@ -116,11 +116,11 @@ pub(crate) struct PruneDocument {
     #[serde(flatten)]
     pub(crate) head: Head,
     pub(crate) outcome: PruneOutcome,
-    /// What goes, oldest first.
+    /// Snapshots to delete, oldest first.
     pub(crate) snapshots: Vec<PrunedDocument>,
     /// The same by reason.
     pub(crate) reasons: Vec<PruneShareDocument>,
-    /// How many snapshots stay although a rule would give them up, by what holds them.
+    /// Number of snapshots that are kept although a rule matches, by reason.
     pub(crate) held: BTreeMap<Held, u64>,
     /// Bytes of the store before: the sum of the next three.
     pub(crate) size: u64,
@@ -140,13 +140,13 @@ pub(crate) struct PruneDocument {
     pub(crate) lacking: u64,
     /// Too little is free on the disk of the store, and no snapshot goes for that: deleting would not reach `min_free`.
     pub(crate) shortage: Option<ShortageDocument>,
-    /// What holds all that is left, when that is so: how many snapshots each.
+    /// Number of snapshots kept by each reason, if all that remain are kept.
     pub(crate) left: BTreeMap<Held, u64>,
     /// Snapshots whose records are gone or cannot be read: while there are any no archive goes.
     pub(crate) unreadable: Vec<String>,
     /// Baselines that are not stored, and whose process is gone: what was frozen for those that do not fit goes.
     pub(crate) frozen: Vec<String>,
-    /// What `--forget` leaves where it lies, and forgets.
+    /// File-system snapshots that `--forget` forgets without deleting them.
     pub(crate) forgotten: Vec<String>,
     /// The number in `log`.
     pub(crate) receipt: Option<u64>,
@@ -194,11 +194,11 @@ impl From<Shortage> for ShortageDocument {
     }
 }
 
-/// What goes for one reason.
+/// Snapshots to delete for one reason.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PruneShareDocument {
     pub(crate) reason: PruneReason,
-    /// How many snapshots.
+    /// Number of snapshots.
     pub(crate) snapshots: u64,
     /// Bytes that nothing needs any more because of them.
     pub(crate) bytes: u64,
@@ -213,7 +213,7 @@ pub(crate) struct PinDocument {
     pub(crate) instance: String,
     /// The snapshot's id; none: the whole session.
     pub(crate) snapshot: Option<String>,
-    /// Whether it is pinned now.
+    /// True if it is pinned now.
     pub(crate) pinned: bool,
     /// The number in `log`; none when it was so already.
     pub(crate) receipt: Option<u64>,

@@ -28,13 +28,13 @@ pub(crate) struct ExportDocument {
     pub(crate) size: u64,
     /// BLAKE3 of its bytes.
     pub(crate) digest: String,
-    /// Whether the snapshot holds everything that it covers.
+    /// True if the snapshot is complete.
     pub(crate) complete: bool,
-    /// How many entries it has.
+    /// Number of entries.
     pub(crate) entries: u64,
 }
 
-/// How an import ended.
+/// Result of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ImportOutcome {
@@ -59,17 +59,17 @@ pub(crate) struct ImportDocument {
     pub(crate) size: u64,
     /// BLAKE3 of its bytes.
     pub(crate) digest: String,
-    /// What it says of itself.
+    /// Description in the file, not verified.
     pub(crate) origin: OriginDocument,
-    /// How many entries it has, without what is dropped.
+    /// Number of entries, without dropped ones.
     pub(crate) entries: u64,
     /// Sum of the files' sizes.
     pub(crate) bytes: u64,
     /// Nothing is dropped, because `--trust` was given.
     pub(crate) trusted: bool,
-    /// How many paths lose a right: a set-id bit, an attribute, inode flags, or themselves when they are devices.
+    /// Number of paths that lose a set-id bit, an attribute or inode flags, or are dropped because they are devices.
     pub(crate) dropped: u64,
-    /// How many more become the importing user's, and lose nothing else.
+    /// Number of other paths whose owner becomes the importing user.
     pub(crate) owners: u64,
     /// The first twenty of both.
     pub(crate) dropped_paths: Vec<DroppedDocument>,
@@ -122,7 +122,7 @@ impl ImportDocument {
     }
 }
 
-/// What a snapshot was where it comes from. It is not verified.
+/// Origin of a snapshot, not verified.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OriginDocument {
     /// The session's id there.
@@ -134,7 +134,7 @@ pub(crate) struct OriginDocument {
     pub(crate) kind: SnapshotKind,
     pub(crate) taken_at: Time,
     pub(crate) exported_at: Time,
-    /// Which program exported it.
+    /// Program that exported it.
     pub(crate) written_by: String,
     /// The host path of every mount there.
     mounts: Vec<String>,

@@ -29,7 +29,7 @@ impl Commit<'_> {
     /// Moves everything into place on all mounts, or nothing on any.
     ///
     /// # Errors
-    /// Why it was rolled back; when [`RestoreError::is_pending`], why it waits.
+    /// Reason that it was rolled back, or that it waits ([`RestoreError::is_pending`]).
     pub(super) fn run(
         &self,
         proposal: &Proposal,

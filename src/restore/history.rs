@@ -221,7 +221,7 @@ fn left(
                     .and_then(|manifest| manifest.entry(&change.path))
                     .cloned(),
                 Target::Pruned if change.act == PathAct::Deleted => None,
-                // What it was put back to nobody knows any more, so what is there counts as somebody's work.
+                // The state that it was restored to is unknown, so the current one counts as a later edit.
                 Target::Pruned => continue,
             };
             let states = left.states.entry(change.path.clone()).or_default();

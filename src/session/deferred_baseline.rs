@@ -220,7 +220,7 @@ pub fn stuck(store: &Store) -> Result<Vec<SnapshotId>, StoreError> {
 }
 
 /// Drops the file-system snapshot of a baseline that could not be stored, unless it was stored meanwhile.
-/// Whether it timed out.
+/// True if it timed out.
 ///
 /// # Errors
 /// [`StoreError::Native`] with a snapshot of a file system that cannot be removed.

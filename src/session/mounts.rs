@@ -10,7 +10,7 @@ use handle_fs::remote::is_elsewhere;
 /// The mounts of this machine that are known of: nothing in them is ever started.
 ///
 /// # Errors
-/// Why they are unknown; without them nothing is started.
+/// A reason if they are unknown; without them nothing is started.
 pub fn recorded_mounts(environment: &Environment) -> io::Result<Vec<PathBuf>> {
     let directory = environment.store_directory();
     let layout = directory.map(|directory| Layout::of(directory, environment));

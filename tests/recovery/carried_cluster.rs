@@ -299,7 +299,14 @@ fn a_stream_that_never_ends_by_itself_leaves_nothing_running() {
     assert!(Path::new(&project).join(".env").exists());
 }
 
-/// A claim that was made anew is filled; one that holds anything is never touched.
+/// Begins a session on the claim `data`, and returns its id.
+fn begun_on_claim(sandbox: &Sandbox) -> String {
+    let begin = ["begin", "--snapshot", "project", "k8s-pvc://default/data"];
+    let run = sandbox.jackin(begin).ok();
+    String::from_utf8_lossy(&run.stdout).trim().to_owned()
+}
+
+/// A new claim is filled; one that holds anything is never touched.
 #[test]
 fn a_snapshot_goes_into_a_new_claim_and_into_no_other() {
     let Some(claimed) = Claimed::new("anew") else {
@@ -307,10 +314,7 @@ fn a_snapshot_goes_into_a_new_claim_and_into_no_other() {
     };
     let sandbox = &claimed.sandbox;
     let before = Tree::read(&claimed.project);
-    let begin = ["begin", "--snapshot", "project", "k8s-pvc://default/data"];
-    let id = String::from_utf8_lossy(&sandbox.jackin(begin).ok().stdout)
-        .trim()
-        .to_owned();
+    let id = begun_on_claim(sandbox);
     fs::remove_file(claimed.project.join("run.sh")).unwrap();
     sandbox.jackin(["end", &id]).ok();
     let new = sandbox.project("new-volume");
@@ -352,10 +356,7 @@ fn a_claim_that_is_not_there_is_made_first() {
     };
     let sandbox = &claimed.sandbox;
     let before = Tree::read(&claimed.project);
-    let begin = ["begin", "--snapshot", "project", "k8s-pvc://default/data"];
-    let id = String::from_utf8_lossy(&sandbox.jackin(begin).ok().stdout)
-        .trim()
-        .to_owned();
+    let id = begun_on_claim(sandbox);
     sandbox.jackin(["end", &id]).ok();
     let to = |claim: &str, how: &[&str]| {
         let to = format!("k8s-pvc://default/{claim}");

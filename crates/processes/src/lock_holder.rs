@@ -9,7 +9,7 @@ use super::system;
 /// git whose working directory is one of `directories` or lies below it. Git closes a lock while an editor runs, and keeps it.
 ///
 /// # Errors
-/// When it is unknown; treat that as held.
+/// Returns an error if it is unknown; treat that as held.
 pub fn holder(lock: &Path, directories: &[PathBuf]) -> Result<Option<(u32, String)>, ProbeError> {
     let Some(file) = system::place(lock)? else {
         return Ok(None);

@@ -58,7 +58,7 @@ const ASK: &str = "q() { case $(\"$@\" /no/such/file /no/such/other 2>&1) in \
 /// Asks who is there and what its tools can do.
 ///
 /// # Errors
-/// What is missing there, in words; what the channel says.
+/// Missing programs, in words, or the error of the channel.
 pub(super) fn greet(line: &mut Line) -> io::Result<(Greeting, Abilities)> {
     let mut command = format!("{ASK}; ");
     for (at, (_, question)) in NEEDED.iter().enumerate() {

@@ -98,7 +98,7 @@ impl Shell {
     /// Asks who is there. `mark`: unguessable letters and digits.
     ///
     /// # Errors
-    /// What is missing there; what the channel says.
+    /// Missing programs, or the error of the channel.
     fn new(
         from: Box<dyn Read + Send>,
         to: Box<dyn Write + Send>,

@@ -225,10 +225,10 @@ fn what_cannot_be_written_is_told_and_the_next_call_is_understood() {
         let far = through(shell, "refused", place.path());
         let dir = transports().open_root(&far).unwrap();
         let mut file = handle_fs::create_file(&dir, OsStr::new("f")).unwrap();
-        std::fs::write(place.path().join("g"), "somebody's").unwrap();
+        std::fs::write(place.path().join("g"), "another's").unwrap();
         std::fs::rename(place.path().join("g"), place.path().join("f")).unwrap();
         assert!(file.write_all(&[b'x'; 100_000]).is_err(), "{shell}");
-        assert_eq!(std::fs::read(place.path().join("f")).unwrap(), b"somebody's");
+        assert_eq!(std::fs::read(place.path().join("f")).unwrap(), b"another's");
         let code = |result: io::Result<()>| result.unwrap_err().raw_os_error().unwrap();
         let make = |name: &str| handle_fs::make_dir(&dir, OsStr::new(name));
         assert_eq!(code(make("f")), 17, "{shell}");
@@ -278,7 +278,7 @@ fn nobody_is_led_through_a_link_or_into_another_directory() {
             far.join("real")
         );
         let dir = handle_fs::open_beneath(&root, Path::new("real")).unwrap();
-        // Somebody puts a link, or another directory, where an opened one was.
+        // Another process puts a link, or another directory, in the place of an opened one.
         std::fs::rename(real.join("real"), real.join("moved")).unwrap();
         symlink("secret", real.join("real")).unwrap();
         assert!(handle_fs::remove_file(&dir, OsStr::new("f")).is_err(), "{shell}");
@@ -373,7 +373,7 @@ fn a_tree_that_is_listed_at_once_is_the_one_that_is_there() {
         assert_eq!(listed(&root).len(), 3);
         let deep = handle_fs::open_beneath(&root, Path::new("d1/e4")).unwrap();
         assert_eq!(listed(&deep).len(), 5);
-        // Looked at once more it is looked at anew, and so is what this program changed.
+        // A second look asks the machine again, and so does a look at a path that this program changed.
         std::fs::write(place.path().join("d1/e4/late"), "").unwrap();
         assert_eq!(listed(&deep).len(), 6);
         let other = handle_fs::open_beneath(&root, Path::new("d2/e5")).unwrap();

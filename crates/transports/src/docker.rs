@@ -16,7 +16,7 @@ const OVER: &[&str] = &["exited", "dead"];
 /// `untrusted` directories is none.
 ///
 /// # Errors
-/// Why that is unknown, in words: docker is not there, has no daemon, or does not answer.
+/// A reason in words if that is unknown: docker is not installed, has no daemon, or does not answer.
 pub fn containers(path: Option<&OsStr>, untrusted: &[PathBuf]) -> Result<BTreeMap<String, bool>, String> {
     let path = path_outside(path, untrusted);
     let docker = find("docker".as_ref(), &path, untrusted).ok_or("docker is not installed")?;

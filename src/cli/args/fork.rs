@@ -21,7 +21,7 @@ pub struct ForkArgs {
     /// Name the fork: letters, digits, `_`, `.` and `-`; unique among the forks of the session
     #[arg(long, value_name = "NAME", value_parser = some_text())]
     pub branch: Option<String>,
-    /// What opens what is encrypted.
+    /// Keys that open encrypted files.
     #[command(flatten)]
     pub unlock: Unlock,
     /// Print one JSON document

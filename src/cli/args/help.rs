@@ -1,4 +1,4 @@
-//! How help is laid out: commands in groups, examples below, in the colors of the terminal.
+//! Layout of help: commands in groups, examples below, in the colors of the terminal.
 
 use clap::builder::Styles;
 use clap::{Arg, ArgAction, Command};

@@ -18,9 +18,9 @@ use crate::terminal::{ColorMode, sanitize, shell};
 pub struct Invocation<V> {
     /// The name that the program was called by.
     pub called_as: CalledAs,
-    /// What holds for every command.
+    /// Options of every command.
     pub global: GlobalArgs,
-    /// What to do.
+    /// Command to run.
     pub verb: V,
     /// The arguments before a command to launch.
     words: Vec<OsString>,
@@ -49,7 +49,7 @@ pub enum ParseOutcome {
     Asked(String),
     /// It is wrong: exit code 2. `help` is shown to people instead of the error when no command was given at all.
     Wrong {
-        /// What is wrong.
+        /// Error in the command line.
         error: Box<CliError>,
         /// The overview, for stderr.
         help: Option<String>,
@@ -141,7 +141,7 @@ fn is_verbose(word: &OsStr) -> bool {
     }
 }
 
-/// How this program was built, a line for each fact.
+/// Returns the facts of this build, one on each line.
 fn build() -> String {
     let names = |are_built: bool| {
         let chosen = Feature::ALL
@@ -162,20 +162,20 @@ fn build() -> String {
     )
 }
 
-/// Whether `--json` stands among the arguments, apart from those of a command to launch. Works for wrong command lines too.
+/// Returns true if `--json` is among the arguments, except those of a command to launch. Works for wrong command lines too.
 #[must_use]
 pub fn wants_json(args: &[OsString]) -> bool {
     own(args).any(|arg| arg == "--json")
 }
 
-/// Whether an agent calls: `hook run`. Works for wrong command lines too.
+/// Returns true if an agent calls (`hook run`). Works for wrong command lines too.
 #[must_use]
 pub fn is_called_by_agent(args: &[OsString]) -> bool {
     let mut words = own(args).filter(|arg| !arg.as_encoded_bytes().starts_with(b"-") && *arg != "recovery");
     words.next().is_some_and(|verb| verb == "hook") && words.next().is_some_and(|action| action == "run")
 }
 
-/// What `--color` says, as far as it can be known before parsing.
+/// Returns the value of `--color`, as far as it can be known before parsing.
 #[must_use]
 pub fn wanted_color(args: &[OsString]) -> ColorMode {
     let mut mode = ColorMode::Auto;
@@ -332,7 +332,7 @@ fn other_owner(command: &Command, verb: &str, argument: Option<&ContextValue>) -
     Some((flag, owner.get_name().to_owned()))
 }
 
-/// Whether `verb` must be given a session.
+/// Returns true if `verb` needs a session.
 fn wants_instance(command: &Command, verb: &str) -> bool {
     let recovery = command.find_subcommand("recovery").unwrap_or(command);
     let arguments = recovery
@@ -402,7 +402,7 @@ fn from_paragraphs(text: &str, verb: Option<&str>) -> CliError {
     error
 }
 
-/// How `verb` is written in full.
+/// Returns the usage of `verb`.
 fn usage_of(command: &mut Command, called_as: CalledAs, verb: &str) -> Option<String> {
     let parent = match called_as {
         CalledAs::Jackin => command.find_subcommand_mut("recovery")?,

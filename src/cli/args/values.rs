@@ -39,7 +39,7 @@ pub struct Unlock {
     pub identity: Option<OsString>,
 }
 
-/// Which times restored files get.
+/// Times that restored files get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Mtimes {
     /// Now, so that build tools notice
@@ -49,14 +49,14 @@ pub enum Mtimes {
     Exact,
 }
 
-/// How changes are found.
+/// Way in which changes are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Check {
     /// Read every file instead of trusting size and times
     Content,
 }
 
-/// What serves on other machines.
+/// Remote helper on other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AgentThere {
     /// This program if installed there, else a static copy, else the shell and its tools
@@ -79,7 +79,7 @@ impl AgentThere {
     }
 }
 
-/// When colors are used.
+/// Condition on which colors are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal that has them

@@ -16,7 +16,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 /// List the candidates at the cursor, for completions
 #[derive(Clone, Debug, Args)]
 pub struct CompleteArgs {
-    /// Which of the words is to be completed; the program is word 0
+    /// Number of the word to complete; the program is word 0
     #[arg(value_name = "INDEX")]
     pub index: usize,
     /// The command line up to the cursor

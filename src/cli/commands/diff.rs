@@ -23,7 +23,7 @@ use crate::cli::identity_arg::identities;
 use crate::cli::named_file::{Kind, Output};
 use crate::cli::suggested_command::Words;
 
-/// How `diff` shows changes.
+/// Format in which `diff` shows changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffForm {
     /// The paths alone.
@@ -199,7 +199,7 @@ impl Command for DiffArgs {
 }
 
 impl DiffArgs {
-    /// How changes are shown to people.
+    /// Format of the changes for people.
     #[must_use]
     pub fn form(&self) -> DiffForm {
         let is_patch = self.patch || self.word_diff || self.binary || self.unified.is_some();

@@ -7,6 +7,7 @@ use clap::{Arg, Command};
 use super::{GeneratedFile, manual};
 use crate::cli::args::{CalledAs, CommandInfo, CommandSet, Group, command_for};
 use crate::cli::exit_code::ExitCode;
+use crate::cli::schema::Document;
 use crate::config::reference;
 
 /// Returns the reference pages.
@@ -101,14 +102,9 @@ fn one_command(command: &Command, info: &CommandInfo) -> String {
         }
     }
     if !info.documents.is_empty() {
-        let names: Vec<String> = info
-            .documents
-            .iter()
-            .map(|document| format!("`{}`", document.name()))
-            .collect();
         text += &format!(
             "\n## JSON\n\nDocuments in the [schema](../json.md): {}.\n",
-            names.join(", ")
+            document_names(info.documents)
         );
     }
     text
@@ -240,6 +236,12 @@ fn exit_codes() -> String {
     text
 }
 
+/// Returns the names of documents as code, separated by commas.
+fn document_names(documents: &[Document]) -> String {
+    let names = documents.iter().map(|document| format!("`{}`", document.name()));
+    names.collect::<Vec<_>>().join(", ")
+}
+
 /// Returns the page of the JSON documents.
 fn json<V: CommandSet>() -> String {
     let mut text = String::from(
@@ -249,15 +251,10 @@ fn json<V: CommandSet>() -> String {
          not know.\n\n| command | documents |\n|---|---|\n",
     );
     for info in V::shown().filter(|info| !info.documents.is_empty()) {
-        let names: Vec<String> = info
-            .documents
-            .iter()
-            .map(|document| format!("`{}`", document.name()))
-            .collect();
         text += &format!(
             "| [`{0}`](commands/{0}.md) | {1} |\n",
             info.name,
-            names.join(", ")
+            document_names(info.documents)
         );
     }
     text += "| every command | `error`, `warning` |\n";

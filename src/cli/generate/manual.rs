@@ -17,7 +17,7 @@ pub const CONFIG: &str = "config";
 /// The manual page of `verb` or of the configuration ([`CONFIG`]), or the overview.
 ///
 /// # Errors
-/// When there is no such command.
+/// There is no such command.
 pub fn man<V: CommandSet>(verb: Option<&str>) -> io::Result<GeneratedFile> {
     if verb == Some(CONFIG) {
         return Ok(GeneratedFile {

@@ -28,14 +28,14 @@ pub enum Listener {
 type Reason = Box<dyn FnMut() -> Option<String> + Send>;
 type End = Box<dyn FnMut() + Send>;
 
-/// What was started to reach files that nothing else shows.
+/// Helper that was started to reach files that nothing else shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Helper {
     /// The image that it is made of.
     pub image: String,
     /// The node that it runs on, where it has to be one.
     pub node: Option<String>,
-    /// What the operator has to be allowed to do for it, as `kubectl auth can-i` takes it.
+    /// Permission that the operator needs for it, in the form of `kubectl auth can-i`.
     pub permissions: Vec<String>,
 }
 

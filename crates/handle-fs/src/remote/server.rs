@@ -35,7 +35,7 @@ const BEAT: Duration = Duration::from_millis(500);
 /// Answers on `to` what is asked on `from`, until it ends. Nothing is done that is not asked.
 ///
 /// # Errors
-/// What the two pipes say; an error of a call is its answer.
+/// Messages of the two pipes; an error of a call is its answer.
 pub fn serve(mut from: impl Read, mut to: impl Write + Send, knows: Knows<'_>) -> io::Result<()> {
     let (say, said) = mpsc::sync_channel::<Vec<u8>>(AHEAD);
     let at_work = written(&Answer::AtWork)?;

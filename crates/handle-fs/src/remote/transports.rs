@@ -96,7 +96,7 @@ impl Transports {
         meant.unwrap_or((address, path))
     }
 
-    /// Ends the connections whose end has to be told, and waits until nothing of them is left there. The next call connects anew.
+    /// Ends the connections that have a cleanup step, and waits until it is done. The next call opens a new connection.
     pub fn disconnect_all(&self) {
         self.disconnect_where(|_| true);
     }

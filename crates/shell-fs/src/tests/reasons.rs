@@ -72,7 +72,7 @@ fn what_is_changed_by_its_handle_is_what_was_opened() {
             .unwrap();
         let name = OsStr::new("f");
         let file = handle_fs::create_file(&dir, name).unwrap();
-        std::fs::write(place.path().join("other"), "somebody's").unwrap();
+        std::fs::write(place.path().join("other"), "another's").unwrap();
         std::fs::rename(place.path().join("other"), place.path().join("f")).unwrap();
         let before = std::fs::metadata(place.path().join("f")).unwrap();
         assert!(handle_fs::chmod_handle(&file, 0o4777).is_err(), "{shell}");
