@@ -31,6 +31,7 @@ mod replication;
 mod restore_flow;
 mod retain;
 mod schema;
+mod session_arg;
 mod session_begin;
 mod session_changes;
 mod session_end;

@@ -36,7 +36,8 @@ pub use replication::{BucketPlace, Replication};
 pub use resolved::{JackinTerms, Limits, Resolved, Retention, Room, Subject};
 pub use survey::{Survey, survey};
 pub use value::{
-    AgentRestore, GitClean, Isolation, Mode, Native, OnFailure, Sensitive, Sourced, StateSecrets, ValueSource,
+    AgentRestore, CommandDetail, GitClean, Isolation, Mode, Native, OnFailure, Sensitive, Sourced,
+    StateSecrets, ValueSource,
 };
 
 #[cfg(test)]

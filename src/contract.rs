@@ -16,6 +16,7 @@ mod resolve;
 mod sensitive_paths;
 mod staging;
 mod target;
+mod terms;
 
 pub use error::ContractError;
 pub(crate) use error::UNFROZEN;
@@ -31,6 +32,7 @@ pub use other_owners::{COUNT, Foreign, Identity, MAX_VISITED, answer as count_an
 pub use resolve::{Options, mark_new, resolve};
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;
+pub use terms::{TermChange, Terms};
 
 #[cfg(test)]
 mod tests;

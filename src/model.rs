@@ -47,8 +47,8 @@ pub use placeholder::{REDACTOR, WITHHELD};
 pub use processes::ProcessRef;
 pub use pruned::{PruneReason, PrunedSnapshot};
 pub use receipt::{
-    AgentRef, CallRef, ContainerRef, Ending, Operation, PathAct, PathChange, Receipt, RestoreKind, StepRef,
-    WatchedMount, count_paths,
+    AgentRef, CallRef, ContainerRef, Ending, Operation, PathAct, PathChange, Receipt, RestoreKind,
+    SessionTitle, StepRef, WatchedMount, count_paths,
 };
 pub use record::{
     ArchiveRef, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact, SnapshotRecord, WithheldFact,

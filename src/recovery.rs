@@ -36,9 +36,12 @@
 
 mod around_command;
 mod begin;
+mod candidate;
 mod checkpoint;
+mod choice;
 mod comparison;
 mod contract;
+mod contract_record;
 mod differences;
 mod doctor;
 mod end;
@@ -54,6 +57,7 @@ pub(crate) mod paths;
 mod pin;
 mod plan;
 mod rebuild;
+mod rename;
 mod replica_import;
 mod replication;
 mod repositories;
@@ -69,7 +73,9 @@ mod undo;
 mod verify;
 
 pub use begin::{NewSession, StartedSession};
+pub use candidate::Candidate;
 pub use checkpoint::TakenCheckpoint;
+pub use choice::{SessionChoice, Wanted};
 pub use comparison::{Compared, Since};
 pub use contract::ContractRequest;
 pub use differences::{DiffRequest, Differences, Question, SessionDiff, Until};
@@ -87,6 +93,7 @@ pub use pin::Pinned;
 use plan::restore_target;
 pub use plan::{RestoreRequest, RestoreSubject};
 pub use rebuild::Rebuilt;
+pub use rename::Text;
 pub use replica_import::{FoundReplica, ReplicaRequest};
 pub use replication::{Replicated, ReplicationCare};
 pub(crate) use repositories::emptied;
@@ -104,13 +111,15 @@ use crate::observer::Silent;
 
 // Types of the layers below that requests and results hold.
 pub use crate::capture::{CaptureError, Captured, Frozen};
-pub use crate::contract::Contract;
+pub use crate::contract::{Contract, TermChange};
 pub use crate::diff::PatchOptions;
 pub use crate::doctor::{Checkup, Finding, Severity, Step};
 pub use crate::replica::{Copied, Stop, Waiting};
 pub use crate::restore::{Allow, Purpose, RestoreError, TakenBack};
 pub use crate::retention::{Chosen, PrunePlan};
-pub use crate::session::{Adopted, Begun, CheckpointRequest, Closed, Services};
+pub use crate::session::{
+    Adopted, Begun, CheckpointRequest, Closed, Services, SessionError, check_session_name,
+};
 pub use crate::store::{Anchor, InstanceRow, LostRecord, RestoreStage, Store, Verified};
 pub use crate::transfer::Incoming;
 

@@ -32,7 +32,10 @@ pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
 };
 pub(crate) use installation::{DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome};
-pub(crate) use lifecycle::{BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument};
+pub(crate) use lifecycle::{
+    BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, RenameDocument, ReportDocument,
+    SessionContractDocument,
+};
 pub(crate) use log::{AnchorDocument, LogDocument, ReceiptDocument};
 pub(crate) use origin::{ImportedDocument, begun};
 pub(crate) use patch::{

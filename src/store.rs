@@ -13,6 +13,7 @@ mod catalog;
 mod catalog_sync;
 mod chain;
 mod contents;
+mod contracts;
 mod decoded;
 mod decrypted_content;
 mod direct_blobs;
@@ -59,6 +60,7 @@ pub use catalog::{
     SQLITE_FLOOR, SnapshotRow, Tally, sqlite_version,
 };
 pub use chain::Told;
+pub use contracts::StoredContract;
 pub use decrypted_content::DecryptedContent;
 pub use draft::Draft;
 pub use error::{LockedObject, StoreError, wait_hint};

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jackin_recovery::capture::Limits;
 use jackin_recovery::clock::{Clock, Entropy};
-use jackin_recovery::model::{ByteString, Coverage, Ending, InstanceId, Time};
+use jackin_recovery::model::{ByteString, Coverage, Ending, InstanceId, SessionTitle, Time};
 use jackin_recovery::observer::{Observer, Phase, Silent};
 use jackin_recovery::restore::{
     Allow, MountRequest, Outcome, Proposal, Purpose, Report, RestoreContext, RestoreError, Scope, execute,
@@ -195,6 +195,7 @@ impl Place {
             container: None,
             watched: Vec::new(),
             agent: None,
+            title: SessionTitle::default(),
             run_without_baseline: false,
             behind: false,
             waits: true,

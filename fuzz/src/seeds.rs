@@ -238,7 +238,13 @@ fn receipts() -> Vec<u8> {
         boot: "boot".to_owned(),
     };
     let (target, emergency) = (SnapshotId::new([1; 12]), SnapshotId::new([2; 12]));
+    let title = || jackin_recovery::model::SessionTitle {
+        name: Some("fix-login".to_owned()),
+        message: Some("second try".to_owned()),
+        arguments: vec!["-j".to_owned()],
+    };
     let acts = [
+        Operation::Rename { title: title() },
         Operation::Begin {
             workspace: None,
             mode: "project".to_owned(),
@@ -261,6 +267,7 @@ fn receipts() -> Vec<u8> {
                 name: "claude".to_owned(),
                 session: "s-1".to_owned(),
             }),
+            title: title(),
         },
         Operation::Capture {
             snapshot: target.clone(),

@@ -296,6 +296,7 @@ pub fn adopted() -> Operation {
         mode: "project".to_owned(),
         mounts: Vec::new(),
         command: None,
+        title: jackin_recovery::model::SessionTitle::default(),
         began: Time::default(),
         ended: Time::default(),
         ending: Ending::Ended,

@@ -19,6 +19,7 @@ pub(super) fn begin_for(
     let asking = Asking {
         verb: "begin",
         command: &[],
+        implied: None,
         is_shown: false,
     };
     let contract = contract(context, &Scope::default(), &asking)?;

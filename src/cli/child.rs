@@ -1,16 +1,18 @@
 //! The command that `launch` and `exec` run: checked before the work, started, and its exit status.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::exit_code::Status;
 use crate::process::{self, Exit, Invocation, Running};
 
-/// The program and its arguments, when it can be run.
+/// The program and its arguments, when it can be run in `directory`.
 pub(super) fn checked<'c>(
     context: &Context<'_>,
     command: &'c [OsString],
+    directory: &Path,
 ) -> Result<(&'c OsString, &'c [OsString]), CliError> {
     let (program, arguments) = command
         .split_first()
@@ -19,7 +21,7 @@ pub(super) fn checked<'c>(
         program,
         arguments,
         environment: &[],
-        directory: &context.environment.current,
+        directory,
     };
     process::check(&invocation, context.environment.get("PATH"))?;
     Ok((program, arguments))
@@ -34,18 +36,17 @@ pub(super) fn status(exit: Exit) -> Status {
 
 pub(super) fn start<'a>(
     context: &'a Context<'_>,
-    program: &OsString,
-    arguments: &[OsString],
+    (program, arguments): (&OsString, &[OsString]),
     variables: &[(OsString, OsString)],
+    directory: &Path,
 ) -> Result<Running<'a>, CliError> {
     // What serves for a volume may be in the way of the command, and is not needed while it runs.
     context.environment.transports.disconnect_all();
-    let directory = context.environment.current.clone();
     let invocation = Invocation {
         program,
         arguments,
         environment: variables,
-        directory: &directory,
+        directory,
     };
     Ok(process::start(&invocation, &context.interrupts)?)
 }

@@ -1,22 +1,22 @@
 //! Lists on the terminal, to choose an argument that is missing.
 
 use std::ffi::OsString;
-use std::sync::Arc;
 
 use super::Invocation;
 use super::args::{Lack, ParseOutcome, with_chosen};
-use super::called_as::CalledAs;
-use super::commands::Verb;
 use super::context::Context;
-use super::error::CliError;
+use super::view;
 use crate::agents::Agent;
 use crate::environment::Environment;
 use crate::process::{INSTANCE_VARIABLE, Interrupts};
-use crate::store::Store;
-use crate::terminal::table::{Column, Fit, Table};
-use crate::terminal::{Terminal, sanitize, size};
+use crate::recovery::Wanted;
+use crate::report::{InstanceDocument, Status, sessions};
+use crate::terminal::Terminal;
 
-/// Returns the arguments with the session or the agent that the operator chose; `None` if they lack neither, or nothing was chosen.
+/// Columns that a list of choices needs beside its lines.
+const MARGIN: usize = 4;
+
+/// Returns the arguments with the agent that the operator chose; `None` if they do not lack it, or nothing was chosen.
 ///
 /// Nothing is asked without a terminal, with `--json` or `--yes`, or inside a session.
 pub(super) fn completed(
@@ -25,13 +25,12 @@ pub(super) fn completed(
     environment: &Environment,
     terminal: &Terminal,
 ) -> Option<Vec<OsString>> {
-    let lack = match understood {
-        Err(ParseOutcome::Wrong { lacks, .. }) => (*lacks)?,
-        Ok(Invocation {
-            verb: Verb::Diff(args),
-            ..
-        }) if args.instance.is_none() => Lack::Session,
-        _ => return None,
+    let Err(ParseOutcome::Wrong {
+        lacks: Some(lack @ Lack::Agent),
+        ..
+    }) = understood
+    else {
+        return None;
     };
     let own = || args.iter().take_while(|arg| *arg != "--");
     if !terminal.can_choose()
@@ -40,48 +39,35 @@ pub(super) fn completed(
     {
         return None;
     }
-    let (question, items, words) = match lack {
-        Lack::Agent => {
-            let words: Vec<String> = Agent::ALL.iter().map(ToString::to_string).collect();
-            ("Agent", words.clone(), words)
-        }
-        Lack::Session => {
-            let called_as = CalledAs::of(args.first().map(OsString::as_os_str));
-            let context = Context::of_a_call(environment, terminal, called_as, Arc::default());
-            // The command itself reports a store that cannot be read.
-            let (items, words) = sessions(&context).ok()?;
-            ("Session", items, words)
-        }
-    };
+    let words: Vec<String> = Agent::ALL.iter().map(ToString::to_string).collect();
     // Without these a signal would end the process while the terminal is changed.
     let caught = Interrupts::install().ok()?;
-    let chosen = terminal.choose(question, &items, 0, &caught);
+    let chosen = terminal.choose("Agent", &words, 0, &caught);
     caught.release();
-    Some(with_chosen(args, lack, words.get(chosen?)?))
+    Some(with_chosen(args, *lack, words.get(chosen?)?))
 }
 
-/// Returns a line for each session that has snapshots, and its id; newest first.
-fn sessions(context: &Context<'_>) -> Result<(Vec<String>, Vec<String>), CliError> {
-    let mut table = Table::new([Column::new(""), Column::new(""), Column::new("").fit(Fit::Cut)]);
-    let mut ids = Vec::new();
-    if let Some(store) = Store::open_read(&context.layout()?)? {
-        let tallies = store.catalog().tallies()?;
-        for row in store.catalog().instances()? {
-            if tallies.get(&row.id).is_none_or(|tally| tally.snapshots == 0) {
-                continue;
-            }
-            let root = row
-                .mounts
-                .first()
-                .map(|mount| sanitize::path(&mount.root.to_path()));
-            table.row([
-                row.id.to_string().into(),
-                size::age(row.started_at, context.now()).into(),
-                root.unwrap_or_default().into(),
-            ]);
-            ids.push(row.id.to_string());
-        }
+/// Returns the id of the session that the operator chose from a list; `None` without a terminal, inside a session, or if nothing was
+/// chosen.
+pub(super) fn chosen_session(context: &Context<'_>, wanted: Wanted) -> Option<String> {
+    let terminal = context.terminal;
+    if !terminal.can_choose() || context.environment.get(INSTANCE_VARIABLE).is_some() {
+        return None;
     }
-    let lines = table.render(context.terminal.width_err().saturating_sub(4));
-    Ok((lines.lines().map(str::to_owned).collect(), ids))
+    // The command itself reports a store that cannot be read.
+    let store = context.engine().store_for_reading().ok()??;
+    let forks = store.catalog().forks().ok()?;
+    let restored = store.catalog().last_restores().ok()?;
+    let all = sessions(&store, &forks, false).ok()?;
+    let is_meant = |session: &&InstanceDocument| match wanted {
+        Wanted::Any => session.tally.snapshots > 0,
+        Wanted::Active => session.status == Status::Active,
+        Wanted::Restored => restored.keys().any(|id| id.as_str() == session.id),
+    };
+    let shown: Vec<&InstanceDocument> = all.iter().filter(is_meant).collect();
+    let columns = terminal.width_err().saturating_sub(MARGIN);
+    let home = context.environment.home.as_deref();
+    let lines = view::instances::choices(&shown, context.now(), columns, home);
+    let chosen = terminal.find("Session", &lines, &context.interrupts)?;
+    shown.get(chosen).map(|session| session.id.clone())
 }

@@ -24,6 +24,7 @@ commands! {
     mod end: End(end::EndArgs);
     mod checkpoint: Checkpoint(checkpoint::CheckpointArgs);
     mod exec: Exec(exec::ExecArgs);
+    mod rename: Rename(rename::RenameArgs);
     mod list: List(list::ListArgs);
     mod show: Show(show::ShowArgs);
     pub(super) mod diff: Diff(diff::DiffArgs);

@@ -19,11 +19,10 @@ use super::fail_point::FailPoint;
 use super::sudo;
 use crate::clock::{Clock as _, SystemClock, SystemEntropy};
 use crate::environment::Environment;
-use crate::model::Time;
+use crate::model::{InstanceId, Time};
 use crate::process::{AGENT_VARIABLE, Interrupts};
-use crate::recovery::Recovery;
+use crate::recovery::{Recovery, SessionChoice, Wanted};
 use crate::session::Services;
-use crate::store::Layout;
 use crate::terminal::progress::Progress;
 use crate::terminal::{Terminal, shell, width};
 
@@ -145,9 +144,14 @@ impl<'a> Context<'a> {
         Ok(self.engine().store_directory()?)
     }
 
-    /// Returns the paths in the store, and its owner.
-    pub(super) fn layout(&self) -> Result<Layout, CliError> {
-        Ok(self.engine().layout()?)
+    /// Returns true if a command typed in the current directory means this session when it names none.
+    pub(super) fn is_latest_here(&self, instance: &InstanceId) -> bool {
+        let here = SessionChoice {
+            named: None,
+            any: false,
+            wanted: Wanted::Any,
+        };
+        self.engine().choose(&here).is_ok_and(|row| row.id == *instance)
     }
 
     /// Says on stderr what can be typed next: the command with its arguments, quoted for a shell.
@@ -200,7 +204,7 @@ pub fn environment() -> Environment {
     let environment = Environment {
         variables: std::env::vars_os().collect(),
         home: home.or_else(|| directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf())),
-        current: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+        current: std::env::current_dir().unwrap_or_else(|_| deleted_directory()),
         ..Environment::default()
     };
     if handle_fs::is_privileged() {
@@ -208,6 +212,14 @@ pub fn environment() -> Environment {
     } else {
         environment
     }
+}
+
+/// Returns the directory in which the shell was before it was deleted, so that it can be restored from there; `/` if that is unknown.
+fn deleted_directory() -> PathBuf {
+    let known = std::env::var_os("PWD").map(PathBuf::from);
+    known
+        .filter(|path| path.is_absolute())
+        .unwrap_or_else(|| PathBuf::from("/"))
 }
 
 /// The arguments of this process.

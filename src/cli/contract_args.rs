@@ -9,7 +9,7 @@ use super::args::Scope;
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::suggested_command::Words;
-use crate::config::{Config, ConfigError, Flags};
+use crate::config::{Config, ConfigError, Flags, Mode};
 use crate::contract::{Contract, ContractError};
 use crate::recovery::{ContractRequest, RecoveryError};
 use crate::terminal::sanitize;
@@ -19,6 +19,8 @@ pub(super) struct Asking<'a> {
     pub(super) verb: &'static str,
     /// Command that `launch` is to run.
     pub(super) command: &'a [OsString],
+    /// Mode that the command implies where nothing sets one.
+    pub(super) implied: Option<Mode>,
     /// True if the contract is shown; only then jackin gathers facts that need a look at every file.
     pub(super) is_shown: bool,
 }
@@ -39,6 +41,7 @@ pub(super) fn contract(
             on_failure: scope
                 .on_failure
                 .and_then(|action| word(action.to_possible_value())),
+            implied: asking.implied,
         },
         allow_broad: scope.allow_broad,
         checkpoint_every: scope.checkpoint_every,

@@ -21,8 +21,8 @@ pub(super) fn warn_of_absent(context: &Context<'_>, contract: &Contract) {
     }
 }
 
-/// Says what the operator must know before the agent starts.
-pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
+/// Prints what the operator must know before the agent starts; the state of git repositories only `with_git`.
+pub(super) fn warn_about(context: &Context<'_>, begun: &Begun, with_git: bool) {
     if let Some(error) = &begun.baseline_error {
         context.terminal.warn(&format!(
             "the baseline failed, so nothing can be restored: {error}"
@@ -37,7 +37,9 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun) {
     let watched = begun.watched.iter().flat_map(WatchedMount::repositories);
     let kept = record.into_iter().flat_map(SnapshotRecord::repositories);
     let all: Vec<_> = watched.chain(kept).collect();
-    tell_of_repositories(context, &all, begun.instance.as_str());
+    if with_git {
+        tell_of_repositories(context, &all, begun.instance.as_str());
+    }
     let Some(record) = record else { return };
     warn_of_unsteady(context, record);
     if let Some(changed) = ChangedMeanwhileDocument::of(record) {

@@ -63,7 +63,11 @@ pub(super) fn screen(
     if total > SHOWN {
         lines.push(format!("  and {} more", size::count((total - SHOWN) as u64)));
     }
-    lines.push(context.proposal("details", &format!("diff {instance}"), columns));
-    lines.push(context.proposal("to undo", &format!("restore {instance}"), columns));
+    let words = |verb: &str| match context.is_latest_here(instance) {
+        true => verb.to_owned(),
+        false => format!("{verb} {instance}"),
+    };
+    lines.push(context.proposal("details", &words("diff"), columns));
+    lines.push(context.proposal("to undo", &words("restore"), columns));
     lines.join("\n")
 }

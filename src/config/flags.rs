@@ -7,6 +7,7 @@ use super::error::{ConfigError, Origin, Place};
 use super::merge::Layer;
 use super::parse::{self, Setting};
 use super::schema::{RECOVERY, Shape};
+use super::{Mode, Sourced};
 
 /// Flags of `explain`, `launch` and `begin` that are settings, as they were typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,9 +20,17 @@ pub struct Flags {
     pub paths: Vec<OsString>,
     /// `--on-failure WORD`
     pub on_failure: Option<String>,
+    /// Mode that applies where neither a flag nor the configuration sets one; `None` for a command that must not choose one.
+    pub implied: Option<Mode>,
 }
 
 impl Flags {
+    /// Returns the layer, with the mode that these flags imply where it has none.
+    pub(super) fn complete(&self, mut layer: Layer) -> Layer {
+        layer.mode = layer.mode.or(self.implied.map(Sourced::built_in));
+        layer
+    }
+
     /// Returns the flags as a layer.
     pub(super) fn layer(&self) -> Result<Layer, ConfigError> {
         let mut layer = Layer::default();

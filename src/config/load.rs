@@ -213,10 +213,11 @@ impl Config {
         if !known {
             return Err(self.unknown(name)?);
         }
-        Ok(flags.layer()?.over(layer))
+        Ok(flags.complete(flags.layer()?.over(layer)))
     }
 
-    /// Returns the settings for a directory without a workspace: the global defaults and the flags.
+    /// Returns the settings for a directory: the global defaults and the flags. Where these set no mode and the flags imply one, the
+    /// settings of the workspace that the directory belongs to come in between.
     ///
     /// # Errors
     /// When a flag has a fault, or neither the global `[recovery]` nor a flag names a mode.
@@ -225,6 +226,13 @@ impl Config {
         let src = match is_elsewhere(directory) {
             true => settle_mount(&self.transports, directory),
             false => tidy(&self.current.join(directory)),
+        };
+        let layer = match (layer.mode.is_some(), flags.implied) {
+            (false, Some(_)) => match self.workspace_for_directory(directory)? {
+                Some(name) => self.layers(&name, flags)?,
+                None => flags.complete(layer),
+            },
+            _ => layer,
         };
         if layer.mode.is_none() {
             return Err(ConfigError::NoMode { directory: src });

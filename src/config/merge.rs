@@ -12,8 +12,8 @@ use super::replication::StoreLayer;
 use super::retained::RetentionLayer;
 use super::schema::RECOVERY;
 use super::{
-    AgentRestore, GitClean, Limits, Mode, MountConfig, Native, OnFailure, Resolved, Sensitive, Sourced,
-    StateSecrets, Subject, pattern,
+    AgentRestore, CommandDetail, GitClean, Limits, Mode, MountConfig, Native, OnFailure, Resolved, Sensitive,
+    Sourced, StateSecrets, Subject, pattern,
 };
 use crate::model::{GitCoverage, RelPath};
 
@@ -26,6 +26,7 @@ pub(super) struct Layer {
     integrations: Option<Sourced<bool>>,
     sensitive: Option<Sourced<Sensitive>>,
     on_failure: Option<Sourced<OnFailure>>,
+    command: Option<Sourced<CommandDetail>>,
     agent_restore: Option<Sourced<AgentRestore>>,
     agent_on_failure: Option<Sourced<OnFailure>>,
     git_dir: Option<Sourced<GitCoverage>>,
@@ -73,6 +74,9 @@ impl Layer {
             }
             ("on_failure", Setting::Word(word)) => {
                 self.on_failure = OnFailure::parse(word).map(|value| at(place, value));
+            }
+            ("command", Setting::Word(word)) => {
+                self.command = CommandDetail::parse(word).map(|value| at(place, value));
             }
             ("agent.restore", Setting::Word(word)) => {
                 self.agent_restore = AgentRestore::parse(word).map(|value| at(place, value));
@@ -162,6 +166,7 @@ impl Layer {
             integrations: self.integrations.or(lower.integrations),
             sensitive: self.sensitive.or(lower.sensitive),
             on_failure: self.on_failure.or(lower.on_failure),
+            command: self.command.or(lower.command),
             agent_restore: self.agent_restore.or(lower.agent_restore),
             agent_on_failure: self.agent_on_failure.or(lower.agent_on_failure),
             git_dir: self.git_dir.or(lower.git_dir),
@@ -194,6 +199,9 @@ impl Layer {
             on_failure: self
                 .on_failure
                 .unwrap_or_else(|| Sourced::built_in(OnFailure::Block)),
+            command: self
+                .command
+                .unwrap_or_else(|| Sourced::built_in(CommandDetail::Program)),
             agent_restore: self
                 .agent_restore
                 .unwrap_or_else(|| Sourced::built_in(AgentRestore::Deny)),

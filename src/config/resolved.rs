@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    AgentRestore, GitClean, Integration, Mode, MountConfig, Native, OnFailure, Sensitive, Sourced,
-    StateSecrets, ValueSource,
+    AgentRestore, CommandDetail, GitClean, Integration, Mode, MountConfig, Native, OnFailure, Sensitive,
+    Sourced, StateSecrets, ValueSource,
 };
 use crate::model::{ByteString, GitCoverage, RelPath, label_from};
 
@@ -159,6 +159,8 @@ pub struct Resolved {
     pub sensitive: Sourced<Sensitive>,
     /// Action of a launch whose baseline cannot be taken.
     pub on_failure: Sourced<OnFailure>,
+    /// How much of a launched command is recorded.
+    pub command: Sourced<CommandDetail>,
     /// Restores that an agent may start by itself.
     pub agent_restore: Sourced<AgentRestore>,
     /// Handling of a tool call whose automatic checkpoint failed.

@@ -50,7 +50,7 @@ pub(super) const RECOVERY: &[Key] = &[
         "snapshot",
         Shape::Words(&["off", "metadata", "project", "project-and-state"]),
         "\"off\"",
-        "What a session records.\
+        "What a session records. Without any setting, launch uses \"project\": typing launch asks for it.\
          \n  off                nothing is written\
          \n  metadata           the session itself, but no files\
          \n  project            the files of the mounts\
@@ -97,6 +97,13 @@ pub(super) const RECOVERY: &[Key] = &[
         "What happens if the baseline fails: \"block\" does not start the command, \"run\" starts it without protection and \
          warns. A baseline that is stored while the command runs (native) does not stop it: jackin keeps the file-system \
          snapshot.",
+    ),
+    key(
+        "command",
+        Shape::Words(&["program", "full"]),
+        "\"program\"",
+        "What is recorded of a launched command: \"program\" its name and the number of arguments, \"full\" the arguments \
+         too, without those that look like secrets.",
     ),
     key(
         "native",

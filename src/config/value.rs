@@ -110,6 +110,15 @@ words! {
     }
 }
 words! {
+    /// How much of a launched command is recorded.
+    CommandDetail {
+        /// The program and the number of its arguments.
+        Program = "program",
+        /// The arguments too, without what looks like a secret.
+        Full = "full",
+    }
+}
+words! {
     /// Restores that an agent may start by itself.
     AgentRestore {
         /// No restores.

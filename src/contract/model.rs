@@ -1,16 +1,18 @@
 //! The contract's terms as plain values. `explain --json` prints them as they are, so fields are only ever added.
 //! Sentences that hold for every contract (that side effects stay, say) belong to the rendering, not here.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Foreign;
 use crate::config::{
-    Isolation, JackinTerms, Limits, Mode, OnFailure, Retention, Room, Sensitive, Sourced, StateSecrets,
-    Subject, Unread, ValueSource,
+    CommandDetail, Isolation, JackinTerms, Limits, Mode, OnFailure, Retention, Room, Sensitive, Sourced,
+    StateSecrets, Subject, Unread, ValueSource,
 };
 use crate::model::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
-use handle_fs::remote::{Helper, Limitation};
+use handle_fs::remote::{Helper, Limitation, is_elsewhere};
 
 /// What operator and tool agree on before a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -47,6 +49,8 @@ pub struct Contract {
     pub on_failure: Sourced<OnFailure>,
     /// Whether excludes by detected stack apply.
     pub integrations: Sourced<bool>,
+    /// How much of a launched command is recorded.
+    pub command: Sourced<CommandDetail>,
 }
 
 impl Contract {
@@ -54,6 +58,17 @@ impl Contract {
     pub fn coverages(&self) -> impl Iterator<Item = &Coverage> {
         let mounts = self.mounts.iter().filter_map(|mount| mount.coverage.as_ref());
         mounts.chain(self.state.iter().filter_map(|state| state.coverage.as_ref()))
+    }
+
+    /// Returns the roots of the mounts on this machine in which a command can work, in the order of the configuration.
+    #[must_use]
+    pub fn workplaces(&self) -> Vec<PathBuf> {
+        let mounts = self.mounts.iter();
+        mounts
+            .filter(|mount| !matches!(mount.state, MountState::Readonly))
+            .map(|mount| mount.root.to_path())
+            .filter(|root| !is_elsewhere(root))
+            .collect()
     }
 
     /// Returns true if all coverages are frozen for a capture. A command can then begin before its baseline is stored.

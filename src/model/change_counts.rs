@@ -19,6 +19,14 @@ pub struct PathCounts {
     pub renamed: u64,
 }
 
+impl PathCounts {
+    /// Returns true if anything is counted.
+    #[must_use]
+    pub fn are_any(self) -> bool {
+        self != Self::default()
+    }
+}
+
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

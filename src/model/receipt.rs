@@ -171,6 +171,20 @@ impl WatchedMount {
     }
 }
 
+/// Words by which the operator knows a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionTitle {
+    /// Name that the operator gave it: letters, digits, `_`, `.` and `-`, at most 128 bytes. Several sessions may have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Purpose, in the operator's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Arguments of the command, where `command = "full"` asks for them. What looks like a secret is replaced by `(hidden)`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+}
+
 /// What was done. The variants' fields may grow, never shrink.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "act", rename_all = "kebab-case")]
@@ -187,7 +201,7 @@ pub enum Operation {
         keeper: Option<ProcessRef>,
         /// The boot in which it began.
         boot: String,
-        /// Program name and number of arguments; the arguments themselves may hold secrets and are not kept.
+        /// Program name and number of arguments. The arguments themselves are kept only where the configuration asks for them.
         command: Option<(String, u32)>,
         /// What jackin does with a dirty work tree when the session ends, in its own word.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -201,6 +215,15 @@ pub enum Operation {
         /// The agent whose hook began it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<AgentRef>,
+        /// Name, message and arguments.
+        #[serde(flatten)]
+        title: SessionTitle,
+    },
+    /// The operator gave a session another name or message; both replace those before.
+    Rename {
+        /// Name and message.
+        #[serde(flatten)]
+        title: SessionTitle,
     },
     /// A snapshot was taken.
     Capture {
@@ -368,6 +391,9 @@ pub enum Operation {
         mounts: Vec<Coverage>,
         /// Program name and number of arguments.
         command: Option<(String, u32)>,
+        /// Name, message and arguments there.
+        #[serde(flatten)]
+        title: SessionTitle,
         /// When it began there.
         began: Time,
         /// When it ended there; of one that had not ended when it was copied, its last snapshot.

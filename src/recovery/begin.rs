@@ -4,7 +4,7 @@ use super::{Event, Recovery, RecoveryError};
 use crate::capture::Limits;
 use crate::config::{Mode, OnFailure};
 use crate::contract::Contract;
-use crate::model::{AgentRef, ContainerRef, InstanceId, ProcessRef};
+use crate::model::{AgentRef, ContainerRef, InstanceId, ProcessRef, SessionTitle};
 use crate::session::{Allowed, BeginRequest, Begun, begin, ensure_outside_session};
 use crate::store::Store;
 
@@ -18,6 +18,8 @@ pub struct NewSession<'a> {
     pub command: Option<(String, u32)>,
     /// The agent whose hook begins it.
     pub agent: Option<AgentRef>,
+    /// Name, message and recorded arguments.
+    pub title: SessionTitle,
 }
 
 impl<'a> From<&'a Contract> for NewSession<'a> {
@@ -27,6 +29,7 @@ impl<'a> From<&'a Contract> for NewSession<'a> {
             keeper: None,
             command: None,
             agent: None,
+            title: SessionTitle::default(),
         }
     }
 }
@@ -106,6 +109,7 @@ impl Recovery<'_> {
             }),
             watched: contract.watched.clone(),
             agent: session.agent.clone(),
+            title: session.title.clone(),
             run_without_baseline: contract.on_failure.value == OnFailure::Run,
             behind: session.command.is_some(),
             // An agent waits for its first tool call otherwise.

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::{ForkError, OutputError};
+use super::{Candidate, ForkError, OutputError};
 use crate::capture::CaptureError;
 use crate::config::ConfigError;
 use crate::contract::ContractError;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
-use crate::display::sanitize;
+use crate::display::{sanitize, size};
 use crate::model::{ByteString, Digest, InstanceId, StoreId};
 use crate::replica::ReplicaError;
 use crate::restore::{AsideError, RestoreError};
@@ -244,6 +244,23 @@ pub enum RecoveryError {
         /// Hash in the log.
         found: Digest,
     },
+    /// Nothing is recorded at all.
+    #[error("no session is recorded yet")]
+    NothingRecorded,
+    /// No session was named, and none covers the current directory.
+    #[error("no session covers {}", directory.display())]
+    NotHere {
+        /// The current directory.
+        directory: PathBuf,
+        /// The sessions that there are, newest first.
+        sessions: Vec<Candidate>,
+    },
+    /// No session that covers the current directory was restored.
+    #[error("nothing to undo in {}", directory.display())]
+    NothingToUndoHere {
+        /// The current directory.
+        directory: PathBuf,
+    },
     /// There is no restore to undo, or none with this receipt.
     #[error("{}", nothing_to_undo(*receipt))]
     NothingToUndo {
@@ -307,6 +324,7 @@ impl Diagnostic for RecoveryError {
             | Self::Imported(_)
             | Self::Excluded { .. }
             | Self::NoneInterrupted { .. }
+            | Self::NothingToUndoHere { .. }
             | Self::NothingToUndo { receipt: None } => ErrorKind::NothingToRestore,
             Self::NothingToUndo { receipt: Some(_) } => ErrorKind::UnknownSnapshot,
             Self::HeldByLauncher(_) => ErrorKind::RefusedActive,
@@ -316,6 +334,8 @@ impl Diagnostic for RecoveryError {
             | Self::OtherChain { .. } => ErrorKind::Integrity,
             Self::Unverified => ErrorKind::Interrupted,
             Self::Unnamed
+            | Self::NothingRecorded
+            | Self::NotHere { .. }
             | Self::SeveralStores { .. }
             | Self::SeveralInterrupted { .. }
             | Self::KeyWanted
@@ -367,6 +387,12 @@ impl Diagnostic for RecoveryError {
             Self::RestoreRuns { holders, .. } => vec![wait_hint(holders)],
             Self::KeyWanted => vec![Hint::text(
                 "repeat the command with --identity FILE, or `abort` the restore",
+            )],
+            Self::NothingRecorded => vec![Hint::command("to record one", "launch -- COMMAND")],
+            Self::NotHere { sessions, .. } => not_here(sessions),
+            Self::NothingToUndoHere { .. } => vec![Hint::command(
+                "to undo the last restore of any directory",
+                "undo --any",
             )],
             Self::NothingToUndo { receipt: Some(_) } => {
                 vec![Hint::command("to find the number of a restore", "log")]
@@ -471,4 +497,20 @@ fn can_be_set_aside(there: &[PathBuf]) -> Hint {
         "existing excluded directories: {}{more}",
         shown.join(", ")
     ))
+}
+
+/// Returns the hints for a directory that no session covers: the sessions that there are.
+fn not_here(sessions: &[Candidate]) -> Vec<Hint> {
+    let shown = sessions.iter().take(NAMED).map(|session| {
+        let root = session.root.as_deref().map_or_else(String::new, sanitize::path);
+        format!("{}  {}  {root}", session.id, size::moment(session.started_at))
+    });
+    let mut hints: Vec<Hint> = shown.map(Hint::Text).collect();
+    if let Some(more) = sessions.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        hints.push(Hint::Text(format!("and {} more", size::count(more as u64))));
+    }
+    hints.push(Hint::text(
+        "name one, change to its directory, or use --any for the latest of all",
+    ));
+    hints
 }

@@ -2,7 +2,8 @@
 
 use super::{Recovery, RecoveryError};
 use crate::model::Operation;
-use crate::session::{Allowed, ensure_outside_session};
+use crate::process::INSTANCE_VARIABLE;
+use crate::session::{Allowed, SessionError, ensure_outside_session};
 use crate::store::{LostRecord, Mended, Store, StoreError, mend_chain};
 
 /// Damage found in the store, and its repair.
@@ -47,7 +48,7 @@ impl Recovery<'_> {
         let Some(reading) = Store::open_read(self.layout()?)? else {
             return Ok(Rebuilt::default());
         };
-        ensure_outside_session(&reading, self.environment, Allowed::Nothing)?;
+        self.outside_as_far_as_known(&reading)?;
         drop(reading);
         let mended = mend_chain(&self.layout()?, accept_loss).map_err(|error| match error {
             StoreError::Chain { number, .. } => RecoveryError::BrokenChain {
@@ -57,7 +58,10 @@ impl Recovery<'_> {
             other => other.into(),
         })?;
         let store = self.store_for_writing()?;
-        ensure_outside_session(&store, self.environment, Allowed::Nothing)?;
+        if !self.outside_as_far_as_known(&store)? {
+            store.rebuild()?;
+            ensure_outside_session(&store, self.environment, Allowed::Nothing)?;
+        }
         Ok(Rebuilt {
             accepted: self.accept_loss(&store, accept_loss, mended.as_ref())?,
             unread: store.rebuild()?,
@@ -65,6 +69,19 @@ impl Recovery<'_> {
             mended,
             sessions: store.catalog().instances()?.len() as u64,
         })
+    }
+
+    /// Fails if the caller runs in a session; `false` if the catalog is too damaged to tell, and the caller's variables name no session.
+    fn outside_as_far_as_known(&self, store: &Store) -> Result<bool, RecoveryError> {
+        match ensure_outside_session(store, self.environment, Allowed::Nothing) {
+            Ok(()) => Ok(true),
+            Err(SessionError::Store(StoreError::Damaged { path, .. }))
+                if path == store.layout().catalog() && self.environment.get(INSTANCE_VARIABLE).is_none() =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Records that missing receipts and records are accepted, so that they are not found again. Returns the records.

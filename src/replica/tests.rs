@@ -87,6 +87,7 @@ impl Bench {
             container: None,
             watched: Vec::new(),
             agent: None,
+            title: crate::model::SessionTitle::default(),
         };
         bench.store.append(at(0), 0, &instance(), begin).unwrap();
         bench

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{ChangeDocument, Head};
 use crate::contract::Contract;
 use crate::model::SnapshotRecord;
+use crate::store::{InstanceRow, StoredContract};
 
 /// `explain --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -21,6 +22,54 @@ impl<'a> ExplainDocument<'a> {
         Self {
             head: Head::default(),
             contract,
+        }
+    }
+}
+
+/// `show --contract --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SessionContractDocument {
+    #[serde(flatten)]
+    head: Head,
+    /// The session's id.
+    instance: String,
+    /// True if the operator was shown it, in full or in short.
+    shown: bool,
+    /// Contract as `explain --json` printed it then.
+    contract: serde_json::Value,
+}
+
+impl SessionContractDocument {
+    pub(crate) fn new(row: &InstanceRow, stored: StoredContract) -> Self {
+        Self {
+            head: Head::default(),
+            instance: row.id.to_string(),
+            shown: stored.shown,
+            contract: stored.contract,
+        }
+    }
+}
+
+/// `rename --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RenameDocument {
+    #[serde(flatten)]
+    head: Head,
+    /// The session's id.
+    instance: String,
+    /// Its name now; none if it has none.
+    name: Option<String>,
+    /// Its description now; none if it has none.
+    message: Option<String>,
+}
+
+impl RenameDocument {
+    pub(crate) fn new(row: &InstanceRow) -> Self {
+        Self {
+            head: Head::default(),
+            instance: row.id.to_string(),
+            name: row.title.name.clone(),
+            message: row.title.message.clone(),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::origin::{ImportedDocument, begun, imported};
 use super::sessions::{natives, waiting_instances};
-use super::steps::steps;
+use super::steps::{net, steps};
 use super::{
     ForkedDocument, Head, InstanceDocument, PathDocument, ReasonDocument, RepositoryStateDocument,
     SnapshotDocument,
@@ -98,6 +98,9 @@ impl SessionReport {
         let mut instance = InstanceDocument::new(row, &state(store, row), &snapshots, origin, waits);
         instance.native = natives(store).remove(&row.id).unwrap_or_default();
         instance.closing_error = catalog.missing_closings()?.remove(&row.id);
+        if row.ended_at.is_some() {
+            instance.changed = net(store, row, &mut 0)?;
+        }
         let known = steps(store, row, &snapshots)?;
         let begun = begun(store, &row.id)?;
         let (lacks, gaps) = baseline.as_ref().map(lacks).unwrap_or_default();

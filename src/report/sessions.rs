@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::steps::net;
 use super::{ForkedDocument, Head};
 use crate::config::{Unread, jackin_instances};
 use crate::display::sanitize;
 use crate::environment::Environment;
-use crate::model::{Ending, InstanceId, SnapshotKind, Time};
+use crate::model::{Ending, InstanceId, PathCounts, SnapshotKind, Time};
 use crate::session::{Docker, LivenessProbe, Reason, SessionError, State, distinct, forked_from, state_by};
 use crate::store::{
     ForkRow, InstanceRow, PendingRestore, RestoreStage, SnapshotRow, Store, StoreError, Tally,
@@ -114,6 +115,7 @@ pub(crate) fn sessions(
     let pruned = catalog.pruned_counts()?;
     let mut missing = catalog.missing_closings()?;
     let mut all = Vec::new();
+    let mut looked = 0;
     for row in catalog.instances()? {
         let snapshots = snapshots_of.remove(&row.id).unwrap_or_default();
         let state = state_by(&sight, store, &row);
@@ -125,6 +127,9 @@ pub(crate) fn sessions(
         made.is_gone = !state.is_active() && !has_snapshots && pruned.contains_key(&row.id);
         made.native = natives.remove(&row.id).unwrap_or_default();
         made.closing_error = missing.remove(&row.id);
+        if row.ended_at.is_some() {
+            made.changed = net(store, &row, &mut looked)?;
+        }
         all.push(made);
     }
     Ok(all)
@@ -203,6 +208,16 @@ impl Status {
 pub(crate) struct InstanceDocument {
     /// e.g. `rc-dpqx7gcr-shop`.
     pub(crate) id: String,
+    /// Name that the operator gave it; several sessions may have the same.
+    pub(crate) name: Option<String>,
+    /// Description that the operator gave it.
+    pub(crate) message: Option<String>,
+    /// Name of the launched program; absent if the session was not launched.
+    pub(crate) program: Option<String>,
+    /// Arguments of the program, where the configuration asks for them; what looks like a secret is hidden.
+    pub(crate) arguments: Vec<String>,
+    /// Number of paths that differ between the baseline and the closing snapshot; absent if one of the two is missing.
+    pub(crate) changed: Option<PathCounts>,
     /// The configured workspace; none for a bare directory.
     pub(crate) workspace: Option<String>,
     pub(crate) status: Status,
@@ -254,6 +269,11 @@ pub(crate) struct NativeDocument {
 }
 
 impl InstanceDocument {
+    /// Returns the facts of a catalog row alone, for a line about the session. Its status is not looked up.
+    pub(crate) fn brief(row: &InstanceRow) -> Self {
+        Self::new(row, &State::Ended, &[], None, false)
+    }
+
     pub(super) fn new(
         row: &InstanceRow,
         state: &State,
@@ -264,6 +284,11 @@ impl InstanceDocument {
         let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
         Self {
             id: row.id.to_string(),
+            name: row.title.name.clone(),
+            message: row.title.message.clone(),
+            program: row.command.as_ref().map(|(program, _)| program.clone()),
+            arguments: row.title.arguments.clone(),
+            changed: None,
             workspace: row.workspace.clone(),
             status: state.into(),
             mode: row.mode.clone(),

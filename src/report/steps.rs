@@ -63,6 +63,31 @@ pub(crate) fn steps(
     Ok(steps)
 }
 
+/// Returns the number of paths that differ between the first and the last snapshot of a session that has ended; `None` if one of the two
+/// is missing. The receipt of a session without checkpoints has it; else the snapshots are compared, for [`MOST`] sessions (`looked`).
+pub(super) fn net(
+    store: &Store,
+    row: &InstanceRow,
+    looked: &mut usize,
+) -> Result<Option<PathCounts>, StoreError> {
+    let captures = store.catalog().captures(&row.id)?;
+    let mut all = captures.iter().filter(|row| row.kind != SnapshotKind::Emergency);
+    let (Some(last), Some(first)) = (all.next(), all.next_back()) else {
+        return Ok(None);
+    };
+    if last.kind != SnapshotKind::Closing || first.kind != SnapshotKind::Baseline {
+        return Ok(None);
+    }
+    if let Some(step) = last.step.as_ref().filter(|step| step.since == first.snapshot) {
+        return Ok(Some(step.counts));
+    }
+    if *looked == MOST {
+        return Ok(None);
+    }
+    *looked += 1;
+    Ok(count(store, &first.snapshot, &last.snapshot))
+}
+
 fn count(store: &Store, before: &SnapshotId, after: &SnapshotId) -> Option<PathCounts> {
     let (before, after) = (store.record(before).ok()?, store.record(after).ok()?);
     let mut counts = PathCounts::default();

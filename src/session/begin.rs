@@ -8,7 +8,8 @@ use crate::capture::{
 };
 use crate::clock::random;
 use crate::model::{
-    AgentRef, ContainerRef, Coverage, Ending, InstanceId, Operation, ProcessRef, SnapshotKind, WatchedMount,
+    AgentRef, ContainerRef, Coverage, Ending, InstanceId, Operation, ProcessRef, SessionTitle, SnapshotKind,
+    WatchedMount,
 };
 use crate::observer::Observer;
 use crate::process;
@@ -41,6 +42,8 @@ pub struct BeginRequest<'a> {
     pub watched: Vec<Coverage>,
     /// The agent whose hook it is.
     pub agent: Option<AgentRef>,
+    /// Name, message and arguments.
+    pub title: SessionTitle,
     /// Begin even when the baseline cannot be taken.
     pub run_without_baseline: bool,
     /// True if the caller stores the baseline during the session, where all mounts can be frozen ([`super::store_baseline`]).
@@ -100,6 +103,7 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
         container: request.container,
         watched: watched.clone(),
         agent: request.agent,
+        title: request.title,
     };
     store.append(world.clock.now(), world.uid, &instance, act)?;
     drop(no_restore);

@@ -1,6 +1,6 @@
 //! Errors of session operations, with their kinds and hints.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::liveness::{Reason, distinct};
 use crate::capture::CaptureError;
@@ -56,6 +56,16 @@ pub enum SessionError {
         nearest: Vec<String>,
         /// True if any session is recorded.
         some_recorded: bool,
+    },
+    /// There are fewer sessions than were counted back.
+    #[error("there is no session {wanted}: {}", counted(*count, directory.as_deref()))]
+    TooFarBack {
+        /// The word, such as `@3`.
+        wanted: String,
+        /// Number of sessions.
+        count: usize,
+        /// Directory that they cover; `None` for all sessions.
+        directory: Option<PathBuf>,
     },
     /// jackin's container has no session of its own, and its workspace has several containers.
     #[error(
@@ -173,6 +183,14 @@ pub enum SessionError {
         /// Problem with the name.
         why: &'static str,
     },
+    /// A session's name that cannot be used.
+    #[error("{name:?} cannot be a session's name: {why}")]
+    SessionName {
+        /// Name as given.
+        name: String,
+        /// Problem with the name.
+        why: &'static str,
+    },
     /// A branch's name that cannot be used.
     #[error("{name:?} cannot be a branch's name: {why}")]
     BranchName {
@@ -195,9 +213,10 @@ impl Diagnostic for SessionError {
             },
             Self::Capture { source, .. } => source.kind(),
             Self::Damaged { source, .. } => source.kind(),
-            Self::Unknown { .. } | Self::Ambiguous { .. } | Self::OfContainer { .. } => {
-                ErrorKind::UnknownInstance
-            }
+            Self::Unknown { .. }
+            | Self::TooFarBack { .. }
+            | Self::Ambiguous { .. }
+            | Self::OfContainer { .. } => ErrorKind::UnknownInstance,
             Self::NoSnapshot { .. } => ErrorKind::UnknownSnapshot,
             Self::StepPruned { .. } | Self::Pruned { .. } => ErrorKind::NothingToRestore,
             Self::OnlyCheckpoints(_) | Self::Active { other: false, .. } => ErrorKind::RefusedActive,
@@ -208,6 +227,7 @@ impl Diagnostic for SessionError {
             | Self::NameTaken { .. }
             | Self::NamePruned { .. }
             | Self::CheckpointName { .. }
+            | Self::SessionName { .. }
             | Self::BranchName { .. } => ErrorKind::Usage,
         }
     }
@@ -231,6 +251,10 @@ impl Diagnostic for SessionError {
                 wanted,
                 some_recorded,
             } => unknown(wanted, nearest, *some_recorded),
+            Self::TooFarBack { directory, .. } => vec![match directory {
+                Some(_) => Hint::command("to list them", "list ."),
+                None => Hint::command("to list them", "list"),
+            }],
             Self::Ambiguous { candidates, .. } => {
                 let more = match candidates.len().saturating_sub(CANDIDATES) {
                     0 => String::new(),
@@ -321,9 +345,11 @@ impl Diagnostic for SessionError {
             Self::NamePruned { .. } => vec![Hint::text(
                 "names of pruned checkpoints are not reused; choose another name",
             )],
-            Self::CheckpointName { .. } | Self::BranchName { .. } => vec![Hint::text(
-                "letters, digits, `_`, `.` and `-`, at most 128, not beginning with `.` or `-`",
-            )],
+            Self::CheckpointName { .. } | Self::SessionName { .. } | Self::BranchName { .. } => {
+                vec![Hint::text(
+                    "letters, digits, `_`, `.` and `-`, at most 128, not beginning with `.` or `-`",
+                )]
+            }
         }
     }
 
@@ -367,6 +393,18 @@ impl Diagnostic for SessionError {
     }
 }
 
+/// Says how many sessions there are to count back.
+fn counted(count: usize, directory: Option<&Path>) -> String {
+    let sessions = size::counted(count as u64, "session", "sessions");
+    match directory {
+        Some(directory) => {
+            let verb = if count == 1 { "covers" } else { "cover" };
+            format!("{sessions} {verb} {}", sanitize::path(directory))
+        }
+        None => format!("{sessions} in all"),
+    }
+}
+
 /// Maximum number of ids that an error names.
 const CANDIDATES: usize = 8;
 
@@ -376,18 +414,16 @@ const SIGNS: usize = 8;
 /// Returns the hints for a session that is not there.
 fn unknown(wanted: &str, nearest: &[String], some_recorded: bool) -> Vec<Hint> {
     let mut hints = Vec::new();
-    // A path in the session's place, and the word that is meant most often.
-    if wanted.contains('/') || wanted.contains('.') {
-        hints.push(Hint::text("put the session before its paths: @latest PATH"));
+    if wanted.starts_with('@') {
+        hints.push(Hint::text(
+            "the latest session of the current directory is @latest or @1, the one before it @2",
+        ));
     } else if strsim::normalized_damerau_levenshtein("@latest", wanted) > 0.6 {
         hints.push(Hint::text("the latest session is @latest"));
     }
     match nearest {
         [] if some_recorded => hints.push(Hint::command("to list the sessions", "list")),
-        [] => hints.push(Hint::command(
-            "no receipts yet; start with",
-            "launch --snapshot project DIR -- COMMAND",
-        )),
+        [] => hints.push(Hint::command("no receipts yet; start with", "launch -- COMMAND")),
         some => {
             hints.push(Hint::text(format!("the nearest ids: {}", some.join(", "))));
             hints.push(Hint::command("to list all", "list"));

@@ -5,7 +5,8 @@ use std::path::Path;
 use super::Services;
 use crate::clock::random;
 use crate::model::{
-    ByteString, Coverage, Ending, InstanceId, Operation, SnapshotId, SnapshotKind, SnapshotRecord,
+    ByteString, Coverage, Ending, InstanceId, Operation, SessionTitle, SnapshotId, SnapshotKind,
+    SnapshotRecord,
 };
 use crate::store::{IMPORTED, Store, Told};
 use crate::transfer::{Incoming, StoredSnapshot, TransferError};
@@ -65,6 +66,7 @@ pub fn import(
         container: None,
         watched: Vec::new(),
         agent: None,
+        title: SessionTitle::default(),
     })?;
     world.observer.reached("import-begun");
     if let Err(error) = store.publish(draft, &record, Told::default(), world.clock.now(), world.uid) {

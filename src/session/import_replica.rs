@@ -236,6 +236,7 @@ impl Landing<'_> {
             mode: mode.unwrap_or_else(|| IMPORTED.to_owned()),
             mounts,
             command: life.command.clone(),
+            title: life.title.clone(),
             began: life.began.unwrap_or(begun),
             ended,
             ending,

@@ -1,6 +1,7 @@
 //! Lookup of sessions and snapshots by id, prefix, workspace, kind or name.
 
 use super::SessionError;
+use super::here::{count_back, counts_back, sessions_covering, those_that_began};
 use crate::config::jackin_instances;
 use crate::environment::Environment;
 use crate::model::{Ending, InstanceId, Operation, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
@@ -8,7 +9,8 @@ use crate::store::{CaptureRow, InstanceBrief, InstanceRow, SnapshotRow, Store};
 
 /// Finds a session by what the operator typed, like [`find_instance`].
 ///
-/// Also accepts a jackin container for which no session began, if it is the only one of its workspace.
+/// `@latest` and `@N` count the sessions that cover the current directory; all sessions, if none covers it. Also accepts a jackin
+/// container for which no session began, if it is the only one of its workspace.
 ///
 /// # Errors
 /// As [`find_instance`].
@@ -17,6 +19,13 @@ pub fn find_called(
     environment: &Environment,
     wanted: &str,
 ) -> Result<InstanceRow, SessionError> {
+    if counts_back(wanted) {
+        let covering = sessions_covering(store, &environment.current)?;
+        return match covering.is_empty() {
+            true => find_instance(store, wanted),
+            false => count_back(covering, wanted, Some(&environment.current)),
+        };
+    }
     let unknown = match find_instance(store, wanted) {
         Err(error @ SessionError::Unknown { .. }) => error,
         other => return other,
@@ -60,10 +69,11 @@ fn began_for_a_container(store: &Store, row: &InstanceRow) -> Result<bool, Sessi
     }))
 }
 
-/// Finds an instance by id, workspace, jackin's container or label (its latest), unique prefix of an id, or `@latest`.
+/// Finds an instance by id, name, workspace, jackin's container or label (its latest), unique prefix of an id, or `@latest` and `@N`, which
+/// count all sessions.
 ///
 /// # Errors
-/// [`SessionError::Unknown`] with what comes close; [`SessionError::Ambiguous`]; [`SessionError::Store`].
+/// [`SessionError::Unknown`] with what comes close; [`SessionError::TooFarBack`]; [`SessionError::Ambiguous`]; [`SessionError::Store`].
 pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, SessionError> {
     let catalog = store.catalog();
     let all = catalog.instances_in_short()?;
@@ -73,11 +83,17 @@ pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, Session
         some_recorded: !all.is_empty(),
     };
     let whole = |id: &InstanceId| catalog.instance(id)?.ok_or_else(unknown);
-    if wanted == "@latest" {
-        return whole(latest(&all, |_| true).ok_or_else(unknown)?);
+    if counts_back(wanted) {
+        return count_back(catalog.instances()?, wanted, None);
     }
     if let Some(found) = all.iter().find(|brief| brief.id.as_str() == wanted) {
         return whole(&found.id);
+    }
+    if let Some(named) = those_that_began(catalog.instances_named(wanted)?)
+        .into_iter()
+        .next()
+    {
+        return Ok(named);
     }
     if let Some(found) = latest(&all, |brief| brief.workspace.as_deref() == Some(wanted)) {
         return whole(found);
@@ -346,6 +362,20 @@ fn begins_id(id: &str, kind: &str, wanted: &str) -> bool {
         None => (wanted.len() >= LEAST, wanted),
     };
     enough && id.strip_prefix(kind).is_some_and(|id| id.starts_with(rest))
+}
+
+/// Checks the name of a session by the rules for names of checkpoints, which keep it apart from ids.
+///
+/// # Errors
+/// [`SessionError::SessionName`] with the problem.
+pub fn check_session_name(name: &str) -> Result<(), SessionError> {
+    match name_fault(name) {
+        None => Ok(()),
+        Some(why) => Err(SessionError::SessionName {
+            name: name.to_owned(),
+            why,
+        }),
+    }
 }
 
 /// Checks a checkpoint's name: `[A-Za-z0-9_][A-Za-z0-9_.-]*`, at most 128 bytes, no word that stands for something else.

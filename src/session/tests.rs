@@ -37,6 +37,7 @@ fn request(coverages: Vec<Coverage>) -> BeginRequest<'static> {
         container: None,
         watched: Vec::new(),
         agent: None,
+        title: crate::model::SessionTitle::default(),
         run_without_baseline: false,
         behind: false,
         waits: true,
@@ -70,6 +71,7 @@ fn record(place: &Place, id: &str, workspace: Option<&str>, mounts: Vec<Coverage
         container: None,
         watched: Vec::new(),
         agent: None,
+        title: crate::model::SessionTitle::default(),
     };
     place.store.append(place.clock.now(), 1000, &id, act).unwrap();
     row(place, &id)

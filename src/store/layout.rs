@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use crate::environment::{Environment, Operator, SnapshotPrograms};
-use crate::model::{ArchiveId, Digest, RestoreId, SnapshotId, StoreId};
+use crate::model::{ArchiveId, Digest, InstanceId, RestoreId, SnapshotId, StoreId};
 use handle_fs::ActingAs;
 use handle_fs::remote::Transports;
 
@@ -148,6 +148,18 @@ impl Layout {
     #[must_use]
     pub fn record(&self, id: &SnapshotId) -> PathBuf {
         self.snapshots().join(format!("{id}.json"))
+    }
+
+    /// The directory of contracts.
+    #[must_use]
+    pub fn contracts(&self) -> PathBuf {
+        self.root.join("contracts")
+    }
+
+    /// The contract of a session: `contracts/<id>.json`.
+    #[must_use]
+    pub fn contract(&self, id: &InstanceId) -> PathBuf {
+        self.contracts().join(format!("{id}.json"))
     }
 
     /// The chain of receipts.

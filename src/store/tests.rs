@@ -132,6 +132,7 @@ pub(in crate::store) fn begin(root: &str) -> Operation {
         container: None,
         watched: Vec::new(),
         agent: None,
+        title: crate::model::SessionTitle::default(),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use dialoguer::Select;
 use dialoguer::console::Term;
 use dialoguer::theme::SimpleTheme;
+use dialoguer::{FuzzySelect, Select};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
@@ -66,6 +66,22 @@ impl Terminal {
     /// A choice confirms nothing. It takes single keys, so a key that was meant for something else may be a choice.
     #[must_use]
     pub fn choose(&self, what: &str, items: &[String], first: usize, caught: &Interrupts) -> Option<usize> {
+        self.choose_by(what, items, (first, false), caught)
+    }
+
+    /// Lets the operator choose one of many `items`, as [`Self::choose`] does; letters that are typed leave only those that match.
+    #[must_use]
+    pub fn find(&self, what: &str, items: &[String], caught: &Interrupts) -> Option<usize> {
+        self.choose_by(what, items, (0, true), caught)
+    }
+
+    fn choose_by(
+        &self,
+        what: &str,
+        items: &[String],
+        (first, is_long): (usize, bool),
+        caught: &Interrupts,
+    ) -> Option<usize> {
         let screen = Term::stderr();
         // On fewer lines the library panics.
         let has_room = screen.size().0 >= FEWEST_LINES;
@@ -74,15 +90,22 @@ impl Terminal {
         }
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
         let room = self.facts.err.width.saturating_sub(MARGIN);
-        let chosen = Select::with_theme(&SimpleTheme)
-            .with_prompt(format!(
-                "{} (arrow keys and Enter, Esc to cancel)",
-                sanitize::text(what)
-            ))
-            .report(false)
-            .default(first)
-            .items(items.iter().map(|item| fitted(&sanitize::text(item), room)))
-            .interact_on_opt(&screen);
+        let prompt = |keys: &str| format!("{} ({keys}, Esc to cancel)", sanitize::text(what));
+        let items = items.iter().map(|item| fitted(&sanitize::text(item), room));
+        let chosen = match is_long {
+            true => FuzzySelect::with_theme(&SimpleTheme)
+                .with_prompt(prompt("type to filter, arrow keys and Enter"))
+                .report(false)
+                .default(first)
+                .items(items)
+                .interact_on_opt(&screen),
+            false => Select::with_theme(&SimpleTheme)
+                .with_prompt(prompt("arrow keys and Enter"))
+                .report(false)
+                .default(first)
+                .items(items)
+                .interact_on_opt(&screen),
+        };
         let chosen = chosen.unwrap_or_else(|_| {
             // After an error the library leaves the cursor hidden.
             let _ = screen.show_cursor();

@@ -189,6 +189,7 @@ const STILL_SEEN: &[(&str, &[&str])] = &[
     ("src/cli/ui/work/reading.rs", &["session"]),
     // The contract is a serde model itself: `explain --json` prints it as it is.
     ("src/cli/view/contract.rs", &["config", "contract"]),
+    ("src/cli/view/contract/brief.rs", &["config", "contract"]),
     ("src/cli/view/contract/excludes.rs", &["contract"]),
     ("src/cli/view/contract/gaps.rs", &["config", "contract"]),
     ("src/cli/view/contract/git.rs", &["contract"]),

@@ -93,6 +93,41 @@ pub fn is_secret_key(key: &str) -> bool {
     words.any(|part| key.contains(part)) || key.split('.').any(is_variable)
 }
 
+/// Returns the arguments of a command with those that look like secrets replaced by `hidden`: tokens, values of flags and variables
+/// with a telling name, and addresses with a password.
+///
+/// ```
+/// use settings_redaction::redact_arguments;
+///
+/// let arguments = ["--model", "large", "--token", "hunter2", "--api-key=abc", "API_KEY=abc", "fix the login"];
+/// let shown = ["--model", "large", "--token", "…", "--api-key=…", "API_KEY=…", "fix the login"];
+/// assert_eq!(redact_arguments(&arguments, "…"), shown);
+/// ```
+#[must_use]
+pub fn redact_arguments<T: AsRef<str>>(arguments: &[T], hidden: &str) -> Vec<String> {
+    let mut is_value = false;
+    let one = |argument: &T| {
+        let argument = argument.as_ref();
+        let is_flag = argument.starts_with('-');
+        if std::mem::replace(&mut is_value, false) && !is_flag {
+            return hidden.to_owned();
+        }
+        match argument.split_once('=') {
+            Some((key, _)) if !key.contains(char::is_whitespace) && is_secret_key(key) => {
+                format!("{key}={hidden}")
+            }
+            Some((key, value)) if is_flag && is_secret(value, Strictness::Shown) => format!("{key}={hidden}"),
+            None if is_flag && is_secret_key(argument) => {
+                is_value = true;
+                argument.to_owned()
+            }
+            _ if is_secret(argument, Strictness::Shown) => hidden.to_owned(),
+            _ => argument.to_owned(),
+        }
+    };
+    arguments.iter().map(one).collect()
+}
+
 /// Returns true if a command line names a secret that it passes.
 fn mentions_secret(text: &str) -> bool {
     let is_flag_alone = text.starts_with('-') && !text.contains(char::is_whitespace) && !text.contains('=');

@@ -30,7 +30,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use heuristics::{Strictness, is_secret, is_secret_key, is_secret_user};
+pub use heuristics::{Strictness, is_secret, is_secret_key, is_secret_user, redact_arguments};
 
 use std::ops::Range;
 

@@ -7,14 +7,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 /// Missing argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// `INSTANCE`.
-    Session,
     /// `AGENT`.
     Agent,
 }
-
-/// Commands that work on any session. The others with an `INSTANCE` want one that is active.
-const OF_ANY_SESSION: [&str; 6] = ["show", "diff", "restore", "fork", "pin", "unpin"];
 
 /// Actions of `hook` on one agent.
 const OF_AN_AGENT: [&str; 2] = ["install", "uninstall"];
@@ -28,7 +23,6 @@ pub(super) fn lacking(error: &clap::Error, verb: Option<&str>) -> Option<Lack> {
         return None;
     };
     match (missing.as_slice(), verb) {
-        ([one], Some(verb)) if one == "<INSTANCE>" && OF_ANY_SESSION.contains(&verb) => Some(Lack::Session),
         ([one], Some(_)) if one == "<AGENT>" => Some(Lack::Agent),
         _ => None,
     }
@@ -37,7 +31,6 @@ pub(super) fn lacking(error: &clap::Error, verb: Option<&str>) -> Option<Lack> {
 /// Returns the arguments with `word` directly after the command or action that lacks it.
 pub fn with_chosen(args: &[OsString], lack: Lack, word: &str) -> Vec<OsString> {
     let commands: &[&str] = match lack {
-        Lack::Session => &OF_ANY_SESSION,
         Lack::Agent => &OF_AN_AGENT,
     };
     let command = args

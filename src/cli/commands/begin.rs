@@ -60,6 +60,7 @@ impl Command for BeginArgs {
         let asking = contract_args::Asking {
             verb: "begin",
             command: &[],
+            implied: None,
             is_shown: context.terminal.takes_notes(),
         };
         let contract = contract_args::contract(context, &args.scope, &asking)?;
@@ -75,7 +76,7 @@ impl Command for BeginArgs {
             ..NewSession::from(&contract)
         };
         let StartedSession { store, begun } = context.engine().begin(&session)?;
-        warn_about(context, &begun);
+        warn_about(context, &begun, true);
         replication::behind(context, &store);
         if let Some(interval) = args.scope.checkpoint_every.filter(|_| begun.baseline.is_some())
             && let Err(error) = checkpoint_timer::leave(context, &begun.instance, interval)

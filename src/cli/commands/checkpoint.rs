@@ -11,17 +11,18 @@ use crate::cli::named_session::if_not_active;
 use crate::cli::replication::behind;
 use crate::cli::retain::by_the_rules;
 use crate::cli::schema::Document;
+use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
 use crate::diagnostic::ErrorKind;
-use crate::recovery::{CheckpointRequest, TakenCheckpoint};
+use crate::recovery::{CheckpointRequest, TakenCheckpoint, Wanted};
 use crate::report::CheckpointDocument;
 
 /// Take a named snapshot in a running session
 #[derive(Clone, Debug, Args)]
 pub struct CheckpointArgs {
-    /// The session; optional inside a session
-    #[arg(value_name = "INSTANCE", value_parser = some_text())]
-    pub instance: Option<String>,
+    /// Session.
+    #[command(flatten)]
+    pub session: SessionArg,
     /// Name the checkpoint: letters, digits, `_`, `.` and `-`
     #[arg(long, value_name = "NAME", value_parser = some_text())]
     pub name: Option<String>,
@@ -37,6 +38,24 @@ pub struct CheckpointArgs {
 fn is_name(word: &str) -> bool {
     let of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
     !word.starts_with(['.', '-']) && word.bytes().all(of_names)
+}
+
+impl CheckpointArgs {
+    /// Returns the session, or an error that proposes `--name` for a word that may be meant as one.
+    fn session(&self, context: &Context<'_>) -> Result<String, CliError> {
+        let asking = Asking {
+            wanted: Wanted::Active,
+            is_silent: self.json,
+        };
+        self.session
+            .settle(context, asking)
+            .map_err(|made| match (&self.session.instance, &self.name) {
+                (Some(word), None) if made.kind == ErrorKind::UnknownInstance && is_name(word) => {
+                    made.command("to name a checkpoint", format!("checkpoint --name {word}"))
+                }
+                _ => made,
+            })
+    }
 }
 
 impl Command for CheckpointArgs {
@@ -67,7 +86,7 @@ impl Command for CheckpointArgs {
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let engine = context.engine();
-        let wanted = engine.own_or(args.instance.as_deref())?;
+        let wanted = self.session(context)?;
         let mark = CheckpointRequest {
             name: args.name.as_deref(),
             message: args.message.as_deref(),
@@ -75,13 +94,7 @@ impl Command for CheckpointArgs {
         };
         let taken = engine.checkpoint(&wanted, mark).map_err(|error| {
             let what = "its closing snapshot has its final files";
-            let made = if_not_active(error, what, |id| format!("show {id}"));
-            match (&args.instance, &args.name) {
-                (Some(word), None) if made.kind == ErrorKind::UnknownInstance && is_name(word) => {
-                    made.command("to name a checkpoint", format!("checkpoint --name {word}"))
-                }
-                _ => made,
-            }
+            if_not_active(error, what, |id| format!("show {id}"))
         })?;
         let TakenCheckpoint { store, row, captured } = taken;
         warn_of_unsteady(context, &captured.record);

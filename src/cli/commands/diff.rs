@@ -11,6 +11,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
+use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::{html, view};
 use crate::model::RelPath;
 use crate::recovery::{DiffRequest, Differences, InstanceRow, SessionDiff, Store, Until};
@@ -43,12 +44,9 @@ const NO_PATCH: [&str; 5] = ["name_only", "name_status", "stat", "json", "html"]
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["name_only", "name_status", "stat", "patch", "json", "html"]))]
 pub struct DiffArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest; optional inside a session
-    #[arg(value_name = "INSTANCE", value_parser = some_text())]
-    pub instance: Option<String>,
-    /// Only these paths and everything below them
-    #[arg(value_name = "PATH", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
-    pub paths: Vec<OsString>,
+    /// Session and paths.
+    #[command(flatten)]
+    pub subject: SessionPathsArg,
     /// Print only the paths, one per line
     #[arg(long)]
     pub name_only: bool,
@@ -114,12 +112,12 @@ impl Command for DiffArgs {
         --now, shows exactly what a restore would change. Control characters in names and contents are escaped.";
     const EXAMPLES: &'static [Example] = &[
         (
-            "What the last session changed, path by path:",
-            "jackin recovery diff @latest",
+            "What the latest session here changed, path by path:",
+            "jackin recovery diff",
         ),
         (
             "Line by line, in one directory:",
-            "jackin recovery diff @latest --patch src",
+            "jackin recovery diff --patch src",
         ),
         (
             "Between two snapshots of a session:",
@@ -127,7 +125,7 @@ impl Command for DiffArgs {
         ),
         (
             "Put a path that begins with a dash after `--`:",
-            "jackin recovery diff @latest -- -odd-name",
+            "jackin recovery diff -- ./-odd-name",
         ),
     ];
     const DOCUMENTS: &'static [Document] = &[Document::of::<DiffDocument<'static>>("diff")];
@@ -156,14 +154,15 @@ impl Command for DiffArgs {
             .map(|file| Output::settle(context, file, Kind::Page))
             .transpose()?;
         let engine = context.engine();
-        let session = engine.own_or(args.instance.as_deref())?;
+        let asking = Asking::any(args.json || args.nul);
+        let (session, paths) = args.subject.settle(context, asking)?;
         let keys = || identities(context, &args.unlock);
         let compared = engine.diff(&DiffRequest {
             session: &session,
             from: args.from.as_deref(),
             to: args.to.as_ref(),
             now: args.now || args.check.is_some(),
-            paths: &args.paths,
+            paths: &paths,
             check_content: args.check == Some(Check::Content),
             show_secrets: args.show_secrets,
             pairs_renames: !args.no_renames,
@@ -192,7 +191,7 @@ impl Command for DiffArgs {
         if args.json {
             context.terminal.json(&diff_document(row, found));
         } else {
-            tell(context, store, row, found, args);
+            tell(context, store, row, found, (args, &paths));
         }
         Ok(code.into())
     }
@@ -212,7 +211,13 @@ impl DiffArgs {
     }
 }
 
-fn tell(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differences, args: &DiffArgs) {
+fn tell(
+    context: &Context<'_>,
+    store: &Store,
+    row: &InstanceRow,
+    found: &Differences,
+    (args, paths): (&DiffArgs, &[OsString]),
+) {
     let options = PatchOptions {
         context: args.unified.unwrap_or(3),
         show_secrets: args.show_secrets,
@@ -245,11 +250,17 @@ fn tell(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differe
     if !found.are_any() {
         context.terminal.note("no differences");
     }
-    propose(context, store, row, found, args);
+    propose(context, store, row, found, (args, paths));
 }
 
 /// Suggests the next commands, if they would do anything.
-fn propose(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Differences, args: &DiffArgs) {
+fn propose(
+    context: &Context<'_>,
+    store: &Store,
+    row: &InstanceRow,
+    found: &Differences,
+    (args, paths): (&DiffArgs, &[OsString]),
+) {
     // Of two snapshots that were named no restore is meant, and nothing is restored while the session lives.
     if args.to.as_ref().is_some_and(|to| *to != Until::Now)
         || row.ended_at.is_none() && context.engine().is_active(store, row)
@@ -259,7 +270,7 @@ fn propose(context: &Context<'_>, store: &Store, row: &InstanceRow, found: &Diff
     let with_paths = |words: Words| {
         words
             .flag("--identity", args.unlock.identity.as_ref())
-            .paths(&args.paths)
+            .paths(paths)
     };
     let from = |verb: &str| {
         Words::new(verb)

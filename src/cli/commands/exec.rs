@@ -49,12 +49,10 @@ impl Command for ExecArgs {
 }
 
 pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, CliError> {
-    let (program, arguments) = checked(context, &args.command)?;
+    let (program, arguments) = checked(context, &args.command, &context.environment.current)?;
     let (store, row) = context.engine().active_session(&args.instance).map_err(|error| {
         let what = "begin another one around the command";
-        if_not_active(error, what, |_| {
-            "launch --snapshot project DIR -- COMMAND".to_owned()
-        })
+        if_not_active(error, what, |_| "launch -- COMMAND".to_owned())
     })?;
     let words: Option<Vec<String>> = args
         .command
@@ -82,7 +80,12 @@ pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, 
     }
     let variable = (OsString::from(INSTANCE_VARIABLE), OsString::from(row.id.as_str()));
     drop(store);
-    let running = start(context, program, arguments, &[variable])?;
+    let running = start(
+        context,
+        (program, arguments),
+        &[variable],
+        &context.environment.current,
+    )?;
     Ok(status(running.wait()?.exit))
 }
 

@@ -53,6 +53,7 @@ impl Command for ExplainArgs {
         let asking = contract_args::Asking {
             verb: "explain",
             command: &[],
+            implied: None,
             is_shown: true,
         };
         let contract = contract_args::contract(context, &args.scope, &asking)?;

@@ -1,5 +1,6 @@
 //! `fork`: a snapshot into a directory of its own, read back, with a receipt. Nothing else is touched.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use crate::cli::args::{Example, ForkArgs, Group};
@@ -10,6 +11,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::fork::document;
 use crate::cli::identity_arg::identities;
 use crate::cli::schema::Document;
+use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::suggested_command::Words;
 use crate::cli::written_snapshot::print_problems;
 use crate::recovery::{ForkRequest, Forked};
@@ -27,7 +29,7 @@ impl Command for ForkArgs {
     const EXAMPLES: &'static [Example] = &[
         (
             "Write the files before the last session to a new directory:",
-            "jackin recovery fork @latest",
+            "jackin recovery fork",
         ),
         (
             "Two agents side by side, from the same snapshot:",
@@ -52,16 +54,41 @@ impl Command for ForkArgs {
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let keys = || identities(context, &args.unlock);
+        let (session, directory) = named(context, args)?;
         let forked = context.engine().fork(&ForkRequest {
             from: args.from.as_deref(),
-            directory: args.directory.as_ref().map(Path::new),
+            directory: directory.as_deref().map(Path::new),
             branch: args.branch.as_deref(),
             keys: &keys,
-            ..ForkRequest::of(&args.instance)
+            ..ForkRequest::of(&session)
         })?;
         print_problems(context, &forked.written, args.json);
         Ok(tell(context, args, forked))
     }
+}
+
+/// Returns the session and the directory. A first word with a slash is the directory, and the session is the latest one here.
+fn named(context: &Context<'_>, args: &ForkArgs) -> Result<(String, Option<OsString>), CliError> {
+    let asking = Asking::any(args.json);
+    let of = |instance: Option<&OsString>| SessionArg {
+        instance: instance.map(|word| word.to_string_lossy().into_owned()),
+        any: args.any,
+    };
+    match (&args.instance, &args.directory) {
+        (Some(word), None) if is_directory(word) => {
+            Ok((of(None).settle(context, asking)?, Some(word.clone())))
+        }
+        (word, directory) => Ok((
+            of(word.as_ref()).settle_or_fork(context, asking)?,
+            directory.clone(),
+        )),
+    }
+}
+
+/// Returns true for a word that can only be a path, and is not what `fork` printed.
+fn is_directory(word: &OsString) -> bool {
+    let bytes = word.as_encoded_bytes();
+    (bytes.contains(&b'/') || bytes == b"." || bytes == b"..") && !bytes.trim_ascii_start().starts_with(b"{")
 }
 
 fn tell(context: &Context<'_>, args: &ForkArgs, forked: Forked) -> Status {

@@ -1,6 +1,8 @@
 //! `launch`: contract, baseline, the command as an instance, closing snapshot, and what changed.
 
+mod contract_shown;
 mod deferred_baseline;
+mod workplace;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueHint};
 
-use crate::cli::args::{Example, Group, Scope, some_path};
+use crate::cli::args::{Example, Group, Scope, some_path, some_text};
 use crate::cli::checkpoint_timer::{self, Taken};
 use crate::cli::child::{checked, start, status};
 use crate::cli::command::Command;
@@ -23,12 +25,21 @@ use crate::cli::session_changes;
 use crate::cli::steadfast::Steadfast;
 use crate::cli::view;
 use crate::cli::{contract_args, replication};
-use crate::config::{Mode, OnFailure, settle};
-use crate::model::{Ending, ProcessRef};
+use crate::config::{CommandDetail, Mode, OnFailure};
+use crate::model::{Ending, ProcessRef, SessionTitle};
 use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE};
-use crate::recovery::{Begun, Closed, Contract, NewSession, RecoveryError, Services, Store};
+use crate::recovery::{
+    Begun, Closed, Contract, NewSession, RecoveryError, Services, Store, check_session_name,
+};
 use crate::report::{Head, ReportDocument};
-use crate::terminal::{sanitize, size};
+use crate::terminal::{Verbosity, sanitize, size};
+use settings_redaction::redact_arguments;
+
+use contract_shown::{self as shown, Shown};
+use workplace::Workplace;
+
+/// Replacement of an argument that looks like a secret.
+const HIDDEN: &str = "(hidden)";
 
 /// Run a command in a session that you can undo
 #[derive(Clone, Debug, Args)]
@@ -36,6 +47,16 @@ pub struct LaunchArgs {
     /// Directories to protect.
     #[command(flatten)]
     pub scope: Scope,
+    /// Run the command in DIR, or `keep` for the current directory [default: the current directory if it is protected,
+    /// else the first protected one]
+    #[arg(long, value_name = "DIR", value_parser = some_path(), value_hint = ValueHint::DirPath)]
+    pub cwd: Option<OsString>,
+    /// Name the session: letters, digits, `_`, `.` and `-`
+    #[arg(long, value_name = "NAME", value_parser = some_text())]
+    pub name: Option<String>,
+    /// Describe the session
+    #[arg(short, long, value_name = "TEXT", value_parser = some_text())]
+    pub message: Option<String>,
     /// Write a JSON report of the session to FILE (- for stdout); replaces only an earlier report
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub report: Option<OsString>,
@@ -48,14 +69,20 @@ impl Command for LaunchArgs {
     const NAME: &'static str = "launch";
     const GROUP: Option<Group> = Some(Group::Sessions);
     const LONG: &'static str = "\
-        Prints the contract, takes the baseline, runs CMD in the current directory, takes the closing snapshot, and \
-        prints what changed and how to undo it. Exits with the status of CMD, or with 128+N if signal N ended it. \
+        Protects the current directory, or the workspace that it belongs to: prints the contract, takes the baseline, \
+        runs CMD there, takes the closing snapshot, and prints what changed and how to undo it. The contract is short \
+        when nothing in it changed since the last launch; -v prints all of it. Without a configured mode the mode is \
+        `project`. Exits with the status of CMD, or with 128+N if signal N ended it. \
         Before CMD runs: 2 if the command line or the configuration is wrong, 126 if CMD cannot be executed, 127 if \
         it is not found, 125 if anything else fails.";
     const EXAMPLES: &'static [Example] = &[
         (
-            "Without any configuration:",
-            "jackin recovery launch --snapshot project . -- claude",
+            "Protect the current directory:",
+            "jackin recovery launch -- claude",
+        ),
+        (
+            "Give the session a name:",
+            "jackin recovery launch --name fix-login -m again -- claude",
         ),
         (
             "For the configured workspace shop:",
@@ -63,7 +90,7 @@ impl Command for LaunchArgs {
         ),
         (
             "Exclude build output:",
-            "jackin recovery launch --snapshot project --exclude target/ . -- make",
+            "jackin recovery launch --exclude target/ -- make",
         ),
     ];
     const DOCUMENTS: &'static [Document] = &[Document::of::<ReportDocument>("report")];
@@ -82,18 +109,23 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let asking = contract_args::Asking {
         verb: "launch",
         command: &args.command,
+        implied: Some(Mode::Project),
         is_shown: context.terminal.takes_notes(),
     };
     let contract = contract_args::contract(context, &args.scope, &asking)?;
+    if let Some(name) = &args.name {
+        check_session_name(name)?;
+    }
+    let workplace = Workplace::choose(context, &contract, args.cwd.as_ref())?;
     // A mistyped command is no session: nothing is captured for it.
-    let (program, arguments) = checked(context, &args.command)?;
-    let tell = |context: &Context<'_>| {
-        let width = context.terminal.width_err();
-        context.terminal.note(&view::contract::contract(&contract, width));
-    };
+    let (program, arguments) = checked(context, &args.command, &workplace.path)
+        .map_err(|error| of_the_caller(context, &workplace, &args.command, error))?;
+    let command = (program, arguments);
+    let moved: Vec<_> = workplace.variable().into_iter().collect();
     if contract.snapshot.mode == Mode::Off {
-        tell(context);
-        let running = start(context, program, arguments, &[])?;
+        shown::whole(context, &contract);
+        workplace.report(context, &contract);
+        let running = start(context, command, &moved, &workplace.path)?;
         return Ok(status(running.wait()?.exit));
     }
     // What refuses comes before the contract: nobody looks for a reason above a screen of text.
@@ -105,38 +137,43 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     if let Ok(store) = &store {
         context.engine().ensure_outside_in(store)?;
     }
-    tell(context);
+    let shown = Shown::before(context, store.as_ref().ok(), &contract)?;
     let store = match store {
         Ok(store) => store,
         Err(error) if contract.on_failure.value == OnFailure::Run => {
             let what = "the command runs without protection and cannot be undone";
             context.terminal.warn(&format!("{what}: {}", error.message));
-            let running = start(context, program, arguments, &[])?;
+            workplace.report(context, &contract);
+            let running = start(context, command, &moved, &workplace.path)?;
             return Ok(status(running.wait()?.exit));
         }
         Err(error) => return Err(error),
     };
     warn_of_absent(context, &contract);
-    say_where(context, &contract);
+    workplace.report(context, &contract);
     say_who_else(context, &store, &contract)?;
     let name = Path::new(program).file_name().unwrap_or(program);
     let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
-    let command = Some((name.to_string_lossy().into_owned(), count));
     let keeper = process::reference(std::process::id());
     let session = NewSession {
         keeper,
-        command,
+        command: Some((name.to_string_lossy().into_owned(), count)),
+        title: title(args, &contract, arguments),
         ..NewSession::from(&contract)
     };
     let mut begun = context.engine().begin_in(&store, &session)?;
+    shown.begun(context, &store, &contract, &begun);
     if begun.behind.is_none() {
-        warn_about(context, &begun);
+        // Where no files are stored the state of git is all that is recorded.
+        let with_git = !contract.snapshot.created || context.terminal.verbosity() == Verbosity::Verbose;
+        warn_about(context, &begun, with_git);
         replication::behind(context, &store);
     }
     let variable = (
         OsString::from(INSTANCE_VARIABLE),
         OsString::from(begun.instance.as_str()),
     );
+    let variables: Vec<_> = moved.into_iter().chain([variable]).collect();
     let environment = context.environment;
     let (terminal, noted) = (context.terminal, context.interrupts.noted());
     let mut held = None;
@@ -147,7 +184,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let is_slow = frozen.as_ref().is_some_and(|frozen| frozen.paper().is_slow());
     let now = AtomicBool::new(true);
     let mut closed = None;
-    let started = start(context, program, arguments, &[variable]).map(|running| {
+    let started = start(context, command, &variables, &workplace.path).map(|running| {
         let desk = deferred_baseline::CaptureEnv {
             store: &store,
             environment,
@@ -219,7 +256,14 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
         None => close(context, &store, &begun, ending(&ended), ended.survivors.clone()),
     };
     drop(held);
-    tell_end(context, report.as_ref(), &store, &begun, closed, &ended);
+    tell_end(
+        context,
+        report.as_ref(),
+        (&store, &contract),
+        &begun,
+        closed,
+        &ended,
+    );
     by_the_rules(context, &store, &begun.instance);
     replication::at_the_end(context, &store);
     Ok(status(ended.exit))
@@ -232,18 +276,32 @@ fn ending(ended: &Ended) -> Ending {
     }
 }
 
-/// The command runs where the operator is, which need not be where files are kept.
-fn say_where(context: &Context<'_>, contract: &Contract) {
-    let here = settle(&context.environment.current);
-    let mut roots = contract
-        .coverages()
-        .map(|coverage| coverage.root.to_path())
-        .peekable();
-    if roots.peek().is_some() && !roots.any(|root| here.starts_with(root)) {
-        context.terminal.note(&format!(
-            "running in {}, which is not protected",
-            sanitize::path(&here)
-        ));
+/// Returns name and message as given, and the arguments where the configuration asks for them.
+fn title(args: &LaunchArgs, contract: &Contract, arguments: &[OsString]) -> SessionTitle {
+    let arguments: Vec<String> = match contract.command.value {
+        CommandDetail::Full => arguments
+            .iter()
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
+        CommandDetail::Program => Vec::new(),
+    };
+    SessionTitle {
+        name: args.name.clone(),
+        message: args.message.clone(),
+        arguments: redact_arguments(&arguments, HIDDEN),
+    }
+}
+
+/// Adds to the error of a program that is not in the command's directory, but in the caller's, how to run it there.
+fn of_the_caller(
+    context: &Context<'_>,
+    workplace: &Workplace,
+    command: &[OsString],
+    error: CliError,
+) -> CliError {
+    match workplace.is_moved && checked(context, command, &context.environment.current).is_ok() {
+        true => error.hint("it is there in the current directory: add --cwd keep to run it there"),
+        false => error,
     }
 }
 
@@ -312,7 +370,7 @@ fn tell_closed(context: &Context<'_>, begun: &Begun, done: Result<Closed, Recove
 fn tell_end(
     context: &Context<'_>,
     report: Option<&Output>,
-    store: &Store,
+    (store, contract): (&Store, &Contract),
     begun: &Begun,
     closed: Option<Closed>,
     ended: &Ended,
@@ -354,6 +412,10 @@ fn tell_end(
         context.terminal.err(head);
         if !more.is_empty() {
             context.terminal.note(more);
+        }
+        // A command that used the whole screen has wiped what was printed before it.
+        for line in view::contract::warnings(contract, width) {
+            context.terminal.note(&line);
         }
     }
     let Some(report) = report else { return };

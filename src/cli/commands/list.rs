@@ -1,20 +1,38 @@
 //! `list`: instances and their snapshots, newest first, and beside them jackin's own.
 
-use clap::Args;
+use std::ffi::OsString;
+use std::path::Path;
 
-use crate::cli::args::{Example, Group};
+use clap::{Args, ValueHint};
+
+use crate::cli::args::{Example, Group, some_path};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::view;
-use crate::report::ListDocument;
+use crate::config::settle_path;
+use crate::model::{InstanceId, PathCounts};
+use crate::recovery::Store;
+use crate::report::{ListDocument, Status as Life};
 use crate::terminal::{self, Role, sanitize, size, style};
 
 /// List sessions and their snapshots
 #[derive(Clone, Debug, Args)]
 pub struct ListArgs {
+    /// Only the sessions that cover this path
+    #[arg(value_name = "PATH", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
+    pub path: Option<OsString>,
+    /// Only the N newest sessions
+    #[arg(short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub newest: Option<u64>,
+    /// Only active sessions
+    #[arg(long)]
+    pub active: bool,
+    /// Only sessions that changed something
+    #[arg(long)]
+    pub changed: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -23,8 +41,17 @@ pub struct ListArgs {
 impl Command for ListArgs {
     const NAME: &'static str = "list";
     const GROUP: Option<Group> = Some(Group::Inspect);
-    const LONG: &'static str = "The newest comes first. A session is active while any of its processes runs.";
-    const EXAMPLES: &'static [Example] = &[("", "jackin recovery list")];
+    const LONG: &'static str = "\
+        The newest comes first. A session is active while any of its processes runs. CHANGED counts the paths that differ \
+        between its first and its last snapshot: + added, ~ changed, - deleted, R renamed. `show` has the snapshots and their sizes.";
+    const EXAMPLES: &'static [Example] = &[
+        ("", "jackin recovery list"),
+        (
+            "The five newest of this directory:",
+            "jackin recovery list . -n 5",
+        ),
+        ("What agents changed anywhere:", "jackin recovery list --changed"),
+    ];
     const DOCUMENTS: &'static [Document] = &[Document::of::<ListDocument>("list")];
     const IS_READ: bool = true;
     const TELLS_PENDING: bool = true;
@@ -36,7 +63,9 @@ impl Command for ListArgs {
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let store = context.store_for_reading()?;
-        let found = ListDocument::of(store.as_ref(), context.environment, args.json)?;
+        let mut found = ListDocument::of(store.as_ref(), context.environment, args.json)?;
+        let is_filtered = args.is_filtered();
+        args.filter(context, store.as_ref(), &mut found)?;
         if args.json {
             context.terminal.json(&found);
             return Ok(ExitCode::Done.into());
@@ -49,7 +78,9 @@ impl Command for ListArgs {
             .iter()
             .filter(|session| !session.is_gone)
             .collect();
-        if all == 0 {
+        if all == 0 && is_filtered {
+            context.terminal.note("no such session");
+        } else if all == 0 {
             context.terminal.note("no sessions yet");
         } else {
             let home = context
@@ -81,6 +112,9 @@ impl Command for ListArgs {
                 "{sessions} more, whose snapshots were all pruned (see `log`)"
             ));
         }
+        if is_filtered {
+            return Ok(ExitCode::Done.into());
+        }
         if !found.forks.is_empty() {
             let table = view::forks::list(&found.forks, context.now(), width);
             context.terminal.out(&format!("\nforks:\n{table}"));
@@ -98,8 +132,40 @@ impl Command for ListArgs {
         }
         match shown.first() {
             Some(latest) => context.propose("details", &format!("show {}", latest.id)),
-            None => context.propose("to start", "launch --snapshot project DIR -- COMMAND"),
+            None => context.propose("to start", "launch -- COMMAND"),
         }
         Ok(ExitCode::Done.into())
+    }
+}
+
+impl ListArgs {
+    /// Returns true if only some sessions are asked for; then nothing but sessions is listed.
+    fn is_filtered(&self) -> bool {
+        self.path.is_some() || self.newest.is_some() || self.active || self.changed
+    }
+
+    /// Removes the sessions that are not asked for.
+    fn filter(
+        &self,
+        context: &Context<'_>,
+        store: Option<&Store>,
+        found: &mut ListDocument,
+    ) -> Result<(), CliError> {
+        let covering = match (&self.path, store) {
+            (Some(path), Some(store)) => {
+                let path = settle_path(context.environment, Path::new(path));
+                Some(context.engine().sessions_at(store, &path)?)
+            }
+            _ => None,
+        };
+        found.instances.retain(|session| {
+            let is_there = |ids: &Vec<InstanceId>| ids.iter().any(|id| id.as_str() == session.id);
+            covering.as_ref().is_none_or(is_there)
+                && (!self.active || session.status == Life::Active)
+                && (!self.changed || session.changed.is_some_and(PathCounts::are_any))
+        });
+        let newest = self.newest.and_then(|newest| usize::try_from(newest).ok());
+        found.instances.truncate(newest.unwrap_or(usize::MAX));
+        Ok(())
     }
 }

@@ -2,23 +2,24 @@
 
 use clap::Args;
 
-use crate::cli::args::{Example, Group, some_text};
+use crate::cli::args::{Example, Group};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
+use crate::cli::session_arg::SessionArg;
 use crate::cli::view;
-use crate::recovery::{Anchor, Log};
+use crate::recovery::{Anchor, Log, Wanted};
 use crate::report::{AnchorDocument, LogDocument};
 use crate::terminal::size;
 
 /// Show the log of all operations
 #[derive(Clone, Debug, Args)]
 pub struct LogArgs {
-    /// Only this session: an id or its prefix, a workspace, a container, or @latest
-    #[arg(value_name = "INSTANCE", value_parser = some_text(), conflicts_with = "verify")]
-    pub instance: Option<String>,
+    /// Session.
+    #[command(flatten)]
+    pub session: SessionArg,
     /// Check that no receipt was changed, removed or moved
     #[arg(long)]
     pub verify: bool,
@@ -34,10 +35,15 @@ impl Command for LogArgs {
     const NAME: &'static str = "log";
     const GROUP: Option<Group> = Some(Group::Store);
     const LONG: &'static str = "\
-        Each operation writes a receipt, which holds the hash of the one before. The newest comes first. Receipts \
+        In a directory that a session covers, shows the operations of the latest one there; elsewhere and with --any, those of \
+        all sessions. Each operation writes a receipt, which holds the hash of the one before. The newest comes first. Receipts \
         stay when their snapshots are deleted. Anyone who can write to the store can forge the log: keep the output \
         of --anchor elsewhere to detect that.";
     const EXAMPLES: &'static [Example] = &[
+        (
+            "All operations, wherever this is typed:",
+            "jackin recovery log --any",
+        ),
         ("", "jackin recovery log --verify"),
         (
             "Print the fingerprint to keep elsewhere, to detect a forged log:",
@@ -69,10 +75,11 @@ impl Command for LogArgs {
         if let Some(known) = &known {
             log.check(known)?;
         }
-        let only = match &args.instance {
-            Some(wanted) => Some(engine.session_of_log(&log, wanted)?),
-            None => None,
+        let only = match only_checked || args.session.any && args.session.instance.is_none() {
+            true => None,
+            false => args.session.settle_here(context, Wanted::Any)?,
         };
+        let only = only.map(|id| engine.session_of_log(&log, &id)).transpose()?;
         let Log {
             store,
             receipts,

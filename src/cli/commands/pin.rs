@@ -8,15 +8,16 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
+use crate::cli::session_arg::{Asking, SessionArg};
 use crate::recovery::Pinned;
 use crate::report::{Head, PinDocument};
 
 /// Exempt a session or snapshot from retention
 #[derive(Clone, Debug, Args)]
 pub struct PinArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest
-    #[arg(value_name = "INSTANCE", value_parser = some_text())]
-    pub instance: String,
+    /// Session.
+    #[command(flatten)]
+    pub session: SessionArg,
     /// Only this snapshot: a kind, a checkpoint's name, or an id or its prefix [default: the whole session]
     #[arg(value_name = "SNAP", value_parser = some_text())]
     pub snapshot: Option<String>,
@@ -32,8 +33,8 @@ impl Command for PinArgs {
         Pinned snapshots are never deleted. Those of a pinned session do not count toward the retention policy.";
     const EXAMPLES: &'static [Example] = &[
         (
-            "A session with all of its snapshots:",
-            "jackin recovery pin @latest",
+            "The latest session of this directory, with all of its snapshots:",
+            "jackin recovery pin",
         ),
         ("One checkpoint:", "jackin recovery pin shop before-upgrade"),
     ];
@@ -64,7 +65,7 @@ impl Command for UnpinArgs {
     const NAME: &'static str = "unpin";
     const GROUP: Option<Group> = Some(Group::Store);
     const LONG: &'static str = "For a session, also unpins its individually pinned snapshots.";
-    const EXAMPLES: &'static [Example] = &[("", "jackin recovery unpin @latest")];
+    const EXAMPLES: &'static [Example] = &[("", "jackin recovery unpin")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<PinDocument>("unpin")];
 
     fn json(&self) -> bool {
@@ -90,9 +91,10 @@ pub(super) fn unpin(context: &Context<'_>, args: &PinArgs) -> Result<Status, Cli
 
 fn set(context: &Context<'_>, args: &PinArgs, pinned: bool) -> Result<Status, CliError> {
     let (engine, wanted) = (context.engine(), args.snapshot.as_deref());
+    let session = args.session.settle(context, Asking::any(args.json))?;
     let done = match pinned {
-        true => engine.pin(&args.instance, wanted)?,
-        false => engine.unpin(&args.instance, wanted)?,
+        true => engine.pin(&session, wanted)?,
+        false => engine.unpin(&session, wanted)?,
     };
     let Pinned { row, snapshot, .. } = &done;
     let terminal = context.terminal;

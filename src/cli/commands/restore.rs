@@ -14,6 +14,7 @@ use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
 use crate::cli::restore_flow::{RestoreOptions, carry_out};
 use crate::cli::schema::Document;
+use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::suggested_command::Words;
 use crate::recovery::{Allow, InstanceRow, RestoreRequest};
 use crate::report::{RestoreDocument, RestoreToDocument};
@@ -21,12 +22,9 @@ use crate::report::{RestoreDocument, RestoreToDocument};
 /// Restore files from a snapshot
 #[derive(Clone, Debug, Args)]
 pub struct RestoreArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest
-    #[arg(value_name = "INSTANCE", value_parser = some_text())]
-    pub instance: String,
-    /// Only these paths and everything below them
-    #[arg(value_name = "PATH", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
-    pub paths: Vec<OsString>,
+    /// Session and paths.
+    #[command(flatten)]
+    pub subject: SessionPathsArg,
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -88,14 +86,15 @@ impl Command for RestoreArgs {
         with 6. Excluded paths are in no snapshot and stay as they are; --set-aside-excluded moves an excluded \
         directory aside as a whole, and `undo` moves it back.";
     const EXAMPLES: &'static [Example] = &[
+        ("Preview the changes:", "jackin recovery restore --dry-run"),
+        ("One directory only:", "jackin recovery restore src"),
         (
-            "Preview the changes:",
-            "jackin recovery restore @latest --dry-run",
+            "From the session before the latest:",
+            "jackin recovery restore @2",
         ),
-        ("One directory only:", "jackin recovery restore @latest src"),
         (
             "Also move a build directory aside, which no snapshot has:",
-            "jackin recovery restore @latest --set-aside-excluded target",
+            "jackin recovery restore --set-aside-excluded target",
         ),
         (
             "Write to a new directory instead:",
@@ -119,9 +118,10 @@ impl Command for RestoreArgs {
         let (context, args) = (&context, self);
         let engine = context.engine();
         let keys = || identities(context, &args.unlock);
+        let (session, paths) = args.subject.settle(context, Asking::any(args.json || args.yes))?;
         let request = RestoreRequest {
-            session: &args.instance,
-            paths: &args.paths,
+            session: &session,
+            paths: &paths,
             from: args.from.as_deref(),
             only_changes_of: args.only_changes_of.as_deref(),
             allow: Allow {
@@ -143,11 +143,11 @@ impl Command for RestoreArgs {
             return to::to_directory(context, &planned, args);
         }
         let planned = engine.plan_of(subject, &request)?;
-        carry_out(context, &planned, &how(args, &planned.row))
+        carry_out(context, &planned, &how(args, &paths, &planned.row))
     }
 }
 
-fn how(args: &RestoreArgs, row: &InstanceRow) -> RestoreOptions {
+fn how(args: &RestoreArgs, paths: &[OsString], row: &InstanceRow) -> RestoreOptions {
     // What was set aside once is not there for the commands that follow.
     let aside: &[OsString] = if args.dry_run {
         &args.set_aside_excluded
@@ -170,6 +170,6 @@ fn how(args: &RestoreArgs, row: &InstanceRow) -> RestoreOptions {
             .switch("--files-only", args.files_only)
             .switch("--require-complete", args.require_complete)
             .flag("--identity", args.unlock.identity.as_ref())
-            .paths(&args.paths),
+            .paths(paths),
     }
 }

@@ -4,24 +4,29 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueHint};
 
-use crate::cli::args::{Example, Group, some_path, some_text};
+use crate::cli::args::{Example, Group, some_path};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_file::{Kind, Output};
 use crate::cli::named_session::no_store;
 use crate::cli::schema::Document;
+use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::{html, view};
-use crate::report::{LogDocument, SessionReport};
+use crate::recovery::{InstanceRow, Store};
+use crate::report::{LogDocument, SessionContractDocument, SessionReport};
 use crate::terminal::sanitize;
 
 /// Show the details of a session
 #[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
-    /// The session: an id or its prefix, a workspace, a container, or @latest; or the line that `fork` printed
-    #[arg(value_name = "INSTANCE", value_parser = some_text())]
-    pub instance: String,
+    /// Session.
+    #[command(flatten)]
+    pub session: SessionArg,
+    /// Print the contract as it was when the session began
+    #[arg(long, conflicts_with = "html")]
+    pub contract: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -35,8 +40,17 @@ impl Command for ShowArgs {
     const GROUP: Option<Group> = Some(Group::Inspect);
     const LONG: &'static str =
         "Shows the settings, snapshots (and what they are missing), and restores of a session.";
-    const EXAMPLES: &'static [Example] = &[("", "jackin recovery show @latest")];
-    const DOCUMENTS: &'static [Document] = &[Document::of::<SessionReport>("show")];
+    const EXAMPLES: &'static [Example] = &[
+        ("The latest session of this directory:", "jackin recovery show"),
+        (
+            "The contract of the one before:",
+            "jackin recovery show @2 --contract",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[
+        Document::of::<SessionReport>("show"),
+        Document::of::<SessionContractDocument>("show-contract"),
+    ];
     const IS_READ: bool = true;
     const TELLS_PENDING: bool = true;
 
@@ -50,12 +64,14 @@ impl Command for ShowArgs {
         let page = page
             .map(|file| Output::settle(context, file, Kind::Page))
             .transpose()?;
-        let reading = context
-            .store_for_reading()?
-            .ok_or_else(|| no_store(&args.instance))?;
+        let wanted = args.session.settle_or_fork(context, Asking::any(args.json))?;
+        let reading = context.store_for_reading()?.ok_or_else(|| no_store(&wanted))?;
         let engine = context.engine();
-        let (row, fork) = engine.session_or_fork(&reading, &args.instance)?;
+        let (row, fork) = engine.session_or_fork(&reading, &wanted)?;
         let (store, row) = engine.settled(reading, row)?;
+        if args.contract {
+            return show_contract(context, &store, &row, args.json);
+        }
         let known = SessionReport::of(&store, &row, fork.as_ref().map(|fork| &fork.id))?;
         if let Some(file) = &page {
             let log = LogDocument::until_break(&store, Some(&row.id))?;
@@ -85,4 +101,24 @@ impl Command for ShowArgs {
         }
         Ok(ExitCode::Done.into())
     }
+}
+
+/// Prints the contract of a session as it was when the session began.
+fn show_contract(
+    context: &Context<'_>,
+    store: &Store,
+    row: &InstanceRow,
+    as_json: bool,
+) -> Result<Status, CliError> {
+    let Some(stored) = store.contract(&row.id) else {
+        let message = format!("the contract of {} is not stored", row.id);
+        return Err(CliError::new(ErrorKind::UnknownSnapshot, message)
+            .hint("older versions stored none, and an imported session has none")
+            .command("its settings", format!("show {}", row.id)));
+    };
+    match as_json {
+        true => context.terminal.json(&SessionContractDocument::new(row, stored)),
+        false => context.terminal.out(&stored.text),
+    }
+    Ok(ExitCode::Done.into())
 }

@@ -5,20 +5,21 @@ mod start;
 
 use clap::Args;
 
-use crate::cli::args::{Example, Group, some_text};
+use crate::cli::args::{Example, Group};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::Status;
+use crate::cli::session_arg::SessionArg;
 #[cfg(not(feature = "tui"))]
 use crate::features::{Feature, NotBuilt};
 
 /// Browse sessions and restore files interactively
 #[derive(Clone, Debug, Args)]
 pub struct UiArgs {
-    /// The session to open: an id or its prefix, a workspace, a container, or @latest
-    #[arg(value_name = "INSTANCE", value_parser = some_text())]
-    pub instance: Option<String>,
+    /// Session.
+    #[command(flatten)]
+    pub session: SessionArg,
 }
 
 impl Command for UiArgs {
@@ -26,13 +27,14 @@ impl Command for UiArgs {
     const GROUP: Option<Group> = Some(Group::Inspect);
     const BEFORE: Option<&'static str> = Some("list");
     const LONG: &'static str = "\
-        Shows the sessions, their history and their changes line by line, and restores files. Use the keys at the \
+        Opens the latest session that covers the current directory; elsewhere and with --any, the list of all sessions. Shows \
+        the sessions, their history and their changes line by line, and restores files. Use the keys at the \
         bottom (`?` explains them) or the mouse. A restore works like `restore`: it prints a plan, asks, takes an \
         emergency snapshot, and refuses for the same reasons; `u` undoes the last one. An active session is never \
         restored.";
     const EXAMPLES: &'static [Example] = &[
-        ("All sessions:", "jackin recovery ui"),
-        ("The latest one:", "jackin recovery ui @latest"),
+        ("The latest session of this directory:", "jackin recovery ui"),
+        ("All sessions:", "jackin recovery ui --any"),
     ];
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::cli::args::{Example, Group, Unlock, some_text};
+use crate::cli::args::{Example, Group, Unlock};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -10,16 +10,17 @@ use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
 use crate::cli::restore_flow::{RestoreOptions, carry_out};
 use crate::cli::schema::Document;
+use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::suggested_command::Words;
-use crate::recovery::{Allow, Purpose, UndoRequest};
+use crate::recovery::{Allow, Purpose, UndoRequest, Wanted};
 use crate::report::RestoreDocument;
 
 /// Undo the last restore
 #[derive(Clone, Debug, Args)]
 pub struct UndoArgs {
-    /// The session [default: the one that was restored last]
-    #[arg(value_name = "INSTANCE", value_parser = some_text())]
-    pub instance: Option<String>,
+    /// Session.
+    #[command(flatten)]
+    pub session: SessionArg,
     /// Undo the restore with this number in `log`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub receipt: Option<u64>,
@@ -47,9 +48,9 @@ impl Command for UndoArgs {
     const NAME: &'static str = "undo";
     const GROUP: Option<Group> = Some(Group::Restore);
     const LONG: &'static str = "\
-        Restores only what the last restore replaced or deleted. It is a restore itself: a second `undo` undoes the first one.";
+        Restores only what the last restore in this directory replaced or deleted. It is a restore itself: a second `undo` undoes the first one.";
     const EXAMPLES: &'static [Example] = &[
-        ("The last restore:", "jackin recovery undo"),
+        ("The last restore in this directory:", "jackin recovery undo"),
         (
             "An older one, by its number in `log`:",
             "jackin recovery undo --receipt 12",
@@ -68,8 +69,19 @@ impl Command for UndoArgs {
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let keys = || identities(context, &args.unlock);
+        let session = match (&args.session.instance, args.receipt) {
+            // Receipts are counted over all sessions.
+            (None, Some(_)) => None,
+            _ => {
+                let asking = Asking {
+                    wanted: Wanted::Restored,
+                    is_silent: args.json || args.yes,
+                };
+                Some(args.session.settle(context, asking)?)
+            }
+        };
         let planned = context.engine().plan_undo(&UndoRequest {
-            session: args.instance.as_deref(),
+            session: session.as_deref(),
             receipt: args.receipt,
             allow: Allow {
                 overwrite_later: args.overwrite_later_edits,

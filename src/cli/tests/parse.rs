@@ -126,13 +126,16 @@ fn explain_begin_and_end() {
 fn list_show_and_diff() {
     assert!(matches!(understood("jackin recovery list --json").verb, Verb::List(args) if args.json));
     assert!(
-        matches!(understood("jackin recovery show @latest").verb, Verb::Show(args) if args.instance == "@latest")
+        matches!(understood("jackin recovery show @latest").verb, Verb::Show(args) if args.session.instance.as_deref() == Some("@latest"))
     );
-    // Inside a session its own.
+    // Without a name the latest session here.
+    assert!(
+        matches!(understood("jackin recovery show --any").verb, Verb::Show(args) if args.session.instance.is_none() && args.session.any)
+    );
     let Verb::Diff(args) = understood("jackin recovery diff").verb else {
         panic!()
     };
-    assert_eq!(args.instance, None);
+    assert_eq!(args.subject.instance, None);
     let Verb::Diff(args) = understood("jackin recovery diff shop").verb else {
         panic!()
     };
@@ -145,7 +148,7 @@ fn list_show_and_diff() {
     let Verb::Diff(args) = understood(line).verb else {
         panic!()
     };
-    assert_eq!(args.paths, ["a", "b"]);
+    assert_eq!(args.subject.paths, ["a", "b"]);
     assert_eq!(args.form(), DiffForm::Patch);
     assert_eq!(
         (args.from.as_deref(), args.to),
@@ -156,7 +159,7 @@ fn list_show_and_diff() {
         panic!()
     };
     assert_eq!((args.form(), args.json), (DiffForm::Stat, false));
-    assert_eq!(args.paths, ["-n", "--json"]);
+    assert_eq!(args.subject.paths, ["-n", "--json"]);
     // Values of settings are hidden in every form.
     for form in ["", "--name-status", "--stat", "--patch", "--json"] {
         let line = format!("jackin recovery diff x {form} --show-secrets");
@@ -166,7 +169,7 @@ fn list_show_and_diff() {
         "diff x --stat --patch",
         "diff x --stat --json",
         "diff x --check all",
-        "show",
+        "show a b",
     ] {
         wrong(&format!("jackin recovery {line}"));
     }
@@ -178,7 +181,7 @@ fn restore_undo_and_checkpoint() {
         panic!()
     };
     assert_eq!(args.mtimes, Mtimes::Now);
-    assert!(!args.yes && !args.dry_run && args.paths.is_empty() && args.to.is_none());
+    assert!(!args.yes && !args.dry_run && args.subject.paths.is_empty() && args.to.is_none());
     let line = "jackin recovery restore shop a --yes --from sn-1 --overwrite-later-edits --delete-later-files \
                 --mtimes exact --require-complete --json";
     let Verb::Restore(args) = understood(line).verb else {
@@ -196,18 +199,21 @@ fn restore_undo_and_checkpoint() {
         panic!()
     };
     assert_eq!(
-        (args.instance, args.receipt, args.dry_run),
+        (args.session.instance, args.receipt, args.dry_run),
         (None, Some(12), true)
     );
     let Verb::Checkpoint(args) = understood("jackin recovery checkpoint --name n --message m").verb else {
         panic!()
     };
     assert_eq!(
-        (args.instance, args.name.as_deref(), args.message.as_deref()),
+        (
+            args.session.instance,
+            args.name.as_deref(),
+            args.message.as_deref()
+        ),
         (None, Some("n"), Some("m"))
     );
     for line in [
-        "restore",
         "restore x --yes --dry-run",
         "restore x --to d --overwrite-later-edits",
         "restore x --to d --delete-later-files",
@@ -237,7 +243,7 @@ fn the_store_and_the_rest() {
         matches!(understood("jackin recovery prune --dry-run").verb, Verb::Prune(a) if a.dry_run && !a.yes)
     );
     assert!(
-        matches!(understood("jackin recovery pin x y").verb, Verb::Pin(a) if a.instance == "x" && a.snapshot.as_deref() == Some("y"))
+        matches!(understood("jackin recovery pin x y").verb, Verb::Pin(a) if a.session.instance.as_deref() == Some("x") && a.snapshot.as_deref() == Some("y"))
     );
     assert!(
         matches!(understood("jackin recovery unpin x").verb, Verb::Unpin(a) if a.pinned.snapshot.is_none())
@@ -248,7 +254,9 @@ fn the_store_and_the_rest() {
         ("log --anchor 3:ab", Some("3:ab")),
     ] {
         let understood = understood(&format!("jackin recovery {line}")).verb;
-        assert!(matches!(understood, Verb::Log(a) if a.anchor.as_deref() == wanted && a.instance.is_none()));
+        assert!(
+            matches!(understood, Verb::Log(a) if a.anchor.as_deref() == wanted && a.session.instance.is_none())
+        );
     }
     assert!(
         matches!(understood("jackin recovery completions zsh").verb, Verb::Completions(a) if a.shell == Shell::Zsh)
@@ -257,7 +265,7 @@ fn the_store_and_the_rest() {
     assert!(
         matches!(understood("jackin recovery man undo").verb, Verb::Man(a) if a.verb.as_deref() == Some("undo"))
     );
-    for line in ["completions", "completions csh", "man nonsense", "list extra"] {
+    for line in ["completions", "completions csh", "man nonsense", "list a b"] {
         wrong(&format!("jackin recovery {line}"));
     }
 }
@@ -269,8 +277,8 @@ fn paths_keep_their_bytes_and_are_never_empty() {
         let mut line = words(&format!("jackin recovery {verb}"));
         line.push(odd.clone());
         let kept = match parse(line.clone(), 80).unwrap().verb {
-            Verb::Diff(args) => args.paths.first().cloned(),
-            Verb::Restore(args) => args.paths.first().cloned(),
+            Verb::Diff(args) => args.subject.paths.first().cloned(),
+            Verb::Restore(args) => args.subject.paths.first().cloned(),
             Verb::Explain(args) => args.scope.target,
             other => panic!("{other:?}"),
         };
@@ -329,31 +337,10 @@ fn only_an_argument_that_can_be_listed_is_lacking() {
         Err(ParseOutcome::Wrong { lacks, .. }) => lacks,
         other => panic!("{line}: {other:?}"),
     };
-    for (line, lack, whole) in [
-        (
-            "jackin recovery restore",
-            Lack::Session,
-            "jackin recovery restore X",
-        ),
-        (
-            "jackin recovery -v show --html f",
-            Lack::Session,
-            "jackin recovery -v show X --html f",
-        ),
-        (
-            "jackin-recovery fork --branch b",
-            Lack::Session,
-            "jackin-recovery fork X --branch b",
-        ),
-        (
-            "jackin recovery hook install --scope project",
-            Lack::Agent,
-            "jackin recovery hook install X --scope project",
-        ),
-    ] {
-        assert_eq!(lacks(line), Some(lack), "{line}");
-        assert_eq!(with_chosen(&words(line), lack, "X"), words(whole));
-    }
+    let line = "jackin recovery hook install --scope project";
+    assert_eq!(lacks(line), Some(Lack::Agent));
+    let whole = "jackin recovery hook install X --scope project";
+    assert_eq!(with_chosen(&words(line), Lack::Agent, "X"), words(whole));
     for line in [
         "end",
         "exec -- true",

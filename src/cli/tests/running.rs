@@ -56,7 +56,7 @@ fn help_goes_to_stdout_and_complaints_to_stderr() {
     );
     let (code, _, err) = ran("jackin recovery restore --nonsense", never);
     assert!(
-        code == 2 && err.contains("hint: usage: jackin recovery restore [OPTIONS] <INSTANCE> [PATH]..."),
+        code == 2 && err.contains("hint: usage: jackin recovery restore [OPTIONS] [INSTANCE] [PATH]..."),
         "{err}"
     );
 }
@@ -66,7 +66,7 @@ fn wrong_command_lines_are_told_as_json_when_json_was_wanted() {
     for line in [
         "jackin recovery --json",
         "jackin recovery lst --json",
-        "jackin recovery restore --json",
+        "jackin recovery restore --nonsense --json",
         "jackin list --json",
     ] {
         let (code, out, err) = ran(line, never);

@@ -1,6 +1,7 @@
 //! The recovery contract in words: what operator and tool agree on before a session. Every name in it is
 //! hostile until it is cleaned; nothing depends on color.
 
+mod brief;
 mod excludes;
 mod gaps;
 mod git;
@@ -12,8 +13,11 @@ mod state;
 
 use crate::config::{Mode, OnFailure, Subject, ValueSource};
 use crate::contract::{Contract, Unavailable};
+use crate::model::ByteString;
 use crate::terminal::{Role, size};
 use layout::{Part, Sheet};
+
+pub(in crate::cli) use brief::{brief, changes, warnings};
 
 /// The contract as text for `columns`, without a newline at the end. Lines are longer only where a path is.
 pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
@@ -40,7 +44,7 @@ pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
         )]);
         sheet.section("Note");
         sheet.say(&[Part::Text(
-            "Edits you make during the session count as the agent's. This protects against accidents, not against \
+            "Your edits during the session count as the agent's. This protects against accidents, not against \
             malicious processes that run as you.",
         )]);
     }
@@ -108,12 +112,14 @@ fn snapshot(sheet: &mut Sheet, contract: &Contract) {
 fn stored(sheet: &mut Sheet, contract: &Contract) {
     let Some(store) = &contract.store else { return };
     sheet.section("Stored in");
-    sheet.say(&[Part::name(&store.0)]);
-    sheet.say(&[Part::Text(if contract.snapshot.created {
-        "Metadata and archives, readable only by you."
-    } else {
-        "Metadata, readable only by you; it stays."
-    })]);
+    sheet.say(&[
+        Part::name(&store.0),
+        Part::Text(if contract.snapshot.created {
+            " (readable only by you)"
+        } else {
+            " (metadata only, readable only by you; it stays)"
+        }),
+    ]);
 }
 
 fn restore(sheet: &mut Sheet, contract: &Contract) {
@@ -126,9 +132,16 @@ fn restore(sheet: &mut Sheet, contract: &Contract) {
             None => "not possible.",
         })]);
     }
-    sheet.say(&[Part::Text(
-        "possible after the session: `restore` prints its plan and asks. It may create, replace and delete files in",
-    )]);
+    let captured = |path: &ByteString| {
+        let mut mounts = contract.mounts.iter().filter(|mount| mount.coverage.is_some());
+        mounts.any(|mount| mount.root == *path)
+    };
+    if terms.overwrites.iter().all(captured) {
+        return sheet.say(&[Part::Text(
+            "asks first; creates, replaces and deletes files only in the mounts",
+        )]);
+    }
+    sheet.say(&[Part::Text("asks first; may create, replace and delete files in")]);
     for path in &terms.overwrites {
         sheet.below(&[Part::name(&path.0)]);
     }
@@ -138,13 +151,13 @@ fn limits(sheet: &mut Sheet, contract: &Contract) {
     sheet.section("Limits");
     let (entries, bytes) = (contract.limits.max_entries.value, contract.limits.max_bytes.value);
     let most = format!(
-        "at most {} and {} per snapshot; a larger one is refused.",
+        "at most {} and {} per snapshot",
         size::counted(entries, "entry", "entries"),
         size::bytes(bytes)
     );
     let mut parts = vec![Part::Text(&most)];
     match contract.on_failure.value {
-        OnFailure::Block => parts.push(Part::Text(" Without a baseline the session does not start.")),
+        OnFailure::Block => {}
         OnFailure::Run => {
             sheet.say(&parts);
             parts = vec![

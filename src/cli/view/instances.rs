@@ -1,6 +1,9 @@
 //! `list` and `show`: instances and their snapshots.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::Path;
+use std::time::Duration;
 
 use super::steps::step_words;
 use super::{aside, changes, forks, repository, steps};
@@ -10,7 +13,7 @@ use crate::report::{
     SessionReport, SnapshotDocument, Status,
 };
 use crate::terminal::table::{Cell, Column, Fit, Table};
-use crate::terminal::{Role, sanitize, size, style, width};
+use crate::terminal::{Role, sanitize, shell, size, style, width};
 
 /// One line an instance, newest first.
 ///
@@ -23,25 +26,29 @@ pub(in crate::cli) fn list(
     home: Option<&Path>,
 ) -> String {
     let mut table = Table::new([
-        Column::new("INSTANCE").fit(Fit::Keep),
-        Column::new("STATUS"),
-        Column::new("BEGAN"),
-        Column::new("SNAPSHOTS").right(),
-        Column::new("SIZE").right(),
-        Column::new("MOUNTS"),
+        Column::new("SESSION").fit(Fit::Keep),
+        Column::new("WHEN"),
+        Column::new("LASTED"),
+        Column::new("COMMAND"),
+        Column::new("CHANGED"),
+        Column::new("WHERE"),
     ]);
     let mut others = Vec::new();
+    let mut names = HashSet::new();
     for session in sessions {
+        // A name is that of the newest session which has it.
+        let name = session.name.as_deref().filter(|name| names.insert(*name));
         let more = match session.roots.len() {
             0 | 1 => String::new(),
             some => format!(" and {} more", some - 1),
         };
         let cells = [
-            session.id.clone().into(),
-            Cell::new(role(session.status), session.status.word()),
+            name.map_or_else(|| session.id.clone(), |name| sanitize::name(name.as_bytes()))
+                .into(),
             size::age(session.started_at, now).into(),
-            size::count(session.tally.snapshots).into(),
-            size::bytes(session.tally.bytes).into(),
+            Cell::new(role(session.status), lasted(session)),
+            command(session).unwrap_or_else(|| "-".to_owned()).into(),
+            changed(session).into(),
         ];
         table.row(cells.clone());
         others.push((cells, session.roots.first(), more));
@@ -60,6 +67,61 @@ pub(in crate::cli) fn list(
         table.row(cells.into_iter().chain([format!("{first}{more}").into()]));
     }
     table.render(usize::MAX)
+}
+
+/// Maximum width of a command in a list, in columns.
+const COMMAND: usize = 24;
+
+/// Returns the time that a session took, or the word for one that has not ended properly.
+fn lasted(session: &InstanceDocument) -> String {
+    match (session.status, session.ended_at) {
+        (Status::Ended, Some(ended)) => {
+            let nanos = ended.nanos().saturating_sub(session.started_at.nanos());
+            size::duration(Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)))
+        }
+        (status, _) => status.word().to_owned(),
+    }
+}
+
+/// Returns the command of a session, with its arguments where they are recorded; `None` if it was not launched.
+fn command(session: &InstanceDocument) -> Option<String> {
+    let program = session.program.as_ref()?;
+    let words = std::iter::once(program).chain(&session.arguments);
+    let words: Vec<String> = words.map(|word| sanitize::name(word.as_bytes())).collect();
+    Some(width::cut(&words.join(" "), COMMAND))
+}
+
+/// Returns the number of paths that a session changed in words; `-` if it is unknown.
+fn changed(session: &InstanceDocument) -> String {
+    session.changed.map_or_else(|| "-".to_owned(), step_words)
+}
+
+/// Returns the sessions as lines to choose from: name or id, age, command, changes and place.
+pub(in crate::cli) fn choices(
+    sessions: &[&InstanceDocument],
+    now: Time,
+    columns: usize,
+    home: Option<&Path>,
+) -> Vec<String> {
+    let table = list(sessions, now, columns, home);
+    table.lines().skip(1).map(str::to_owned).collect()
+}
+
+/// Returns the line that tells which session was chosen.
+pub(in crate::cli) fn chosen(session: &InstanceDocument, now: Time, home: Option<&Path>) -> String {
+    let mut facts: Vec<String> = [&session.name, &session.message]
+        .into_iter()
+        .flatten()
+        .map(|text| sanitize::name(text.as_bytes()))
+        .collect();
+    facts.extend(command(session));
+    facts.push(size::age(session.started_at, now));
+    let root = session.roots.first().map(|root| match home {
+        Some(home) => place(root, home, usize::MAX),
+        None => sanitize::path(root),
+    });
+    let root = root.map_or_else(String::new, |root| format!(" in {root}"));
+    format!("session {} ({}){root}", session.id, facts.join(", "))
 }
 
 /// A path for a terminal: below the home as `~/…`, and without as many directories at its left as do not fit.
@@ -147,6 +209,12 @@ pub(in crate::cli) fn facts(known: &SessionReport, now: Time, columns: usize) ->
     let row = &known.instance;
     let mut lines = vec![style::paint(Role::Heading, &row.id)];
     let mut fact = |name: &str, value: String| lines.push(format!("{name:10} {value}"));
+    if let Some(name) = &row.name {
+        fact("name", sanitize::name(name.as_bytes()));
+    }
+    if let Some(message) = &row.message {
+        fact("message", sanitize::name(message.as_bytes()));
+    }
     fact("status", style::paint(role(row.status), &status(row)));
     if let Some(workspace) = &row.workspace {
         fact("workspace", sanitize::name(workspace.as_bytes()));
@@ -166,7 +234,11 @@ pub(in crate::cli) fn facts(known: &SessionReport, now: Time, columns: usize) ->
     if let Some(reason) = &row.closing_error {
         fact("closing", style::paint(Role::Warning, &no_closing(reason)));
     }
-    if let Some((program, arguments)) = &known.command {
+    if !row.arguments.is_empty() {
+        let words = row.program.iter().chain(&row.arguments);
+        let words: Vec<String> = words.map(|word| shell::word(OsStr::new(word))).collect();
+        fact("command", sanitize::text(&words.join(" ")));
+    } else if let Some((program, arguments)) = &known.command {
         let with = size::counted(u64::from(*arguments), "argument", "arguments");
         fact(
             "command",

@@ -96,6 +96,14 @@ impl Telling<'_> {
                 Some((program, _)) => format!("began, mode {mode}: {}", sanitize::name(program.as_bytes())),
                 None => format!("began, mode {mode}"),
             },
+            Operation::Rename { title } => {
+                let words = [&title.name, &title.message].into_iter().flatten();
+                let words: Vec<String> = words.map(|word| sanitize::name(word.as_bytes())).collect();
+                match words.is_empty() {
+                    true => "name removed".to_owned(),
+                    false => format!("renamed: {}", words.join(", ")),
+                }
+            }
             Operation::Capture {
                 snapshot,
                 kind,

@@ -25,6 +25,7 @@ fn begin(place: &Place, instance: &InstanceId) {
         container: None,
         watched: Vec::new(),
         agent: None,
+        title: crate::model::SessionTitle::default(),
     };
     place
         .store

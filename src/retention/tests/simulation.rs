@@ -57,6 +57,7 @@ fn session(store: &Store, number: u8, checkpoints: usize) {
         container: None,
         watched: Vec::new(),
         agent: None,
+        title: crate::model::SessionTitle::default(),
     };
     store.append(now(), 1000, &instance, begin).unwrap();
     let snapshot = |kind| {

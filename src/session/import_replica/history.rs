@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::model::{CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation, SnapshotId, Time};
+use crate::model::{
+    CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation, SessionTitle, SnapshotId, Time,
+};
 use crate::replica::Chain;
 
 /// A session as its own chain tells of it.
@@ -12,6 +14,7 @@ pub(super) struct Life {
     pub(super) mode: Option<String>,
     pub(super) mounts: Vec<Coverage>,
     pub(super) command: Option<(String, u32)>,
+    pub(super) title: SessionTitle,
     pub(super) began: Option<Time>,
     pub(super) ended: Option<(Time, Ending)>,
 }
@@ -34,12 +37,14 @@ pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
                 mode,
                 mounts,
                 command,
+                title,
                 ..
             } if life.began.is_none() => {
                 life.workspace.clone_from(workspace);
                 life.mode = Some(mode.clone());
                 life.mounts.clone_from(mounts);
                 life.command.clone_from(command);
+                life.title.clone_from(title);
                 life.began = Some(receipt.at);
             }
             Operation::Adopt {
@@ -47,6 +52,7 @@ pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
                 mode,
                 mounts,
                 command,
+                title,
                 began,
                 ended,
                 ending,
@@ -56,8 +62,13 @@ pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
                 life.mode = Some(mode.clone());
                 life.mounts.clone_from(mounts);
                 life.command.clone_from(command);
+                life.title.clone_from(title);
                 life.began = Some(*began);
                 life.ended = Some((*ended, ending.clone()));
+            }
+            Operation::Rename { title } => {
+                life.title.name.clone_from(&title.name);
+                life.title.message.clone_from(&title.message);
             }
             Operation::End { ending, .. } if life.ended.is_none() => {
                 life.ended = Some((receipt.at, ending.clone()))

@@ -38,6 +38,7 @@ fn word(act: &Operation) -> &'static str {
         Operation::Abort { .. } => "abort",
         Operation::Prune { .. } => "prune",
         Operation::Repack { .. } => "repack",
+        Operation::Rename { .. } => "rename",
         Operation::Pin { .. } => "pin",
         Operation::Unpin { .. } => "unpin",
         Operation::Fork { .. } => "fork",
@@ -108,6 +109,7 @@ impl<'a> Tables<'a> {
             Operation::Begin { .. }
                 | Operation::Adopt { .. }
                 | Operation::End { .. }
+                | Operation::Rename { .. }
                 | Operation::Pin { .. }
                 | Operation::Unpin { .. }
         );
@@ -127,6 +129,8 @@ impl<'a> Tables<'a> {
                 container: _,
                 watched: _,
                 agent: _,
+                // Read from the receipt: a later one may change it.
+                title: _,
             } => {
                 let added = self.transaction.execute(
                     "INSERT OR IGNORE INTO instances
@@ -225,7 +229,9 @@ impl<'a> Tables<'a> {
                 let sql = "DELETE FROM pins WHERE instance = ?1 AND (?2 = '' OR snapshot = ?2)";
                 self.pin(sql, instance, snapshot.as_ref())?;
             }
-            Operation::CaptureFailed { .. }
+            // Names are read from the receipts.
+            Operation::Rename { .. }
+            | Operation::CaptureFailed { .. }
             | Operation::Restore { .. }
             | Operation::Abort { .. }
             | Operation::Repack { .. }

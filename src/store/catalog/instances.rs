@@ -1,10 +1,12 @@
 //! Queries for instances; newest first, in the order of the chain.
 
-use rusqlite::{Params, params};
+use std::path::Path;
+
+use rusqlite::{Params, params, params_from_iter};
 
 use super::Catalog;
 use super::row::{self, IMPORTED, InstanceRow, Word};
-use crate::model::{AgentRef, InstanceId};
+use crate::model::{AgentRef, ByteString, InstanceId};
 use crate::store::StoreError;
 
 /// The order of the chain; what the chain does not order goes by time, then by id, so that it is always the
@@ -105,6 +107,17 @@ impl Catalog {
         self.instances_where(condition, params![called])
     }
 
+    /// The instances that the operator gave this name, and no other since.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instances_named(&self, name: &str) -> Result<Vec<InstanceRow>, StoreError> {
+        let condition = "id IN (SELECT instance FROM receipts r WHERE act IN ('begin', 'adopt', 'rename')
+             AND json ->> '$.act.name' = ?1 AND NOT EXISTS (SELECT 1 FROM receipts later
+             WHERE later.instance = r.instance AND later.act = 'rename' AND later.number > r.number))";
+        self.instances_where(condition, [name])
+    }
+
     /// The instances that a hook of this agent began for this session of its own.
     ///
     /// # Errors
@@ -124,5 +137,24 @@ impl Catalog {
              UNION SELECT s.instance FROM snapshot_roots r JOIN snapshots s ON s.id = r.snapshot
              WHERE r.root = ?1)";
         self.instances_where(condition, params![root])
+    }
+
+    /// The instances with a mount at this directory or at one above it (canonical host path). What of the mount they cover is not
+    /// looked at.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instances_around(&self, directory: &Path) -> Result<Vec<InstanceRow>, StoreError> {
+        let roots: Vec<Vec<u8>> = directory
+            .ancestors()
+            .map(|root| ByteString::from(root).0)
+            .collect();
+        let condition = format!(
+            "id IN (WITH around (root) AS (VALUES {}) SELECT instance FROM instance_roots WHERE root IN (SELECT root FROM around)
+             UNION SELECT s.instance FROM snapshot_roots r JOIN snapshots s ON s.id = r.snapshot
+             WHERE r.root IN (SELECT root FROM around))",
+            vec!["(?)"; roots.len()].join(", ")
+        );
+        self.instances_where(&condition, params_from_iter(roots))
     }
 }

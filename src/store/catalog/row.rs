@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use crate::model::{
     AsideChange, CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation, PathChange, ProcessRef,
-    Receipt, RestoreKind, SnapshotId, SnapshotKind, StepRef, Time, count_paths,
+    Receipt, RestoreKind, SessionTitle, SnapshotId, SnapshotKind, StepRef, Time, count_paths,
 };
 
 /// The mode of a session that came from a file.
@@ -38,6 +38,8 @@ pub struct InstanceRow {
     pub ending: Option<Ending>,
     /// Processes that still lived then.
     pub survivors: Vec<ProcessRef>,
+    /// Name, message and recorded arguments.
+    pub title: SessionTitle,
 }
 
 impl InstanceRow {
@@ -175,7 +177,13 @@ impl FromSql for Count {
 
 /// The columns of [`instance`].
 pub(super) const INSTANCE: &str =
-    "id, workspace, mode, mounts, keeper, boot, command, started_at, ended_at, ending, survivors";
+    "id, workspace, mode, mounts, keeper, boot, command, started_at, ended_at, ending, survivors,
+     (SELECT json ->> '$.act.name' FROM receipts r WHERE r.instance = sessions.id
+      AND r.act IN ('begin', 'adopt', 'rename') ORDER BY r.number DESC LIMIT 1),
+     (SELECT json ->> '$.act.message' FROM receipts r WHERE r.instance = sessions.id
+      AND r.act IN ('begin', 'adopt', 'rename') ORDER BY r.number DESC LIMIT 1),
+     (SELECT json -> '$.act.arguments' FROM receipts r WHERE r.instance = sessions.id
+      AND r.act IN ('begin', 'adopt') ORDER BY r.number LIMIT 1)";
 
 /// Reads the columns [`INSTANCE`].
 pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
@@ -194,6 +202,14 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
             .get::<_, Option<Json<_>>>(10)?
             .map(|json| json.0)
             .unwrap_or_default(),
+        title: SessionTitle {
+            name: row.get(11)?,
+            message: row.get(12)?,
+            arguments: row
+                .get::<_, Option<Json<_>>>(13)?
+                .map(|json| json.0)
+                .unwrap_or_default(),
+        },
     })
 }
 

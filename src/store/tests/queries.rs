@@ -39,6 +39,7 @@ fn an_instance_is_told_as_it_was_recorded() {
         ended_at: None,
         ending: None,
         survivors: Vec::new(),
+        title: crate::model::SessionTitle::default(),
     };
     assert_eq!(row, open);
     let survivors = vec![ProcessRef {

@@ -131,5 +131,5 @@ pub(super) fn take_over(context: &Context<'_>, begun: &mut Begun, stored: Stored
             return;
         }
     }
-    warn_about(context, begun);
+    warn_about(context, begun, false);
 }

@@ -7,6 +7,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::process::{Exit, in_front};
+use crate::recovery::Wanted;
 use crate::terminal::Screen;
 
 /// The code of a process that panicked.
@@ -17,7 +18,7 @@ pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliErr
         return Err(
             CliError::new(ErrorKind::Usage, "stdin or stdout is not a terminal")
                 .command("without a screen", "list")
-                .command("one session", "show @latest"),
+                .command("one session", "show"),
         );
     }
     let screen = Screen::remember();
@@ -30,7 +31,16 @@ pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliErr
     }
     words.extend(context.agent_words());
     words.push("--".into());
-    words.extend(args.instance.as_ref().map(OsString::from));
+    match (&args.session.instance, args.session.any) {
+        // The screen reports one that is not there, and shows the others.
+        (Some(named), _) => words.push(named.into()),
+        (None, true) => {}
+        (None, false) => words.extend(
+            args.session
+                .settle_here(context, Wanted::Any)?
+                .map(OsString::from),
+        ),
+    }
     let ended = in_front(name, &words, &context.interrupts)
         .map_err(|error| CliError::new(ErrorKind::Failed, "the screen cannot be started").because(error))?;
     match ended {

@@ -20,8 +20,8 @@ impl Row<'_> {
 
 /// Writes the section.
 pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
-    sheet.section("Excluded");
     let rows = rows(contract);
+    sheet.section("Excluded");
     let count = contract.coverages().count();
     // What has the same source, mounts and mark shares a sentence.
     let same =
@@ -63,13 +63,6 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
                 directory out of the snapshot: check it before you continue.",
             ),
         ]);
-    }
-    if rows.is_empty() {
-        sheet.say(&[Part::Text("nothing")]);
-    } else {
-        sheet.say(&[Part::Text(
-            "Excluded paths are never captured, compared or restored.",
-        )]);
     }
     if !contract.integrations.value {
         let mut parts = vec![Part::Text("Automatic excludes are off (integrations = false, ")];

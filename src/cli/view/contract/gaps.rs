@@ -17,7 +17,6 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
     sheet.section("Skipped");
     let captures_secrets = contract.sensitive.value == Sensitive::Capture;
     let several = contract.coverages().count() > 1;
-    let mut found = false;
     for coverage in contract.coverages() {
         for reason in [WithheldReason::Sensitive, WithheldReason::Store] {
             let places = coverage.withheld.iter().filter(|place| place.reason == reason);
@@ -25,7 +24,6 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
             if places.is_empty() {
                 continue;
             }
-            found = true;
             let number = size::counted(places.len() as u64, "place", "places");
             let intro = match reason {
                 WithheldReason::Store => "the recovery store".to_owned(),
@@ -64,20 +62,13 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
         parts.push(Part::Text(")"));
         sheet.say(&parts);
     }
-    let none = if found || captures_secrets {
-        ""
-    } else {
-        "nothing: no known credential directory (~/.ssh, ~/.aws, …) is inside. "
-    };
-    sheet.say(&[
-        Part::Text(none),
-        Part::Text("Other secrets, such as a project's .env, are captured like any file."),
-    ]);
+    sheet.say(&[Part::Text(
+        "Other secrets, such as a .env, are captured like any file.",
+    )]);
 }
 
-/// Writes the section on the limits of any snapshot of these mounts.
-pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
-    sheet.section("Not covered");
+/// Sums up what only another user can read or replace; `false` if not every mount was counted.
+pub(super) fn found(contract: &Contract) -> (Foreign, bool) {
     let mut found = Foreign::default();
     let mut counted = true;
     for mount in contract.mounts.iter().filter(|mount| mount.coverage.is_some()) {
@@ -92,15 +83,11 @@ pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
         found.visited = found.visited.saturating_add(foreign.visited);
         found.stopped |= foreign.stopped;
     }
-    let inside = match found.mount_points {
-        0 => String::new(),
-        number => format!(" ({} found)", size::count(number)),
-    };
-    sheet.say(&[
-        Part::Text("anything outside the mounts, and other file systems mounted inside them"),
-        Part::Text(&inside),
-        Part::Text(". Sockets are recorded but not restored."),
-    ]);
+    (found, counted)
+}
+
+/// Returns a sentence for each kind of entry inside the mounts that a snapshot or a restore cannot cover; none if there is none.
+pub(super) fn gap_lines(found: &Foreign) -> Vec<String> {
     let lines = [
         (found.unreadable, "that you cannot read: not captured"),
         (
@@ -112,10 +99,27 @@ pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
             "of other users: a restore cannot set their owner",
         ),
     ];
+    lines
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{} {what}", size::counted(*number, "entry", "entries")))
+        .collect()
+}
+
+/// Writes the section on the limits of any snapshot of these mounts.
+pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
+    sheet.section("Not covered");
+    let (found, counted) = found(contract);
+    let inside = match found.mount_points {
+        0 => String::new(),
+        number => format!(" ({} found)", size::count(number)),
+    };
+    sheet.say(&[
+        Part::Text("anything outside the mounts, other file systems inside them"),
+        Part::Text(&inside),
+    ]);
     lost_elsewhere(sheet, contract);
-    let any = lines.iter().any(|(number, _)| *number > 0);
-    for (number, what) in lines.iter().filter(|(number, _)| *number > 0) {
-        let line = format!("{} {what}", size::counted(*number, "entry", "entries"));
+    for line in gap_lines(&found) {
         sheet.say(&[Part::Text(&line)]);
     }
     if found.stopped {
@@ -128,8 +132,6 @@ pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
         sheet.say(&[Part::Text(
             "Also paths that only another user can read or replace; not every mount was counted.",
         )]);
-    } else if !any {
-        sheet.say(&[Part::Text("You can read and replace everything that was found.")]);
     }
 }
 

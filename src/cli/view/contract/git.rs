@@ -16,22 +16,18 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
         return;
     }
     sheet.section("Git");
+    let several = contract.mounts.len() > 1;
     for (mount, state) in with_git {
         let by_commit = mount.coverage.as_ref().is_some_and(|coverage| coverage.by_commit);
-        sheet.say(&[Part::name(&mount.root.0)]);
-        for sentence in sentences(state, by_commit) {
-            sheet.below(&[Part::Text(&sanitize::text(&sentence))]);
+        let said = sanitize::text(&sentences(state, by_commit).join("; "));
+        match several {
+            true => {
+                sheet.say(&[Part::name(&mount.root.0)]);
+                sheet.below(&[Part::Text(&said)]);
+            }
+            false => sheet.say(&[Part::Text(&said)]),
         }
     }
-    let told = if contract.snapshot.created {
-        " The baseline shows whether everything is committed."
-    } else {
-        " The start of the session shows whether everything is committed."
-    };
-    sheet.say(&[
-        Part::Text("Its files are read directly; git never runs."),
-        Part::Text(told),
-    ]);
 }
 
 fn sentences(state: &RepositoryState, by_commit: bool) -> Vec<String> {

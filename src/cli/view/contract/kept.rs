@@ -18,12 +18,10 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
         .into_iter()
         .chain(room(terms.room))
         .collect();
-    let rules = format!("{}. ", rules.join(", "));
+    let rules = rules.join(", ");
     sheet.say(&[
         Part::Text(&rules),
-        Part::Text(
-            "Older sessions are pruned automatically, except the newest, pinned ones, and what `undo` needs.",
-        ),
+        Part::Text(", and what is pinned or `undo` needs"),
     ]);
 }
 
@@ -51,7 +49,7 @@ fn for_days(days: u64) -> String {
 }
 
 fn room(room: Room) -> impl Iterator<Item = String> {
-    let most = (room.max_bytes > 0).then(|| format!("at most {} in all", size::bytes(room.max_bytes)));
-    let free = (room.min_free > 0).then(|| format!("{} left free", size::bytes(room.min_free)));
+    let most = (room.max_bytes > 0).then(|| format!("at most {}", size::bytes(room.max_bytes)));
+    let free = (room.min_free > 0).then(|| format!("{} free", size::bytes(room.min_free)));
     most.into_iter().chain(free)
 }

@@ -61,10 +61,9 @@ impl Sheet {
         }
     }
 
-    /// The title, from the left edge, and an empty line.
+    /// The title, from the left edge.
     pub(super) fn title(&mut self, parts: &[Part<'_>]) {
         self.lines.extend(fill(parts, self.columns));
-        self.lines.push(String::new());
     }
 
     /// Begins a section. Its label is printed beside the first line.

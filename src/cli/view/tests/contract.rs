@@ -6,7 +6,8 @@ mod scope;
 
 use crate::cli::view::contract::contract;
 use crate::config::{
-    Isolation, Limits, Mode, OnFailure, Retention, Room, Sensitive, Sourced, Subject, ValueSource,
+    CommandDetail, Isolation, Limits, Mode, OnFailure, Retention, Room, Sensitive, Sourced, Subject,
+    ValueSource,
 };
 use crate::contract::{
     Contract, Foreign, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, SnapshotTerms,
@@ -148,6 +149,7 @@ fn project(mounts: Vec<MountTerms>) -> Contract {
         sensitive: Sourced::built_in(Sensitive::Withhold),
         on_failure: Sourced::built_in(OnFailure::Block),
         integrations: Sourced::built_in(true),
+        command: Sourced::built_in(CommandDetail::Program),
     }
 }
 
@@ -190,33 +192,21 @@ fn an_ordinary_directory_reads_like_this() {
         at(&ordinary(), 80),
         "\
 Recovery contract for the directory /home/ann/src/shop
-
 Snapshot     yes, before the session and after it: mode project (--snapshot)
 Mounts       captured      /home/ann/src/shop
 Excluded     automatic (rust, because of Cargo.toml): /target/
              by --exclude: *.log
-             Excluded paths are never captured, compared or restored.
-Skipped      nothing: no known credential directory (~/.ssh, ~/.aws, …) is
-             inside. Other secrets, such as a project's .env, are captured like
-             any file.
-Stored in    /home/ann/.jackin/data/recovery
-             Metadata and archives, readable only by you.
+Skipped      Other secrets, such as a .env, are captured like any file.
+Stored in    /home/ann/.jackin/data/recovery (readable only by you)
 Kept         the newest 20 sessions of this directory for 30 days, 100
-             checkpoints, at most 50.0 GiB in all, 5.0 GiB left free. Older
-             sessions are pruned automatically, except the newest, pinned ones,
-             and what `undo` needs.
-Restore      possible after the session: `restore` prints its plan and asks. It
-             may create, replace and delete files in
-               /home/ann/src/shop
-Limits       at most 5,000,000 entries and 20.0 GiB per snapshot; a larger one
-             is refused. Without a baseline the session does not start.
-Not covered  anything outside the mounts, and other file systems mounted inside
-             them. Sockets are recorded but not restored.
-             You can read and replace everything that was found.
+             checkpoints, at most 50.0 GiB, 5.0 GiB free, and what is pinned or
+             `undo` needs
+Restore      asks first; creates, replaces and deletes files only in the mounts
+Limits       at most 5,000,000 entries and 20.0 GiB per snapshot
+Not covered  anything outside the mounts, other file systems inside them
 Not undone   side effects such as database writes, network calls, pushed commits
-Note         Edits you make during the session count as the agent's. This
-             protects against accidents, not against malicious processes that
-             run as you.
+Note         Your edits during the session count as the agent's. This protects
+             against accidents, not against malicious processes that run as you.
 "
     );
 }
@@ -231,7 +221,6 @@ fn off_says_that_nothing_is_recorded_and_nothing_comes_back() {
         at(&contract, 80),
         "\
 Recovery contract for the workspace shop
-
 Snapshot     NO: mode off (the default)
              Nothing is recorded, and nothing can be restored. To be able to
              undo the session, use --snapshot project
@@ -249,14 +238,13 @@ fn metadata_says_that_no_file_is_kept() {
         at(&contract, 80),
         "\
 Recovery contract for the workspace shop
-
 Snapshot     NO: mode metadata (/home/ann/.config/jackin/workspaces/shop.toml,
              line 8)
              The session and the state of git are recorded, but no files. To be
              able to undo the session, use --snapshot project
 Mounts       not captured  /home/ann/src/shop
-Stored in    /home/ann/.jackin/data/recovery
-             Metadata, readable only by you; it stays.
+Stored in    /home/ann/.jackin/data/recovery (metadata only, readable only by
+             you; it stays)
 Restore      not possible: the mode is metadata, so no files are stored.
 "
     );

@@ -13,7 +13,7 @@ fn withheld(path: &str, reason: WithheldReason) -> WithheldPath {
 #[test]
 fn withheld_places_are_counted_and_named_when_few() {
     let mut contract = ordinary();
-    assert!(flat(&contract).contains("Skipped nothing: no known credential directory"));
+    assert!(flat(&contract).contains("Skipped Other secrets"));
     coverage(&mut contract).withheld = vec![
         withheld(".aws", WithheldReason::Sensitive),
         withheld(".jackin/data/recovery", WithheldReason::Store),
@@ -64,7 +64,7 @@ fn capturing_secrets_is_a_warning_that_names_who_chose_it() {
 #[test]
 fn a_session_without_protection_is_a_warning() {
     let mut contract = ordinary();
-    assert!(flat(&contract).contains("Without a baseline the session does not start."));
+    assert!(!flat(&contract).contains("baseline"));
     contract.on_failure = Sourced {
         value: OnFailure::Run,
         source: flag("--on-failure"),
@@ -86,11 +86,6 @@ fn a_session_without_protection_is_a_warning() {
 #[test]
 fn what_another_user_holds_is_counted_over_all_mounts() {
     let mut contract = ordinary();
-    let text = flat(&contract);
-    assert!(
-        text.contains("You can read and replace everything that was found."),
-        "{text}"
-    );
     contract.mounts.push(captured("/b", "b", vec![]));
     contract.mounts[0].foreign = Some(Foreign {
         unreadable: 1,
@@ -107,7 +102,7 @@ fn what_another_user_holds_is_counted_over_all_mounts() {
     });
     let text = flat(&contract);
     for part in [
-        "mounted inside them (3 found). Sockets",
+        "other file systems inside them (3 found)",
         "1 entry that you cannot read: not captured 1,234 entries of other users",
     ] {
         assert!(text.contains(part), "{part}\n{text}");

@@ -65,7 +65,7 @@ fn every_mount_says_what_becomes_of_it() {
         .split_once("Mounts")
         .unwrap()
         .1
-        .split_once("Excluded")
+        .split_once("Skipped")
         .unwrap()
         .0;
     assert_eq!(
@@ -106,8 +106,7 @@ fn every_mount_says_what_becomes_of_it() {
     );
     assert!(
         text.contains(
-            " in\n               /home/ann/src/shop\n               /srv/data\n               \
-             /home/ann/.jackin/data/jk-1/git/tool\nLimits"
+            "\nRestore      asks first; creates, replaces and deletes files only in the mounts\nLimits"
         ),
         "{text}"
     );
@@ -164,7 +163,6 @@ fn excludes_with_the_same_source_share_a_line_and_say_where_they_come_from() {
              Excludes marked NEW did not apply to the last baseline. An agent
              can plant a file such as package.json to keep a directory out of
              the snapshot: check it before you continue.
-             Excluded paths are never captured, compared or restored.
 "
     );
 }
@@ -191,7 +189,7 @@ fn only_what_is_new_is_marked() {
     let text = flat(&contract);
     assert!(
         text.contains(&format!(
-            "nothing Automatic excludes are off (integrations = false, {FILE}, line 12) "
+            "Excluded Automatic excludes are off (integrations = false, {FILE}, line 12) "
         )),
         "{text}"
     );

@@ -1,0 +1,189 @@
+//! The argument that names a session, and what stands for it: the latest session that covers the current directory.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::Args;
+
+use super::args::{some_path, some_text};
+use super::choose::chosen_session;
+use super::context::Context;
+use super::error::{CliError, ErrorKind};
+use super::view;
+use crate::recovery::{InstanceRow, RecoveryError, SessionChoice, Wanted};
+use crate::report::InstanceDocument;
+
+/// A session, or none for the latest one here.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SessionArg {
+    /// The session: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back [default:
+    /// the latest that covers the current directory]
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
+    /// Choose among the sessions of all directories
+    #[arg(long)]
+    pub any: bool,
+}
+
+/// A session, or none for the latest one here, before paths: a first word that names no session is a path.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SessionPathsArg {
+    /// The session: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back [default:
+    /// the latest that covers the current directory]
+    #[arg(value_name = "INSTANCE", value_parser = some_path())]
+    pub instance: Option<OsString>,
+    /// Only these paths and everything below them
+    #[arg(value_name = "PATH", value_parser = some_path(), value_hint = clap::ValueHint::AnyPath)]
+    pub paths: Vec<OsString>,
+    /// Choose among the sessions of all directories
+    #[arg(long)]
+    pub any: bool,
+}
+
+/// How a command asks for its session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asking {
+    /// What the session must have if it is not named.
+    pub(super) wanted: Wanted,
+    /// True if the operator must not be asked, because the answer would not be seen or was given with `--yes`.
+    pub(super) is_silent: bool,
+}
+
+impl Asking {
+    /// Asks for any session; `is_silent` for a command that prints JSON or was given `--yes`.
+    pub(super) fn any(is_silent: bool) -> Self {
+        Self {
+            wanted: Wanted::Any,
+            is_silent,
+        }
+    }
+}
+
+impl SessionArg {
+    /// Returns the id of the session, and reports which one it is unless it was named.
+    pub(super) fn settle(&self, context: &Context<'_>, asking: Asking) -> Result<String, CliError> {
+        settle(context, self.instance.as_deref(), self.any, asking)
+    }
+
+    /// Returns the id of the session, or the line that `fork` printed, which stands for a session with its fork.
+    pub(super) fn settle_or_fork(&self, context: &Context<'_>, asking: Asking) -> Result<String, CliError> {
+        match &self.instance {
+            Some(given) if given.trim_start().starts_with('{') => Ok(given.clone()),
+            _ => self.settle(context, asking),
+        }
+    }
+
+    /// Returns the id of the session, or `None` if the command was given no name and no session covers the current directory.
+    pub(super) fn settle_here(
+        &self,
+        context: &Context<'_>,
+        wanted: Wanted,
+    ) -> Result<Option<String>, CliError> {
+        if self.instance.is_some() {
+            let asking = Asking {
+                wanted,
+                is_silent: true,
+            };
+            return self.settle(context, asking).map(Some);
+        }
+        let choice = SessionChoice {
+            named: None,
+            any: self.any,
+            wanted,
+        };
+        match context.engine().choose(&choice) {
+            Ok(row) => Ok(Some(row.id.to_string())),
+            Err(RecoveryError::NotHere { .. } | RecoveryError::NothingRecorded) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl SessionPathsArg {
+    /// Returns the id of the session, and the paths. Reports which session it is unless it was named.
+    pub(super) fn settle(
+        &self,
+        context: &Context<'_>,
+        asking: Asking,
+    ) -> Result<(String, Vec<OsString>), CliError> {
+        let Some(word) = &self.instance else {
+            return Ok((settle(context, None, self.any, asking)?, self.paths.clone()));
+        };
+        if let Some(name) = word.to_str().filter(|_| !is_path(word)) {
+            let engine = context.engine();
+            if engine.names_session(name)? {
+                refuse_ambiguous(context, word)?;
+                return Ok((settle(context, Some(name), self.any, asking)?, self.paths.clone()));
+            }
+            let unknown = settle(context, Some(name), self.any, asking);
+            let is_id = name.starts_with("rc-");
+            if is_id || !engine.could_be_path(word)? {
+                return unknown.map(|id| (id, self.paths.clone()));
+            }
+        }
+        let paths = std::iter::once(word).chain(&self.paths).cloned().collect();
+        Ok((settle(context, None, self.any, asking)?, paths))
+    }
+}
+
+/// Returns true for a word that can only be a path.
+fn is_path(word: &OsStr) -> bool {
+    let bytes = word.as_encoded_bytes();
+    bytes.contains(&b'/') || bytes == b"." || bytes == b".."
+}
+
+/// Refuses a word that names a session and a path. Ids, `@latest` and the like are sessions.
+fn refuse_ambiguous(context: &Context<'_>, word: &OsStr) -> Result<(), CliError> {
+    let bytes = word.as_encoded_bytes();
+    if bytes.starts_with(b"rc-") || bytes.starts_with(b"@") || !context.engine().could_be_path(word)? {
+        return Ok(());
+    }
+    let shown = crate::terminal::sanitize::name(bytes);
+    let id = context.engine().choose(&SessionChoice {
+        named: word.to_str(),
+        any: false,
+        wanted: Wanted::Any,
+    });
+    let error = CliError::new(
+        ErrorKind::Usage,
+        format!("{shown} names both a session and a path"),
+    )
+    .hint(format!("for the path, write ./{shown}"));
+    Err(match id {
+        Ok(row) => error.hint(format!("for the session, write {}", row.id)),
+        Err(_) => error,
+    })
+}
+
+fn settle(context: &Context<'_>, named: Option<&str>, any: bool, asking: Asking) -> Result<String, CliError> {
+    let choice = SessionChoice {
+        named,
+        any,
+        wanted: asking.wanted,
+    };
+    match context.engine().choose(&choice) {
+        Ok(row) => {
+            let is_told = named.is_none_or(|name| name.starts_with('@'));
+            if is_told && !asking.is_silent {
+                say_which(context, &row);
+            }
+            Ok(row.id.to_string())
+        }
+        Err(error @ RecoveryError::NotHere { .. }) if !asking.is_silent => {
+            match chosen_session(context, asking.wanted) {
+                Some(id) => Ok(id),
+                None => Err(error.into()),
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reports the session that was chosen, so that a wrong one is seen.
+fn say_which(context: &Context<'_>, row: &InstanceRow) {
+    let home = context.environment.home.as_deref();
+    context.terminal.note(&view::instances::chosen(
+        &InstanceDocument::brief(row),
+        context.now(),
+        home,
+    ));
+}

@@ -1,0 +1,228 @@
+//! The session that a command line is about: the one that it names, or the latest that covers the current directory.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::paths::place;
+use super::{Candidate, Recovery, RecoveryError};
+use crate::model::{InstanceId, MountRecord, SnapshotKind};
+use crate::process::INSTANCE_VARIABLE;
+use crate::session::{
+    SessionError, counts_back, find_called, find_instance, is_active, sessions_covering, those_that_began,
+};
+use crate::store::{InstanceRow, RestoreStage, Store};
+
+/// What a session must have to be chosen without being named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Nothing in particular.
+    Any,
+    /// Life: the latest active session comes before later ones that have ended.
+    Active,
+    /// A restore that can be undone, or one that was interrupted: the latest restore decides.
+    Restored,
+}
+
+/// Session that a command line asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionChoice<'a> {
+    /// Name of the session; `None` for the latest that covers the current directory.
+    pub named: Option<&'a str>,
+    /// True to choose among the sessions of all directories.
+    pub any: bool,
+    /// What it must have if it is not named.
+    pub wanted: Wanted,
+}
+
+impl Recovery<'_> {
+    /// Chooses the session that a command is about: the named one, else the one that this process runs in, else the latest that
+    /// covers the current directory.
+    ///
+    /// ```
+    /// # use jackin_recovery::environment::Environment;
+    /// # use jackin_recovery::recovery::{ContractRequest, Recovery, SessionChoice, Wanted};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let scratch = tempfile::tempdir()?;
+    /// # let project = scratch.path().canonicalize()?.join("project");
+    /// # std::fs::create_dir(&project)?;
+    /// let environment = Environment {
+    ///     home: Some(scratch.path().join("home")),
+    ///     current: project.clone(),
+    ///     ..Environment::default()
+    /// };
+    /// let recovery = Recovery::open(&environment);
+    /// let contract = recovery.contract(&ContractRequest::of_directory(&project))?;
+    /// let session = recovery.begin(&(&contract).into())?.into_id();
+    /// let here = SessionChoice { named: None, any: false, wanted: Wanted::Any };
+    /// assert_eq!(recovery.choose(&here)?.id, session);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`RecoveryError::NotHere`] if no session covers the current directory; [`RecoveryError::NothingRecorded`] or
+    /// [`RecoveryError::NothingToUndo`] if there is none at all;
+    /// [`RecoveryError::Session`] if no session or several go by this name.
+    pub fn choose(&self, choice: &SessionChoice<'_>) -> Result<InstanceRow, RecoveryError> {
+        let store = match (self.store_for_reading()?, choice.named) {
+            (Some(store), _) => store,
+            (None, Some(name)) => return Err(RecoveryError::no_store(name)),
+            (None, None) => return Err(none_recorded(choice.wanted)),
+        };
+        match choice.named {
+            Some(word) if choice.any && counts_back(word) => Ok(find_instance(&store, word)?),
+            Some(word) => Ok(find_called(&store, self.environment, word)?),
+            None => self.unnamed(&store, choice),
+        }
+    }
+
+    fn unnamed(&self, store: &Store, choice: &SessionChoice<'_>) -> Result<InstanceRow, RecoveryError> {
+        let own = self
+            .environment
+            .get(INSTANCE_VARIABLE)
+            .filter(|_| !choice.any && choice.wanted != Wanted::Restored);
+        if let Some(own) = own {
+            return Ok(find_called(store, self.environment, &own.to_string_lossy())?);
+        }
+        let directory = &self.environment.current;
+        let rows = match choice.any {
+            true => store.catalog().instances()?,
+            false => sessions_covering(store, directory)?,
+        };
+        if rows.is_empty() {
+            let mut all = those_that_began(store.catalog().instances()?);
+            if choice.wanted == Wanted::Restored {
+                let restored = store.catalog().last_restores()?;
+                all.retain(|row| restored.contains_key(&row.id));
+            }
+            return Err(match all.is_empty() {
+                true => none_recorded(choice.wanted),
+                false => RecoveryError::NotHere {
+                    directory: directory.clone(),
+                    sessions: all.iter().map(Candidate::of).collect(),
+                },
+            });
+        }
+        let rows = those_that_began(rows);
+        let chosen = match choice.wanted {
+            Wanted::Any => rows.into_iter().next(),
+            Wanted::Active => {
+                let at = rows.iter().position(|row| is_active(store, row));
+                rows.into_iter().nth(at.unwrap_or(0))
+            }
+            Wanted::Restored => {
+                let id = last_restored(store, &rows)?;
+                rows.into_iter().find(|row| Some(&row.id) == id.as_ref())
+            }
+        };
+        chosen.ok_or_else(|| match choice.any {
+            true => RecoveryError::NothingToUndo { receipt: None },
+            false => RecoveryError::NothingToUndoHere {
+                directory: directory.clone(),
+            },
+        })
+    }
+
+    /// Returns the ids of the sessions that cover a path, newest first. Imported ones cover nothing on this machine.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn sessions_at(&self, store: &Store, path: &Path) -> Result<Vec<InstanceId>, RecoveryError> {
+        let rows = sessions_covering(store, path)?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
+    }
+
+    /// Returns true if `word` could name a path of the latest session that covers the current directory: it exists there, or a snapshot
+    /// has it.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn could_be_path(&self, word: &OsStr) -> Result<bool, RecoveryError> {
+        let Some(store) = self.store_for_reading()? else {
+            return Ok(false);
+        };
+        // Without a session here no path can be meant.
+        let Some(row) = sessions_covering(&store, &self.environment.current)?
+            .into_iter()
+            .next()
+        else {
+            return Ok(false);
+        };
+        if self
+            .environment
+            .absolute(Path::new(word))
+            .symlink_metadata()
+            .is_ok()
+        {
+            return Ok(true);
+        }
+        let coverages = row.mounts.clone();
+        let Ok((at, path)) = place(self.environment, &coverages, Path::new(word)) else {
+            return Ok(false);
+        };
+        let Some(coverage) = coverages.get(at) else {
+            return Ok(false);
+        };
+        let snapshots = store.catalog().snapshots(&row.id)?.into_iter();
+        for snapshot in snapshots.filter(|snapshot| snapshot.kind != SnapshotKind::Emergency) {
+            // Of a record or manifest that cannot be read nothing is known; who restores from it is told so.
+            let Ok(record) = store.record(&snapshot.id) else {
+                continue;
+            };
+            let is_meant = |mount: &&MountRecord| mount.coverage.label == coverage.label;
+            let mount = record.mounts.iter().find(is_meant);
+            let manifest = mount.and_then(|mount| store.manifest(&record, mount).ok().flatten());
+            if manifest.is_some_and(|manifest| manifest.entry(&path).is_some()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns true if a session goes by this name, also if several do.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn names_session(&self, word: &str) -> Result<bool, RecoveryError> {
+        let Some(store) = self.store_for_reading()? else {
+            return Ok(false);
+        };
+        match find_called(&store, self.environment, word) {
+            Ok(_) | Err(SessionError::Ambiguous { .. } | SessionError::OfContainer { .. }) => Ok(true),
+            Err(SessionError::Unknown { .. }) => Ok(counts_back(word)),
+            Err(SessionError::TooFarBack { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Returns the error for a store without sessions.
+fn none_recorded(wanted: Wanted) -> RecoveryError {
+    match wanted {
+        Wanted::Restored => RecoveryError::NothingToUndo { receipt: None },
+        Wanted::Any | Wanted::Active => RecoveryError::NothingRecorded,
+    }
+}
+
+/// Returns the session of the last restore among `rows`. One that was interrupted comes before those that were done.
+fn last_restored(store: &Store, rows: &[InstanceRow]) -> Result<Option<InstanceId>, RecoveryError> {
+    let is_meant = |id: &InstanceId| rows.iter().any(|row| row.id == *id);
+    let mut pending = store.pending_restores()?;
+    pending.retain(|found| {
+        is_meant(&found.intent.instance) && !found.alive && found.stage != RestoreStage::Begun
+    });
+    if let Some(found) = pending.pop() {
+        return Ok(Some(found.intent.instance));
+    }
+    let mut last: Option<(u64, InstanceId)> = None;
+    for row in rows {
+        for restore in store.catalog().restores(&row.id)? {
+            // A restore that changed nothing left nothing to undo.
+            let has_changes = !restore.changed.is_empty() || !restore.aside.is_empty();
+            if has_changes && last.as_ref().is_none_or(|(number, _)| *number < restore.number) {
+                last = Some((restore.number, row.id.clone()));
+            }
+        }
+    }
+    Ok(last.map(|(_, id)| id))
+}

@@ -1,0 +1,61 @@
+//! Name and message of a session.
+
+use super::{Recovery, RecoveryError};
+use crate::model::{Operation, SessionTitle};
+use crate::session::{Allowed, check_session_name, ensure_outside_session, find_called, find_instance};
+use crate::store::InstanceRow;
+
+/// Change of one text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Text<'a> {
+    /// It stays.
+    Keep,
+    /// It is removed.
+    Remove,
+    /// It is replaced.
+    Set(&'a str),
+}
+
+impl Text<'_> {
+    fn of(self, before: Option<String>) -> Option<String> {
+        match self {
+            Self::Keep => before,
+            Self::Remove => None,
+            Self::Set(text) => Some(text.to_owned()),
+        }
+    }
+}
+
+impl Recovery<'_> {
+    /// Gives a session another name or message, and returns it. The receipt of its start keeps the first ones.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Session`] if no session or several go by this name, the name cannot be used, or the caller runs in a session.
+    pub fn rename(
+        &self,
+        session: &str,
+        name: Text<'_>,
+        message: Text<'_>,
+    ) -> Result<InstanceRow, RecoveryError> {
+        if let Text::Set(name) = name {
+            check_session_name(name)?;
+        }
+        if !self.has_store()? {
+            return Err(RecoveryError::no_store(session));
+        }
+        let store = self.store_for_writing()?;
+        ensure_outside_session(&store, self.environment, Allowed::Nothing)?;
+        let row = find_called(&store, self.environment, session)?;
+        let title = SessionTitle {
+            name: name.of(row.title.name.clone()),
+            message: message.of(row.title.message.clone()),
+            arguments: Vec::new(),
+        };
+        let is_same = title.name == row.title.name && title.message == row.title.message;
+        if !is_same {
+            let act = Operation::Rename { title };
+            store.append(self.services.clock.now(), self.services.uid, &row.id, act)?;
+        }
+        Ok(find_instance(&store, row.id.as_str())?)
+    }
+}
