@@ -66,7 +66,7 @@ fn pages_are_named_after_their_verb_and_say_how_to_type_it() {
     assert!(page.contents.contains(".TH jackin-recovery-restore 1"));
     assert!(
         page.contents
-            .contains("\\fBjackin recovery restore [OPTIONS] <INSTANCE> [PATH]...\\fR")
+            .contains("\\fBjackin recovery restore [OPTIONS] [INSTANCE] [PATH]...\\fR")
     );
     assert!(page.contents.contains(".SH EXAMPLES"));
     let overview = generate::man::<Verb>(None).unwrap();

@@ -55,7 +55,7 @@ fn a_session_goes_back_to_its_own_checkpoint_and_overwrites_what_came_after() {
     .ok();
     run.has("restored with 0\ngood\nkept\nwork\n");
     // All of it can be taken back by the operator.
-    sandbox.jackin(["undo", "--yes"]).ok();
+    sandbox.jackin(["undo", "--any", "--yes"]).ok();
     assert_eq!(fs::read_to_string(project.join("work")).unwrap(), "bad\n");
     assert!(!project.join("kept").exists());
     sandbox.jackin(["restore", "@latest", "--yes"]).ok();
@@ -135,7 +135,7 @@ fn one_step_is_taken_back_and_later_ones_stay() {
     assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "one\n");
     assert_eq!(fs::read_to_string(project.join("b")).unwrap(), "three\n");
     assert!(project.join("d/x").exists() && project.join("c").exists() && !project.join("fresh").exists());
-    sandbox.jackin(["undo", "--yes"]).ok();
+    sandbox.jackin(["undo", "--any", "--yes"]).ok();
     assert_same_tree(&done, &Tree::read(&project));
     // The first step; what the operator did since to another path stays.
     fs::write(project.join("mine"), "mine").unwrap();
@@ -240,7 +240,7 @@ fn a_restore_to_what_is_pruned_by_now_is_no_reason_to_fail() {
         "a of the operator\n"
     );
     assert!(!project.join("fresh").exists());
-    sandbox.jackin(["undo", "--yes"]).ok();
+    sandbox.jackin(["undo", "--any", "--yes"]).ok();
     assert!(project.join("fresh").exists());
 }
 
@@ -256,7 +256,7 @@ fn the_plan_that_was_shown_stands_in_the_receipt() {
     assert_eq!(plan.len(), 64);
     let done = sandbox.jackin(["restore", &id, "--yes", "--json"]).ok().json();
     assert_eq!(done["plan"], plan.as_str());
-    sandbox.jackin(["undo", "--yes"]).ok();
+    sandbox.jackin(["undo", "--any", "--yes"]).ok();
     let log = sandbox.jackin(["log", "--json"]).ok().json();
     let of = |kind: &str| {
         let receipts = log["receipts"].as_array().unwrap().iter();

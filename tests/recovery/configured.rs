@@ -158,7 +158,9 @@ fn several_mounts_are_one_session_and_one_restore() {
     sandbox.configure("workspaces/many.toml", &mounts);
     let before = Tree::read(&sandbox.sources());
     let script = "echo agent > one/same/path; rm two/same/path; echo new > three/new; rm -r three/same";
-    sandbox.jackin(["launch", "many", "--", "sh", "-c", script]).ok();
+    sandbox
+        .jackin(["launch", "--cwd", "keep", "many", "--", "sh", "-c", script])
+        .ok();
     let damaged = Tree::read(&sandbox.sources());
 
     let changes = sandbox.diff("many", &["--no-renames"]);
@@ -203,7 +205,7 @@ fn overlapping_mounts_are_captured_and_restored_once() {
     );
     let script = "echo agent > outer/a; echo agent > outer/inner/only-here; rm outer/inner/gone; echo n > outer/inner/new";
     sandbox
-        .jackin(["launch", "nested", "--", "sh", "-c", script])
+        .jackin(["launch", "--cwd", "keep", "nested", "--", "sh", "-c", script])
         .ok();
     let damaged = Tree::read(&project);
     let changes = sandbox.diff("nested", &[]);

@@ -115,8 +115,11 @@ fn launch_says_what_changed_and_how_to_undo_it() {
         .run()
         .ok();
     let id = sandbox.newest();
-    // The exact command, which then works as it stands there.
-    let run = run.shows(&format!("recovery restore {id}"));
+    // In the session's directory its name is not needed; elsewhere the command has it.
+    let run = run.shows("recovery restore\n").hides(&format!("restore {id}"));
+    let launch = sandbox.launching(target, &["sh", "-c", "echo c > a"]).run().ok();
+    launch.shows(&format!("recovery restore {}", sandbox.newest()));
+    sandbox.restore(&sandbox.newest(), &[]);
     assert!(run.stdout.is_empty(), "{run}");
     sandbox.restore(&id, &[]).touched(&["a", "new"]);
 }

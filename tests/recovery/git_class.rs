@@ -287,7 +287,16 @@ fn repositories_that_are_not_like_the_others_are_told() {
     assert_eq!(why("odd/.git").1, "dirty");
     assert_eq!(all[3]["worktrees"][0], "tree");
     assert_eq!(all[3]["remotes"][0]["url"], "https://example.org/x.git");
-    let run = sandbox.launching(&project, &["true"]).run().ok();
+    let run = sandbox.command([
+        "launch",
+        "-v",
+        "--snapshot",
+        "project",
+        project.to_str().unwrap(),
+        "--",
+        "true",
+    ]);
+    let run = run.run().ok();
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(
         said.contains("broken/.git is dirty") && said.contains("git: 1 more repositories:"),
@@ -379,7 +388,7 @@ fn the_contract_names_what_git_has_before_anything_is_captured() {
     let shown = sandbox
         .jackin(["explain", "--snapshot", "project", root])
         .ok()
-        .text();
+        .said();
     let at = format!("branch main at {}", &head[..10]);
     for line in [
         "Git ",

@@ -155,8 +155,8 @@ fn the_contract_says_how_often_and_how_long_they_are_kept() {
     let text = usual.said();
     assert!(!text.contains("A checkpoint every"), "{text}");
     for said in [
-        "the newest 20 sessions of this directory for 30 days, 100 checkpoints, at most 50.0 GiB in all, 5.0 GiB left free.",
-        "except the newest",
+        "the newest 20 sessions of this directory for 30 days, 100 checkpoints, at most 50.0 GiB, 5.0 GiB free",
+        "and what is pinned or `undo` needs",
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
@@ -170,7 +170,7 @@ fn the_contract_says_how_often_and_how_long_they_are_kept() {
     );
     let text = explain(&[]).ok().said();
     assert!(
-        text.contains("every session of this directory, 7 checkpoints for 1 day, at most 1.0 GiB in all"),
+        text.contains("every session of this directory, 7 checkpoints for 1 day, at most 1.0 GiB, "),
         "{text}"
     );
     let document = explain(&["--json", "--checkpoint-every", "2m"]).ok().json();

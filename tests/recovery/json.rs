@@ -57,10 +57,10 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     let exported = sandbox.scratch("exported").to_str().unwrap().to_owned();
     run(&["export", id, &exported, "--json"], 0);
     run(&["restore", id, "--yes", "--json"], 6);
-    run(&["undo", "--yes", "--json"], 0);
+    run(&["undo", "--any", "--yes", "--json"], 0);
     let step = ["restore", id, "--only-changes-of", "one", "--yes", "--json"];
     run(&step, 0);
-    run(&["undo", "--yes", "--json"], 0);
+    run(&["undo", "--any", "--yes", "--json"], 0);
     let die = || {
         let restore = sandbox.command(["restore", id, "--yes"]);
         let killed = restore.with("JACKIN_RECOVERY_FAIL_AT", "moved").run();
@@ -71,7 +71,7 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["abort", id, "--yes", "--json"], 0);
     die();
     run(&["resume", "--yes", "--json"], 6);
-    run(&["undo", "--yes", "--json"], 0);
+    run(&["undo", "--any", "--yes", "--json"], 0);
     run(&["show", id, "--json"], 0);
     run(&["list", "--json"], 0);
     run(&["verify", "--read-data", "--json"], 0);

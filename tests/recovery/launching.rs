@@ -30,54 +30,68 @@ fn launch_returns_the_commands_own_status() {
 }
 
 #[test]
-fn launch_without_a_mode_never_runs_unprotected() {
+fn launch_without_a_mode_protects() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("no-mode");
     let marker = sandbox.scratch("ran");
     let script = format!("touch '{}'", marker.display());
     let target = project.to_str().unwrap();
+    // Typing `launch` asks for it; no other command chooses a mode.
     sandbox
         .jackin(["launch", target, "--", "sh", "-c", &script])
-        .code_in(&[2, 125])
-        .shows("--snapshot");
+        .ok()
+        .shows("mode project (the default)");
+    assert!(marker.exists());
+    sandbox.restore(&sandbox.newest(), &[]).nothing();
+    sandbox.jackin(["begin", target]).code(2).shows("--snapshot");
     sandbox.jackin(["explain", target]).code(2).shows("--snapshot");
-    // No target and no configured mount around the current directory.
-    let run = sandbox
-        .command(["launch", "--snapshot", "project", "--", "sh", "-c", &script])
-        .inside(&project)
-        .run();
-    run.code_in(&[2, 125]);
     sandbox.command(["explain"]).inside(&project).run().code(2);
-    assert!(!marker.exists());
+    // Without a target the current directory is the target.
+    let launch = ["launch", "--", "sh", "-c", "pwd"];
+    let run = sandbox.command(launch).inside(&project).run().ok();
+    assert_eq!(run.stdout, format!("{target}\n").into_bytes(), "{run}");
 }
 
 #[test]
-fn launch_runs_in_the_callers_directory_with_its_input_and_arguments() {
+fn launch_runs_in_its_target_or_where_it_is_told_with_its_input_and_arguments() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("where");
     let elsewhere = sandbox.project("elsewhere");
     let target = project.to_str().unwrap();
-    let args = [
-        "launch",
-        "--snapshot",
-        "project",
-        target,
-        "--",
-        "sh",
-        "-c",
-        "pwd; printf '<%s>' \"$@\"; cat",
-        "sh",
-    ];
-    let words = args.into_iter().chain(["a b", "", "*", "--yes", "$HOME"]);
+    let inner = sandbox.project("where/inner");
+    let script = ["--", "sh", "-c", "pwd; pwd -P; printf '<%s>' \"$@\"; cat", "sh"];
     let input = ["sh", "-c", "echo input | \"$@\"", "sh"];
-    let run = sandbox
-        .command(words)
-        .inside(&elsewhere)
-        .through(&input)
-        .run()
-        .ok();
-    let wanted = format!("{}\n<a b><><*><--yes><$HOME>input\n", elsewhere.display());
-    assert_eq!(String::from_utf8_lossy(&run.stdout), wanted, "{run}");
+    let other = elsewhere.to_str().unwrap();
+    for (from, more, ran_in) in [
+        (&elsewhere, &[][..], &project),
+        (&project, &[], &project),
+        // Below what is protected nothing moves.
+        (&inner, &[], &inner),
+        (&elsewhere, &["--cwd", "keep"], &elsewhere),
+        (&project, &["--cwd", "../elsewhere"], &elsewhere),
+        (&inner, &["--cwd", other], &elsewhere),
+    ] {
+        let args = ["launch", "-q"]
+            .iter()
+            .chain(more)
+            .copied()
+            .chain([target])
+            .chain(script);
+        let words = args.chain(["a b", "", "*", "--yes", "$HOME"]);
+        let run = sandbox.command(words).inside(from).through(&input).run().ok();
+        let shown = ran_in.display();
+        let wanted = format!("{shown}\n{shown}\n<a b><><*><--yes><$HOME>input\n");
+        assert_eq!(String::from_utf8_lossy(&run.stdout), wanted, "{run}");
+        // Also `-q` says that what the command changes there cannot be undone.
+        let is_told = run.said().contains("which is not protected");
+        assert_eq!(is_told, ran_in == &elsewhere, "{run}");
+    }
+    for wrong in ["absent", "a"] {
+        std::fs::write(project.join("a"), "a\n").unwrap();
+        let args = ["launch", "--cwd", wrong, target, "--", "true"];
+        let run = sandbox.command(args).inside(&project).run().code(2);
+        run.shows(&format!("--cwd {wrong}: "));
+    }
 }
 
 #[test]

@@ -55,6 +55,7 @@ mod git_locked;
 mod git_state;
 mod guidance;
 mod hang_up;
+mod here;
 mod hook_files;
 mod hooks;
 mod hostile_ids;

@@ -286,7 +286,7 @@ fn sessions(book: &mut Book, shop: &Path, plain: &Path, full: &Path) {
     );
     elsewhere(book, id, shop, full);
     book.mistake("a session that is over", ("failed", 1), &["checkpoint", id], shop);
-    book.mistake("outside of a session", ("usage", 2), &["checkpoint"], shop);
+    book.mistake("no session is active here", ("failed", 1), &["checkpoint"], shop);
     book.mistake("nothing that waits", nothing, &["resume", id], shop);
     let restore = book.sandbox.command(["restore", id, "--yes"]);
     restore.with("JACKIN_RECOVERY_FAIL_AT", "moved").run();

@@ -47,12 +47,19 @@ fn s43_off_by_configuration_writes_nothing_at_all() {
         &format!("[recovery]\nsnapshot = \"off\"\n{mounts}"),
     );
     let before = Tree::read(sandbox.world());
-    // The default is off; but a session that is not protected is never started in silence.
+    // A session that is not protected is never started in silence.
+    sandbox
+        .jackin(["launch", "silent", "--", "true"])
+        .ok()
+        .shows("mode off");
+    let here = sandbox.command(["launch", "--", "true"]).inside(&project).run();
+    here.code(2).shows("quiet").shows("silent");
+    assert_untouched(&before, &Tree::read(sandbox.world()));
+    // Where nothing is configured, typing `launch` asks for protection.
     sandbox
         .jackin(["launch", "quiet", "--", "true"])
-        .code_in(&[0, 2, 125]);
-    sandbox.jackin(["launch", "silent", "--", "true"]).ok();
-    assert_untouched(&before, &Tree::read(sandbox.world()));
+        .ok()
+        .shows("mode project (the default)");
     // A flag wins over the file.
     sandbox
         .jackin(["launch", "--snapshot", "project", "silent", "--", "true"])

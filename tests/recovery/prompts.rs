@@ -133,8 +133,8 @@ fn two(sandbox: &Sandbox) -> (PathBuf, String, String) {
 #[test]
 fn a_session_is_chosen_with_the_arrow_keys() {
     let sandbox = Sandbox::new();
-    let (project, older, newer) = two(&sandbox);
-    let Some(tmux) = start(&sandbox, &project, "diff --name-only") else {
+    let (_, older, newer) = two(&sandbox);
+    let Some(tmux) = start(&sandbox, &sandbox.sources(), "diff --name-only") else {
         return;
     };
     let seen = tmux.sees("Session (");
@@ -156,7 +156,7 @@ fn a_session_is_chosen_with_the_arrow_keys() {
 fn a_chosen_session_is_restored_only_after_a_yes() {
     let sandbox = Sandbox::new();
     let (project, ..) = two(&sandbox);
-    let Some(tmux) = start(&sandbox, &project, "restore") else {
+    let Some(tmux) = start(&sandbox, &sandbox.sources(), "restore") else {
         return;
     };
     tmux.sees("Session (");
@@ -172,14 +172,14 @@ fn a_chosen_session_is_restored_only_after_a_yes() {
 #[test]
 fn who_chooses_nothing_is_told_what_is_missing() {
     let sandbox = Sandbox::new();
-    let (project, ..) = two(&sandbox);
+    two(&sandbox);
     for (words, key, told) in [
-        ("restore", "Escape", "<INSTANCE>"),
-        ("show", "q", "<INSTANCE>"),
-        ("restore", "C-c", "<INSTANCE>"),
+        ("restore", "Escape", "no session covers"),
+        ("show", "Escape", "no session covers"),
+        ("restore", "C-c", "no session covers"),
         ("hook install", "Escape", "<AGENT>"),
     ] {
-        let Some(tmux) = start(&sandbox, &project, words) else {
+        let Some(tmux) = start(&sandbox, &sandbox.sources(), words) else {
             return;
         };
         tmux.sees("Esc to cancel");
@@ -191,7 +191,7 @@ fn who_chooses_nothing_is_told_what_is_missing() {
     }
     // Nobody is asked for what `--json` and `--yes` leave out, nor where there is nothing to choose from.
     for words in ["show --json", "restore --yes"] {
-        let Some(tmux) = start(&sandbox, &project, words) else {
+        let Some(tmux) = start(&sandbox, &sandbox.sources(), words) else {
             return;
         };
         let seen = tmux.sees("code 2");

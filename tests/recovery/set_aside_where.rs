@@ -68,7 +68,7 @@ fn several_on_two_mounts() {
     }
     sandbox.configure("workspaces/both.toml", &text);
     let script = "for p in one two; do echo evil > $p/target/debug/x; echo evil > $p/node_modules/.bin/x; done; echo a > one/a";
-    let launch = ["launch", "both", "--", "sh", "-c", script];
+    let launch = ["launch", "--cwd", "keep", "both", "--", "sh", "-c", script];
     sandbox.command(launch).inside(&sandbox.sources()).run().ok();
     let planted = Tree::read(&sandbox.sources());
     let dirs = ["one/target", "two/target", "two/node_modules"];

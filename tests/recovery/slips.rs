@@ -70,9 +70,17 @@ fn words_of_other_programs_and_slips_are_understood() {
     sandbox
         .jackin(["show", "@lates"])
         .code(5)
-        .shows("is @latest")
+        .shows("is @latest or @1")
         .hides("nearest");
-    sandbox.jackin(["restore", "src/a"]).code(5).shows("@latest PATH");
+    // A path in the place of the session is one of the latest session here; elsewhere there is none.
+    let inside = sandbox
+        .command(["restore", "src/a", "--dry-run"])
+        .inside(&project);
+    inside.run().ok().shows("src/a");
+    sandbox
+        .jackin(["restore", "src/a"])
+        .code(2)
+        .shows("no session covers");
 }
 
 #[test]
@@ -101,9 +109,12 @@ fn a_command_that_runs_outside_of_the_mounts_is_said() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("inside");
     Build::at(&project).file("a", "before\n");
-    let launch = ["launch", "--snapshot", "project", "./inside", "--", "true"];
+    let launch = ["launch", "--cwd", "keep", "./inside", "--", "true"];
     let outside = sandbox.command(launch).run().ok();
     outside.shows("which is not protected");
+    let launch = ["launch", "./inside", "--", "true"];
+    let moved = sandbox.command(launch).run().ok();
+    moved.hides("which is not protected").shows("running in ");
     let launch = ["launch", "--snapshot", "project", ".", "--", "true"];
     let inside = sandbox.command(launch).inside(&project).run().ok();
     inside.hides("which is not protected");

@@ -90,7 +90,7 @@ fn the_receipt_of_a_step_that_was_taken_back_names_the_step() {
     log.has(&told).has("2 paths; 1 conflict kept");
     assert!(!log.said().contains("restored to"), "{log}");
     // And back: both say what became of it.
-    sandbox.jackin(["undo", "--yes"]).ok();
+    sandbox.jackin(["undo", "--any", "--yes"]).ok();
     let undo = last_restore(&sandbox)["number"].clone();
     let log = sandbox.jackin(["log", "--json"]).ok().json();
     let all = log["receipts"].as_array().unwrap().iter();
@@ -123,7 +123,7 @@ fn a_step_whose_restore_was_killed_before_it_moved_anything_takes_no_later_step_
     assert!(project.join("c").exists() && !project.join("fresh").exists());
     assert_eq!(last_restore(&sandbox)["act"]["only_changes_of"]["name"], "two");
     // The same when it was killed in the middle.
-    sandbox.jackin(["undo", "--yes"]).ok();
+    sandbox.jackin(["undo", "--any", "--yes"]).ok();
     let restore = sandbox.command(["restore", &id, "--only-changes-of", "two", "--yes"]);
     assert_eq!(
         restore.with("JACKIN_RECOVERY_FAIL_AT", "moved").run().exit(),

@@ -55,7 +55,7 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
         &sandbox,
         &project,
         SMALL,
-        "jackin recovery ui; echo code=$?; sleep 99",
+        "jackin recovery ui --any; echo code=$?; sleep 99",
         &[],
     ) else {
         return;
@@ -143,7 +143,7 @@ fn a_session_that_lives_is_looked_at_and_not_touched() {
         &sandbox,
         &project,
         SMALL,
-        "jackin recovery ui shop || jackin recovery ui",
+        "jackin recovery ui shop || jackin recovery ui --any",
         &[],
     ) else {
         return;
@@ -373,7 +373,7 @@ fn it_is_suspended_and_goes_on() {
     ) else {
         return;
     };
-    tmux.press(&["jackin recovery ui", "Enter"]).sees(&id);
+    tmux.press(&["jackin recovery ui --any", "Enter"]).sees(&id);
     tmux.press(&["C-z"]).sees("Stopped");
     tmux.is_plain();
     tmux.press(&["echo typed", "Enter"]).sees("\ntyped");

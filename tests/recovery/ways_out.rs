@@ -233,12 +233,12 @@ fn a_root_that_went_after_all_was_decided_stands_in_nobodys_way() {
 #[test]
 fn undo_says_that_a_restore_waits_and_takes_back_one_that_was_only_not_written_down() {
     let waiting = killed_at("moved");
-    for args in [&["undo", "--yes"][..], &["undo", &waiting.id, "--yes"]] {
+    for args in [&["undo", "--any", "--yes"][..], &["undo", &waiting.id, "--yes"]] {
         waiting.sandbox.jackin(args).code(8).shows("was interrupted");
     }
     waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).ok();
     let decided = killed_at("decided");
-    decided.sandbox.jackin(["undo", "--yes"]).ok();
+    decided.sandbox.jackin(["undo", "--any", "--yes"]).ok();
     assert_same_tree(&decided.wrecked, &Tree::read(&decided.project));
 }
 

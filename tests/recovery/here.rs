@@ -1,0 +1,378 @@
+//! Sessions without a name: the latest one that covers the current directory, in each of several projects.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::build::Build;
+use crate::support::compare::{assert_same_tree, assert_untouched};
+use crate::support::documents::instances;
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+use crate::support::tmux::Tmux;
+use crate::support::tree::Tree;
+
+fn run(sandbox: &Sandbox, directory: &Path, args: &[&str]) -> Run {
+    sandbox.command(args).inside(directory).run()
+}
+
+/// Two projects, each damaged by the last of its sessions; with the trees before.
+fn two() -> (Sandbox, [(PathBuf, Tree); 2]) {
+    let sandbox = Sandbox::new();
+    let projects = ["shop", "web"].map(|name| {
+        let project = sandbox.project(name);
+        Build::at(&project)
+            .file("src/main.rs", format!("fn {name}() {{}}\n"))
+            .file("docs/a.md", "a\n")
+            .file(".env", "SECRET=1\n")
+            .aged();
+        let before = Tree::read(&project);
+        (project, before)
+    });
+    for (project, _) in &projects {
+        let launch = ["launch", "--", "sh", "-c", "rm -rf src .env"];
+        run(&sandbox, project, &launch).ok();
+    }
+    (sandbox, projects)
+}
+
+#[test]
+fn three_commands_without_a_name_undo_the_agent_in_each_project_in_turn() {
+    let (sandbox, projects) = two();
+    // The first project's session is not the latest of all.
+    for (project, before) in &projects {
+        let other = projects.iter().find(|(other, _)| other != project).unwrap();
+        let damaged = Tree::read(project);
+        let others = Tree::read(&other.0);
+        let shown = run(&sandbox, project, &["diff", "--name-status"]).ok();
+        assert_eq!(shown.stdout, b"D .env\nD src/\nD src/main.rs\n", "{shown}");
+        run(&sandbox, project, &["restore", "--yes"]).ok();
+        assert_same_tree(before, &Tree::read(project));
+        // From below the root too.
+        run(&sandbox, &project.join("src"), &["undo", "--yes"]).ok();
+        assert_same_tree(&damaged, &Tree::read(project));
+        run(&sandbox, &project.join("docs"), &["undo", "--yes"]).ok();
+        assert_same_tree(before, &Tree::read(project));
+        assert_untouched(&others, &Tree::read(&other.0));
+    }
+}
+
+#[test]
+fn what_was_chosen_is_said_and_is_the_same_for_every_command() {
+    let (sandbox, [(shop, _), (web, _)]) = two();
+    let ids: Vec<String> = instances(&sandbox.jackin(["list", "--json"]).ok())
+        .into_iter()
+        .map(|session| session.id)
+        .collect();
+    let [of_web, of_shop] = ids.as_slice() else {
+        panic!("{ids:?}")
+    };
+    for (project, id) in [(&shop, of_shop), (&web, of_web)] {
+        for args in [
+            &["show"][..],
+            &["diff"],
+            &["restore", "--dry-run"],
+            &["show", "@latest"],
+        ] {
+            run(&sandbox, project, args)
+                .ok()
+                .shows(&format!("session {id} (sh, just now)"));
+        }
+        let document = run(&sandbox, project, &["show", "--json"]).ok();
+        assert_eq!(document.json()["instance"]["id"], id.as_str(), "{document}");
+        assert!(document.stderr.is_empty(), "{document}");
+        let log = run(&sandbox, project, &["log"]).ok().text();
+        assert!(log.contains(id.as_str()), "{log}");
+        let listed = run(&sandbox, project, &["list", "."]).ok();
+        listed
+            .shows(id)
+            .hides(if id == of_web { of_shop } else { of_web });
+    }
+    // Everything, wherever it is typed.
+    let all = run(&sandbox, &shop, &["log", "--any"]).ok().text();
+    assert!(ids.iter().all(|id| all.contains(id.as_str())), "{all}");
+    run(&sandbox, &shop, &["show", "--any"]).ok().shows(of_web);
+    run(&sandbox, &shop, &["diff", "@2", "--any"]).ok().shows(of_shop);
+}
+
+#[test]
+fn words_count_back_among_the_sessions_here() {
+    let (sandbox, [(shop, _), (web, _)]) = two();
+    for number in 0..2 {
+        let script = format!("echo {number} > new");
+        run(&sandbox, &shop, &["launch", "-q", "--", "sh", "-c", &script]).ok();
+    }
+    let ids = |directory: &Path| {
+        let listed = run(&sandbox, directory, &["list", ".", "--json"]).ok();
+        let all = instances(&listed).into_iter().map(|session| session.id);
+        all.collect::<Vec<String>>()
+    };
+    let known = ids(&shop);
+    assert_eq!(known.len(), 3);
+    for (at, id) in known.iter().enumerate() {
+        let word = format!("@{}", at + 1);
+        let shown = run(&sandbox, &shop, &["show", &word, "--json"]).ok();
+        assert_eq!(shown.json()["instance"]["id"], id.as_str(), "{word}");
+    }
+    run(&sandbox, &shop, &["diff", "@4"])
+        .code(5)
+        .shows("there is no session @4: 3 sessions cover");
+    for wrong in ["@0", "@", "@x", "@-1", "@99999999999999999999999999"] {
+        run(&sandbox, &shop, &["diff", wrong])
+            .code(5)
+            .shows("@latest or @1");
+    }
+    assert_eq!(ids(&web).len(), 1);
+}
+
+#[test]
+fn outside_of_every_session_the_error_lists_them_and_nothing_is_touched() {
+    let (sandbox, [(shop, _), (web, _)]) = two();
+    let outside = sandbox.project("other");
+    let before = Tree::read(&sandbox.sources());
+    for args in [
+        &["restore", "--yes"][..],
+        &["undo", "--yes"],
+        &["diff"],
+        &["show"],
+        &["fork"],
+    ] {
+        let told = run(&sandbox, &outside, args).code(2);
+        for project in [&shop, &web] {
+            told.has(project.to_str().unwrap());
+        }
+        told.has("no session covers").has("--any");
+    }
+    // Above a project one is outside of it, too: a restore there could mean any of them.
+    run(&sandbox, &sandbox.sources(), &["restore", "--yes"]).code(2);
+    assert_untouched(&before, &Tree::read(&sandbox.sources()));
+    // A project whose name is the beginning of another one's is not it.
+    let longer = sandbox.project("shopping");
+    run(&sandbox, &longer, &["diff"]).code(2);
+    run(&sandbox, &outside, &["diff", "--any"])
+        .ok()
+        .shows("src/main.rs");
+}
+
+#[test]
+fn undo_is_about_the_last_restore_here() {
+    let (sandbox, [(shop, _), (web, _)]) = two();
+    let damaged = Tree::read(&web);
+    run(&sandbox, &web, &["restore", "--yes"]).ok();
+    let restored = Tree::read(&web);
+    run(&sandbox, &shop, &["undo", "--yes"])
+        .code(5)
+        .shows("nothing to undo in")
+        .shows("undo --any");
+    assert_same_tree(&restored, &Tree::read(&web));
+    run(&sandbox, &shop, &["undo", "--any", "--yes"]).ok();
+    assert_same_tree(&damaged, &Tree::read(&web));
+}
+
+#[test]
+fn a_path_needs_no_session_before_it() {
+    let (sandbox, [(shop, _), _]) = two();
+    // Deleted files are not there to be recognized: the snapshot has them.
+    run(&sandbox, &shop, &["restore", "src/main.rs", "--yes"]).ok();
+    assert!(shop.join("src/main.rs").exists() && !shop.join(".env").exists());
+    run(&sandbox, &shop, &["restore", ".env", "--yes"]).ok();
+    assert!(shop.join(".env").exists());
+    let shown = run(&sandbox, &shop, &["diff", "src", "docs", "--name-only"]).ok();
+    assert_eq!(shown.stdout, b"src\nsrc/main.rs\n", "{shown}");
+    // A word that is neither is a session that is not there.
+    run(&sandbox, &shop, &["restore", "nonsense", "--yes"])
+        .code(5)
+        .shows("session \"nonsense\" not found");
+    run(&sandbox, &shop, &["restore", "rc-00000000-src", "--yes"]).code(5);
+}
+
+#[test]
+fn a_word_that_is_a_session_and_a_path_is_refused() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("api/a", "a\n").aged();
+    let launch = ["launch", "--name", "api", "--", "rm", "-r", "api"];
+    run(&sandbox, &project, &launch).ok();
+    let before = Tree::read(&project);
+    let told = run(&sandbox, &project, &["restore", "api", "--yes"]).code(2);
+    let id = sandbox.newest();
+    told.has("both a session and a path").has("./api").has(&id);
+    assert_untouched(&before, &Tree::read(&project));
+    // What it proposes is understood.
+    run(&sandbox, &project, &["restore", "./api", "--dry-run"])
+        .ok()
+        .shows("api/a");
+    run(&sandbox, &project, &["restore", &id, "--dry-run"])
+        .ok()
+        .shows("api/a");
+    // Elsewhere no path is meant.
+    run(&sandbox, &sandbox.sources(), &["restore", "api", "--dry-run"]).ok();
+}
+
+#[test]
+fn a_project_that_was_deleted_with_the_shell_in_it_is_restored_without_a_name() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("gone");
+    Build::at(&project).file("a", "a\n").dir("d").aged();
+    let before = Tree::read(&project);
+    run(&sandbox, &project, &["launch", "--", "true"]).ok();
+    let script = "rm -rf \"$PWD\"; exec \"$@\"";
+    let restore = sandbox.command([
+        "restore",
+        "--delete-later-files",
+        "--overwrite-later-edits",
+        "--yes",
+    ]);
+    let restore = restore.inside(&project).with("PWD", &project);
+    restore.through(&["sh", "-c", script, "sh"]).run().ok();
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
+fn names_are_given_changed_and_found() {
+    let (sandbox, [(shop, before), _]) = two();
+    let launch = [
+        "launch",
+        "--name",
+        "fix-login",
+        "-m",
+        "second try",
+        "--",
+        "sh",
+        "-c",
+        "echo x > x",
+    ];
+    run(&sandbox, &shop, &launch).ok();
+    let id = sandbox.newest();
+    let list = run(&sandbox, &shop, &["list", "-n", "1"]).ok();
+    list.has("fix-login").has("+1").has("sh");
+    let shown = run(&sandbox, &sandbox.sources(), &["show", "fix-login", "--json"])
+        .ok()
+        .json()["instance"]
+        .take();
+    assert_eq!(
+        (&shown["id"], &shown["name"], &shown["message"]),
+        (&id.as_str().into(), &"fix-login".into(), &"second try".into())
+    );
+    let renamed = sandbox
+        .jackin(["rename", "fix-login", "login", "--json"])
+        .ok()
+        .json();
+    assert_eq!(
+        (&renamed["instance"], &renamed["name"]),
+        (&id.as_str().into(), &"login".into())
+    );
+    sandbox.jackin(["show", "fix-login"]).code(5);
+    sandbox.jackin(["rename", "login", "-m", ""]).ok();
+    let shown = sandbox.jackin(["show", "login", "--json"]).ok().json()["instance"].take();
+    assert_eq!(
+        (&shown["name"], &shown["message"]),
+        (&"login".into(), &serde_json::Value::Null)
+    );
+    // The catalog is made of receipts alone.
+    fs::remove_file(sandbox.store().join("catalog.sqlite3")).unwrap();
+    sandbox.jackin(["rebuild"]).ok();
+    run(&sandbox, &shop, &["restore", "login", "--yes"]).ok();
+    assert!(!shop.join("x").exists());
+    run(&sandbox, &shop, &["restore", "@2", "--yes"]).ok();
+    assert_same_tree(&before, &Tree::read(&shop));
+    sandbox.jackin(["rename", "login", "--no-name"]).ok();
+    sandbox.jackin(["show", "login"]).code(5);
+    sandbox.jackin(["log", "--verify"]).ok();
+    for wrong in ["rc-x", "@latest", "a b", "now", ".x"] {
+        let told = sandbox.jackin(["rename", &id, wrong]).code(2);
+        told.has("letters, digits");
+        let launch = ["launch", "--name", wrong, "--", "touch", "ran"];
+        run(&sandbox, &shop, &launch).code_in(&[2, 125]);
+        assert!(!shop.join("ran").exists());
+    }
+    sandbox.jackin(["rename", &id]).code(2).shows("nothing to change");
+}
+
+#[test]
+fn of_two_sessions_with_a_name_the_latest_is_meant() {
+    let (sandbox, [(shop, _), (web, _)]) = two();
+    for project in [&shop, &web] {
+        run(&sandbox, project, &["launch", "--name", "try", "--", "true"]).ok();
+    }
+    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+    let shown = sandbox.jackin(["show", "try", "--json"]).ok().json();
+    assert_eq!(shown["instance"]["id"], all[0].id.as_str());
+    // In a list the name stands for that one, and the other has its id.
+    let list = sandbox.jackin(["list"]).ok().text();
+    assert_eq!(list.matches("try").count(), 1, "{list}");
+    assert!(list.contains(&all[1].id), "{list}");
+}
+
+#[test]
+fn arguments_are_recorded_where_the_configuration_asks_and_secrets_are_not() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.captured("full", "command = \"full\"\n");
+    let launch = [
+        "launch",
+        "--",
+        "sh",
+        "-c",
+        "true",
+        "--token",
+        "MARKED-hunter2",
+        "--model=large",
+        "--api-key=MARKED-abc",
+        "ghp_MARKED0123456789abcdefghij",
+    ];
+    run(&sandbox, &project, &launch).ok();
+    run(&sandbox, &project, &["show"])
+        .ok()
+        .has("--model=large")
+        .has("--token")
+        .has("(hidden)");
+    for entry in walkdir::WalkDir::new(sandbox.store()).into_iter().flatten() {
+        if entry.file_type().is_file() {
+            let bytes = fs::read(entry.path()).unwrap();
+            let is_there = bytes.windows(6).any(|window| window == b"MARKED");
+            assert!(!is_there, "{}", entry.path().display());
+        }
+    }
+}
+
+#[test]
+fn lists_are_narrowed() {
+    let (sandbox, [(shop, _), (web, _)]) = two();
+    run(&sandbox, &shop, &["launch", "--", "true"]).ok();
+    let ids = |args: &[&str]| {
+        let listed = run(&sandbox, &web, &[&["list", "--json"], args].concat()).ok();
+        let all = instances(&listed).into_iter().map(|session| session.id);
+        all.collect::<Vec<String>>()
+    };
+    let all = ids(&[]);
+    assert_eq!(all.len(), 3);
+    assert_eq!(ids(&["-n", "2"]), all[..2]);
+    assert_eq!(ids(&["."]), [all[1].clone()]);
+    assert_eq!(ids(&["../shop/docs"]), [all[0].clone(), all[2].clone()]);
+    assert_eq!(ids(&["--changed"]), all[1..]);
+    assert!(ids(&["--active"]).is_empty() && ids(&["/nowhere"]).is_empty());
+    let none = run(&sandbox, &web, &["list", "--active"]).ok();
+    none.shows("no such session");
+    let row = run(&sandbox, &web, &["list", "."]).ok().text();
+    for column in [
+        "SESSION", "WHEN", "LASTED", "COMMAND", "CHANGED", "WHERE", " sh ", " -3 ",
+    ] {
+        assert!(row.contains(column), "{column}: {row}");
+    }
+}
+
+#[test]
+fn outside_on_a_terminal_a_session_is_typed_and_chosen() {
+    let (sandbox, [(shop, before), _]) = two();
+    let outside = sandbox.project("other");
+    let script = "jackin recovery restore; echo code=$?; sleep 99";
+    let Some(tmux) = Tmux::start(&sandbox, &outside, (80, 24), script, &[]) else {
+        return;
+    };
+    tmux.sees("Session (");
+    // Letters narrow the list.
+    tmux.press(&["shop"]);
+    tmux.misses("~/src/web");
+    tmux.press(&["Enter"]).sees("[y/N");
+    tmux.press(&["y", "Enter"]).sees("code=0");
+    assert_same_tree(&before, &Tree::read(&shop));
+}
