@@ -9,6 +9,7 @@ mod choose;
 mod command;
 mod commands;
 mod complete;
+mod completion_files;
 pub mod confirm;
 pub mod context;
 mod contract_args;
@@ -42,6 +43,7 @@ mod suggested_command;
 #[cfg(feature = "tui")]
 mod ui;
 mod view;
+mod workspace_setup;
 mod written_snapshot;
 
 use std::ffi::OsString;

@@ -1,6 +1,7 @@
-//! Adds a `[recovery]` table to the file that defines a workspace, for `init`. The only part of `config` that writes: the
-//! files are jackin's and the operator's, so it adds one table and keeps every other byte.
+//! Adds a `[recovery]` table to the file that defines a workspace, or writes the file of a new one, for `init`. The only part of
+//! `config` that writes: the files are jackin's and the operator's, so it adds one table and keeps every other byte.
 
+mod create;
 mod insert;
 
 use std::fs;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::document::{Document, quoted};
 use super::embedded::embedded_workspace;
 use super::error::Place;
-use super::{Config, ConfigError, Flags, MountConfig, Resolved, shown};
+use super::{Config, ConfigError, Flags, MountConfig, Resolved, settle, shown};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::product::FILE_REPLACER;
 use handle_fs::ReplaceError;
@@ -60,6 +61,18 @@ pub enum EditError {
         /// Part of the meaning that differs.
         what: &'static str,
     },
+    /// Directory that no file can name.
+    #[error(
+        "{} cannot be a workspace: its name is not UTF-8, which configuration files need",
+        shown(root)
+    )]
+    NotText {
+        /// The directory.
+        root: PathBuf,
+    },
+    /// User without a configuration directory.
+    #[error("your home directory is unknown, and so is jackin's configuration")]
+    NoDirectory,
     /// File that cannot be written.
     #[error(transparent)]
     Replace(#[from] ReplaceError),
@@ -68,9 +81,12 @@ pub enum EditError {
 impl Diagnostic for EditError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Config(_) | Self::Already { .. } | Self::Shape { .. } | Self::Meaning { .. } => {
-                ErrorKind::Config
-            }
+            Self::Config(_)
+            | Self::Already { .. }
+            | Self::Shape { .. }
+            | Self::Meaning { .. }
+            | Self::NoDirectory => ErrorKind::Config,
+            Self::NotText { .. } => ErrorKind::Usage,
             Self::Replace(error) => error.kind(),
         }
     }
@@ -79,6 +95,10 @@ impl Diagnostic for EditError {
         match self {
             Self::Config(error) => error.hints(),
             Self::Meaning { .. } => Vec::new(),
+            Self::NotText { .. } => vec![Hint::text(
+                "rename the directory, or set the mode for every directory: [recovery] in config.toml",
+            )],
+            Self::NoDirectory => vec![Hint::text("set HOME or JACKIN_CONFIG_DIR")],
             Self::Already { .. } => vec![Hint::text("`explain` shows the result")],
             Self::Shape { table, .. } => {
                 let lines: Vec<&str> = table.lines().collect();
@@ -106,13 +126,15 @@ impl Diagnostic for ReplaceError {
     }
 }
 
-/// A table that can be added: decided and tried, not written yet.
+/// A table that can be added, or a file that can be created: decided and tried, not written yet.
 #[derive(Clone, Debug)]
 pub struct Edit {
     name: String,
     path: PathBuf,
     file: PathBuf,
     before: String,
+    /// Mode bits of the file, if it is new.
+    creates: Option<u32>,
     insertion: Insertion,
     mounts: Vec<MountConfig>,
     wanted: Wanted,
@@ -161,12 +183,65 @@ impl Edit {
             path,
             file,
             before: document.text().to_owned(),
+            creates: None,
             insertion,
             mounts,
             wanted: wanted.clone(),
         };
         edit.check(config, Document::of(&edit.path, edit.after()))?;
         Ok(edit)
+    }
+
+    /// Computes the file of a new workspace whose only mount is the directory `root`, an absolute path without links. Its name is
+    /// that of the directory, made valid and unique. Nothing is written.
+    ///
+    /// # Errors
+    /// [`EditError::NotText`], [`EditError::NoDirectory`], [`EditError::Config`], [`EditError::Meaning`].
+    pub fn create(config: &Config, root: &Path, wanted: &Wanted) -> Result<Self, EditError> {
+        let written = root.to_str().ok_or_else(|| EditError::NotText {
+            root: root.to_path_buf(),
+        })?;
+        let directory = config.directory().ok_or(EditError::NoDirectory)?;
+        let known = config.workspace_names()?;
+        let workspaces = directory.join("workspaces");
+        let file = |name: &str| workspaces.join(format!("{name}.toml"));
+        let name = create::name(root, |name| {
+            let is_known = known.iter().any(|known| known.eq_ignore_ascii_case(name));
+            is_known || fs::symlink_metadata(file(name)).is_ok()
+        });
+        let path = file(&name);
+        let insertion = Insertion {
+            at: 0,
+            text: create::text(&name, written, wanted),
+        };
+        let document = Document::of(&path, insertion.text.clone());
+        let edit = Self {
+            file: settle(&path),
+            before: String::new(),
+            creates: Some(create::mode(directory)),
+            mounts: config.for_workspace_with(&name, document.clone())?.mounts,
+            wanted: wanted.clone(),
+            name,
+            path,
+            insertion,
+        };
+        if !edit.mounts.iter().map(|mount| mount.src.as_path()).eq([root]) {
+            return Err(edit.wrong("the mounts"));
+        }
+        edit.check(config, document)?;
+        Ok(edit)
+    }
+
+    /// Returns the name of the workspace.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns true if the file does not exist yet.
+    #[must_use]
+    pub fn creates(&self) -> bool {
+        self.creates.is_some()
     }
 
     /// Returns the file as it is configured.
@@ -195,6 +270,26 @@ impl Edit {
         (line, before.is_empty() || before.ends_with('\n'))
     }
 
+    /// Writes the new file, which replaces none. Missing directories above it are created.
+    fn write_new(&self, mode: u32, random: [u8; 8]) -> Result<(), EditError> {
+        let directory = self.file.parent().unwrap_or(Path::new("/"));
+        let base = directory.ancestors().find(|base| base.is_dir());
+        let base = base.unwrap_or(Path::new("/"));
+        FILE_REPLACER.make_directories(base, directory)?;
+        let written = FILE_REPLACER.write_new_as(&self.file, self.added().as_bytes(), mode, random);
+        if written.is_err() {
+            FILE_REPLACER.remove_made_directories(base, directory);
+        }
+        Ok(written?)
+    }
+
+    fn wrong(&self, what: &'static str) -> EditError {
+        EditError::Meaning {
+            path: self.path.clone(),
+            what,
+        }
+    }
+
     /// Writes the table: a new file beside the old one, with the same mode, owner and attributes, is on disk before it takes the
     /// old one's name. `random` makes the temporary name.
     ///
@@ -202,6 +297,9 @@ impl Edit {
     /// [`EditError::Replace`]; [`EditError::Config`] and [`EditError::Meaning`] when what was written
     /// does not load as it must.
     pub fn apply(&self, config: &Config, random: [u8; 8]) -> Result<(), EditError> {
+        if let Some(mode) = self.creates {
+            return self.write_new(mode, random);
+        }
         FILE_REPLACER.replace(
             &self.file,
             self.before.as_bytes(),
@@ -226,10 +324,6 @@ impl Edit {
 
     /// Checks that `changed` keeps the mounts of the workspace and has the requested mode and excludes.
     fn check(&self, config: &Config, changed: Document) -> Result<(), EditError> {
-        let wrong = |what| EditError::Meaning {
-            path: self.path.clone(),
-            what,
-        };
         let Resolved {
             mounts,
             mode,
@@ -248,14 +342,14 @@ impl Edit {
             (src, dst, readonly, isolation)
         };
         if !mounts.iter().map(plain).eq(self.mounts.iter().map(plain)) {
-            return Err(wrong("the mounts"));
+            return Err(self.wrong("the mounts"));
         }
         if mode.value.word() != self.wanted.mode {
-            return Err(wrong("the mode"));
+            return Err(self.wrong("the mode"));
         }
         let patterns: Vec<&String> = exclude.iter().map(|pattern| &pattern.value).collect();
         if !patterns.ends_with(&self.wanted.exclude.iter().collect::<Vec<_>>()) {
-            return Err(wrong("the excludes"));
+            return Err(self.wrong("the excludes"));
         }
         Ok(())
     }

@@ -74,6 +74,17 @@ impl Config {
         }
     }
 
+    /// Returns jackin's configuration directory, which need not exist; `None` if the home directory is unknown.
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// Returns true if the global `[recovery]` names a mode, so that directories without a workspace have one.
+    #[must_use]
+    pub fn has_default_mode(&self) -> bool {
+        self.defaults.mode.is_some()
+    }
+
     /// Returns the names of all workspaces, sorted: the files in `workspaces/` and the tables `[workspaces.<name>]`.
     ///
     /// # Errors

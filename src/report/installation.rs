@@ -119,6 +119,8 @@ pub(crate) struct InitDocument {
     /// The file.
     #[serde(flatten)]
     pub(crate) file: HostPathDocument,
+    /// The file does not exist yet: the addition is all of it.
+    pub(crate) creates: bool,
     /// The line where the addition begins, from 1.
     pub(crate) line: usize,
     /// Text to add.
@@ -130,13 +132,14 @@ pub(crate) struct InitDocument {
 
 impl InitDocument {
     /// Makes the report of an edit.
-    pub(crate) fn new(workspace: &str, edit: &Edit, outcome: InitOutcome) -> Self {
+    pub(crate) fn new(edit: &Edit, outcome: InitOutcome) -> Self {
         let (line, begins_line) = edit.line();
         Self {
             head: Head::default(),
-            workspace: workspace.to_owned(),
+            workspace: edit.name().to_owned(),
             outcome,
             file: HostPathDocument::new(edit.file()),
+            creates: edit.creates(),
             line,
             added: edit.added().to_owned(),
             begins_line,
@@ -166,5 +169,79 @@ impl<'a> FileDocument<'a> {
             name,
             contents,
         }
+    }
+}
+
+/// Result of `completions --install`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum InstallOutcome {
+    /// `--dry-run`: these files would be written.
+    Planned,
+    /// They were written.
+    Written,
+    /// Nothing had to be written.
+    Unchanged,
+}
+
+/// State of a file of completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CompletionState {
+    /// There was no such file.
+    New,
+    /// It replaces an earlier file of jackin's.
+    Replaced,
+    /// It has this content already.
+    Unchanged,
+    /// It is not from jackin, or cannot be read, and stays.
+    Kept,
+}
+
+/// File of completions.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CompletionFileDocument {
+    #[serde(flatten)]
+    pub(crate) path: HostPathDocument,
+    pub(crate) state: CompletionState,
+    /// Reason that it stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+}
+
+/// `completions --install --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CompletionsInstallDocument {
+    #[serde(flatten)]
+    head: Head,
+    /// The shell: `bash`, `zsh` or `fish`.
+    shell: String,
+    pub(crate) outcome: InstallOutcome,
+    pub(crate) files: Vec<CompletionFileDocument>,
+    /// Line that the shell's start-up file needs to read the directory; none if it reads it anyway.
+    pub(crate) line: Option<String>,
+}
+
+impl CompletionsInstallDocument {
+    /// Makes the report.
+    pub(crate) fn new(
+        shell: &str,
+        outcome: InstallOutcome,
+        files: Vec<CompletionFileDocument>,
+        line: Option<&str>,
+    ) -> Self {
+        Self {
+            head: Head::default(),
+            shell: shell.to_owned(),
+            outcome,
+            files,
+            line: line.map(str::to_owned),
+        }
+    }
+
+    /// Returns the files that stay because they are not from jackin.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &CompletionFileDocument> {
+        let files = self.files.iter();
+        files.filter(|file| file.state == CompletionState::Kept)
     }
 }

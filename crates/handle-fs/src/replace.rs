@@ -175,9 +175,24 @@ impl FileReplacer {
     /// # Errors
     /// [`ReplaceError`]; `Changed` when it is there.
     pub fn write_new(&self, path: &Path, new: &[u8], random: [u8; 8]) -> Result<(), ReplaceError> {
+        const EVERYONE: u32 = 0o666;
+        self.write_new_as(path, new, EVERYONE, random)
+    }
+
+    /// Makes the file as [`Self::write_new`] does, with those bits of `mode` that the mask of the process leaves.
+    ///
+    /// # Errors
+    /// As [`Self::write_new`].
+    pub fn write_new_as(
+        &self,
+        path: &Path,
+        new: &[u8],
+        mode: u32,
+        random: [u8; 8],
+    ) -> Result<(), ReplaceError> {
         let target = Target::open(path)?;
-        let everyone = Mode::from_raw_mode(0o666);
-        let (mut beside, file) = target.beside(self.temporary_prefix, random, new, everyone)?;
+        let mode = Mode::from_raw_mode(mode);
+        let (mut beside, file) = target.beside(self.temporary_prefix, random, new, mode)?;
         give_to_owner_of(&target.directory, &beside.name).map_err(failed(path, "set the owner of"))?;
         file.sync().map_err(failed(path, "write beside"))?;
         match rename_new(&target.directory, &beside.name, &target.directory, target.name) {

@@ -22,6 +22,14 @@ pub enum SnapshotMode {
     ProjectAndState,
 }
 
+impl SnapshotMode {
+    /// Returns true if files are captured.
+    #[must_use]
+    pub fn captures(self) -> bool {
+        matches!(self, Self::Project | Self::ProjectAndState)
+    }
+}
+
 /// Action of a launch whose baseline fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnFailure {

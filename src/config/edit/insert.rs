@@ -19,7 +19,7 @@ const NAME: &str = "recovery";
 const BOM: &str = "\u{feff}";
 const ABOVE: &str = "# What jackin recovery does for sessions of this workspace; flags win over it.\n\
      # `jackin recovery explain` shows the result.\n";
-const MODES: &str = "  # off | metadata | project";
+const MODES: &str = "  # off | metadata | project | project-and-state";
 
 /// Returns the addition to `text` that creates a table `recovery` in the table at the path `tables` (empty: the file itself).
 /// `None`: the text is no TOML, there is no such table, or an addition is not enough.
