@@ -68,9 +68,11 @@ mod sessions;
 mod set_aside;
 pub(crate) mod settings;
 mod sides;
+mod status;
 mod stores;
 mod undo;
 mod verify;
+mod watch;
 
 pub use begin::{NewSession, StartedSession};
 pub use candidate::Candidate;
@@ -103,8 +105,10 @@ pub use retention::{AppliedRetention, PlannedPrune};
 pub use session_changes::SessionChanges;
 pub(crate) use session_changes::of_session;
 pub(crate) use sessions::{no_files, refuse_imported};
+pub use status::{SessionStatus, Standing};
 pub use undo::UndoRequest;
 pub use verify::Verification;
+pub use watch::{Watch, WatchedChange};
 
 use crate::environment::Environment;
 use crate::observer::Silent;

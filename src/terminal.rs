@@ -230,6 +230,11 @@ impl Terminal {
         lock(&self.out).is_closed()
     }
 
+    /// Writes out what is still buffered for stdout, for a reader that waits for it.
+    pub fn flush_out(&self) {
+        lock(&self.out).flush();
+    }
+
     /// Writes out what is still held back. Call once, before the process ends.
     ///
     /// # Errors

@@ -140,6 +140,11 @@ impl Quiet {
         };
         (quiet, over)
     }
+
+    /// One that `over` stops.
+    pub(super) fn of(over: Arc<AtomicBool>) -> Self {
+        Self { over }
+    }
 }
 
 impl Observer for Quiet {

@@ -27,6 +27,8 @@ commands! {
     mod rename: Rename(rename::RenameArgs);
     mod list: List(list::ListArgs);
     mod show: Show(show::ShowArgs);
+    mod status: Status(status::StatusArgs);
+    mod watch: Watch(watch::WatchArgs);
     pub(super) mod diff: Diff(diff::DiffArgs);
     mod restore: Restore(restore::RestoreArgs);
     mod undo: Undo(undo::UndoArgs);

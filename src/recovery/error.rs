@@ -136,6 +136,9 @@ pub enum RecoveryError {
     /// The session is not active.
     #[error("{0} is not active, so no checkpoint can be taken")]
     NotActive(InstanceId),
+    /// The session ended, so its files are not watched.
+    #[error("{0} is not active, so there is nothing to watch")]
+    NotRunning(InstanceId),
     /// A launcher holds the session and ends it.
     #[error("{0} was started by launch, which ends it itself")]
     HeldByLauncher(InstanceId),
@@ -375,6 +378,7 @@ impl Diagnostic for RecoveryError {
                 ),
                 Hint::command("to list sessions", "list"),
             ],
+            Self::NotRunning(id) => vec![Hint::command("to list its changes", format!("diff {id}"))],
             Self::Imported(id) => vec![
                 Hint::command("to write its files to a new directory", format!("fork {id}")),
                 Hint::command("for some paths", format!("restore {id} PATH --to DIR")),

@@ -6,6 +6,7 @@
 mod caller;
 mod child_registry;
 mod command_output;
+mod cpu_time;
 mod daemon;
 mod fatal;
 mod foreground;
@@ -35,6 +36,7 @@ use other as system;
 pub use caller::{Caller, caller, is_shell};
 pub use child_registry::{forget, is_registered, start_child};
 pub use command_output::{CommandOutput, CommandRequest};
+pub use cpu_time::cpu_time;
 pub use daemon::{leave_behind, leave_terminal};
 pub use fatal::die;
 pub use foreground::{in_front, is_child_of, parent, suspend};
@@ -47,7 +49,7 @@ pub use probe::{Member, Probe, Why, carried, members};
 pub use process_ref::ProcessRef;
 pub use process_table::ProbeError;
 pub use search::{find, is_outside, path_outside};
-pub use signals::{HeldBack, Interrupts, Patience, outlive_file_limit};
+pub use signals::{HeldBack, INTERRUPT, Interrupts, Patience, outlive_file_limit};
 
 #[cfg(test)]
 mod tests;

@@ -28,6 +28,9 @@ pub fn outlive_file_limit() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
+/// Signal of Ctrl-C.
+pub const INTERRUPT: i32 = SIGINT;
+
 /// SIGINT, SIGTERM and SIGHUP turned into a flag. A second SIGINT, from an operator who does not want to wait, ends the
 /// process as if there were no handler.
 ///

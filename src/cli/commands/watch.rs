@@ -1,0 +1,174 @@
+//! `watch`: changes of a running session, as they happen.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cli::args::{Example, Group, some_text};
+use crate::cli::checkpoint_timer::Quiet;
+use crate::cli::command::Command;
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::schema::Document;
+use crate::cli::view;
+use crate::process::{INTERRUPT, cpu_time};
+use crate::recovery::{Recovery, RecoveryError, Watch};
+use crate::report::{WatchDocument, WatchEndDocument, WatchedDocument};
+use crate::session::Services;
+use crate::terminal::{sanitize, size};
+
+/// Shortest wait between two looks.
+const SHORTEST: Duration = Duration::from_secs(2);
+/// Longest wait between two looks.
+const LONGEST: Duration = Duration::from_secs(120);
+/// Time that passes for each unit of processor time that a look takes: 4 % of one core.
+const SHARE: u32 = 25;
+/// Interval at which signals, and the end of the session, are noticed.
+const NAP: Duration = Duration::from_millis(200);
+
+/// Print what the agent changes, as it happens
+#[derive(Clone, Debug, Args)]
+pub struct WatchArgs {
+    /// The session [default: the latest that covers the current directory]
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
+    /// List each path inside .git directories
+    #[arg(long)]
+    pub all: bool,
+    /// Print one JSON document for each change, each on a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for WatchArgs {
+    const NAME: &'static str = "watch";
+    const GROUP: Option<Group> = Some(Group::Inspect);
+    const LONG: &'static str = "\
+        Compares the files with the baseline every two seconds, less often in large directories (at most 4 % of one \
+        core), and prints each new change: A added, M modified, D deleted, T type, m mode or metadata, = as in the \
+        baseline again. Begins with the changes so far. Excluded paths are not printed, and changes inside .git \
+        directories are one line. Ends with the session, or with Ctrl-C (exit code 130).";
+    const EXAMPLES: &'static [Example] = &[
+        (
+            "In a second terminal, in the same directory:",
+            "jackin recovery watch",
+        ),
+        ("For a program:", "jackin recovery watch @latest --json"),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<WatchDocument>("watch")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        let context = &context;
+        // Without progress: a look every two seconds is no news.
+        let quiet = Quiet::of(context.interrupts.flag());
+        let engine = Recovery::open(context.environment)
+            .with_services(Services::system(&quiet))
+            .reporting_to(context);
+        let mut watch = engine.watch(&wanted(context, self.instance.as_deref())?)?;
+        if !self.json {
+            let paths: Vec<String> = watch.roots().map(|root| sanitize::path(&root)).collect();
+            let id = &watch.row.id;
+            context
+                .terminal
+                .note(&format!("watching {id} in {} (Ctrl-C to end)", paths.join(", ")));
+        }
+        let followed = self.follow(context, &engine, &mut watch);
+        if context.interrupts.requested() {
+            return Ok(Status::of_signal(INTERRUPT));
+        }
+        if followed? {
+            self.tell_end(context, &watch);
+        }
+        Ok(ExitCode::Done.into())
+    }
+}
+
+impl WatchArgs {
+    /// Looks until the session ends, and returns true then; the last look is after the end. Returns false after a signal, or if
+    /// nothing reads the output any more.
+    fn follow(
+        &self,
+        context: &Context<'_>,
+        engine: &Recovery<'_>,
+        watch: &mut Watch,
+    ) -> Result<bool, RecoveryError> {
+        loop {
+            let is_running = watch.is_running()?;
+            let before = cpu_time();
+            let found = engine.look(watch)?;
+            let taken = cpu_time().saturating_sub(before);
+            let id = watch.row.id.to_string();
+            let now = context.now();
+            let found = found.iter().map(|found| WatchedDocument::new(&id, now, found));
+            self.print(context, found.collect(), watch.roots().count() > 1);
+            if !is_running {
+                return Ok(true);
+            }
+            let wait = (taken * SHARE).clamp(SHORTEST, LONGEST);
+            if context.terminal.out_is_closed() || !pause(context, watch, wait) {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn print(&self, context: &Context<'_>, found: Vec<WatchedDocument>, several: bool) {
+        if self.json {
+            for change in found {
+                context.terminal.json(&WatchDocument::Change(change));
+            }
+            context.terminal.flush_out();
+            return;
+        }
+        for line in view::watch::lines(&found, several, self.all) {
+            context.terminal.out(&line);
+        }
+        context.terminal.flush_out();
+    }
+
+    fn tell_end(&self, context: &Context<'_>, watch: &Watch) {
+        let id = watch.row.id.to_string();
+        if self.json {
+            let end = WatchEndDocument::new(&id, context.now(), watch.changed());
+            context.terminal.json(&WatchDocument::End(end));
+            return;
+        }
+        let changed = size::counted(watch.changed(), "path differs", "paths differ");
+        context
+            .terminal
+            .note(&format!("{id} ended: {changed} from the baseline"));
+        context.propose("details", &format!("diff {id}"));
+    }
+}
+
+/// Returns the session that was named, else the latest that covers the current directory.
+fn wanted(context: &Context<'_>, named: Option<&str>) -> Result<String, CliError> {
+    if let Some(named) = named {
+        return Ok(named.to_owned());
+    }
+    let store = context.store_for_reading()?;
+    let covering = store.map(|store| context.engine().covering_session(&store));
+    let covering = covering.transpose()?.flatten();
+    Ok(covering.map(|id| id.to_string()).ok_or(RecoveryError::Unnamed)?)
+}
+
+/// Waits before the next look, less if the session ends. Returns false after a signal.
+fn pause(context: &Context<'_>, watch: &mut Watch, wait: Duration) -> bool {
+    let mut left = wait;
+    while !left.is_zero() {
+        if context.interrupts.requested() {
+            return false;
+        }
+        let nap = NAP.min(left);
+        handle_fs::pause(nap);
+        left -= nap;
+        if !watch.is_held() {
+            return true;
+        }
+    }
+    !context.interrupts.requested()
+}

@@ -1,0 +1,155 @@
+//! Status of the session that covers a directory, from the catalog alone: for prompts, which ask before each command.
+
+use std::path::PathBuf;
+
+use super::Recovery;
+use crate::config::settle;
+use crate::environment::Environment;
+use crate::model::{Ending, InstanceId, SnapshotKind, Time};
+use crate::process::{INSTANCE_VARIABLE, is_alive};
+use crate::session::is_active;
+use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store, StoreError};
+
+/// State of a session, as far as it concerns an undo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// One of its processes lives.
+    Recording,
+    /// It ended, and its changes can be undone.
+    Ended,
+    /// It is dead and has no closing snapshot.
+    Lost,
+    /// It ended, and its files were restored.
+    Restored,
+    /// A restore of it was interrupted and waits for `resume` or `abort`.
+    Interrupted,
+}
+
+/// Status of a session.
+#[derive(Clone, Debug)]
+pub struct SessionStatus {
+    /// The session.
+    pub row: InstanceRow,
+    /// Its state.
+    pub standing: Standing,
+    /// Start of that state; the start of the session if the start of the state is unknown.
+    pub since: Time,
+    /// Number of paths changed up to the last snapshot; `None` if there is no snapshot but the baseline, or it was not counted.
+    pub changed: Option<u64>,
+    /// True if `changed` is exact; else it counts a path once for each checkpoint that saw it change.
+    pub is_exact: bool,
+}
+
+impl Recovery<'_> {
+    /// Returns the status of the session that this process runs in, else of the latest one that covers the current directory.
+    ///
+    /// Only the catalog is read, as it is at this moment. `None` if no session covers the directory, nothing is left to restore from,
+    /// or the store is missing, locked or damaged.
+    #[must_use]
+    pub fn status(&self) -> Option<SessionStatus> {
+        let store = Store::open_nonblocking(self.layout().ok()?).ok()??;
+        let row = covering(&store, self.environment).ok()??;
+        status_of(&store, row).ok()?
+    }
+
+    /// Returns the id of the session that this process runs in, else of the latest one that covers the current directory.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn covering_session(&self, store: &Store) -> Result<Option<InstanceId>, StoreError> {
+        Ok(covering(store, self.environment)?.map(|row| row.id))
+    }
+}
+
+fn covering(store: &Store, environment: &Environment) -> Result<Option<InstanceRow>, StoreError> {
+    let own = environment
+        .get(INSTANCE_VARIABLE)
+        .and_then(|own| own.to_str())
+        .and_then(|own| InstanceId::parse(own).ok());
+    if let Some(own) = own {
+        return store.catalog().instance(&own);
+    }
+    let current = settle(&environment.current);
+    let above: Vec<PathBuf> = current.ancestors().map(PathBuf::from).collect();
+    store.catalog().latest_instance_on_roots(&above)
+}
+
+fn status_of(store: &Store, row: InstanceRow) -> Result<Option<SessionStatus>, StoreError> {
+    let catalog = store.catalog();
+    let is_recording = row.ended_at.is_none() && lives(store, &row);
+    let (changed, is_exact) = changed(store, &row.id)?;
+    let restores = catalog.restores(&row.id)?;
+    let restored = restores.first().filter(|last| is_restored(last, &restores));
+    let snapshots = catalog.snapshots(&row.id)?;
+    if !is_recording
+        && snapshots
+            .iter()
+            .all(|snapshot| snapshot.kind != SnapshotKind::Baseline)
+    {
+        return Ok(None);
+    }
+    let (standing, since) = match (restored, &row.ending) {
+        _ if is_interrupted(store, &row.id)? => (Standing::Interrupted, None),
+        _ if is_recording => (Standing::Recording, None),
+        (Some(last), _) => (Standing::Restored, Some(last.at)),
+        (None, None | Some(Ending::Unseen)) => (Standing::Lost, None),
+        (None, Some(_)) => (Standing::Ended, row.ended_at),
+    };
+    Ok(Some(SessionStatus {
+        since: since.unwrap_or(row.started_at),
+        row,
+        standing,
+        changed,
+        is_exact,
+    }))
+}
+
+/// Returns true if a session without an end is active. The look at its keeper alone spares reading the process table.
+fn lives(store: &Store, row: &InstanceRow) -> bool {
+    row.keeper.as_ref().is_some_and(is_alive) || is_active(store, row)
+}
+
+/// Returns the number of paths that the steps of a session changed, and true if no path can be counted twice.
+fn changed(store: &Store, id: &InstanceId) -> Result<(Option<u64>, bool), StoreError> {
+    let mut steps = 0;
+    let mut sum = 0_u64;
+    for capture in store.catalog().captures(id)? {
+        if matches!(capture.kind, SnapshotKind::Emergency | SnapshotKind::Baseline) {
+            continue;
+        }
+        let Some(step) = capture.step else {
+            return Ok((None, false));
+        };
+        let counts = step.counts;
+        let paths = [counts.added, counts.changed, counts.deleted, counts.renamed];
+        let paths = paths.into_iter().fold(0, u64::saturating_add);
+        steps += u64::from(paths > 0);
+        sum = sum.saturating_add(paths);
+    }
+    Ok((Some(sum), steps <= 1))
+}
+
+/// Returns true if after `last` the files are as a restore left them: it is a restore, or an undo of an undo.
+fn is_restored(last: &RestoreRow, all: &[RestoreRow]) -> bool {
+    let mut at = last;
+    let mut restored = true;
+    while let Some(before) = at.undoes {
+        restored = !restored;
+        let Some(undone) = all
+            .iter()
+            .find(|row| row.number == before && row.number < at.number)
+        else {
+            break;
+        };
+        at = undone;
+    }
+    restored
+}
+
+fn is_interrupted(store: &Store, id: &InstanceId) -> Result<bool, StoreError> {
+    let mut found = store.pending_restores()?.into_iter();
+    Ok(
+        found
+            .any(|found| found.stage == RestoreStage::Moving && !found.alive && found.intent.instance == *id),
+    )
+}
