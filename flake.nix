@@ -25,7 +25,7 @@
           # The tests need mounts, containers and other users, which the sandbox of a build refuses; .ci/run runs them.
           doCheck = false;
           postInstall = ''
-            ln -s jackin $out/bin/jackin-recovery
+            ln -sf jackin $out/bin/jackin-recovery
             installManPage man/*.1 man/*.5
             installShellCompletion --bash completions/*.bash
             installShellCompletion --zsh completions/_jackin completions/_jackin-recovery

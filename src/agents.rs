@@ -4,9 +4,11 @@
 mod agent;
 mod classify;
 mod event;
+mod presence;
 pub mod settings;
 mod shell;
 
 pub use agent::{Agent, Scope};
 pub use classify::{Effect, of_arguments, of_command};
 pub use event::{Event, EventError, HookEvent, LARGEST, ToolCall, may_be_own};
+pub use presence::{Presence, present};

@@ -18,9 +18,11 @@ mod repository;
 mod restore;
 mod session;
 mod sessions;
+mod status;
 mod steps;
 mod store;
 mod transfer;
+mod watch;
 
 pub(crate) use crate::doctor::{Group, Severity};
 pub(crate) use crate::restore::Action;
@@ -31,11 +33,19 @@ pub(crate) use head::Head;
 pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
 };
+<<<<<<< HEAD
 pub(crate) use installation::{DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome};
 pub(crate) use lifecycle::{
     BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, RenameDocument, ReportDocument,
     SessionContractDocument,
 };
+=======
+pub(crate) use installation::{
+    CompletionFileDocument, CompletionState, CompletionsInstallDocument, DoctorDocument, FileDocument,
+    FindingDocument, InitDocument, InitOutcome, InstallOutcome,
+};
+pub(crate) use lifecycle::{BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument};
+>>>>>>> c39d9dca (Install completions, hooks and the second name with fewer steps)
 pub(crate) use log::{AnchorDocument, LogDocument, ReceiptDocument};
 pub(crate) use origin::{ImportedDocument, begun};
 pub(crate) use patch::{
@@ -59,9 +69,11 @@ pub(crate) use session::{ChangedMeanwhileDocument, RestoredDocument, SessionRepo
 pub(crate) use sessions::{
     InstanceDocument, JackinDocument, ListDocument, SnapshotDocument, Status, sessions, waiting,
 };
+pub(crate) use status::{StatusDocument, StatusState};
 pub(crate) use steps::steps;
 pub(crate) use store::{
     DamageDocument, PinDocument, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument,
     RebuildDocument, ShortageDocument, VerifyDocument, VerifyOutcome,
 };
 pub(crate) use transfer::{DroppedDocument, ExportDocument, ImportDocument};
+pub(crate) use watch::{WatchDocument, WatchEndDocument, WatchedDocument, WatchedState};

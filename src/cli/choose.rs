@@ -6,12 +6,12 @@ use super::Invocation;
 use super::args::{Lack, ParseOutcome, with_chosen};
 use super::context::Context;
 use super::view;
-use crate::agents::Agent;
+use crate::agents::{Agent, Presence, present};
 use crate::environment::Environment;
 use crate::process::{INSTANCE_VARIABLE, Interrupts};
 use crate::recovery::Wanted;
 use crate::report::{InstanceDocument, Status, sessions};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, sanitize};
 
 /// Columns that a list of choices needs beside its lines.
 const MARGIN: usize = 4;
@@ -39,12 +39,27 @@ pub(super) fn completed(
     {
         return None;
     }
-    let words: Vec<String> = Agent::ALL.iter().map(ToString::to_string).collect();
+    let (items, words) = agents(environment);
     // Without these a signal would end the process while the terminal is changed.
     let caught = Interrupts::install().ok()?;
-    let chosen = terminal.choose("Agent", &words, 0, &caught);
+    let chosen = terminal.choose("Agent", &items, 0, &caught);
     caught.release();
     Some(with_chosen(args, *lack, words.get(chosen?)?))
+}
+
+/// Returns a line for each agent on this machine, or for all if none is found, and its word.
+fn agents(environment: &Environment) -> (Vec<String>, Vec<String>) {
+    let found = present(environment);
+    if found.is_empty() {
+        let words: Vec<String> = Agent::ALL.iter().map(ToString::to_string).collect();
+        return (words.clone(), words);
+    }
+    let item = |(agent, presence): &(Agent, Presence)| {
+        let (Presence::Program(path) | Presence::Settings(path)) = presence;
+        format!("{:<10}{}", agent.word(), sanitize::path(path))
+    };
+    let words = found.iter().map(|(agent, _)| agent.to_string());
+    (found.iter().map(item).collect(), words.collect())
 }
 
 /// Returns the id of the session that the operator chose from a list; `None` without a terminal, inside a session, or if nothing was

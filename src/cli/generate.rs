@@ -3,10 +3,12 @@
 
 mod book;
 mod manual;
+mod plain;
 
 use std::io;
 
 pub use manual::{CONFIG, man};
+pub use plain::plain;
 
 use super::args::{CalledAs, CommandSet, Shell};
 use crate::config;

@@ -3,6 +3,7 @@
 pub(super) mod addition;
 pub(super) mod aside;
 pub(super) mod changes;
+pub(super) mod completions;
 pub(super) mod contract;
 pub(super) mod doctor;
 pub(super) mod forks;
@@ -16,7 +17,9 @@ pub(super) mod prune;
 pub(super) mod receipt;
 pub(super) mod repository;
 pub(super) mod settings;
+pub(super) mod status;
 pub(super) mod steps;
+pub(super) mod watch;
 
 #[cfg(test)]
 mod tests;

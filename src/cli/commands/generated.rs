@@ -6,22 +6,36 @@ use clap::builder::PossibleValuesParser;
 use super::Verb;
 use crate::cli::args::{CommandSet as _, Example, Group, Shell};
 use crate::cli::command::Command;
+use crate::cli::completion_files::{CompletionFiles, own_shell};
+use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::generate;
 use crate::cli::generate::CONFIG;
 use crate::cli::schema::Document;
+use crate::cli::view;
+use crate::diagnostic::Diagnostic as _;
 use crate::process::set_manual;
-use crate::report::FileDocument;
+use crate::recovery::RecoveryError;
+use crate::report::{CompletionsInstallDocument, FileDocument, InstallOutcome};
 use crate::session::recorded_mounts;
 
-/// Print shell completions
+/// Print or install shell completions
 #[derive(Clone, Copy, Debug, Args)]
 pub struct CompletionsArgs {
-    /// Which shell
-    #[arg(value_enum, value_name = "SHELL")]
-    pub shell: Shell,
+    /// Which shell [default with --install: that of SHELL]
+    #[arg(value_enum, value_name = "SHELL", required_unless_present = "install")]
+    pub shell: Option<Shell>,
+    /// Install the files where the shell reads them
+    #[arg(long)]
+    pub install: bool,
+    /// Print what would be installed and stop
+    #[arg(long, requires = "install")]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, requires = "install", conflicts_with = "dry_run")]
+    pub yes: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -30,23 +44,43 @@ pub struct CompletionsArgs {
 impl Command for CompletionsArgs {
     const NAME: &'static str = "completions";
     const GROUP: Option<Group> = Some(Group::Setup);
-    const LONG: &'static str = "The completions are for the name that the program was called by.";
-    const EXAMPLES: &'static [Example] = &[(
-        "For bash, from the next shell on:",
-        "mkdir -p ~/.local/share/bash-completion/completions\njackin recovery completions bash \\\n    > ~/.local/share/bash-completion/completions/jackin",
-    )];
-    const DOCUMENTS: &'static [Document] = &[Document::of::<FileDocument<'static>>("completions")];
+    const LONG: &'static str = "\
+        Prints the completions for the name that the program was called by. With --install, writes those for both names, \
+        jackin and jackin-recovery, to your own directory of the shell, after a question. A file that is not from jackin \
+        is never replaced.";
+    const EXAMPLES: &'static [Example] = &[
+        ("For your shell:", "jackin recovery completions --install"),
+        (
+            "For another shell, without a question:",
+            "jackin recovery completions --install fish --yes",
+        ),
+        ("Elsewhere:", "jackin recovery completions zsh > ~/.zfunc/_jackin"),
+    ];
+    const DOCUMENTS: &'static [Document] = &[
+        Document::of::<FileDocument<'static>>("completions"),
+        Document::of::<CompletionsInstallDocument>("completions-install"),
+    ];
 
     fn json(&self) -> bool {
         self.json
     }
 
+    fn changes_something(&self) -> bool {
+        self.install && !self.dry_run
+    }
+
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
-        completions(&context, self)
+        match (self.install, self.shell) {
+            (false, Some(shell)) => {
+                let file = generate::completions(shell, context.called_as);
+                print(&context, &file, self.json)
+            }
+            (_, shell) => install(&context, self, shell),
+        }
     }
 }
 
-/// Print a manual page
+/// Show a manual page
 #[derive(Clone, Debug, Args)]
 pub struct ManArgs {
     /// The command, or `config` for the configuration [default: the overview]
@@ -60,10 +94,17 @@ pub struct ManArgs {
 impl Command for ManArgs {
     const NAME: &'static str = "man";
     const GROUP: Option<Group> = Some(Group::Setup);
-    const LONG: &'static str =
-        "On a terminal, opens the page in man(1). Otherwise prints its source for man(1).";
-    const EXAMPLES: &'static [Example] = &[("", "jackin recovery man restore | man -l -")];
+    const LONG: &'static str = "On a terminal, shows the page in the pager, formatted by man(1) if it is installed. Otherwise prints its source \
+        for man(1).";
+    const EXAMPLES: &'static [Example] = &[
+        ("", "jackin recovery man restore"),
+        (
+            "As a file:",
+            "jackin recovery man restore > jackin-recovery-restore.1",
+        ),
+    ];
     const DOCUMENTS: &'static [Document] = &[Document::of::<FileDocument<'static>>("man")];
+    const IS_READ: bool = true;
 
     fn json(&self) -> bool {
         self.json
@@ -78,9 +119,59 @@ fn pages() -> PossibleValuesParser {
     PossibleValuesParser::new(Verb::names().chain([CONFIG]))
 }
 
-pub(super) fn completions(context: &Context<'_>, args: &CompletionsArgs) -> Result<Status, CliError> {
-    let file = generate::completions(args.shell, context.called_as);
-    print(context, &file, args.json)
+/// Shows the files, asks and writes them.
+fn install(context: &Context<'_>, args: &CompletionsArgs, shell: Option<Shell>) -> Result<Status, CliError> {
+    let terminal = context.terminal;
+    // An agent must not write what the operator's shell runs.
+    context.engine().ensure_outside()?;
+    let shell = shell.or_else(|| own_shell(context.environment));
+    let shell = shell.ok_or_else(|| {
+        CliError::new(
+            ErrorKind::Usage,
+            "SHELL names no shell that has completions: name bash, zsh or fish",
+        )
+        .command("for example", "completions --install bash")
+    })?;
+    let plan = CompletionFiles::plan(context.environment, shell).ok_or(RecoveryError::NoHome)?;
+    let is_any = plan.changes_any();
+    let planned = plan.document(if is_any {
+        InstallOutcome::Planned
+    } else {
+        InstallOutcome::Unchanged
+    });
+    let shown = view::completions::files(&planned, context.environment.home.as_deref());
+    if !args.json {
+        terminal.out(&shown);
+    } else if is_any && !args.yes && !args.dry_run {
+        terminal.err(&shown);
+    }
+    if is_any && !args.dry_run {
+        confirm(terminal, &context.interrupts, "Write these files?", args.yes)?;
+        plan.write(context.world().entropy).map_err(|error| {
+            let kind = error.kind();
+            CliError::new(kind, error.to_string())
+        })?;
+    }
+    let done = is_any && !args.dry_run;
+    let told = if done {
+        plan.document(InstallOutcome::Written)
+    } else {
+        planned
+    };
+    if args.json {
+        terminal.json(&told);
+    } else {
+        for line in view::completions::next(&told, done) {
+            terminal.note(&line);
+        }
+    }
+    let is_kept = told.kept().next().is_some();
+    Ok(if is_kept {
+        ExitCode::Partial
+    } else {
+        ExitCode::Done
+    }
+    .into())
 }
 
 pub(super) fn man(context: &Context<'_>, args: &ManArgs) -> Result<Status, CliError> {
@@ -89,18 +180,9 @@ pub(super) fn man(context: &Context<'_>, args: &ManArgs) -> Result<Status, CliEr
         return print(context, &file, args.json);
     }
     let mounts = recorded_mounts(context.environment).map_err(failed)?;
-    match set_manual(context.environment, &mounts, &file.contents) {
-        Ok(text) => context.terminal.out(text.trim_end()),
-        Err(why) => {
-            let message = format!("the page cannot be shown on a terminal: {why}");
-            let made = CliError::new(ErrorKind::Failed, message);
-            let help = args
-                .verb
-                .as_ref()
-                .map_or_else(String::new, |verb| format!("{verb} "));
-            return Err(made.command("short help", format!("{help}--help")));
-        }
-    }
+    let text = set_manual(context.environment, &mounts, &file.contents);
+    let text = text.unwrap_or_else(|_| generate::plain(&file.contents, context.terminal.width_out()));
+    context.terminal.out(text.trim_end());
     Ok(ExitCode::Done.into())
 }
 

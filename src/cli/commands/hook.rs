@@ -3,6 +3,7 @@
 mod edit;
 mod run;
 mod status;
+mod workspace;
 
 use clap::{Args, Subcommand};
 
@@ -34,11 +35,13 @@ impl Command for HookArgs {
         `install` adds hooks to the settings of an agent (claude, codex, gemini, opencode, cursor, copilot), prints \
         the addition, and asks. All other bytes of the file stay the same, and `uninstall` removes exactly the \
         addition. With --scope project, the hooks are in the current directory, where the agent can edit them: \
-        convenient, but no protection. `status` lists the agents that have the hooks, and the program that they \
+        convenient, but no protection. On a terminal, an agent that is not named is chosen from those on this machine, and \
+        recovery is offered for the current directory if it has none. `status` lists the agents that have the hooks, and the program that they \
         call. The hooks call `run`: in a workspace with recovery it starts a session, and takes a checkpoint before \
         each tool call that may change files, if something changed. It never stops the agent, unless \
         [recovery.agent] on_failure is \"block\".";
     const EXAMPLES: &'static [Example] = &[
+        ("Choose the agent from a list:", "jackin recovery hook install"),
         (
             "Preview the change to the settings of Claude Code:",
             "jackin recovery hook install claude --dry-run",

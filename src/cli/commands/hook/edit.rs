@@ -1,7 +1,8 @@
 //! `hook install` and `hook uninstall`: shown, asked, written.
 
-use super::HookEditArgs;
-use super::{status_words, this};
+use std::path::Path;
+
+use super::{HookEditArgs, status_words, this, workspace};
 use crate::agents::settings::{After, Edit};
 use crate::agents::{Agent, Scope};
 use crate::cli::confirm::confirm;
@@ -10,7 +11,6 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::clock::random;
-use crate::config::{Config, Flags};
 use crate::report::{HookEditDocument, HookOutcome};
 use crate::terminal::sanitize;
 
@@ -20,9 +20,11 @@ pub(super) fn install(context: &Context<'_>, args: &HookEditArgs) -> Result<Stat
     let (agent, scope) = (args.agent, args.scope);
     let edit = Edit::install(agent, scope, context.environment, &this()?)?;
     if !matches!(edit.after(), After::Same) {
-        advise(context, agent, scope, &edit);
+        advise(context, args, &edit);
     }
-    carry_out(context, args, &edit, "all hooks are already installed")
+    let status = carry_out(context, args, &edit, "all hooks are already installed")?;
+    workspace::offer(context, args)?;
+    Ok(status)
 }
 
 pub(super) fn uninstall(context: &Context<'_>, args: &HookEditArgs) -> Result<Status, CliError> {
@@ -33,8 +35,14 @@ pub(super) fn uninstall(context: &Context<'_>, args: &HookEditArgs) -> Result<St
 }
 
 /// Prints the warnings and notes that the operator needs before confirming the edit.
-fn advise(context: &Context<'_>, agent: Agent, scope: Scope, edit: &Edit) {
-    let terminal = context.terminal;
+fn advise(context: &Context<'_>, args: &HookEditArgs, edit: &Edit) {
+    let (terminal, agent, scope) = (context.terminal, args.agent, args.scope);
+    if let Some(directory) = std::env::current_exe().ok().as_deref().and_then(build_directory) {
+        terminal.warn(&format!(
+            "the hooks call this program in {}, where a build puts it and `cargo clean` removes it; install it first",
+            sanitize::path(directory)
+        ));
+    }
     if scope == Scope::Project {
         terminal.warn(
             "the agent can edit this file, so it is no protection against the agent; its hooks call this program by \
@@ -48,20 +56,15 @@ fn advise(context: &Context<'_>, agent: Agent, scope: Scope, edit: &Edit) {
     if agent == Agent::Cursor && matches!(edit.after(), After::Text(text) if is_text(text)) {
         terminal.warn("Cursor wants `\"version\": 1` in this file, and it is not there; add it");
     }
-    // A configuration that cannot be read is told by the hooks themselves.
-    if is_anything_captured(context).is_ok_and(|is_any| !is_any) {
-        terminal.warn("no workspace has recovery yet; until then the hooks do nothing");
-        context.propose("to enable recovery for a workspace", "init WORKSPACE");
-    }
+    workspace::advise(context, args);
 }
 
-fn is_anything_captured(context: &Context<'_>) -> Result<bool, CliError> {
-    let config = Config::load(context.environment)?;
-    let is_captured = |name: &String| {
-        let resolved = config.for_workspace(name, &Flags::default());
-        resolved.map_or(true, |resolved| resolved.mode.value.captures())
-    };
-    Ok(config.workspace_names()?.iter().any(is_captured))
+/// Returns the build directory of cargo in which a program lies; `None` for an installed one.
+fn build_directory(program: &Path) -> Option<&Path> {
+    let profile = program.parent()?;
+    let mut above = profile.ancestors().skip(1).take(2);
+    let is_target = above.any(|target| target.join("CACHEDIR.TAG").is_file() || target.ends_with("target"));
+    is_target.then_some(profile)
 }
 
 fn carry_out(

@@ -1,0 +1,106 @@
+//! Finds the agents on this machine: by their program in `PATH`, or by the directory of their settings. Nothing is run.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{Agent, Scope, settings};
+use crate::environment::Environment;
+
+/// Evidence of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Its program.
+    Program(PathBuf),
+    /// The directory of its settings.
+    Settings(PathBuf),
+}
+
+/// Returns the agents that are found, in the order of [`Agent::ALL`].
+#[must_use]
+pub fn present(environment: &Environment) -> Vec<(Agent, Presence)> {
+    let found = |agent| Some((agent, presence(agent, environment)?));
+    Agent::ALL.into_iter().filter_map(found).collect()
+}
+
+fn presence(agent: Agent, environment: &Environment) -> Option<Presence> {
+    let path = environment.get("PATH").unwrap_or_default();
+    // A relative directory of PATH may be one that an agent writes.
+    let directories = std::env::split_paths(path).filter(|directory| directory.is_absolute());
+    let program = directories
+        .flat_map(|directory| programs(agent).iter().map(move |name| directory.join(name)))
+        .find(|file| is_executable(file));
+    if let Some(program) = program {
+        return Some(Presence::Program(program));
+    }
+    let directory = settings_directory(agent, environment)?;
+    directory.is_dir().then_some(Presence::Settings(directory))
+}
+
+fn programs(agent: Agent) -> &'static [&'static str] {
+    match agent {
+        Agent::Claude => &["claude"],
+        Agent::Codex => &["codex"],
+        Agent::Gemini => &["gemini"],
+        Agent::Opencode => &["opencode"],
+        Agent::Cursor => &["cursor-agent", "cursor"],
+        Agent::Copilot => &["copilot"],
+    }
+}
+
+fn settings_directory(agent: Agent, environment: &Environment) -> Option<PathBuf> {
+    if agent == Agent::Copilot {
+        return environment.home.as_ref().map(|home| home.join(".copilot"));
+    }
+    let file = settings::place(agent, Scope::User, environment).ok()?;
+    // The file of opencode's plugin lies one directory deeper than the settings.
+    let above = file.path().parent().map(Path::to_path_buf)?;
+    match agent {
+        Agent::Opencode => above.parent().map(Path::to_path_buf),
+        _ => Some(above),
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::{Presence, present};
+    use crate::agents::Agent;
+    use crate::environment::Environment;
+
+    #[test]
+    fn programs_and_settings_directories_are_found() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = scratch.path();
+        for directory in ["bin", "home/.codex", "home/.config/opencode", "home/.copilot"] {
+            fs::create_dir_all(at.join(directory)).unwrap();
+        }
+        for (name, mode) in [("claude", 0o755), ("gemini", 0o644)] {
+            fs::write(at.join("bin").join(name), "").unwrap();
+            fs::set_permissions(at.join("bin").join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let environment = Environment {
+            home: Some(at.join("home")),
+            ..Environment::default()
+        };
+        let path = format!("bin:{}", at.join("bin").display());
+        let found = present(&environment.with("PATH", &path));
+        let settings = |below: &str| Presence::Settings(at.join("home").join(below));
+        assert_eq!(
+            found,
+            [
+                (Agent::Claude, Presence::Program(at.join("bin/claude"))),
+                (Agent::Codex, settings(".codex")),
+                (Agent::Opencode, settings(".config/opencode")),
+                (Agent::Copilot, settings(".copilot")),
+            ]
+        );
+        assert!(present(&Environment::default()).is_empty());
+    }
+}
