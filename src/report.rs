@@ -76,4 +76,4 @@ pub(crate) use store::{
     RebuildDocument, ShortageDocument, VerifyDocument, VerifyOutcome,
 };
 pub(crate) use transfer::{DroppedDocument, ExportDocument, ImportDocument};
-pub(crate) use watch::{WatchDocument, WatchEndDocument, WatchedDocument, WatchedState};
+pub(crate) use watch::{WatchDocument, WatchLine, WatchedState};

@@ -27,6 +27,7 @@ use shell::Shell;
 
 /// Blocks that no test runs: the reason that the page gives, and how many there are.
 const NOT_RUN: &[(&str, usize)] = &[
+    ("ends with the session, which runs in another terminal", 1),
     ("needs a cluster", 2),
     ("needs an agent", 1),
     ("needs an object store", 2),

@@ -28,50 +28,77 @@ pub(crate) enum WatchedState {
     Reverted,
 }
 
+/// Meaning of a line of `watch --json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WatchEvent {
+    /// A path changed.
+    Change,
+    /// The session ended, and so does the output.
+    End,
+}
+
 /// Line of `watch --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-#[serde(tag = "event", rename_all = "lowercase")]
-#[schemars(rename = "WatchDocument")]
-pub(crate) enum WatchDocument {
-    /// A path changed.
-    Change(WatchedDocument),
-    /// The session ended, and so does the output.
-    End(WatchEndDocument),
+pub(crate) struct WatchDocument {
+    #[serde(flatten)]
+    head: Head,
+    event: WatchEvent,
+    /// Session.
+    instance: String,
+    /// Time at which the change or the end was found.
+    at: Time,
+    /// The changed path; none at the end.
+    #[serde(flatten)]
+    path: Option<PathDocument>,
+    /// Difference of the path to the baseline; none at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<WatchedState>,
+    /// Number of paths that differ from the baseline; only at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<u64>,
+}
+
+impl WatchDocument {
+    /// Makes the line for a change.
+    pub(crate) fn change(instance: &str, at: Time, line: WatchLine) -> Self {
+        Self {
+            head: Head::default(),
+            event: WatchEvent::Change,
+            instance: instance.to_owned(),
+            at,
+            path: Some(line.path),
+            change: Some(line.state),
+            changed: None,
+        }
+    }
+
+    /// Makes the line for the end.
+    pub(crate) fn end(instance: &str, at: Time, changed: u64) -> Self {
+        Self {
+            head: Head::default(),
+            event: WatchEvent::End,
+            instance: instance.to_owned(),
+            at,
+            path: None,
+            change: None,
+            changed: Some(changed),
+        }
+    }
 }
 
 /// A changed path.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct WatchedDocument {
-    #[serde(flatten)]
-    head: Head,
-    /// Session.
-    instance: String,
-    /// Time at which the change was found.
-    at: Time,
-    #[serde(flatten)]
+#[derive(Debug)]
+pub(crate) struct WatchLine {
     pub(crate) path: PathDocument,
-    pub(crate) change: WatchedState,
+    pub(crate) state: WatchedState,
     /// True for a directory.
-    #[serde(skip)]
     pub(crate) is_directory: bool,
 }
 
-/// End of a session.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct WatchEndDocument {
-    #[serde(flatten)]
-    head: Head,
-    /// Session.
-    instance: String,
-    /// Time at which the end was noticed.
-    at: Time,
-    /// Number of paths that differ from the baseline.
-    pub(crate) changed: u64,
-}
-
-impl WatchedDocument {
+impl WatchLine {
     /// Makes the report of a change.
-    pub(crate) fn new(instance: &str, at: Time, found: &WatchedChange) -> Self {
+    pub(crate) fn new(found: &WatchedChange) -> Self {
         let state = match found.change.as_ref().map(|change| change.kind) {
             None => WatchedState::Reverted,
             Some(ChangeKind::Added) => WatchedState::Added,
@@ -81,29 +108,12 @@ impl WatchedDocument {
             Some(ChangeKind::Mode) => WatchedState::Mode,
             Some(ChangeKind::Metadata) => WatchedState::Metadata,
         };
-        let entry = found
-            .change
-            .as_ref()
-            .and_then(|change| change.to.as_ref().or(change.from.as_ref()));
+        let change = found.change.as_ref();
+        let entry = change.and_then(|change| change.to.as_ref().or(change.from.as_ref()));
         Self {
-            head: Head::default(),
-            instance: instance.to_owned(),
-            at,
             path: PathDocument::new(&found.coverage, &found.path),
-            change: state,
+            state,
             is_directory: entry.is_some_and(|entry| entry.kind == EntryKind::Directory),
-        }
-    }
-}
-
-impl WatchEndDocument {
-    /// Makes the report of an end.
-    pub(crate) fn new(instance: &str, at: Time, changed: u64) -> Self {
-        Self {
-            head: Head::default(),
-            instance: instance.to_owned(),
-            at,
-            changed,
         }
     }
 }

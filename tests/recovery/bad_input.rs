@@ -55,6 +55,33 @@ fn installed_under_its_long_name_the_verbs_come_directly() {
 }
 
 #[test]
+fn the_second_program_runs_the_first_beside_it() {
+    let home = tempfile::TempDir::new().unwrap();
+    let second = home.path().join("jackin-recovery");
+    fs::copy(env!("CARGO_BIN_EXE_jackin-recovery"), &second).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = assert_cmd::Command::new(&second);
+        command
+            .env_clear()
+            .env("HOME", home.path())
+            .timeout(Duration::from_secs(30));
+        command.args(args).assert().get_output().clone()
+    };
+    let missing = run(&["list"]);
+    assert_eq!(missing.status.code(), Some(127));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("hint: install both again"));
+    let first = home.path().join("jackin");
+    std::os::unix::fs::symlink("jackin-recovery", &first).unwrap();
+    assert_eq!(run(&["list"]).status.code(), Some(127));
+    fs::remove_file(&first).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_jackin"), &first).unwrap();
+    let listed = run(&["list"]);
+    assert_eq!(listed.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&listed.stderr).contains("jackin-recovery launch"));
+    assert_eq!(run(&["list", "--no-such-flag"]).status.code(), Some(2));
+}
+
+#[test]
 fn unknown_instance_gets_the_nearest_ids() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("known");

@@ -146,10 +146,107 @@ fn what_cannot_be_is_refused_with_a_way_on() {
         .shows("project-and-state");
     assert_untouched(&before, &Tree::read(sandbox.world()));
     fs::remove_file(sandbox.home().join(".config/jackin/workspaces/bad.toml")).unwrap();
+    let home = sandbox.home();
+    let run = sandbox.command(["init", ".", "--yes"]).inside(&home).run();
+    run.code(2).shows("contains your home directory");
+    sandbox.jackin(["init", "./a-file", "--yes"]).code(2);
+}
+
+#[test]
+fn a_directory_in_no_workspace_becomes_one() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("My Shop");
+    Build::at(&project).file("Cargo.toml", "[package]\n");
+    let workspaces = sandbox.home().join(".config/jackin/workspaces");
+    let before = Tree::read(sandbox.world());
+    let planned = sandbox
+        .command(["init", ".", "--dry-run", "--json"])
+        .inside(&project)
+        .run();
+    assert_eq!(planned.ok().json()["creates"], true);
+    let shown = sandbox.command(["init"]).inside(&project).run().code(4);
+    shown
+        .shows("--- /dev/null")
+        .shows("+[[mounts]]")
+        .shows("excluded automatically: /target/");
+    assert_untouched(&before, &Tree::read(sandbox.world()));
+    let run = sandbox.command(["init", "--yes"]).inside(&project).run().ok();
+    run.shows("jackin recovery launch my-shop -- COMMAND");
+    let file = workspaces.join("my-shop.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with("version = \"v1alpha8\"\nworkdir = \"/workspace/my-shop\"\n"));
+    assert!(
+        !text.contains("exclude = [\""),
+        "automatic ones are not written: {text}"
+    );
+    assert_eq!(fs::read_dir(&workspaces).unwrap().count(), 1);
+    let doctor = sandbox.jackin(["doctor", "--json"]).ok().json();
+    for finding in doctor["findings"].as_array().unwrap() {
+        let is_config = finding["group"] == "configuration";
+        assert!(!is_config || finding["severity"] == "ok", "{finding}");
+    }
     sandbox
-        .jackin(["init", "./elsewhere", "--yes"])
+        .command(["launch", "--", "true"])
+        .inside(&project)
+        .run()
+        .ok();
+    // A second time, and in a directory below, it is a workspace that has its table.
+    let again = sandbox.command(["init", "--yes"]).inside(&project).run();
+    again.code(2).shows("already exists");
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+}
+
+#[test]
+fn a_new_workspace_has_a_name_and_a_mode_of_its_own() {
+    let sandbox = Sandbox::new();
+    let workspaces = sandbox.home().join(".config/jackin/workspaces");
+    let old = sandbox.configure(
+        "workspaces/shop.toml",
+        "[[mounts]]\nsrc = \"~/src/old\"\ndst = '/o'\n",
+    );
+    fs::set_permissions(&old, fs::Permissions::from_mode(0o600)).unwrap();
+    // A dangling link is a taken name, too.
+    std::os::unix::fs::symlink("nowhere", workspaces.join("shop-2.toml")).unwrap();
+    let project = sandbox.project("Shop");
+    let init = ["init", ".", "--yes", "--snapshot", "metadata", "--json"];
+    let made = sandbox.command(init).inside(&project).run().ok().json();
+    assert_eq!(made["workspace"], "shop-3");
+    let file = workspaces.join("shop-3.toml");
+    assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o600);
+    assert!(
+        fs::read_to_string(&file)
+            .unwrap()
+            .contains("snapshot = \"metadata\"")
+    );
+    // Names without a letter, and names that only quotes can hold.
+    for (directory, name) in [
+        ("---", "workspace"),
+        ("a\"b'c", "a-b-c"),
+        ("été", "t"),
+        ("x".repeat(200).as_str(), "x".repeat(32).as_str()),
+    ] {
+        let project = sandbox.project(directory);
+        let made = sandbox
+            .command(["init", ".", "--yes", "--json"])
+            .inside(&project)
+            .run()
+            .ok()
+            .json();
+        assert_eq!(made["workspace"], name);
+        sandbox.jackin(["explain", name]).ok().harmless();
+    }
+    // A name that is not UTF-8 stands in no file.
+    let odd = sandbox.sources().join(std::ffi::OsStr::new("odd")).join(
+        <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff"),
+    );
+    fs::create_dir_all(&odd).unwrap();
+    sandbox
+        .command(["init", ".", "--yes"])
+        .inside(&odd)
+        .run()
         .code(2)
-        .shows("shop");
+        .harmless()
+        .shows("not UTF-8");
 }
 
 #[test]

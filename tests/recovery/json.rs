@@ -86,6 +86,8 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["rebuild", "--json"], 0);
     run(&["doctor", "--json"], 0);
     run(&["completions", "fish", "--json"], 0);
+    run(&["completions", "fish", "--install", "--yes", "--json"], 0);
+    run(&["status", "--json"], 1);
     run(&["man", "restore", "--json"], 0);
     let recipient = crate::replicas::RECIPIENT;
     let elsewhere = format!(
@@ -109,6 +111,8 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     seen.push("report".to_owned());
     // That takes an object store: `replicas.rs` has one, and what it prints is checked there.
     seen.push("import-from".to_owned());
+    // That takes a session that runs: `watching.rs`.
+    seen.push("watch".to_owned());
     // That takes a stdout that takes nothing: `lost_result.rs`.
     seen.push("warning".to_owned());
     // A command that takes a session and nothing else needs no line of its own above.

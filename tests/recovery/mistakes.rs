@@ -181,7 +181,25 @@ fn configuration(book: &mut Book, shop: &Path, plain: &Path, home: &Path) {
         &["hook", "install", "codex", "--yes"],
         plain,
     );
-    book.mistake("no file to add to", ("usage", 2), &["init", ".", "--yes"], plain);
+    book.mistake(
+        "a home as a workspace",
+        ("too-broad", 2),
+        &["init", ".", "--yes"],
+        home,
+    );
+    book.mistake(
+        "a workspace of a directory that is not there",
+        config,
+        &["init", "./gone", "--yes"],
+        plain,
+    );
+    book.mistake(
+        "completions of no shell",
+        ("usage", 2),
+        &["completions", "--install", "--yes"],
+        plain,
+    );
+    book.mistake("nothing to watch", ("usage", 2), &["watch"], plain);
     book.mistake(
         "more than a limit allows",
         ("limit-exceeded", 1),

@@ -7,6 +7,7 @@ use crate::support::build::Build;
 use crate::support::machine::{skip, tool};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
+use crate::support::tmux::Tmux;
 
 /// A session that changed one file, and many more than a screen holds.
 fn session(sandbox: &Sandbox, name: &str) -> std::path::PathBuf {
@@ -187,4 +188,19 @@ fn a_manual_page_is_set_for_a_terminal_and_raw_for_a_file() {
         .shows("NAME")
         .shows("jackin-recovery-restore")
         .hides(".SH");
+}
+
+#[test]
+fn a_manual_page_is_text_where_man_is_missing() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    let words = "PATH=; exec '@' recovery man restore";
+    let words = words.replace('@', env!("CARGO_BIN_EXE_jackin"));
+    let script = format!("({words}); echo \"code $?\"; read end");
+    let Some(tmux) = Tmux::start(&sandbox, &project, (100, 400), &script, &[]) else {
+        return;
+    };
+    let seen = tmux.sees("code 0");
+    assert!(seen.contains("SYNOPSIS") && seen.contains("--dry-run"), "{seen}");
+    assert!(!seen.contains("\\f") && !seen.contains(".SH"), "{seen}");
 }

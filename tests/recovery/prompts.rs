@@ -212,10 +212,14 @@ fn an_agent_and_a_mode_are_chosen() {
         "workspaces/shop.toml",
         "version = \"v1alpha8\"\n[[mounts]]\nsrc = \"~/src/p\"\ndst = '/p'\n",
     );
+    for found in [".claude", ".codex"] {
+        fs::create_dir(sandbox.home().join(found)).unwrap();
+    }
     let Some(tmux) = start(&sandbox, &project, "hook install") else {
         return;
     };
-    tmux.sees("Agent (");
+    let seen = tmux.sees("Agent (");
+    assert!(seen.contains("> claude") && !seen.contains("gemini"), "{seen}");
     tmux.press(&["Down"]);
     tmux.sees("> codex");
     tmux.press(&["Enter"]);
@@ -223,7 +227,12 @@ fn an_agent_and_a_mode_are_chosen() {
     let hooks = sandbox.home().join(".codex/hooks.json");
     assert!(!hooks.exists());
     tmux.press(&["y", "Enter"]);
+    // The workspace has no recovery yet.
+    tmux.sees("has no recovery yet");
+    tmux.press(&["Escape"]);
+    tmux.sees("to enable recovery later");
     tmux.sees("code 0");
+    assert!(!fs::read_to_string(&file).unwrap().contains("recovery"));
     assert!(fs::read_to_string(hooks).unwrap().contains("hook run codex"));
     let Some(tmux) = start(&sandbox, &project, "init shop") else {
         return;
@@ -237,6 +246,7 @@ fn an_agent_and_a_mode_are_chosen() {
     let seen = tmux.sees("Mode (");
     assert!(seen.contains("> project") && seen.contains("metadata"), "{seen}");
     tmux.press(&["Down"]);
+    tmux.press(&["Down"]);
     tmux.sees("> metadata");
     tmux.press(&["Enter"]);
     tmux.sees("[y/N]");
@@ -247,6 +257,38 @@ fn an_agent_and_a_mode_are_chosen() {
         fs::read_to_string(&file)
             .unwrap()
             .contains("snapshot = \"metadata\"")
+    );
+}
+
+#[test]
+fn hooks_lead_to_a_workspace() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    let file = sandbox.home().join(".config/jackin/workspaces/p.toml");
+    let Some(tmux) = start(&sandbox, &project, "hook install claude") else {
+        return;
+    };
+    tmux.sees("[y/N]");
+    tmux.press(&["y", "Enter"]);
+    tmux.sees("Mode (");
+    tmux.press(&["Enter"]);
+    tmux.sees("+snapshot = \"project\"");
+    assert!(!file.exists());
+    tmux.press(&["y", "Enter"]);
+    tmux.sees("code 0");
+    assert!(
+        fs::read_to_string(&file)
+            .unwrap()
+            .contains("snapshot = \"project\"")
+    );
+    // From now on there is nothing to offer.
+    let Some(tmux) = start(&sandbox, &project, "hook install claude") else {
+        return;
+    };
+    let seen = tmux.sees("code 0");
+    assert!(
+        !seen.contains("Mode (") && seen.contains("Nothing to do"),
+        "{seen}"
     );
 }
 

@@ -14,7 +14,7 @@ use crate::cli::schema::Document;
 use crate::cli::view;
 use crate::process::{INTERRUPT, cpu_time};
 use crate::recovery::{Recovery, RecoveryError, Watch};
-use crate::report::{WatchDocument, WatchEndDocument, WatchedDocument};
+use crate::report::{WatchDocument, WatchLine};
 use crate::session::Services;
 use crate::terminal::{sanitize, size};
 
@@ -102,39 +102,37 @@ impl WatchArgs {
             let before = cpu_time();
             let found = engine.look(watch)?;
             let taken = cpu_time().saturating_sub(before);
-            let id = watch.row.id.to_string();
-            let now = context.now();
-            let found = found.iter().map(|found| WatchedDocument::new(&id, now, found));
-            self.print(context, found.collect(), watch.roots().count() > 1);
+            self.print(context, watch, found.iter().map(WatchLine::new).collect());
             if !is_running {
                 return Ok(true);
             }
             let wait = (taken * SHARE).clamp(SHORTEST, LONGEST);
-            if context.terminal.out_is_closed() || !pause(context, watch, wait) {
+            if !pause(context, watch, wait) {
                 return Ok(false);
             }
         }
     }
 
-    fn print(&self, context: &Context<'_>, found: Vec<WatchedDocument>, several: bool) {
+    fn print(&self, context: &Context<'_>, watch: &Watch, found: Vec<WatchLine>) {
         if self.json {
-            for change in found {
-                context.terminal.json(&WatchDocument::Change(change));
+            let (id, now) = (watch.row.id.as_str(), context.now());
+            for line in found {
+                context.terminal.json(&WatchDocument::change(id, now, line));
             }
-            context.terminal.flush_out();
-            return;
-        }
-        for line in view::watch::lines(&found, several, self.all) {
-            context.terminal.out(&line);
+        } else {
+            let several = watch.roots().count() > 1;
+            for line in view::watch::lines(&found, several, self.all) {
+                context.terminal.out(&line);
+            }
         }
         context.terminal.flush_out();
     }
 
     fn tell_end(&self, context: &Context<'_>, watch: &Watch) {
-        let id = watch.row.id.to_string();
+        let id = watch.row.id.as_str();
         if self.json {
-            let end = WatchEndDocument::new(&id, context.now(), watch.changed());
-            context.terminal.json(&WatchDocument::End(end));
+            let end = WatchDocument::end(id, context.now(), watch.changed());
+            context.terminal.json(&end);
             return;
         }
         let changed = size::counted(watch.changed(), "path differs", "paths differ");
@@ -156,11 +154,11 @@ fn wanted(context: &Context<'_>, named: Option<&str>) -> Result<String, CliError
     Ok(covering.map(|id| id.to_string()).ok_or(RecoveryError::Unnamed)?)
 }
 
-/// Waits before the next look, less if the session ends. Returns false after a signal.
+/// Waits before the next look, less if the session ends. Returns false after a signal, or if the reader is gone.
 fn pause(context: &Context<'_>, watch: &mut Watch, wait: Duration) -> bool {
     let mut left = wait;
     while !left.is_zero() {
-        if context.interrupts.requested() {
+        if context.interrupts.requested() || context.terminal.out_has_no_reader() {
             return false;
         }
         let nap = NAP.min(left);

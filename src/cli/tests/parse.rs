@@ -259,7 +259,7 @@ fn the_store_and_the_rest() {
         );
     }
     assert!(
-        matches!(understood("jackin recovery completions zsh").verb, Verb::Completions(a) if a.shell == Shell::Zsh)
+        matches!(understood("jackin recovery completions zsh").verb, Verb::Completions(a) if a.shell == Some(Shell::Zsh))
     );
     assert!(matches!(understood("jackin recovery man").verb, Verb::Man(a) if a.verb.is_none()));
     assert!(

@@ -35,7 +35,7 @@ pub(in crate::cli) fn line(found: &StatusDocument, now: Time) -> Option<String> 
 fn brief(then: Time, now: Time) -> String {
     const UNITS: [(i128, char); 3] = [(86_400, 'd'), (3_600, 'h'), (60, 'm')];
     // A clock that was set back gives no negative age.
-    let seconds = i128::from(now.nanos() - then.nanos()).max(0) / 1_000_000_000;
+    let seconds = (now.nanos() - then.nanos()).max(0) / 1_000_000_000;
     let unit = UNITS.iter().find(|(unit, _)| seconds >= *unit);
     unit.map_or_else(
         || format!("{seconds}s"),

@@ -1,6 +1,6 @@
 //! `watch`: one line for each change.
 
-use crate::report::{WatchedDocument, WatchedState};
+use crate::report::{WatchLine, WatchedState};
 use crate::terminal::{Role, sanitize, style};
 
 /// Directory of a repository, whose files are folded into one line.
@@ -8,7 +8,7 @@ const GIT: &str = ".git";
 
 /// Returns a line for each change, paths relative to the mount, or whole with `on_host`. Changes inside a `.git` directory are one
 /// line unless `unfolds`.
-pub(in crate::cli) fn lines(found: &[WatchedDocument], on_host: bool, unfolds: bool) -> Vec<String> {
+pub(in crate::cli) fn lines(found: &[WatchLine], on_host: bool, unfolds: bool) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut folded: Vec<(String, usize)> = Vec::new();
     for change in found {
@@ -29,7 +29,7 @@ pub(in crate::cli) fn lines(found: &[WatchedDocument], on_host: bool, unfolds: b
     lines
 }
 
-fn shown(change: &WatchedDocument, on_host: bool) -> String {
+fn shown(change: &WatchLine, on_host: bool) -> String {
     let slash = if change.is_directory { "/" } else { "" };
     let path = match on_host || change.path.below.is_root() {
         true => sanitize::path(&change.path.on_host),
@@ -38,8 +38,8 @@ fn shown(change: &WatchedDocument, on_host: bool) -> String {
     format!("{path}{slash}")
 }
 
-fn line(change: &WatchedDocument, path: &str) -> String {
-    let (letter, role) = match change.change {
+fn line(change: &WatchLine, path: &str) -> String {
+    let (letter, role) = match change.state {
         WatchedState::Added => ("A", Role::Added),
         WatchedState::Modified => ("M", Role::Changed),
         WatchedState::Deleted => ("D", Role::Removed),
@@ -61,4 +61,24 @@ fn git_directory(path: &str) -> Option<&str> {
         at = end + 1;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::git_directory;
+
+    #[test]
+    fn what_lies_in_a_repository_is_folded() {
+        for (path, folded) in [
+            (".git/index", Some(".git")),
+            ("a/.git/refs/heads/main", Some("a/.git")),
+            (".git/", Some(".git")),
+            (".git", None),
+            (".gitignore", None),
+            ("a.git/b", None),
+            ("src/main.rs", None),
+        ] {
+            assert_eq!(git_directory(path), folded, "{path}");
+        }
+    }
 }

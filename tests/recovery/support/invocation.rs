@@ -157,6 +157,11 @@ pub(crate) struct Started {
 }
 
 impl Started {
+    /// The file that its standard output goes to.
+    pub(crate) fn stdout_file(&self) -> &Path {
+        &self.stdout
+    }
+
     /// Waits for the end, but not for ever.
     pub(crate) fn finish(mut self) -> Run {
         let begun = Instant::now();

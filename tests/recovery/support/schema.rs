@@ -76,6 +76,7 @@ pub(crate) fn printed_by(args: &[OsString]) -> Option<&'static str> {
         "restore" if words.contains(&"--to") => "restore-to",
         "import" if words.contains(&"--from") => "import-from",
         "log" if is_bare(&words, "--anchor") => "log-anchor",
+        "completions" if words.contains(&"--install") => "completions-install",
         "hook" => match *words.iter().skip_while(|word| **word != "hook").nth(1)? {
             "install" => "hook-install",
             "uninstall" => "hook-uninstall",
@@ -111,10 +112,21 @@ pub(crate) fn check(name: &str, value: &Value, run: &dyn std::fmt::Display) {
     );
 }
 
+/// The command that prints a document on each line.
+const LINES: &str = "watch";
+
 /// Insists that a run with `--json` printed one document or none, and told its error as one.
 #[track_caller]
 pub(crate) fn check_run(name: &str, run: &Run) {
-    if !run.stdout.is_empty() {
+    if name == LINES {
+        for line in run
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
+            check(name, &serde_json::from_slice(line).unwrap(), run);
+        }
+    } else if !run.stdout.is_empty() {
         check(name, &run.json(), run);
     }
     // Without a status it was killed, and code 1 and 6 may stand for a result.
