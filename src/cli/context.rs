@@ -20,6 +20,7 @@ use super::sudo;
 use crate::clock::{Clock as _, SystemClock, SystemEntropy};
 use crate::environment::Environment;
 use crate::model::{InstanceId, Time};
+use crate::observer::Observer;
 use crate::process::{AGENT_VARIABLE, Interrupts};
 use crate::recovery::{Recovery, SessionChoice, Wanted};
 use crate::session::Services;
@@ -132,6 +133,14 @@ impl<'a> Context<'a> {
             true => engine,
             false => engine.leaving_deferred(),
         }
+    }
+
+    /// Returns the engine with another observer of its progress.
+    pub(super) fn engine_observed_by<'b>(&'b self, observer: &'b dyn Observer) -> Recovery<'b> {
+        self.engine().with_services(Services {
+            observer,
+            ..self.world()
+        })
     }
 
     /// The time now.

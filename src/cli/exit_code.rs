@@ -1,6 +1,7 @@
 //! Exit codes: one table, which scripts rely on (DESIGN section 7, README).
 
 use crate::diagnostic::ErrorKind;
+use crate::process::INTERRUPT;
 
 /// Outcome of a command. `as i32` is the number that the process returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,6 +123,12 @@ impl Status {
     #[must_use]
     pub fn of_signal(signal: i32) -> Self {
         Self::of_command(signal.wrapping_add(128))
+    }
+
+    /// A command that only watches was ended by Ctrl-C.
+    #[must_use]
+    pub fn of_interrupt() -> Self {
+        Self::of_signal(INTERRUPT)
     }
 
     /// Returns true if the status stands for success.

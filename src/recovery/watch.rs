@@ -2,15 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::sides::live;
 use super::{Recovery, RecoveryError, no_files};
 use crate::capture::{CaptureError, Earlier, LiveScan, PrivateOverlay, Show, check_mount, look};
 use crate::diff::{Change, Side, compare};
 use crate::model::{Coverage, Entry, Manifest, MountRecord, RelPath, SnapshotKind, Time};
-use crate::process::is_alive;
+use crate::process::{cpu_time, is_alive};
 use crate::session::{SessionError, find_snapshot, is_active};
 use crate::store::{InstanceRow, Store};
+
+/// Shortest interval between two looks.
+const SHORTEST: Duration = Duration::from_secs(2);
+/// Longest interval between two looks.
+const LONGEST: Duration = Duration::from_secs(120);
+/// Interval as a multiple of the processor time that a look takes: 4 % of one core.
+const MULTIPLE: u32 = 25;
 
 /// A running session whose files are compared with its baseline.
 pub struct Watch {
@@ -19,6 +27,8 @@ pub struct Watch {
     store: Store,
     mounts: Vec<WatchedTree>,
     hold: Hold,
+    /// Processor time of the last look.
+    cost: Duration,
 }
 
 /// Evidence that the session lives, which is cheap to look at.
@@ -99,6 +109,7 @@ impl Recovery<'_> {
             store,
             mounts,
             hold,
+            cost: Duration::ZERO,
         })
     }
 
@@ -109,6 +120,7 @@ impl Recovery<'_> {
     /// [`RecoveryError::Capture`]; [`RecoveryError::Store`].
     pub fn look(&self, watch: &mut Watch) -> Result<Vec<WatchedChange>, RecoveryError> {
         let mut found = Vec::new();
+        let before = cpu_time();
         for tree in &mut watch.mounts {
             check_mount(watch.store.transports(), &tree.mount).map_err(CaptureError::from)?;
             let now = self.look_at(&watch.store, tree)?;
@@ -134,6 +146,7 @@ impl Recovery<'_> {
             tree.changes = now;
             found.append(&mut new);
         }
+        watch.cost = cpu_time().saturating_sub(before);
         Ok(found)
     }
 
@@ -210,6 +223,12 @@ impl Watch {
             Hold::Keeper => self.row.keeper.as_ref().is_some_and(is_alive),
             Hold::Other => true,
         }
+    }
+
+    /// Returns the time to wait before the next look, so that looking takes at most 4 % of one core.
+    #[must_use]
+    pub fn interval(&self) -> Duration {
+        (self.cost * MULTIPLE).clamp(SHORTEST, LONGEST)
     }
 
     /// Returns the directories that are watched.

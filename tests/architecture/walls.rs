@@ -35,6 +35,9 @@ const LAYERS: &[&[&str]] = &[
     &["cli"],
 ];
 
+/// The program of the second name, which is no part of the library: it replaces itself by the first.
+const SECOND_NAME: &str = "src/second_name";
+
 /// An outside thing and the modules that may touch it.
 struct Wall {
     names: &'static [&'static str],
@@ -99,7 +102,7 @@ const WALLS: &[Wall] = &[
     },
     Wall {
         names: &["std::process::Command"],
-        within: &["crates/processes", "crates/transports"],
+        within: &["crates/processes", "crates/transports", SECOND_NAME],
         instead: "processes are started in crates/processes and crates/transports only; give it a function there and call that",
     },
     Wall {
@@ -111,7 +114,7 @@ const WALLS: &[Wall] = &[
             "rustix::stdio::stdout",
             "rustix::stdio::stderr",
         ],
-        within: &["src/terminal"],
+        within: &["src/terminal", SECOND_NAME],
         instead: "stdout and stderr belong to terminal; return a value, or report through the observer",
     },
     Wall {
@@ -263,11 +266,6 @@ const COMMANDS_BELOW_THE_ENGINE: &[(&str, &[&str], &str)] = &[
         &["agents", "process", "session", "store"],
         "it finds the session of an agent's call, in one open store",
     ),
-    (
-        "init",
-        &["contract"],
-        "it finds the workspace and the automatic excludes of a new table",
-    ),
     ("launch", &["process"], "it starts the command and waits for it"),
     (
         "lifeline",
@@ -402,7 +400,7 @@ fn layers(path: &str, paths: &[Named]) -> Vec<String> {
         .split('/')
         .collect();
     let own = modules.first().copied().unwrap_or_default();
-    if matches!(own, "lib" | "main") {
+    if matches!(own, "lib" | "main" | "second_name") {
         return Vec::new();
     }
     let Some(own_rank) = rank(own) else {

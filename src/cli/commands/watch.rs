@@ -12,18 +12,10 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::view;
-use crate::process::{INTERRUPT, cpu_time};
 use crate::recovery::{Recovery, RecoveryError, Watch};
 use crate::report::{WatchDocument, WatchLine};
-use crate::session::Services;
 use crate::terminal::{sanitize, size};
 
-/// Shortest wait between two looks.
-const SHORTEST: Duration = Duration::from_secs(2);
-/// Longest wait between two looks.
-const LONGEST: Duration = Duration::from_secs(120);
-/// Time that passes for each unit of processor time that a look takes: 4 % of one core.
-const SHARE: u32 = 25;
 /// Interval at which signals, and the end of the session, are noticed.
 const NAP: Duration = Duration::from_millis(200);
 
@@ -66,9 +58,7 @@ impl Command for WatchArgs {
         let context = &context;
         // Without progress: a look every two seconds is no news.
         let quiet = Quiet::of(context.interrupts.flag());
-        let engine = Recovery::open(context.environment)
-            .with_services(Services::system(&quiet))
-            .reporting_to(context);
+        let engine = context.engine_observed_by(&quiet);
         let mut watch = engine.watch(&wanted(context, self.instance.as_deref())?)?;
         if !self.json {
             let paths: Vec<String> = watch.roots().map(|root| sanitize::path(&root)).collect();
@@ -79,7 +69,7 @@ impl Command for WatchArgs {
         }
         let followed = self.follow(context, &engine, &mut watch);
         if context.interrupts.requested() {
-            return Ok(Status::of_signal(INTERRUPT));
+            return Ok(Status::of_interrupt());
         }
         if followed? {
             self.tell_end(context, &watch);
@@ -99,15 +89,12 @@ impl WatchArgs {
     ) -> Result<bool, RecoveryError> {
         loop {
             let is_running = watch.is_running()?;
-            let before = cpu_time();
             let found = engine.look(watch)?;
-            let taken = cpu_time().saturating_sub(before);
             self.print(context, watch, found.iter().map(WatchLine::new).collect());
             if !is_running {
                 return Ok(true);
             }
-            let wait = (taken * SHARE).clamp(SHORTEST, LONGEST);
-            if !pause(context, watch, wait) {
+            if !pause(context, watch, watch.interval()) {
                 return Ok(false);
             }
         }
