@@ -99,6 +99,9 @@ impl Shell {
     fn shown(&mut self, printed: &str) -> String {
         let mut text = printed.replace(self.homes.path().to_str().unwrap(), HOMES);
         text = text.replace(env!("CARGO_BIN_EXE_jackin"), "/usr/bin/jackin");
+        // The program of a reader is installed.
+        let built = "(?s)warning: the hooks call this program in .*?install it[ \n]+first\n";
+        text = Regex::new(built).unwrap().replace_all(&text, "").into_owned();
         for ((kind, length), known) in KINDS.into_iter().zip(&mut self.known) {
             let pattern = Regex::new(&format!("\\b{kind}-[0-9a-z]{{{length}}}")).unwrap();
             text = pattern

@@ -41,7 +41,6 @@ impl Command for HookArgs {
         each tool call that may change files, if something changed. It never stops the agent, unless \
         [recovery.agent] on_failure is \"block\".";
     const EXAMPLES: &'static [Example] = &[
-        ("Choose the agent from a list:", "jackin recovery hook install"),
         (
             "Preview the change to the settings of Claude Code:",
             "jackin recovery hook install claude --dry-run",

@@ -29,10 +29,7 @@ impl Command for StatusArgs {
         missing, locked or damaged.";
     const EXAMPLES: &'static [Example] = &[
         ("", "jackin recovery status"),
-        (
-            "In the prompt of bash:",
-            "PS1='$(jackin recovery status 2>/dev/null) \\$ '",
-        ),
+        ("For a script:", "jackin recovery status --json"),
     ];
     const DOCUMENTS: &'static [Document] = &[Document::of::<StatusDocument>("status")];
 

@@ -30,7 +30,7 @@ fn after(text: &str, tables: &[&str]) -> String {
 const TABLE: &str = "# What jackin recovery does for sessions of this workspace; flags win over it.\n\
                      # `jackin recovery explain` shows the result.\n\
                      [recovery]\n\
-                     snapshot = \"project\"  # off | metadata | project\n\
+                     snapshot = \"project\"  # off | metadata | project | project-and-state\n\
                      exclude = [\"/target/\", 'a \"b\"/']  # gitignore syntax; excluded automatically: node_modules/\n";
 
 #[test]
