@@ -33,19 +33,14 @@ pub(crate) use head::Head;
 pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
 };
-<<<<<<< HEAD
-pub(crate) use installation::{DoctorDocument, FileDocument, FindingDocument, InitDocument, InitOutcome};
-pub(crate) use lifecycle::{
-    BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, RenameDocument, ReportDocument,
-    SessionContractDocument,
-};
-=======
 pub(crate) use installation::{
     CompletionFileDocument, CompletionState, CompletionsInstallDocument, DoctorDocument, FileDocument,
     FindingDocument, InitDocument, InitOutcome, InstallOutcome,
 };
-pub(crate) use lifecycle::{BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, ReportDocument};
->>>>>>> c39d9dca (Install completions, hooks and the second name with fewer steps)
+pub(crate) use lifecycle::{
+    BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, RenameDocument, ReportDocument,
+    SessionContractDocument,
+};
 pub(crate) use log::{AnchorDocument, LogDocument, ReceiptDocument};
 pub(crate) use origin::{ImportedDocument, begun};
 pub(crate) use patch::{

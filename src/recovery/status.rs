@@ -1,13 +1,11 @@
 //! Status of the session that covers a directory, from the catalog alone: for prompts, which ask before each command.
 
-use std::path::PathBuf;
-
 use super::Recovery;
 use crate::config::settle;
 use crate::environment::Environment;
 use crate::model::{Ending, InstanceId, SnapshotKind, Time};
 use crate::process::{INSTANCE_VARIABLE, is_alive};
-use crate::session::is_active;
+use crate::session::{SessionError, is_active, sessions_covering, those_that_began};
 use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store, StoreError};
 
 /// State of a session, as far as it concerns an undo.
@@ -51,27 +49,18 @@ impl Recovery<'_> {
         let row = covering(&store, self.environment).ok()??;
         status_of(&store, row).ok()?
     }
-
-    /// Returns the id of the session that this process runs in, else of the latest one that covers the current directory.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn covering_session(&self, store: &Store) -> Result<Option<InstanceId>, StoreError> {
-        Ok(covering(store, self.environment)?.map(|row| row.id))
-    }
 }
 
-fn covering(store: &Store, environment: &Environment) -> Result<Option<InstanceRow>, StoreError> {
+fn covering(store: &Store, environment: &Environment) -> Result<Option<InstanceRow>, SessionError> {
     let own = environment
         .get(INSTANCE_VARIABLE)
         .and_then(|own| own.to_str())
         .and_then(|own| InstanceId::parse(own).ok());
     if let Some(own) = own {
-        return store.catalog().instance(&own);
+        return Ok(store.catalog().instance(&own)?);
     }
-    let current = settle(&environment.current);
-    let above: Vec<PathBuf> = current.ancestors().map(PathBuf::from).collect();
-    store.catalog().latest_instance_on_roots(&above)
+    let covering = sessions_covering(store, &settle(&environment.current))?;
+    Ok(those_that_began(covering).into_iter().next())
 }
 
 fn status_of(store: &Store, row: InstanceRow) -> Result<Option<SessionStatus>, StoreError> {

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::cli::args::{Example, Group, some_text};
+use crate::cli::args::{Example, Group};
 use crate::cli::checkpoint_timer::Quiet;
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
+use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::view;
-use crate::recovery::{Recovery, RecoveryError, Watch};
+use crate::recovery::{Recovery, RecoveryError, Wanted, Watch};
 use crate::report::{WatchDocument, WatchLine};
 use crate::terminal::{sanitize, size};
 
@@ -22,9 +23,9 @@ const NAP: Duration = Duration::from_millis(200);
 /// Print what the agent changes, as it happens
 #[derive(Clone, Debug, Args)]
 pub struct WatchArgs {
-    /// The session [default: the latest that covers the current directory]
-    #[arg(value_name = "INSTANCE", value_parser = some_text())]
-    pub instance: Option<String>,
+    /// Session.
+    #[command(flatten)]
+    pub session: SessionArg,
     /// List each path inside .git directories
     #[arg(long)]
     pub all: bool,
@@ -59,7 +60,11 @@ impl Command for WatchArgs {
         // Without progress: a look every two seconds is no news.
         let quiet = Quiet::of(context.interrupts.flag());
         let engine = context.engine_observed_by(&quiet);
-        let mut watch = engine.watch(&wanted(context, self.instance.as_deref())?)?;
+        let asking = Asking {
+            wanted: Wanted::Active,
+            is_silent: true,
+        };
+        let mut watch = engine.watch(&self.session.settle(context, asking)?)?;
         if !self.json {
             let paths: Vec<String> = watch.roots().map(|root| sanitize::path(&root)).collect();
             let id = &watch.row.id;
@@ -128,17 +133,6 @@ impl WatchArgs {
             .note(&format!("{id} ended: {changed} from the baseline"));
         context.propose("details", &format!("diff {id}"));
     }
-}
-
-/// Returns the session that was named, else the latest that covers the current directory.
-fn wanted(context: &Context<'_>, named: Option<&str>) -> Result<String, CliError> {
-    if let Some(named) = named {
-        return Ok(named.to_owned());
-    }
-    let store = context.store_for_reading()?;
-    let covering = store.map(|store| context.engine().covering_session(&store));
-    let covering = covering.transpose()?.flatten();
-    Ok(covering.map(|id| id.to_string()).ok_or(RecoveryError::Unnamed)?)
 }
 
 /// Waits before the next look, less if the session ends. Returns false after a signal, or if the reader is gone.
