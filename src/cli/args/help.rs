@@ -11,10 +11,10 @@ use crate::terminal::Role;
 pub(in crate::cli) const OVERVIEW: &[Example] = &[
     (
         "Run an agent in this directory, show what it changed, and undo it:",
-        "jackin recovery launch --snapshot project . -- claude",
+        "jackin recovery launch -- claude",
     ),
-    ("", "jackin recovery diff @latest"),
-    ("", "jackin recovery restore @latest"),
+    ("", "jackin recovery diff"),
+    ("", "jackin recovery restore"),
 ];
 
 /// Help wider than this is hard to read.
