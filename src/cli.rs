@@ -28,6 +28,7 @@ mod identity_arg;
 mod mcp;
 mod named_file;
 mod named_session;
+mod plan_question;
 mod replication;
 mod restore_flow;
 mod retain;

@@ -39,6 +39,7 @@ mod begin;
 mod candidate;
 mod checkpoint;
 mod choice;
+mod chosen_paths;
 mod comparison;
 mod contract;
 mod contract_record;
@@ -78,6 +79,7 @@ pub use begin::{NewSession, StartedSession};
 pub use candidate::Candidate;
 pub use checkpoint::TakenCheckpoint;
 pub use choice::{SessionChoice, Wanted};
+pub use chosen_paths::ChosenPaths;
 pub use comparison::{Compared, Since};
 pub use contract::ContractRequest;
 pub use differences::{DiffRequest, Differences, Question, SessionDiff, Until};
@@ -119,7 +121,7 @@ pub use crate::contract::{Contract, TermChange};
 pub use crate::diff::PatchOptions;
 pub use crate::doctor::{Checkup, Finding, Severity, Step};
 pub use crate::replica::{Copied, Stop, Waiting};
-pub use crate::restore::{Allow, Purpose, RestoreError, TakenBack};
+pub use crate::restore::{Allow, Proposal, Purpose, RestoreError, TakenBack};
 pub use crate::retention::{Chosen, PrunePlan};
 pub use crate::session::{
     Adopted, Begun, CheckpointRequest, Closed, Services, SessionError, check_session_name,

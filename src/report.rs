@@ -3,6 +3,7 @@
 
 mod change;
 mod diff;
+mod fold;
 mod forks;
 mod head;
 mod hook_change;
@@ -28,6 +29,7 @@ pub(crate) use crate::doctor::{Group, Severity};
 pub(crate) use crate::restore::Action;
 pub(crate) use change::{ChangeDocument, why_words};
 pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
+pub(crate) use fold::{Extent, Fold, FoldedLine, fold_changes, is_notable};
 pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument};
 pub(crate) use head::Head;
 pub(crate) use hooks::{

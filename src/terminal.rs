@@ -6,6 +6,7 @@ pub(crate) mod filter;
 mod json;
 mod log;
 mod output_stream;
+mod page;
 pub mod progress;
 mod prompt;
 pub(crate) mod recorded;
@@ -25,6 +26,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
 pub use log::Log;
+pub use page::Page;
 pub use screen::Screen;
 pub use style::Role;
 pub use terminal_info::{ColorMode, Facts, Verbosity};
@@ -50,6 +52,7 @@ pub struct Terminal {
     log: Option<Mutex<Log>>,
     /// Messages while a pager has the screen, shown when it has ended; `None` if no pager can have it.
     held: Mutex<Option<Vec<String>>>,
+    pager: Option<page::Pager>,
     patience: Patience,
 }
 
@@ -86,6 +89,7 @@ impl Terminal {
             verbosity,
             log: None,
             held: Mutex::default(),
+            pager: None,
             patience: Patience::default(),
         }
     }

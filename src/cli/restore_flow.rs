@@ -7,17 +7,21 @@ use crate::cli::context::Context;
 use crate::cli::context::pending::tell_left;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::plan_question::{PlanQuestion, Unanswered};
 use crate::cli::replication::leave;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
+use crate::cli::view::plan::Listed;
 use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
-use crate::recovery::{Caller, RestorePlan, emptied};
-use crate::report::{ChangedMeanwhileDocument, RepositoryDocument, Sources, restore_document};
+use crate::recovery::{Caller, ChosenPaths, RestorePlan, emptied};
+use crate::report::{
+    ChangedMeanwhileDocument, RepositoryDocument, RestoreDocument, Sources, restore_document,
+};
 use crate::restore::{
     AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, refuse_locked,
 };
 use crate::store::{Blobs, InstanceRow, Store};
-use crate::terminal::{sanitize, size};
+use crate::terminal::{Verbosity, sanitize, size};
 use handle_fs::is_privileged;
 
 /// Options for executing a proposal.
@@ -27,6 +31,8 @@ pub(super) struct RestoreOptions {
     pub(super) dry_run: bool,
     /// With `dry_run`: the lines that would be reverted are shown.
     pub(super) patch: bool,
+    /// The plan lists every path.
+    pub(super) all: bool,
     pub(super) question: &'static str,
     /// The file with the operator's key, when one was given.
     pub(super) identity: Option<OsString>,
@@ -34,57 +40,142 @@ pub(super) struct RestoreOptions {
     pub(super) again: Words,
 }
 
-/// Shows what was planned, asks, and carries it out.
+/// Makes a plan again with the chosen paths alone.
+pub(super) type Narrow<'a> = &'a dyn Fn(&ChosenPaths) -> Result<RestorePlan, CliError>;
+
+/// Shows what was planned, asks, and carries it out. If the operator chooses some of the paths, the plan with these is shown next;
+/// without `narrow` there is no choice.
 pub(super) fn carry_out(
     context: &Context<'_>,
-    planned: &RestorePlan,
+    mut planned: RestorePlan,
     how: &RestoreOptions,
+    narrow: Option<Narrow<'_>>,
 ) -> Result<Status, CliError> {
+    if how.dry_run {
+        return Ok(show_only(context, &planned, how));
+    }
+    loop {
+        let chosen = match (agree(context, &planned, how, narrow.is_some()), narrow) {
+            (Ok(()), _) => return carry(context, &planned, how),
+            (Err(Unanswered::Refused(error)), _) => return Err(error),
+            (Err(Unanswered::Chosen(_)), None) => continue,
+            (Err(Unanswered::Chosen(chosen)), Some(narrow)) => narrow(&chosen)?,
+        };
+        planned = chosen;
+    }
+}
+
+/// Shows a plan that is not carried out, and returns the exit code.
+fn show_only(context: &Context<'_>, planned: &RestorePlan, how: &RestoreOptions) -> Status {
     let RestorePlan {
         store, row, proposal, ..
     } = planned;
     let terminal = context.terminal;
+    let document = restore_document(row, proposal, None);
     if !how.json {
         warn_of_gaps(context, proposal);
-        terminal.out(&view::plan::plan(
-            &restore_document(row, proposal, None),
-            terminal.width_out(),
-        ));
-    } else if !how.yes && !how.dry_run && terminal.can_ask() {
-        // Who is asked must see it. Where nobody can be asked, stderr holds the error's document alone.
-        terminal.err(&view::plan::plan(
-            &restore_document(row, proposal, None),
-            terminal.width_err(),
-        ));
+        print_plan(context, &document, how);
     }
-    if how.dry_run {
-        if let Err(RestoreError::Locked(locked)) = refuse_locked(proposal) {
-            context.terminal.warn(&format!("would be refused now: {locked}"));
-        }
-        if how.patch {
-            show_patches(context, store, proposal);
-        }
-        if how.json {
-            terminal.json(&restore_document(row, proposal, None));
-        } else {
-            propose_next(context, proposal, how, planned.is_refused);
-        }
-        return Ok(if proposal.is_in_part() {
-            ExitCode::Partial
-        } else {
-            ExitCode::Done
-        }
-        .into());
+    if let Err(RestoreError::Locked(locked)) = refuse_locked(proposal) {
+        terminal.warn(&format!("would be refused now: {locked}"));
     }
-    if !proposal.is_empty() {
-        refuse_locked(proposal)?;
-        let ask = || confirm(terminal, &context.interrupts, how.question, how.yes);
-        match how.yes {
-            true => ask()?,
-            false => planned.ask(ask)?,
-        }
+    if how.patch {
+        print_patches(store, proposal, &mut |text| {
+            terminal.out(text);
+            !terminal.out_is_closed()
+        });
     }
-    carry(context, planned, how)
+    if how.json {
+        terminal.json(&document);
+    } else {
+        if !how.all && !planned.is_refused && view::plan::is_folded(&document) {
+            let words = how.again.clone().switch("--dry-run", true).switch("--all", true);
+            let words = words
+                .switch("--overwrite-later-edits", proposal.allow.overwrite_later)
+                .switch("--delete-later-files", proposal.allow.delete_later);
+            context.propose("details", &words.text());
+        }
+        propose_next(context, proposal, how, planned.is_refused);
+    }
+    match proposal.is_in_part() {
+        true => ExitCode::Partial.into(),
+        false => ExitCode::Done.into(),
+    }
+}
+
+/// Shows a plan and asks whether it is carried out.
+fn agree(
+    context: &Context<'_>,
+    planned: &RestorePlan,
+    how: &RestoreOptions,
+    can_choose: bool,
+) -> Result<(), Unanswered> {
+    let RestorePlan {
+        store, row, proposal, ..
+    } = planned;
+    let terminal = context.terminal;
+    let document = restore_document(row, proposal, None);
+    if !how.json {
+        warn_of_gaps(context, proposal);
+    }
+    let locked = match proposal.is_empty() {
+        true => Ok(()),
+        false => refuse_locked(proposal).map_err(CliError::from),
+    };
+    if how.yes || proposal.is_empty() || !terminal.can_ask() || locked.is_err() {
+        print_plan(context, &document, how);
+        locked?;
+        if !proposal.is_empty() {
+            confirm(terminal, &context.interrupts, how.question, how.yes)?;
+        }
+        return Ok(());
+    }
+    planned.ask(|| {
+        print_plan(context, &document, how);
+        let diff = |print: &mut dyn FnMut(&str) -> bool| print_patches(store, proposal, print);
+        let question = PlanQuestion {
+            words: how.question,
+            plan: Some(&document),
+            diff: Some(&diff),
+            can_choose: can_choose && terminal.can_choose(),
+            is_json: how.json,
+        };
+        question.ask(context)
+    })
+}
+
+/// Prints a plan where the operator reads it: in the pager if it is long and something depends on it.
+fn print_plan(context: &Context<'_>, plan: &RestoreDocument<'_>, how: &RestoreOptions) {
+    let terminal = context.terminal;
+    let listed = match how.all {
+        true => Listed::All,
+        false => Listed::Folded,
+    };
+    if how.json {
+        // The operator who is asked must see it. Without a question stderr holds the error's document alone.
+        if !how.yes && terminal.can_ask() {
+            terminal.err(&view::plan::plan(plan, terminal.width_err(), listed));
+        }
+        return;
+    }
+    let width = terminal.width_out();
+    if how.yes && terminal.verbosity() == Verbosity::Quiet {
+        // What stays is a part of the result.
+        if let Some(stays) = view::plan::stays(plan, terminal.width_err()) {
+            terminal.err(&stays);
+        }
+        return;
+    }
+    if how.yes {
+        terminal.out(&view::plan::plan(plan, width, listed));
+        return;
+    }
+    let mut page = terminal.page();
+    for line in view::plan::paths(plan, width, listed) {
+        page.line(&line);
+    }
+    drop(page);
+    terminal.out(&view::plan::summary(plan, width));
 }
 
 /// Runs what was planned, shown and confirmed, and reports the result.
@@ -165,8 +256,9 @@ fn tell_of_commits(
     }
 }
 
-/// The lines that go, as `diff` shows them: from what comes back to what is there.
-fn show_patches(context: &Context<'_>, store: &Store, proposal: &Proposal) {
+/// Prints the lines that go, as `diff` shows them: from what comes back to what is there. `print` returns false once nothing more is
+/// wanted.
+pub(super) fn print_patches(store: &Store, proposal: &Proposal, print: &mut dyn FnMut(&str) -> bool) {
     let private = proposal.mounts.iter().map(|mount| mount.reveal.lent());
     let blobs = private.fold(store.contents(&proposal.target), Blobs::lending);
     let sources = Sources {
@@ -182,7 +274,9 @@ fn show_patches(context: &Context<'_>, store: &Store, proposal: &Proposal) {
     for mount in &proposal.mounts {
         for step in &mount.plan.steps {
             let text = view::patch::patch(&mount.request.coverage, &step.change, &sources, options);
-            context.terminal.out(&text);
+            if !print(&text) {
+                return;
+            }
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::context::Context;
 use super::view;
-use crate::model::InstanceId;
+use crate::model::{Coverage, InstanceId};
 use crate::recovery::SessionChanges;
-use crate::report::ChangeDocument;
+use crate::report::{Change, ChangeDocument, ChangeKind, FoldedLine, fold_changes, is_notable};
 use crate::terminal::{size, width};
 
 /// Returns the changes as JSON documents.
@@ -51,17 +51,21 @@ pub(super) fn screen(
     let head = format!("session {instance}: {}", parts.join(", "));
     let mut lines = width::wrap(&head, columns);
     let mut left = SHOWN;
+    let mut shown = 0;
     for (coverage, paths) in &changes.mounts {
-        if changes.mounts.len() > 1 && !paths.is_empty() && left > 0 {
+        if left == 0 {
+            break;
+        }
+        if changes.mounts.len() > 1 && !paths.is_empty() {
             lines.push(format!("  in {}", view::changes::host(coverage)));
         }
-        for change in paths.iter().take(left) {
-            lines.push(format!("  {}", view::changes::line(change)));
-        }
-        left = left.saturating_sub(paths.len());
+        let folded = most_notable(coverage, paths, left);
+        left = left.saturating_sub(folded.len());
+        shown += folded.iter().map(|(count, _)| count).sum::<usize>();
+        lines.extend(folded.into_iter().map(|(_, line)| format!("  {line}")));
     }
-    if total > SHOWN {
-        lines.push(format!("  and {} more", size::count((total - SHOWN) as u64)));
+    if total > shown {
+        lines.push(format!("  and {} more", size::count((total - shown) as u64)));
     }
     let words = |verb: &str| match context.is_latest_here(instance) {
         true => verb.to_owned(),
@@ -70,4 +74,20 @@ pub(super) fn screen(
     lines.push(context.proposal("details", &words("diff"), columns));
     lines.push(context.proposal("to undo", &words("restore"), columns));
     lines.join("\n")
+}
+
+/// Returns at most so many lines of a folded list, each with the number of its paths. If there are more, those that folds never hide
+/// come first.
+fn most_notable(coverage: &Coverage, changes: &[Change], most: usize) -> Vec<(usize, String)> {
+    let mut folded = fold_changes(coverage, changes);
+    if folded.len() > most {
+        let is_notable = |at: &usize| changes.get(*at).is_some_and(|change| is_notable(coverage, change));
+        folded.sort_by_key(|line| !matches!(line, FoldedLine::One(at) if is_notable(at)));
+    }
+    let kinds: Vec<ChangeKind> = changes.iter().map(|change| change.kind).collect();
+    let line = |line: FoldedLine| match line {
+        FoldedLine::One(at) => Some((1, view::changes::line(changes.get(at)?))),
+        FoldedLine::Fold(fold) => Some((fold.items.len(), view::folded::line(&fold, &kinds))),
+    };
+    folded.into_iter().take(most).filter_map(line).collect()
 }

@@ -32,8 +32,7 @@ pub(super) fn prepared(
             }
         }
     }
-    if invocation.verb.is_read()
-        && !global.no_pager
+    if !global.no_pager
         && terminal.can_page()
         && let Some(line) = pager_line(environment)
     {
@@ -41,16 +40,15 @@ pub(super) fn prepared(
         let (lines, columns) = terminal.screen();
         let screen = (lines.saturating_sub(3), columns);
         let patience = terminal.patience();
-        let pager = |instead| -> Box<dyn std::io::Write + Send> {
-            Box::new(Pager::new(
-                line,
-                &environment.variables,
-                screen,
-                patience,
-                instead,
-            ))
+        let variables = environment.variables.clone();
+        let pager = move |instead| -> Box<dyn std::io::Write + Send> {
+            let (line, patience) = (line.clone(), patience.clone());
+            Box::new(Pager::new(line, &variables, screen, patience, instead))
         };
-        terminal.page_through(pager);
+        match invocation.verb.is_read() {
+            true => terminal.page_through(pager),
+            false => terminal.use_pager(pager),
+        }
     }
     (terminal, Ok(()))
 }

@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 
 use crate::cli::args::Scope;
+use crate::cli::context::Context;
+use crate::model::InstanceId;
 use crate::terminal::shell;
 use clap::ValueEnum;
 
@@ -32,6 +34,14 @@ impl Words {
     pub(super) fn arg(self, word: impl AsRef<OsStr>) -> Self {
         let word = shell::word(word.as_ref());
         self.plain(&word)
+    }
+
+    /// The session, unless a command typed in the current directory means it without a name.
+    pub(super) fn session(self, context: &Context<'_>, instance: &InstanceId) -> Self {
+        match context.is_latest_here(instance) {
+            true => self,
+            false => self.arg(instance.as_str()),
+        }
     }
 
     /// A flag with its value, when there is one.

@@ -6,6 +6,7 @@ pub(super) mod changes;
 pub(super) mod completions;
 pub(super) mod contract;
 pub(super) mod doctor;
+pub(super) mod folded;
 pub(super) mod forks;
 pub(super) mod git_patch;
 pub(super) mod hooks;

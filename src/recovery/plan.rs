@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::paths::{Known, scopes};
 use super::restore::refuse_torn;
 use super::{
-    Caller, Event, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_files, no_keys, refuse_imported,
+    Caller, ChosenPaths, Event, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_files, no_keys, refuse_imported,
 };
 use crate::model::{Coverage, RelPath, SnapshotKind, SnapshotRecord, StepRef};
 use crate::restore::{
@@ -24,6 +24,8 @@ pub struct RestoreRequest<'a> {
     pub session: &'a str,
     /// Only these paths and everything below them; empty for all.
     pub paths: &'a [OsString],
+    /// Of these only the paths that the operator chose in an earlier plan; `None` for all.
+    pub chosen: Option<&'a ChosenPaths>,
     /// The snapshot to go back to; `None` for the baseline.
     pub from: Option<&'a str>,
     /// Reverts only what changed between this snapshot and the one before it.
@@ -51,6 +53,7 @@ impl<'a> RestoreRequest<'a> {
         Self {
             session,
             paths: &[],
+            chosen: None,
             from: None,
             only_changes_of: None,
             allow: Allow::default(),
@@ -163,7 +166,7 @@ impl Recovery<'_> {
         let requests = self.mount_requests(
             (&store, &row),
             (&target, step.as_ref()),
-            request.paths,
+            (request.paths, request.chosen),
             (caller == Caller::Inside || is_own_work) && !is_step,
         )?;
         let purpose = step.map_or(Purpose::Restore, |step| {
@@ -179,6 +182,9 @@ impl Recovery<'_> {
             check_paths(&proposal, &row, request)?;
         }
         self.set_aside(&mut proposal, request.set_aside)?;
+        if let Some(chosen) = request.chosen {
+            chosen.narrow_aside(&mut proposal);
+        }
         Ok(RestorePlan {
             store,
             row,
@@ -196,7 +202,7 @@ impl Recovery<'_> {
         &self,
         (store, row): (&Store, &InstanceRow),
         (target, step): (&SnapshotRecord, Option<&SnapshotRecord>),
-        paths: &[OsString],
+        (paths, chosen): (&[OsString], Option<&ChosenPaths>),
         owned: bool,
     ) -> Result<Vec<MountRequest>, RecoveryError> {
         let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
@@ -209,6 +215,10 @@ impl Recovery<'_> {
                     (witness, Scope::Exactly(changed))
                 }
                 None => (of_instance(store, row, &coverage)?, scope),
+            };
+            let scope = match chosen {
+                Some(chosen) => chosen.within(&coverage, &scope),
+                None => scope,
             };
             witness.owned = owned;
             for (id, why) in &witness.unreadable {

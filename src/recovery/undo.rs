@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::restore::refuse_torn;
-use super::{Caller, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_keys};
+use super::{Caller, ChosenPaths, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_keys};
 use crate::model::RelPath;
 use crate::restore::{Allow, MountRequest, Purpose, Report, Scope, bring_back, of_restore, propose};
 use crate::session::{Allowed, ensure_outside_session, find_called, find_instance, refuse_living, roots};
@@ -16,6 +16,8 @@ pub struct UndoRequest<'a> {
     pub session: Option<&'a str>,
     /// Number of the restore's receipt; `None` for the last restore that changed something.
     pub receipt: Option<u64>,
+    /// Only the paths that the operator chose in an earlier plan; `None` for all.
+    pub chosen: Option<&'a ChosenPaths>,
     /// Later edits that may be lost.
     pub allow: Allow,
     /// Private keys for encrypted files.
@@ -29,6 +31,7 @@ impl Default for UndoRequest<'_> {
         Self {
             session: None,
             receipt: None,
+            chosen: None,
             allow: Allow::default(),
             keys: &no_keys,
             dry_run: false,
@@ -101,15 +104,23 @@ impl Recovery<'_> {
                 .filter(|change| change.mount == coverage.label);
             let paths: BTreeSet<RelPath> = touched.map(|change| change.path.clone()).collect();
             let witness = of_restore(&store, &row.id, &coverage)?;
+            let touched = Scope::Exactly(paths);
+            let scope = match request.chosen {
+                Some(chosen) => chosen.within(&coverage, &touched),
+                None => touched,
+            };
             requests.push(MountRequest {
                 coverage,
-                scope: Scope::Exactly(paths),
+                scope,
                 witness,
             });
         }
         let (purpose, observer) = (Purpose::Undo(undone.number), self.services.observer);
         let mut proposal = propose(&store, target, purpose, requests, request.allow, false, observer)?;
         bring_back(&mut proposal, &undone.aside, self.services.entropy);
+        if let Some(chosen) = request.chosen {
+            chosen.narrow_aside(&mut proposal);
+        }
         Ok(RestorePlan {
             store,
             row,

@@ -1,13 +1,15 @@
 //! A comparison.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::fold::{FoldedLine, fold, foldable};
 use super::{ChangeDocument, Head, PathDocument, ReasonDocument, RepositoryDocument};
 use crate::diff::{Change, Setting, WithheldChange};
-use crate::model::{Coverage, SnapshotRecord};
+use crate::model::{Coverage, RelPath, SnapshotRecord};
 use crate::recovery::Differences;
 use crate::store::InstanceRow;
 
@@ -189,5 +191,21 @@ impl<'a> MountDiff<'a> {
     /// Returns each change with both its states.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&'a ChangeDocument, &'a Change)> + use<'a> {
         self.changes.iter().zip(self.exact)
+    }
+
+    /// Returns the lines of a folded list; their numbers are positions in `changes`.
+    pub(crate) fn folded(&self) -> Vec<FoldedLine> {
+        let settings: HashSet<&RelPath> = self.settings.iter().map(|setting| &setting.at.below).collect();
+        let marked = self.pairs().map(|(told, change)| {
+            let stands_alone = told.edited_since.is_some() || settings.contains(&change.path);
+            (change, told.reverted_since.is_some(), stands_alone)
+        });
+        let repositories: Vec<&RelPath> = self.repositories.iter().map(|git| &git.at.below).collect();
+        let unknown = self.not_covered.iter().chain(self.withheld);
+        fold(
+            &foldable(self.coverage, marked),
+            &repositories,
+            unknown.map(|gap| &gap.at.below),
+        )
     }
 }

@@ -9,11 +9,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::diff::append;
+use super::fold::{Foldable, FoldedLine, fold, fold_git, foldable};
 use super::{ChangeDocument, Head, HostPathDocument, PathDocument, ReasonDocument, why_words};
 use crate::diff::{Change, ChangeKind, WithheldChange, WithheldKind, renames};
 use crate::display::size;
 use crate::model::{AsideAct, AsideStep, Coverage, RelPath};
-use crate::restore::{KeptPath, Location, Outcome, Proposal, ProposedMount, Report, Step};
+use crate::restore::{Action, KeptPath, Location, Outcome, Proposal, ProposedMount, Report, Step};
 use crate::store::InstanceRow;
 
 /// Result of a restore.
@@ -398,6 +399,37 @@ impl MountPlan<'_> {
     /// Returns true if there is anything to do on this mount.
     pub(crate) fn is_busy(&self) -> bool {
         !self.applied.is_empty() || !self.aside.is_empty()
+    }
+
+    /// Returns the lines of a folded plan; their numbers are positions in `applied`.
+    pub(crate) fn folded(&self) -> Vec<FoldedLine> {
+        let stays = self.conflicts.iter().chain(self.kept).map(|kept| &kept.at.below);
+        let unknown = self.not_covered.iter().chain(self.not_checked);
+        let unknown = unknown.map(|gap| &gap.at.below);
+        let skipped = self.left_out.iter().map(|(told, _)| &told.at.below);
+        fold(&self.foldable(), &[], stays.chain(unknown).chain(skipped))
+    }
+
+    /// Returns the lines of a plan in which only git's own data are folded.
+    pub(crate) fn folded_git(&self) -> Vec<FoldedLine> {
+        fold_git(&self.foldable(), &[])
+    }
+
+    fn foldable(&self) -> Vec<Foldable<'_>> {
+        let marked = self.applied.iter().map(|(told, change)| {
+            let names = !told.parted_from.is_empty() || told.names_outside.is_some();
+            let is_usual = matches!(
+                (change.kind, told.action),
+                (ChangeKind::Added, Some(Action::Delete))
+                    | (ChangeKind::Deleted, Some(Action::Create))
+                    | (ChangeKind::Modified, Some(Action::Replace))
+                    | (ChangeKind::Renamed, _)
+                    | (ChangeKind::Mode | ChangeKind::Metadata, Some(Action::Metadata))
+            );
+            let stands_alone = told.discards_later_edit.is_some() || names || !is_usual;
+            (*change, false, stands_alone)
+        });
+        foldable(self.coverage, marked)
     }
 }
 

@@ -4,12 +4,12 @@ use std::io;
 
 use dialoguer::console::Term;
 use dialoguer::theme::SimpleTheme;
-use dialoguer::{FuzzySelect, Select};
+use dialoguer::{FuzzySelect, MultiSelect, Select};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 
-use super::{Terminal, sanitize, width};
+use super::{Terminal, filter, sanitize, width};
 use crate::process::Interrupts;
 
 /// Interval at which jackin checks whether a signal asked to stop.
@@ -23,6 +23,8 @@ const LONGEST: usize = 4096;
 const FEWEST_LINES: u16 = 5;
 /// Columns beside an item of a list.
 const MARGIN: usize = 4;
+/// Columns of the box before an item of which several may be chosen.
+const BOX: usize = 4;
 
 impl Terminal {
     /// Returns true if the operator is there to answer: both stdin and stderr are a terminal.
@@ -38,18 +40,27 @@ impl Terminal {
     /// The signals must be caught already (`caught` proves it, and tells of them).
     #[must_use]
     pub fn ask(&self, question: &str, caught: &Interrupts) -> bool {
+        self.ask_line(question, "y/N", caught)
+            .is_some_and(|answer| is_yes(answer.as_bytes()))
+    }
+
+    /// Asks as [`Self::ask`] does, with the letters that answer in brackets, and returns the line without blanks, in lower case. `None`
+    /// means no.
+    #[must_use]
+    pub fn ask_line(&self, question: &str, letters: &str, caught: &Interrupts) -> Option<String> {
         if !self.can_ask() || !self.everything_was_shown() {
-            return false;
+            return None;
         }
         // Where it cannot be thrown away it is no terminal, and `can_ask` has said so.
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
-        self.err_raw(format!("{} [y/N] ", sanitize::text(question)).as_bytes());
+        self.err_raw(format!("{} [{letters}] ", sanitize::text(question)).as_bytes());
         let answer = answer(caught);
         if answer.is_none() {
             // The line of the question is not ended by an Enter.
             self.err_raw(b"\n");
         }
-        answer.is_some_and(|answer| is_yes(&answer))
+        let line = answer?.trim_ascii().to_ascii_lowercase();
+        String::from_utf8(line).ok()
     }
 
     /// Returns true if the operator can choose from a list: besides [`Self::can_ask`], the cursor of the terminal can move.
@@ -106,6 +117,33 @@ impl Terminal {
                 .items(items)
                 .interact_on_opt(&screen),
         };
+        let chosen = chosen.unwrap_or_else(|_| {
+            // After an error the library leaves the cursor hidden.
+            let _ = screen.show_cursor();
+            None
+        });
+        chosen.filter(|_| !caught.requested())
+    }
+
+    /// Lets the operator choose any number of `items` on stderr, and returns their indices, ascending. Nothing is chosen at the start.
+    /// Otherwise as [`Self::choose`].
+    #[must_use]
+    pub fn choose_several(&self, what: &str, items: &[String], caught: &Interrupts) -> Option<Vec<usize>> {
+        let screen = Term::stderr();
+        let has_room = screen.size().0 >= FEWEST_LINES;
+        if !self.can_choose() || !self.everything_was_shown() || items.is_empty() || !has_room {
+            return None;
+        }
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+        let room = self.facts.err.width.saturating_sub(MARGIN + BOX);
+        let chosen = MultiSelect::with_theme(&SimpleTheme)
+            .with_prompt(format!(
+                "{} (Space to choose, a for all, Enter to go on, Esc to cancel)",
+                sanitize::text(what)
+            ))
+            .report(false)
+            .items(items.iter().map(|item| fitted(&filter::printable(item, false), room)))
+            .interact_on_opt(&screen);
         let chosen = chosen.unwrap_or_else(|_| {
             // After an error the library leaves the cursor hidden.
             let _ = screen.show_cursor();

@@ -16,7 +16,8 @@ use crate::cli::{html, view};
 use crate::model::RelPath;
 use crate::recovery::{DiffRequest, Differences, InstanceRow, SessionDiff, Store, Until};
 use crate::report::{
-    DiffDocument, LogDocument, MountDiff, PatchOptions, SessionReport, Sources, diff_document,
+    ChangeKind, DiffDocument, FoldedLine, LogDocument, MountDiff, PatchOptions, SessionReport, Sources,
+    diff_document,
 };
 use crate::terminal::{sanitize, size};
 
@@ -50,9 +51,12 @@ pub struct DiffArgs {
     /// Print only the paths, one per line
     #[arg(long)]
     pub name_only: bool,
-    /// Print each path with the kind of its change (the default)
+    /// Print each path with the kind of its change; unlike the default, fold no directories
     #[arg(long)]
     pub name_status: bool,
+    /// List every path instead of folding whole directories
+    #[arg(long)]
+    pub all: bool,
     /// Print how much changed in each file
     #[arg(long)]
     pub stat: bool,
@@ -109,7 +113,9 @@ impl Command for DiffArgs {
     const GROUP: Option<Group> = Some(Group::Inspect);
     const LONG: &'static str = "\
         Compares the baseline with the closing snapshot, or with the current files while the session is active. With \
-        --now, shows exactly what a restore would change. Control characters in names and contents are escaped.";
+        --now, shows exactly what a restore would change. A directory that was added, deleted or renamed with \
+        everything below it is one line, and so is .git; --all, --name-status, --name-only and --json list every path. \
+        Control characters in names and contents are escaped.";
     const EXAMPLES: &'static [Example] = &[
         (
             "What the latest session here changed, path by path:",
@@ -198,6 +204,11 @@ impl Command for DiffArgs {
 }
 
 impl DiffArgs {
+    /// Returns true if the listing folds nothing.
+    fn lists_all(&self) -> bool {
+        self.all || self.name_status
+    }
+
     /// Format of the changes for people.
     #[must_use]
     pub fn form(&self) -> DiffForm {
@@ -250,6 +261,23 @@ fn tell(
     if !found.are_any() {
         context.terminal.note("no differences");
     }
+    let is_listing = args.form() == DiffForm::NameStatus && !args.nul;
+    let mut mounts = report.mounts();
+    if is_listing && !args.lists_all() && mounts.any(|mount| mount.folded().len() < mount.exact.len()) {
+        let later = args.to.as_ref().map(|to| match to {
+            Until::Now => "now",
+            Until::Snapshot(name) => name,
+        });
+        let words = Words::new("diff")
+            .session(context, &row.id)
+            .switch("--all", true)
+            .switch("--now", args.now)
+            .switch("--no-renames", args.no_renames)
+            .flag("--from", args.from.as_ref())
+            .flag("--to", later)
+            .flag("--identity", args.unlock.identity.as_ref());
+        context.propose("details", &words.paths(paths).text());
+    }
     propose(context, store, row, found, (args, paths));
 }
 
@@ -274,7 +302,7 @@ fn propose(
     };
     let from = |verb: &str| {
         Words::new(verb)
-            .arg(row.id.as_str())
+            .session(context, &row.id)
             .flag("--from", args.from.as_ref())
     };
     let (left, others) = (found.left_to_undo(), found.edited_elsewhere());
@@ -333,11 +361,11 @@ fn show(
             }
         }
         DiffForm::NameStatus => {
-            for (told, change) in mount.pairs() {
+            for line in listing(mount, args.lists_all()) {
                 if terminal.out_is_closed() {
                     break;
                 }
-                terminal.out(&view::changes::marked(change, told));
+                terminal.out(&line);
             }
         }
         DiffForm::Stat => terminal.out(&view::patch::stat(mount, sources, terminal.width_out())),
@@ -376,6 +404,23 @@ fn show(
         terminal.note(&view::patch::not_covered(mount.not_covered));
     }
     lacking
+}
+
+/// The lines of a mount: one for each path, or for each directory that was changed as a whole.
+fn listing(mount: &MountDiff<'_>, all: bool) -> Vec<String> {
+    if all {
+        let marked = |(told, change)| view::changes::marked(change, told);
+        return mount.pairs().map(marked).collect();
+    }
+    let kinds: Vec<ChangeKind> = mount.exact.iter().map(|change| change.kind).collect();
+    let line = |line: FoldedLine| match line {
+        FoldedLine::One(at) => {
+            let (told, change) = (mount.changes.get(at)?, mount.exact.get(at)?);
+            Some(view::changes::marked(change, told))
+        }
+        FoldedLine::Fold(fold) => Some(view::folded::line(&fold, &kinds)),
+    };
+    mount.folded().into_iter().filter_map(line).collect()
 }
 
 /// A path below the mount; of several mounts on the host.

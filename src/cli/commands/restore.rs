@@ -16,7 +16,7 @@ use crate::cli::restore_flow::{RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::suggested_command::Words;
-use crate::recovery::{Allow, InstanceRow, RestoreRequest};
+use crate::recovery::{Allow, ChosenPaths, InstanceRow, RestoreRequest};
 use crate::report::{RestoreDocument, RestoreToDocument};
 
 /// Restore files from a snapshot
@@ -31,6 +31,9 @@ pub struct RestoreArgs {
     /// With --dry-run: show the lines that would be reverted
     #[arg(long, requires = "dry_run", conflicts_with_all = ["json", "to"])]
     pub patch: bool,
+    /// List every path in the plan instead of folding whole directories
+    #[arg(long, conflicts_with = "to")]
+    pub all: bool,
     /// Do not ask
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
@@ -82,6 +85,8 @@ impl Command for RestoreArgs {
     const GROUP: Option<Group> = Some(Group::Restore);
     const LONG: &'static str = "\
         Prints the plan, asks, takes an emergency snapshot of the current files, and restores; `undo` reverts that. \
+        The question also takes letters: d shows the lines that would be undone, p the plan with every path, and i \
+        lets you choose some of the paths. \
         It deletes only files that are proved to be new, and keeps later edits: it lists them as conflicts and exits \
         with 6. Excluded paths are in no snapshot and stay as they are; --set-aside-excluded moves an excluded \
         directory aside as a whole, and `undo` moves it back.";
@@ -122,6 +127,7 @@ impl Command for RestoreArgs {
         let request = RestoreRequest {
             session: &session,
             paths: &paths,
+            chosen: None,
             from: args.from.as_deref(),
             only_changes_of: args.only_changes_of.as_deref(),
             allow: Allow {
@@ -143,11 +149,22 @@ impl Command for RestoreArgs {
             return to::to_directory(context, &planned, args);
         }
         let planned = engine.plan_of(subject, &request)?;
-        carry_out(context, &planned, &how(args, &paths, &planned.row))
+        let how = how(context, args, &paths, &planned.row);
+        let narrow = |chosen: &ChosenPaths| {
+            let chosen = Some(chosen);
+            let request = RestoreRequest { chosen, ..request.clone() };
+            Ok(engine.plan(&request)?)
+        };
+        carry_out(context, planned, &how, Some(&narrow))
     }
 }
 
-fn how(args: &RestoreArgs, paths: &[OsString], row: &InstanceRow) -> RestoreOptions {
+fn how(
+    context: &Context<'_>,
+    args: &RestoreArgs,
+    paths: &[OsString],
+    row: &InstanceRow,
+) -> RestoreOptions {
     // What was set aside once is not there for the commands that follow.
     let aside: &[OsString] = if args.dry_run {
         &args.set_aside_excluded
@@ -159,10 +176,11 @@ fn how(args: &RestoreArgs, paths: &[OsString], row: &InstanceRow) -> RestoreOpti
         yes: args.yes,
         dry_run: args.dry_run,
         patch: args.patch,
+        all: args.all,
         question: "Restore these files?",
         identity: args.unlock.identity.clone(),
         again: Words::new("restore")
-            .arg(row.id.as_str())
+            .session(context, &row.id)
             .flags("--set-aside-excluded", aside)
             .flag("--from", args.from.as_ref())
             .flag("--only-changes-of", args.only_changes_of.as_ref())

@@ -12,17 +12,19 @@ use crate::cli::context::pending::{tell_left, what_was_cleared};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::identity_arg::identities;
-use crate::cli::restore_flow::{RestoreOptions, carry_out, say};
+use crate::cli::plan_question::{PlanQuestion, Unanswered};
+use crate::cli::restore_flow::{RestoreOptions, carry_out, print_patches, say};
 use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
+use crate::cli::view::plan::Listed;
 use crate::model::{Decision, Intent};
 use crate::recovery::{
-    Caller, InstanceRow, InterruptedRestore, Purpose, RestoreError, RestoreStage, TakenBack,
+    Caller, InstanceRow, InterruptedRestore, Proposal, Purpose, RestoreError, RestoreStage, Store, TakenBack,
 };
 use crate::report::restore_document as document;
 use crate::report::{RestoreDocument, RestoreOutcome};
-use crate::terminal::sanitize;
+use crate::terminal::{Verbosity, sanitize};
 
 /// Interrupted restore, and options.
 #[derive(Clone, Debug, Args)]
@@ -119,7 +121,7 @@ pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Sta
     let how = how(&row, held.intent(), args.json, args.yes);
     if held.stage == RestoreStage::Begun {
         // It is made again, as it was confirmed then.
-        return carry_out(context, &engine.plan_again(held)?, &how);
+        return carry_out(context, engine.plan_again(held)?, &how, None);
     }
     let planned = match held.stage {
         RestoreStage::Decided(Decision::Abort | Decision::Left) => None,
@@ -133,23 +135,8 @@ pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Sta
                 .command("to finish it", how.again.text()),
         );
     };
-    if !args.json {
-        context.terminal.out(&view::plan::steps(
-            &document(&row, &proposal, None),
-            context.terminal.width_out(),
-        ));
-    } else if !args.yes && context.terminal.can_ask() {
-        context.terminal.err(&view::plan::steps(
-            &document(&row, &proposal, None),
-            context.terminal.width_err(),
-        ));
-    }
-    confirm(
-        context.terminal,
-        &context.interrupts,
-        "Finish this restore?",
-        args.yes,
-    )?;
+    let words = "Finish this restore?";
+    agree(context, args, (&row, &held.store, Some(&proposal)), words, true)?;
     let (proposal, report) = engine.resume(held)?;
     Ok(say(context, (&row, Caller::Outside), &proposal, &report, &how))
 }
@@ -179,15 +166,14 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
         "Undo this restore?"
     };
     // What has no readable plan can be taken back all the same: the journal knows every move.
-    if let Ok(Some(proposal)) = held.proposal()
-        && !args.restore.json
-    {
-        context.terminal.out(&view::plan::steps(
-            &document(&row, &proposal, None),
-            context.terminal.width_out(),
-        ));
-    }
-    confirm(context.terminal, &context.interrupts, question, args.restore.yes)?;
+    let proposal = held.proposal().ok().flatten();
+    agree(
+        context,
+        &args.restore,
+        (&row, &held.store, proposal.as_ref()),
+        question,
+        false,
+    )?;
     let back = if args.as_is {
         let words =
             |place: PathBuf| format!("{} stays; it holds what was moved aside", sanitize::path(&place));
@@ -199,6 +185,62 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
         engine.abort(held)?
     };
     Ok(tell_taken_back(context, args, (&row, &intent), stage, &back))
+}
+
+/// Shows the plan of an interrupted restore, if it can be read, and asks. The lines that differ are shown only if they are those that the
+/// answer changes (`has_diff`).
+fn agree(
+    context: &Context<'_>,
+    args: &WaitingArgs,
+    (row, store, proposal): (&InstanceRow, &Store, Option<&Proposal>),
+    words: &str,
+    has_diff: bool,
+) -> Result<(), CliError> {
+    let terminal = context.terminal;
+    let document = proposal.map(|proposal| document(row, proposal, None));
+    let is_asked = !args.yes && terminal.can_ask();
+    if let Some(plan) = &document {
+        match args.json {
+            true if is_asked => {
+                let mut lines = view::plan::steps(plan, terminal.width_err(), Listed::Folded);
+                lines.push(view::plan::total(plan, terminal.width_err()));
+                terminal.err(&lines.join("\n"));
+            }
+            true => {}
+            false if args.yes && terminal.verbosity() == Verbosity::Quiet => {}
+            false => print_steps(context, plan),
+        }
+    }
+    if !is_asked {
+        return confirm(terminal, &context.interrupts, words, args.yes);
+    }
+    let diff = |print: &mut dyn FnMut(&str) -> bool| {
+        if let Some(proposal) = proposal {
+            print_patches(store, proposal, print);
+        }
+    };
+    let question = PlanQuestion {
+        words,
+        plan: document.as_ref(),
+        diff: (has_diff && proposal.is_some()).then_some(&diff),
+        can_choose: false,
+        is_json: args.json,
+    };
+    match question.ask(context) {
+        Err(Unanswered::Refused(error)) => Err(error),
+        Ok(()) | Err(Unanswered::Chosen(_)) => Ok(()),
+    }
+}
+
+/// Prints the plan of an interrupted restore, in the pager if it is long.
+fn print_steps(context: &Context<'_>, plan: &RestoreDocument<'_>) {
+    let width = context.terminal.width_out();
+    let mut page = context.terminal.page();
+    for line in view::plan::steps(plan, width, Listed::Folded) {
+        page.line(&line);
+    }
+    drop(page);
+    context.terminal.out(&view::plan::total(plan, width));
 }
 
 /// Prints how a restore was rolled back or left, and returns its exit code.
@@ -258,10 +300,7 @@ fn show(
     let (row, terminal) = (&found.row, context.terminal);
     match context.engine().interrupted_plan(found)? {
         Some(proposal) if json => terminal.json(&document(row, &proposal, None)),
-        Some(proposal) => terminal.out(&view::plan::steps(
-            &document(row, &proposal, None),
-            terminal.width_out(),
-        )),
+        Some(proposal) => print_steps(context, &document(row, &proposal, None)),
         None if json => terminal.json(&RestoreDocument::bare(
             row.id.as_str(),
             RestoreOutcome::Planned,
@@ -293,6 +332,7 @@ fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> RestoreOpti
         yes,
         dry_run: false,
         patch: false,
+        all: false,
         question: "Restore these files?",
         identity: None,
         again,

@@ -12,7 +12,7 @@ use crate::cli::restore_flow::{RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::suggested_command::Words;
-use crate::recovery::{Allow, Purpose, UndoRequest, Wanted};
+use crate::recovery::{Allow, ChosenPaths, Purpose, UndoRequest, Wanted};
 use crate::report::RestoreDocument;
 
 /// Undo the last restore
@@ -27,6 +27,9 @@ pub struct UndoArgs {
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
+    /// List every path in the plan instead of folding whole directories
+    #[arg(long)]
+    pub all: bool,
     /// Do not ask
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
@@ -80,9 +83,10 @@ impl Command for UndoArgs {
                 Some(args.session.settle(context, asking)?)
             }
         };
-        let planned = context.engine().plan_undo(&UndoRequest {
+        let request = UndoRequest {
             session: session.as_deref(),
             receipt: args.receipt,
+            chosen: None,
             allow: Allow {
                 overwrite_later: args.overwrite_later_edits,
                 delete_later: args.delete_later_files,
@@ -90,23 +94,36 @@ impl Command for UndoArgs {
             },
             keys: &keys,
             dry_run: args.dry_run,
-        })?;
+        };
+        let planned = context.engine().plan_undo(&request)?;
         let receipt = match planned.proposal.purpose {
-            Purpose::Undo(number) => Some(number.to_string()),
+            Purpose::Undo(number) => Some(number),
             Purpose::Restore | Purpose::Step(_) => None,
         };
+        let row = planned.row.id.to_string();
         let how = RestoreOptions {
             json: args.json,
             yes: args.yes,
             dry_run: args.dry_run,
             patch: false,
+            all: args.all,
             question: "Undo this restore?",
             identity: args.unlock.identity.clone(),
             again: Words::new("undo")
-                .arg(planned.row.id.as_str())
-                .flag("--receipt", receipt)
+                .arg(&row)
+                .flag("--receipt", receipt.map(|number| number.to_string()))
                 .flag("--identity", args.unlock.identity.as_ref()),
         };
-        carry_out(context, &planned, &how)
+        let narrow = |chosen: &ChosenPaths| {
+            // Another restore may be the last one by now.
+            let request = UndoRequest {
+                session: Some(&row),
+                receipt,
+                chosen: Some(chosen),
+                ..request.clone()
+            };
+            Ok(context.engine().plan_undo(&request)?)
+        };
+        carry_out(context, planned, &how, Some(&narrow))
     }
 }

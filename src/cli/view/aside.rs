@@ -1,7 +1,6 @@
 //! Excluded directories that go aside or come back, in plans, reports and receipts.
 
-use std::path::Path;
-
+use super::changes;
 use crate::model::{AsideAct, AsideChange, AsideStep};
 use crate::terminal::{Role, sanitize, size, style};
 
@@ -14,14 +13,14 @@ fn words(act: AsideAct) -> (&'static str, &'static str) {
     }
 }
 
-/// One line each for a plan.
-pub(super) fn lines(root: &Path, steps: &[AsideStep]) -> Vec<String> {
+/// One line each for a plan, below the root of the mount.
+pub(in crate::cli) fn lines(steps: &[AsideStep]) -> Vec<String> {
     let line = |step: &AsideStep| {
         let (word, arrow) = words(step.act);
         format!(
-            "  {} {}  {arrow}  {}",
+            "  {} {}/  {arrow}  {}",
             style::paint(Role::Changed, &format!("{word:9}")),
-            sanitize::path(&step.path.on_host(root)),
+            changes::path(&step.path, None),
             sanitize::path(&step.lies())
         )
     };

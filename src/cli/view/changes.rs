@@ -4,6 +4,9 @@ use crate::model::{Coverage, Entry, RelPath};
 use crate::report::{Change, ChangeDocument, ChangeKind, ReasonDocument, count_changes};
 use crate::terminal::{Role, sanitize, size, style};
 
+/// Mark of a path that became again what the earlier snapshot has.
+pub(super) const REVERTED: &str = "reverted since";
+
 /// The host path of a mount root.
 pub(in crate::cli) fn host(coverage: &Coverage) -> String {
     sanitize::name(&coverage.root.0)
@@ -94,7 +97,7 @@ pub(in crate::cli) fn marked(change: &Change, told: &ChangeDocument) -> String {
 /// Describes the state of a path after the later snapshot.
 pub(in crate::cli) fn since(told: &ChangeDocument) -> Option<&'static str> {
     let edited = told.edited_since.map(|_| "edited since");
-    edited.or_else(|| told.reverted_since.map(|_| "reverted since"))
+    edited.or_else(|| told.reverted_since.map(|_| REVERTED))
 }
 
 /// Describes the differences other than the content.

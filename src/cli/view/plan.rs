@@ -1,38 +1,90 @@
-//! The plan of a restore: every host path with what will be done, then what stays.
+//! The plan of a restore: what stays, what will be done with each path, and how many there are.
 
-use super::{aside, changes};
+use super::{aside, changes, folded};
 use crate::report::{
-    Action, Change, ChangeDocument, ChangeKind, LeftOut, MountPlan, ReasonDocument, RestoreDocument,
+    Action, Change, ChangeDocument, ChangeKind, Extent, Fold, FoldedLine, LeftOut, MountPlan, ReasonDocument,
+    RestoreDocument, is_notable,
 };
 use crate::terminal::{Role, sanitize, size, style, width};
 
-/// The plan in words. Every path that will be touched stands in it with its full host path.
-pub(in crate::cli) fn plan(plan: &RestoreDocument<'_>, columns: usize) -> String {
+/// Paths that a plan lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Listed {
+    /// Every path.
+    All,
+    /// Directories that change as a whole, and git's own data, on one line each.
+    Folded,
+}
+
+/// Number of lines above which those that fold nothing stand before the others.
+const SCREEN: usize = 20;
+
+/// The plan in words. Paths are relative to the host root that stands above them.
+pub(in crate::cli) fn plan(plan: &RestoreDocument<'_>, columns: usize, listed: Listed) -> String {
+    let mut parts = paths(plan, columns, listed);
+    parts.push(summary(plan, columns));
+    parts.join("\n")
+}
+
+/// Every mount of a plan with its lines: first what stays, then what changes.
+pub(in crate::cli) fn paths(plan: &RestoreDocument<'_>, columns: usize, listed: Listed) -> Vec<String> {
     let mut lines = Vec::new();
     for mount in plan.mounts() {
         lines.push(style::paint(Role::Heading, &changes::host(mount.coverage)));
-        mount_lines(&mount, columns, &mut lines);
+        what_stays(&mount, columns, &mut lines);
+        what_changes(&mount, listed, &mut lines);
     }
-    lines.extend(width::wrap(&counts(plan), columns));
+    lines
+}
+
+/// What a plan does around the paths, and their number.
+pub(in crate::cli) fn summary(plan: &RestoreDocument<'_>, columns: usize) -> String {
+    let mut lines = Vec::new();
     if plan.mounts().any(|mount| mount.is_busy()) {
         lines.extend(staging(plan));
         lines.push("An emergency snapshot is taken first; `undo` restores it.".to_owned());
     }
+    lines.extend(width::wrap(&counts(plan), columns));
     lines.join("\n")
 }
 
+/// Paths that stay although they differ, for an operator who wants no plan. `None` if there are none.
+pub(in crate::cli) fn stays(plan: &RestoreDocument<'_>, columns: usize) -> Option<String> {
+    let mut lines = Vec::new();
+    for mount in plan.mounts() {
+        let mut own = Vec::new();
+        what_stays(&mount, columns, &mut own);
+        if !own.is_empty() {
+            lines.push(style::paint(Role::Heading, &changes::host(mount.coverage)));
+            lines.extend(own);
+        }
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Returns true if a folded plan has fewer lines than paths.
+pub(in crate::cli) fn is_folded(plan: &RestoreDocument<'_>) -> bool {
+    plan.mounts()
+        .any(|mount| mount.folded().len() < mount.applied.len())
+}
+
 /// Only what is done, for a restore that is under way already.
-pub(in crate::cli) fn steps(plan: &RestoreDocument<'_>, columns: usize) -> String {
+pub(in crate::cli) fn steps(plan: &RestoreDocument<'_>, columns: usize, listed: Listed) -> Vec<String> {
     let mut lines = width::wrap(
         "Plan of the interrupted restore; some of it may be done:",
         columns,
     );
     for mount in plan.mounts().filter(MountPlan::is_busy) {
         lines.push(style::paint(Role::Heading, &changes::host(mount.coverage)));
-        mount_lines(&mount, columns, &mut lines);
+        what_stays(&mount, columns, &mut lines);
+        what_changes(&mount, listed, &mut lines);
     }
-    lines.extend(width::wrap(&counts(plan), columns));
-    lines.join("\n")
+    lines
+}
+
+/// The number of paths of a plan.
+pub(in crate::cli) fn total(plan: &RestoreDocument<'_>, columns: usize) -> String {
+    width::wrap(&counts(plan), columns).join("\n")
 }
 
 /// The directories that will come and go while content is written; each once, on a line that may be long.
@@ -53,76 +105,126 @@ fn staging(plan: &RestoreDocument<'_>) -> Vec<String> {
     places
 }
 
-fn mount_lines(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
-    let root = mount.coverage.root.to_path();
-    for (told, change) in &mount.applied {
-        let host = sanitize::path(&told.at.on_host);
-        let (word, role) = match (change.kind, told.action) {
-            (ChangeKind::Renamed, _) => ("move back", Role::Changed),
-            (_, Some(Action::Create)) => ("create", Role::Added),
-            (_, Some(Action::Replace)) => ("replace", Role::Changed),
-            (_, Some(Action::Delete)) => ("delete", Role::Removed),
-            (_, Some(Action::Metadata) | None) => ("set mode", Role::Changed),
-        };
-        let mut line = format!("  {:9} {host}", style::paint(role, &format!("{word:9}")));
-        if let Some(from) = &change.from_path {
-            line.push_str(&format!(" -> {}", sanitize::path(&from.on_host(&root))));
-        }
-        let mut detail = reversed_detail(change);
-        if let Some(others) = other_names(told) {
-            let comma = if detail.is_empty() { "" } else { "; " };
-            detail.push_str(&format!("{comma}{others}"));
-        }
-        if !detail.is_empty() {
-            line.push_str(&style::paint(Role::Dim, &format!("  ({detail})")));
-        }
-        if told.discards_later_edit == Some(true) {
-            line.push_str("  ");
-            line.push_str(&style::paint(Role::Warning, "discards a later edit"));
-        }
-        lines.push(line);
+/// The lines of what changes.
+fn what_changes(mount: &MountPlan<'_>, listed: Listed, lines: &mut Vec<String>) {
+    lines.extend(aside::lines(mount.aside));
+    if listed == Listed::All {
+        lines.extend(mount.applied.iter().map(|(told, change)| step(told, change)));
+        return;
     }
-    lines.extend(aside::lines(&root, mount.aside));
+    let mut folded = mount.folded();
+    if folded.len() > SCREEN {
+        // What folds never hide is not lost among what they replace.
+        folded.sort_by_key(|line| !matches!(line, FoldedLine::One(at) if is_rare(mount, *at)));
+    }
+    lines.extend(entries(mount, &folded));
+}
+
+/// Returns true if a step is one that folds never hide.
+fn is_rare(mount: &MountPlan<'_>, at: usize) -> bool {
+    mount.applied.get(at).is_some_and(|(told, change)| {
+        told.discards_later_edit == Some(true) || is_notable(mount.coverage, change)
+    })
+}
+
+/// The lines of a plan, one for each of these.
+pub(in crate::cli) fn entries(mount: &MountPlan<'_>, folded: &[FoldedLine]) -> Vec<String> {
+    let kinds: Vec<ChangeKind> = mount.applied.iter().map(|(_, change)| change.kind).collect();
+    let line = |line: &FoldedLine| match line {
+        FoldedLine::One(at) => mount.applied.get(*at).map(|(told, change)| step(told, change)),
+        FoldedLine::Fold(fold) => Some(fold_line(fold, &kinds)),
+    };
+    folded.iter().filter_map(line).collect()
+}
+
+/// Several steps on one line.
+fn fold_line(fold: &Fold, kinds: &[ChangeKind]) -> String {
+    let word = |kind| match kind {
+        ChangeKind::Renamed => ("move back", Role::Changed),
+        ChangeKind::Added => ("delete", Role::Removed),
+        ChangeKind::Deleted => ("create", Role::Added),
+        ChangeKind::Modified | ChangeKind::Type => ("replace", Role::Changed),
+        ChangeKind::Mode | ChangeKind::Metadata => ("set mode", Role::Changed),
+    };
+    let ((action, role), words) = match fold.extent {
+        Extent::Whole(kind) | Extent::Files(kind) | Extent::Git(Some(kind)) => (word(kind), String::new()),
+        Extent::Git(None) => {
+            let parts = folded::tally(fold, kinds);
+            let parts = parts.iter().map(|(kind, number)| match kind {
+                ChangeKind::Renamed => ("to move back", *number),
+                ChangeKind::Added => ("to delete", *number),
+                ChangeKind::Deleted => ("to create", *number),
+                ChangeKind::Modified | ChangeKind::Type => ("to replace", *number),
+                ChangeKind::Mode | ChangeKind::Metadata => ("to set modes or attributes on", *number),
+            });
+            (("restore", Role::Changed), folded::counts(parts))
+        }
+    };
+    let text = match (&fold.extent, &fold.from_path) {
+        (Extent::Whole(_), Some(from)) => {
+            // As in the line of one path: from where it is to where it goes.
+            let turned = Fold {
+                path: from.clone(),
+                from_path: Some(fold.path.clone()),
+                ..fold.clone()
+            };
+            folded::text(&turned, &words)
+        }
+        _ => folded::text(fold, &words),
+    };
+    format!("  {} {text}", style::paint(role, &format!("{action:9}")))
+}
+
+/// One step: action, path, and details.
+fn step(told: &ChangeDocument, change: &Change) -> String {
+    let (word, role) = match (change.kind, told.action) {
+        (ChangeKind::Renamed, _) => ("move back", Role::Changed),
+        (_, Some(Action::Create)) => ("create", Role::Added),
+        (_, Some(Action::Replace)) => ("replace", Role::Changed),
+        (_, Some(Action::Delete)) => ("delete", Role::Removed),
+        (_, Some(Action::Metadata) | None) => ("set mode", Role::Changed),
+    };
+    let entry = change.from.as_ref().or(change.to.as_ref());
+    let path = changes::path(&change.path, entry);
+    let mut line = format!("  {} {path}", style::paint(role, &format!("{word:9}")));
+    if let Some(from) = &change.from_path {
+        line.push_str(&format!(" -> {}", changes::path(from, change.from.as_ref())));
+    }
+    let mut detail = reversed_detail(change);
+    if let Some(others) = other_names(told) {
+        let comma = if detail.is_empty() { "" } else { "; " };
+        detail.push_str(&format!("{comma}{others}"));
+    }
+    if !detail.is_empty() {
+        line.push_str(&style::paint(Role::Dim, &format!("  ({detail})")));
+    }
+    if told.discards_later_edit == Some(true) {
+        line.push_str("  ");
+        line.push_str(&style::paint(Role::Warning, "discards a later edit"));
+    }
+    line
+}
+
+/// The lines of what stays, and why.
+fn what_stays(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
     if !mount.conflicts.is_empty() {
         lines.push(style::paint(Role::Warning, "  Conflicts, not changed:"));
         for kept in mount.conflicts {
-            let (host, why) = stays(kept);
-            let line = format!("    {host}: {why}");
+            let (path, why) = reason(kept);
+            let line = format!("    {path}: {why}");
             if width::of(&line) <= columns {
                 lines.push(line);
             } else {
-                lines.extend([format!("    {host}:"), format!("      {why}")]);
+                lines.extend([format!("    {path}:"), format!("      {why}")]);
             }
         }
     }
     for kept in mount.kept {
-        let (host, why) = stays(kept);
-        lines.push(format!("  kept      {host}: {why}"));
+        let (path, why) = reason(kept);
+        lines.push(format!("  kept      {path}: {why}"));
     }
     for (told, left_out) in &mount.left_out {
-        let host = sanitize::path(&told.at.on_host);
-        lines.push(match left_out {
-            LeftOut::Noted => continue,
-            LeftOut::Repository(paths) => {
-                let paths = size::counted(*paths, "path that differs", "paths that differ");
-                format!("  excluded  {host} (--files-only): {paths}")
-            }
-            LeftOut::Secret(words) => format!("  secret    {host}: {words}; the current one stays"),
-            LeftOut::Stuck(words) => {
-                format!("  skipped   {host}: {words}; it cannot be merged by key, so it stays")
-            }
-            LeftOut::Withheld(words) => {
-                format!("  skipped   {host}: {words}; no snapshot has it, so it stays")
-            }
-            LeftOut::Encrypted(words) => {
-                format!("  encrypted {host}: {words}; it stays without --identity")
-            }
-            LeftOut::Note(key, what) => {
-                let line = format!("  secret    {host}: {}: {what}", sanitize::text(key));
-                lines.extend(width::wrap(&line, columns));
-                continue;
-            }
-        });
+        lines.extend(skipped(told, left_out, columns));
     }
     let mut private = mount
         .left_out
@@ -134,14 +236,14 @@ fn mount_lines(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
     list(
         lines,
         "Also included, as the other side of a rename:",
-        mount.also.iter().map(|path| sanitize::path(&path.on_host)),
+        mount.also.iter().map(|path| changes::path(&path.below, None)),
     );
     list(
         lines,
         "Not captured, not changed:",
         not_covered.into_iter().map(|gap| {
-            let host = sanitize::path(&gap.at.on_host);
-            format!("{host}: {}", sanitize::text(&gap.reason))
+            let path = changes::path(&gap.at.below, None);
+            format!("{path}: {}", sanitize::text(&gap.reason))
         }),
     );
     list(
@@ -150,14 +252,41 @@ fn mount_lines(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
         mount
             .not_checked
             .iter()
-            .map(|skipped| sanitize::path(&skipped.at.on_host)),
+            .map(|skipped| changes::path(&skipped.at.below, None)),
     );
 }
 
-/// The host path of what stays, and why.
-fn stays(kept: &ChangeDocument) -> (String, String) {
+/// The lines of a path that a restore skips.
+fn skipped(told: &ReasonDocument, left_out: &LeftOut, columns: usize) -> Vec<String> {
+    let path = changes::path(&told.at.below, None);
+    let line = match left_out {
+        LeftOut::Noted => return Vec::new(),
+        LeftOut::Repository(paths) => {
+            let paths = size::counted(*paths, "path that differs", "paths that differ");
+            format!("  excluded  {path} (--files-only): {paths}")
+        }
+        LeftOut::Secret(words) => format!("  secret    {path}: {words}; the current one stays"),
+        LeftOut::Stuck(words) => {
+            format!("  skipped   {path}: {words}; it cannot be merged by key, so it stays")
+        }
+        LeftOut::Withheld(words) => {
+            format!("  skipped   {path}: {words}; no snapshot has it, so it stays")
+        }
+        LeftOut::Encrypted(words) => {
+            format!("  encrypted {path}: {words}; it stays without --identity")
+        }
+        LeftOut::Note(key, what) => {
+            let line = format!("  secret    {path}: {}: {what}", sanitize::text(key));
+            return width::wrap(&line, columns);
+        }
+    };
+    vec![line]
+}
+
+/// The path of what stays, and why.
+fn reason(kept: &ChangeDocument) -> (String, String) {
     let why = kept.reason.as_deref().unwrap_or_default();
-    (sanitize::path(&kept.at.on_host), sanitize::text(why))
+    (changes::path(&kept.at.below, None), sanitize::text(why))
 }
 
 fn list(lines: &mut Vec<String>, title: &str, items: impl ExactSizeIterator<Item = String>) {

@@ -6,6 +6,7 @@ use crate::cli::error::CliError;
 use crate::cli::restore_flow::{RestoreOptions, carry, flags, gaps};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
+use crate::cli::view::plan::Listed;
 use crate::recovery::{RestorePlan, RestoreRequest, UndoRequest};
 use crate::report::restore_document;
 use crate::restore::{Allow, Purpose, refuse_locked};
@@ -78,6 +79,7 @@ pub(super) fn act(
         yes: true,
         dry_run: false,
         patch: false,
+        all: true,
         question: "",
         identity: None,
         again,
@@ -118,6 +120,7 @@ fn text(planned: &RestorePlan) -> String {
     lines.push(view::plan::plan(
         &restore_document(&planned.row, proposal, None),
         super::WIDEST,
+        Listed::All,
     ));
     lines.join("\n")
 }

@@ -1,0 +1,401 @@
+//! Folding: a list of changes as fewer lines. Each line states exactly which changes it covers.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Change;
+use crate::contract::PrivateFiles;
+use crate::diff::{ChangeKind, is_secret_path};
+use crate::model::{Coverage, Entry, EntryKind, RelPath};
+
+/// Fewest changes that a fold replaces. The names of fewer ones say more than their number.
+const FEWEST: usize = 5;
+/// Number of lines above which changed files of one directory fold although the directory itself stays.
+const MANY: usize = 60;
+
+/// One change, as far as folding needs it.
+#[derive(Clone, Debug)]
+pub(crate) struct Foldable<'a> {
+    /// Path below the mount.
+    pub(crate) path: &'a RelPath,
+    /// Earlier path of a renamed one.
+    pub(crate) from_path: Option<&'a RelPath>,
+    pub(crate) kind: ChangeKind,
+    pub(crate) is_directory: bool,
+    /// The path became again what the earlier snapshot has.
+    pub(crate) is_reverted: bool,
+    /// The change is a line of its own in any case.
+    pub(crate) stands_alone: bool,
+}
+
+/// A line of a folded list. Numbers are positions in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FoldedLine {
+    /// One change.
+    One(usize),
+    /// Several changes.
+    Fold(Fold),
+}
+
+/// Several changes on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fold {
+    pub(crate) extent: Extent,
+    /// The directory that holds all of them.
+    pub(crate) path: RelPath,
+    /// Earlier path of a renamed directory.
+    pub(crate) from_path: Option<RelPath>,
+    /// Positions of the changes, ascending.
+    pub(crate) items: Vec<usize>,
+    /// Number of changes below `path` that are no directories.
+    pub(crate) files: u64,
+    /// Number of directories below `path`.
+    pub(crate) directories: u64,
+    /// Changes below `path` are also on other lines.
+    pub(crate) has_others: bool,
+    /// All paths became again what the earlier snapshot has.
+    pub(crate) is_reverted: bool,
+}
+
+/// Part of a directory that a fold covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The directory with everything below it: all was changed in this way.
+    Whole(ChangeKind),
+    /// Files directly in a directory that itself stays: each was changed in this way.
+    Files(ChangeKind),
+    /// Git's own data. `None`: changes of several kinds.
+    Git(Option<ChangeKind>),
+}
+
+/// Returns the lines of a list. `unknown` are paths beside the list that keep the directories above them unfolded.
+pub(crate) fn fold<'a>(
+    list: &[Foldable<'_>],
+    repositories: &[&RelPath],
+    unknown: impl Iterator<Item = &'a RelPath>,
+) -> Vec<FoldedLine> {
+    let mut folding = Folding {
+        list,
+        owner: vec![None; list.len()],
+        folds: Vec::new(),
+    };
+    folding.git(repositories);
+    folding.directories(unknown);
+    if folding.lines() > MANY {
+        folding.files();
+    }
+    folding.into_lines()
+}
+
+/// Returns what folding needs of each change. Beside each: whether its path is reverted, and
+/// whether something else than its name and mode keeps it out of folds.
+pub(crate) fn foldable<'a>(
+    coverage: &Coverage,
+    changes: impl Iterator<Item = (&'a Change, bool, bool)>,
+) -> Vec<Foldable<'a>> {
+    let private = PrivateFiles::of(coverage);
+    let of_change = |(change, is_reverted, stands_alone): (&'a Change, bool, bool)| Foldable {
+        path: &change.path,
+        from_path: change.from_path.as_ref(),
+        kind: change.kind,
+        is_directory: change.to.as_ref().or(change.from.as_ref()).is_some_and(Entry::is_dir),
+        is_reverted,
+        stands_alone: stands_alone || matters(coverage, &private, change),
+    };
+    changes.map(of_change).collect()
+}
+
+/// Returns the lines for the changes of a session that are only listed.
+pub(crate) fn fold_changes(coverage: &Coverage, changes: &[Change]) -> Vec<FoldedLine> {
+    let list = foldable(coverage, changes.iter().map(|change| (change, false, false)));
+    fold(&list, &[], std::iter::empty())
+}
+
+/// Returns true if a change is one that folds never hide.
+pub(crate) fn is_notable(coverage: &Coverage, change: &Change) -> bool {
+    matters(coverage, &PrivateFiles::of(coverage), change)
+}
+
+/// Returns the lines of a list in which only git's own data are folded.
+pub(crate) fn fold_git(list: &[Foldable<'_>], repositories: &[&RelPath]) -> Vec<FoldedLine> {
+    let mut folding = Folding {
+        list,
+        owner: vec![None; list.len()],
+        folds: Vec::new(),
+    };
+    folding.git(repositories);
+    folding.into_lines()
+}
+
+struct Folding<'l, 'a> {
+    list: &'l [Foldable<'a>],
+    /// The fold of each change.
+    owner: Vec<Option<usize>>,
+    folds: Vec<Fold>,
+}
+
+impl Folding<'_, '_> {
+    /// Folds what changed in each git directory.
+    fn git(&mut self, repositories: &[&RelPath]) {
+        let mut found: Vec<(RelPath, Vec<usize>)> = Vec::new();
+        let mut at: HashMap<RelPath, usize> = HashMap::new();
+        for (number, item) in self.list.iter().enumerate() {
+            let Some(own) = git_directory(item.path, repositories) else {
+                continue;
+            };
+            let place = *at.entry(own.clone()).or_insert_with(|| {
+                found.push((own, Vec::new()));
+                found.len() - 1
+            });
+            if let Some((_, all)) = found.get_mut(place) {
+                all.push(number);
+            }
+        }
+        for (own, all) in found {
+            let moved_in = |item: &Foldable<'_>| item.from_path.is_some_and(|from| !from.is_within(&own));
+            let (alone, items): (Vec<usize>, Vec<usize>) = all
+                .iter()
+                .partition(|at| self.item(**at).is_none_or(|item| item.stands_alone || moved_in(item)));
+            let kind = self.common_kind(&all, &own);
+            self.add(Extent::Git(kind), own, None, items, !alone.is_empty());
+        }
+    }
+
+    /// Returns the kind of all these changes, if the directory itself was changed in the same way.
+    fn common_kind(&self, all: &[usize], own: &RelPath) -> Option<ChangeKind> {
+        let items = || all.iter().filter_map(|at| self.item(*at));
+        let own = items().find(|item| item.path == own)?.kind;
+        let is_whole = matches!(own, ChangeKind::Added | ChangeKind::Deleted);
+        (is_whole && items().all(|item| item.kind == own)).then_some(own)
+    }
+
+    /// Folds directories that were added, deleted or renamed with everything below them.
+    fn directories<'p>(&mut self, unknown: impl Iterator<Item = &'p RelPath>) {
+        let mut whole: HashMap<&RelPath, &Foldable<'_>> = HashMap::new();
+        for (item, owner) in self.list.iter().zip(&self.owner) {
+            let folds = matches!(
+                item.kind,
+                ChangeKind::Added | ChangeKind::Deleted | ChangeKind::Renamed
+            );
+            if folds && item.is_directory && !item.stands_alone && !item.path.is_root() && owner.is_none() {
+                whole.insert(item.path, item);
+            }
+        }
+        let mut mixed: HashSet<RelPath> = HashSet::new();
+        for path in unknown {
+            mixed.extend(path.ancestors());
+        }
+        for item in self.list {
+            for above in item.path.ancestors() {
+                let fits = whole.get(&above).is_none_or(|dir| is_part_of(item, dir));
+                if !fits {
+                    mixed.insert(above);
+                }
+            }
+        }
+        let mut groups: HashMap<RelPath, (Vec<usize>, bool)> = HashMap::new();
+        for (number, item) in self.list.iter().enumerate() {
+            let itself = std::iter::once(item.path.clone()).chain(item.path.ancestors());
+            let top = itself
+                .filter(|above| whole.contains_key(above) && !mixed.contains(above))
+                .min_by_key(|above| above.as_bytes().len());
+            let Some(top) = top else { continue };
+            let (items, has_others) = groups.entry(top).or_default();
+            match item.stands_alone || self.owner.get(number).is_some_and(Option::is_some) {
+                true => *has_others = true,
+                false => items.push(number),
+            }
+        }
+        let mut groups: Vec<_> = groups.into_iter().collect();
+        groups.sort_by(|one, other| one.1.0.cmp(&other.1.0));
+        let from = |path: &RelPath| {
+            let item = whole.get(path)?;
+            Some((item.kind, item.from_path.cloned()))
+        };
+        let groups: Vec<_> = groups
+            .into_iter()
+            .filter_map(|(path, (items, others))| Some((from(&path)?, path, items, others)))
+            .collect();
+        for ((kind, from_path), path, items, has_others) in groups {
+            self.add(Extent::Whole(kind), path, from_path, items, has_others);
+        }
+    }
+
+    /// Folds files of one directory that were changed in one way.
+    fn files(&mut self) {
+        let mut groups: Vec<((RelPath, ChangeKind, bool), Vec<usize>)> = Vec::new();
+        let mut at: HashMap<(RelPath, ChangeKind, bool), usize> = HashMap::new();
+        for (number, (item, owner)) in self.list.iter().zip(&self.owner).enumerate() {
+            let folds = matches!(
+                item.kind,
+                ChangeKind::Added | ChangeKind::Deleted | ChangeKind::Modified
+            );
+            let Some((above, _)) = item.path.split() else {
+                continue;
+            };
+            if !folds || item.is_directory || item.stands_alone || owner.is_some() {
+                continue;
+            }
+            let key = (above, item.kind, item.is_reverted);
+            let place = *at.entry(key.clone()).or_insert_with(|| {
+                groups.push((key, Vec::new()));
+                groups.len() - 1
+            });
+            if let Some((_, items)) = groups.get_mut(place) {
+                items.push(number);
+            }
+        }
+        for ((path, kind, _), items) in groups {
+            self.add(Extent::Files(kind), path, None, items, false);
+        }
+    }
+
+    /// Adds a fold if it replaces enough lines.
+    fn add(
+        &mut self,
+        extent: Extent,
+        path: RelPath,
+        from_path: Option<RelPath>,
+        items: Vec<usize>,
+        has_others: bool,
+    ) {
+        let all = || items.iter().filter_map(|at| self.item(*at));
+        let below = || all().filter(|item| *item.path != path);
+        if below().count() < FEWEST {
+            return;
+        }
+        let directories = below().filter(|item| item.is_directory);
+        let fold = Fold {
+            extent,
+            files: below().filter(|item| !item.is_directory).count() as u64,
+            directories: directories.count() as u64,
+            is_reverted: all().all(|item| item.is_reverted),
+            path,
+            from_path,
+            has_others,
+            items: items.clone(),
+        };
+        let number = self.folds.len();
+        self.folds.push(fold);
+        for at in items {
+            if let Some(owner) = self.owner.get_mut(at) {
+                *owner = Some(number);
+            }
+        }
+    }
+
+    fn item(&self, at: usize) -> Option<&Foldable<'_>> {
+        self.list.get(at)
+    }
+
+    fn lines(&self) -> usize {
+        self.owner.iter().filter(|owner| owner.is_none()).count() + self.folds.len()
+    }
+
+    /// Each fold stands where its first change was.
+    fn into_lines(self) -> Vec<FoldedLine> {
+        let mut folds: Vec<Option<Fold>> = self.folds.into_iter().map(Some).collect();
+        let mut lines = Vec::new();
+        for (at, owner) in self.owner.iter().enumerate() {
+            match owner {
+                None => lines.push(FoldedLine::One(at)),
+                Some(fold) => {
+                    lines.extend(folds.get_mut(*fold).and_then(Option::take).map(FoldedLine::Fold));
+                }
+            }
+        }
+        lines
+    }
+}
+
+/// Returns true if a change below a directory is part of the change of the directory.
+fn is_part_of(item: &Foldable<'_>, dir: &Foldable<'_>) -> bool {
+    if item.kind != dir.kind || item.is_reverted != dir.is_reverted {
+        return false;
+    }
+    match (item.from_path, dir.from_path) {
+        (None, None) => true,
+        (Some(from), Some(above)) => {
+            let rest = item.path.as_bytes().strip_prefix(dir.path.as_bytes());
+            rest.is_some() && from.as_bytes().strip_prefix(above.as_bytes()) == rest
+        }
+        _ => false,
+    }
+}
+
+/// Returns the outermost git directory that a path is or lies in.
+fn git_directory(path: &RelPath, repositories: &[&RelPath]) -> Option<RelPath> {
+    let mut end = 0;
+    for part in path.parts() {
+        end += part.len();
+        if part == b".git" {
+            return RelPath::new(path.as_bytes().get(..end)?).ok();
+        }
+        end += 1;
+    }
+    // A repository without a work tree; the root of a mount would fold everything.
+    let bare = repositories.iter().filter(|own| !own.is_root());
+    bare.filter(|own| path.is_within(own))
+        .min_by_key(|own| own.as_bytes().len())
+        .map(|own| (*own).clone())
+}
+
+/// Names of directories and files from which agents and git take orders.
+const ORDERS: [&[u8]; 17] = [
+    b".claude",
+    b".codex",
+    b".cursor",
+    b".gemini",
+    b".opencode",
+    b".githooks",
+    b".husky",
+    b".vscode",
+    b".mcp.json",
+    b".claude.json",
+    b".gitattributes",
+    b".gitmodules",
+    b".pre-commit-config.yaml",
+    b"CLAUDE.md",
+    b"AGENTS.md",
+    b"GEMINI.md",
+    b"opencode.json",
+];
+
+/// Returns true if a change must not be hidden in a fold: programs, hooks, settings of agents and of git, secrets.
+fn matters(coverage: &Coverage, private: &PrivateFiles, change: &Change) -> bool {
+    let sides = [change.from.as_ref(), change.to.as_ref()];
+    let is_executable = |entry: &Entry| matches!(entry.kind, EntryKind::File(_)) && entry.mode & 0o111 != 0;
+    let paths = [Some(&change.path), change.from_path.as_ref()];
+    let in_git = change.path.parts().any(|part| part == b".git");
+    let is_directory = sides.iter().flatten().all(|entry| entry.is_dir());
+    if is_directory {
+        return false;
+    }
+    paths.into_iter().flatten().any(|path| {
+        is_secret_path(path, None)
+            || private.holds(path)
+            || private.is_by_key(path)
+            || is_order(path, coverage.state)
+    }) || (!in_git && sides.into_iter().flatten().any(is_executable))
+}
+
+/// Returns true if git or an agent takes orders from a file of this path. An agent's home holds much that is no order.
+fn is_order(path: &RelPath, in_agent_home: bool) -> bool {
+    let mut parts = path.parts().skip_while(|part| *part != b".git");
+    if parts.next().is_some() {
+        let below: Vec<&[u8]> = parts.collect();
+        return match below.as_slice() {
+            [.., b"hooks", name] => !name.ends_with(b".sample"),
+            [.., b"info", b"attributes"] => true,
+            [.., name] => matches!(*name, b"config" | b"config.worktree" | b"HEAD") && below.len() == 1,
+            [] => false,
+        };
+    }
+    if in_agent_home {
+        let name = path.parts().last().unwrap_or_default();
+        return ORDERS.contains(&name) || name.starts_with(b"settings") || name.starts_with(b"config");
+    }
+    path.parts().any(|part| ORDERS.contains(&part))
+}
+
+#[cfg(test)]
+mod tests;
