@@ -11,14 +11,17 @@ use crate::report::{FoldedLine, MountPlan, RestoreDocument};
 /// Number of paths above which a list to choose from has folded directories.
 const LONGEST_CHOICE: usize = 1_000;
 
-/// What the operator can look at before the answer.
+/// Prints lines one by one, until its argument returns false.
+type PrintLines<'a> = &'a dyn Fn(&mut dyn FnMut(&str) -> bool);
+
+/// A question with everything that the operator can look at before the answer.
 pub(super) struct PlanQuestion<'a> {
     /// The question.
     pub(super) words: &'a str,
     /// The plan; `None` if it cannot be read.
     pub(super) plan: Option<&'a RestoreDocument<'a>>,
     /// Prints the lines that would be undone; returns false once the reader is gone.
-    pub(super) diff: Option<&'a dyn Fn(&mut dyn FnMut(&str) -> bool)>,
+    pub(super) diff: Option<PrintLines<'a>>,
     /// Paths can be chosen.
     pub(super) can_choose: bool,
     /// Stdout belongs to a program, so everything goes to stderr.

@@ -81,7 +81,11 @@ pub(super) fn screen(
 fn most_notable(coverage: &Coverage, changes: &[Change], most: usize) -> Vec<(usize, String)> {
     let mut folded = fold_changes(coverage, changes);
     if folded.len() > most {
-        let is_notable = |at: &usize| changes.get(*at).is_some_and(|change| is_notable(coverage, change));
+        let is_notable = |at: &usize| {
+            changes
+                .get(*at)
+                .is_some_and(|change| is_notable(coverage, change))
+        };
         folded.sort_by_key(|line| !matches!(line, FoldedLine::One(at) if is_notable(at)));
     }
     let kinds: Vec<ChangeKind> = changes.iter().map(|change| change.kind).collect();

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use super::paths::{Known, scopes};
 use super::restore::refuse_torn;
 use super::{
-    Caller, ChosenPaths, Event, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_files, no_keys, refuse_imported,
+    Caller, ChosenPaths, Event, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_files, no_keys,
+    refuse_imported,
 };
 use crate::model::{Coverage, RelPath, SnapshotKind, SnapshotRecord, StepRef};
 use crate::restore::{

@@ -10,7 +10,7 @@ use crate::model::{Coverage, Entry, EntryKind, RelPath};
 /// Fewest changes that a fold replaces. The names of fewer ones say more than their number.
 const FEWEST: usize = 5;
 /// Number of lines above which changed files of one directory fold although the directory itself stays.
-const MANY: usize = 60;
+const MANY: usize = 100;
 
 /// One change, as far as folding needs it.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub(crate) enum FoldedLine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fold {
     pub(crate) extent: Extent,
-    /// The directory that holds all of them.
+    /// The directory that holds all of them; of a renamed one its new path.
     pub(crate) path: RelPath,
     /// Earlier path of a renamed directory.
     pub(crate) from_path: Option<RelPath>,
@@ -61,6 +61,8 @@ pub(crate) struct Fold {
 pub(crate) enum Extent {
     /// The directory with everything below it: all was changed in this way.
     Whole(ChangeKind),
+    /// A renamed directory: each file in it kept its place and content.
+    Moved,
     /// Files directly in a directory that itself stays: each was changed in this way.
     Files(ChangeKind),
     /// Git's own data. `None`: changes of several kinds.
@@ -79,6 +81,8 @@ pub(crate) fn fold<'a>(
         folds: Vec::new(),
     };
     folding.git(repositories);
+    let unknown: HashSet<RelPath> = unknown.flat_map(RelPath::ancestors).collect();
+    folding.renamed(&unknown);
     folding.directories(unknown);
     if folding.lines() > MANY {
         folding.files();
@@ -97,7 +101,11 @@ pub(crate) fn foldable<'a>(
         path: &change.path,
         from_path: change.from_path.as_ref(),
         kind: change.kind,
-        is_directory: change.to.as_ref().or(change.from.as_ref()).is_some_and(Entry::is_dir),
+        is_directory: change
+            .to
+            .as_ref()
+            .or(change.from.as_ref())
+            .is_some_and(Entry::is_dir),
         is_reverted,
         stands_alone: stands_alone || matters(coverage, &private, change),
     };
@@ -152,9 +160,10 @@ impl Folding<'_, '_> {
         }
         for (own, all) in found {
             let moved_in = |item: &Foldable<'_>| item.from_path.is_some_and(|from| !from.is_within(&own));
-            let (alone, items): (Vec<usize>, Vec<usize>) = all
-                .iter()
-                .partition(|at| self.item(**at).is_none_or(|item| item.stands_alone || moved_in(item)));
+            let (alone, items): (Vec<usize>, Vec<usize>) = all.iter().partition(|at| {
+                self.item(**at)
+                    .is_none_or(|item| item.stands_alone || moved_in(item))
+            });
             let kind = self.common_kind(&all, &own);
             self.add(Extent::Git(kind), own, None, items, !alone.is_empty());
         }
@@ -168,22 +177,87 @@ impl Folding<'_, '_> {
         (is_whole && items().all(|item| item.kind == own)).then_some(own)
     }
 
-    /// Folds directories that were added, deleted or renamed with everything below them.
-    fn directories<'p>(&mut self, unknown: impl Iterator<Item = &'p RelPath>) {
+    /// Folds directories that were renamed: one was deleted, one added, and all files of one are in the other.
+    fn renamed(&mut self, unknown: &HashSet<RelPath>) {
+        let at: HashMap<&RelPath, usize> = (0..).zip(self.list).map(|(at, item)| (item.path, at)).collect();
+        let mut tried: HashSet<RelPath> = HashSet::new();
+        for item in self.list {
+            let Some(from) = item.from_path else { continue };
+            // The outermost directory first: what it holds needs no fold of its own.
+            let mut pairs: Vec<_> = item.path.ancestors().zip(from.ancestors()).collect();
+            pairs.sort_by_key(|(new, _)| new.as_bytes().len());
+            for (new, old) in pairs {
+                if new.is_root() || old.is_root() || !tried.insert(new.clone()) {
+                    continue;
+                }
+                if unknown.contains(&new) || unknown.contains(&old) {
+                    continue;
+                }
+                if let Some((items, has_others)) = self.moved(&at, &new, &old) {
+                    self.add(Extent::Moved, new, Some(old), items, has_others);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Returns the changes that a rename of a directory explains, and whether some of them are lines of their own. `None` if it does not
+    /// explain all in both directories.
+    fn moved(
+        &self,
+        at: &HashMap<&RelPath, usize>,
+        new: &RelPath,
+        old: &RelPath,
+    ) -> Option<(Vec<usize>, bool)> {
+        let is_directory = |path: &RelPath, kind| {
+            let item = at.get(path).and_then(|at| self.item(*at));
+            item.is_some_and(|item| item.kind == kind && item.is_directory)
+        };
+        if !is_directory(new, ChangeKind::Added) || !is_directory(old, ChangeKind::Deleted) {
+            return None;
+        }
+        let (mut items, mut has_others) = (Vec::new(), false);
+        let mut is_reverted = None;
+        for (number, item) in self.list.iter().enumerate() {
+            let explained = match item.path {
+                path if path.is_within(new) => match (item.kind, item.from_path) {
+                    (ChangeKind::Renamed, Some(from)) => placed(path, new, old).as_ref() == Some(from),
+                    (ChangeKind::Added, None) if item.is_directory => {
+                        placed(path, new, old).is_some_and(|there| is_directory(&there, ChangeKind::Deleted))
+                    }
+                    _ => false,
+                },
+                path if path.is_within(old) => {
+                    item.kind == ChangeKind::Deleted
+                        && placed(path, old, new).is_some_and(|there| is_directory(&there, ChangeKind::Added))
+                }
+                // A file that left the directory for another place.
+                _ if item.from_path.is_some_and(|from| from.is_within(old)) => false,
+                _ => continue,
+            };
+            let is_free = self.owner.get(number).is_some_and(Option::is_none);
+            let alike = *is_reverted.get_or_insert(item.is_reverted) == item.is_reverted;
+            if !explained || !is_free || !alike {
+                return None;
+            }
+            match item.stands_alone {
+                true => has_others = true,
+                false => items.push(number),
+            }
+        }
+        Some((items, has_others))
+    }
+
+    /// Folds directories that were added or deleted with everything below them.
+    fn directories(&mut self, unknown: HashSet<RelPath>) {
         let mut whole: HashMap<&RelPath, &Foldable<'_>> = HashMap::new();
         for (item, owner) in self.list.iter().zip(&self.owner) {
-            let folds = matches!(
-                item.kind,
-                ChangeKind::Added | ChangeKind::Deleted | ChangeKind::Renamed
-            );
+            let folds = matches!(item.kind, ChangeKind::Added | ChangeKind::Deleted);
             if folds && item.is_directory && !item.stands_alone && !item.path.is_root() && owner.is_none() {
                 whole.insert(item.path, item);
             }
         }
-        let mut mixed: HashSet<RelPath> = HashSet::new();
-        for path in unknown {
-            mixed.extend(path.ancestors());
-        }
+        let mut mixed = unknown;
         for item in self.list {
             for above in item.path.ancestors() {
                 let fits = whole.get(&above).is_none_or(|dir| is_part_of(item, dir));
@@ -207,16 +281,14 @@ impl Folding<'_, '_> {
         }
         let mut groups: Vec<_> = groups.into_iter().collect();
         groups.sort_by(|one, other| one.1.0.cmp(&other.1.0));
-        let from = |path: &RelPath| {
-            let item = whole.get(path)?;
-            Some((item.kind, item.from_path.cloned()))
-        };
-        let groups: Vec<_> = groups
-            .into_iter()
-            .filter_map(|(path, (items, others))| Some((from(&path)?, path, items, others)))
+        let kinds: Vec<Option<ChangeKind>> = groups
+            .iter()
+            .map(|(path, _)| whole.get(path).map(|item| item.kind))
             .collect();
-        for ((kind, from_path), path, items, has_others) in groups {
-            self.add(Extent::Whole(kind), path, from_path, items, has_others);
+        for ((path, (items, has_others)), kind) in groups.into_iter().zip(kinds) {
+            if let Some(kind) = kind {
+                self.add(Extent::Whole(kind), path, None, items, has_others);
+            }
         }
     }
 
@@ -259,7 +331,7 @@ impl Folding<'_, '_> {
         has_others: bool,
     ) {
         let all = || items.iter().filter_map(|at| self.item(*at));
-        let below = || all().filter(|item| *item.path != path);
+        let below = || all().filter(|item| *item.path != path && item.path.is_within(&path));
         if below().count() < FEWEST {
             return;
         }
@@ -309,17 +381,13 @@ impl Folding<'_, '_> {
 
 /// Returns true if a change below a directory is part of the change of the directory.
 fn is_part_of(item: &Foldable<'_>, dir: &Foldable<'_>) -> bool {
-    if item.kind != dir.kind || item.is_reverted != dir.is_reverted {
-        return false;
-    }
-    match (item.from_path, dir.from_path) {
-        (None, None) => true,
-        (Some(from), Some(above)) => {
-            let rest = item.path.as_bytes().strip_prefix(dir.path.as_bytes());
-            rest.is_some() && from.as_bytes().strip_prefix(above.as_bytes()) == rest
-        }
-        _ => false,
-    }
+    item.kind == dir.kind && item.is_reverted == dir.is_reverted
+}
+
+/// Returns the place in `there` that a path has in `here`.
+fn placed(path: &RelPath, here: &RelPath, there: &RelPath) -> Option<RelPath> {
+    let rest = path.as_bytes().strip_prefix(here.as_bytes())?;
+    RelPath::new(&[there.as_bytes(), rest].concat()).ok()
 }
 
 /// Returns the outermost git directory that a path is or lies in.

@@ -108,9 +108,10 @@ pub(crate) fn sessions(
     let catalog = store.catalog();
     let waiting = waiting_instances(store);
     let sight = LivenessProbe::now();
-    let (mut snapshots_of, tallies, mut natives) = match in_full {
-        true => (catalog.snapshots_by_instance()?, HashMap::new(), natives(store)),
-        false => (HashMap::new(), catalog.tallies()?, HashMap::new()),
+    let tallies = catalog.tallies()?;
+    let (mut snapshots_of, mut natives) = match in_full {
+        true => (catalog.snapshots_by_instance()?, natives(store)),
+        false => (HashMap::new(), HashMap::new()),
     };
     let pruned = catalog.pruned_counts()?;
     let mut missing = catalog.missing_closings()?;

@@ -142,7 +142,11 @@ impl Terminal {
                 sanitize::text(what)
             ))
             .report(false)
-            .items(items.iter().map(|item| fitted(&filter::printable(item, false), room)))
+            .items(
+                items
+                    .iter()
+                    .map(|item| fitted(&filter::printable(item, false), room)),
+            )
             .interact_on_opt(&screen);
         let chosen = chosen.unwrap_or_else(|_| {
             // After an error the library leaves the cursor hidden.

@@ -39,11 +39,11 @@ fn files_only_leaves_everything_of_git_as_it_is() {
         .ok()
         .text();
     assert!(
-        shown.contains("excluded") && shown.contains("/project/.git (--files-only)"),
+        shown.contains("excluded") && shown.contains(" .git (--files-only)"),
         "{shown}"
     );
     assert!(
-        !shown.contains("/.git/HEAD") && !shown.contains("hooks"),
+        !shown.contains(".git/HEAD") && !shown.contains("hooks"),
         "{shown}"
     );
     assert!(
@@ -152,7 +152,7 @@ fn a_lock_that_comes_while_somebody_is_asked_is_seen() {
     let Some(run) = answered(&sandbox, &typed) else {
         return;
     };
-    run.code(3).shows("[y/N]").shows("index.lock is held by");
+    run.code(3).shows("[y/N/?]").shows("index.lock is held by");
     fs::remove_file(&lock).unwrap();
     assert_same_tree(&wrecked, &Tree::read(&repository.path));
 }

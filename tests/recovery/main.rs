@@ -45,6 +45,7 @@ mod emergency;
 mod exports;
 mod file_systems;
 mod flags;
+mod folding;
 mod forks;
 mod frozen;
 mod full_disk;

@@ -145,9 +145,11 @@ fn s32_without_terminal_and_yes_it_refuses_and_prints_the_host_paths() {
     );
     let damaged = Tree::read(&project);
 
+    // The exact host root, and below it each path.
     let mut run = sandbox.jackin(["restore", &id]).code(4);
+    run = run.shows(&format!("{}\n", project.display()));
     for path in ["edited", "sub/deleted", "sub/added"] {
-        run = run.shows(project.join(path).to_str().unwrap());
+        run = run.shows(&format!(" {path}\n"));
     }
     let error = sandbox.jackin(["restore", &id, "--json"]).code(4).error();
     assert!(

@@ -24,7 +24,7 @@ fn project(sandbox: &Sandbox) -> (PathBuf, Tree, String) {
 fn ask(sandbox: &Sandbox, project: &Path, words: &str) -> Option<Tmux> {
     let script = format!("jackin recovery {words}; echo \"code $?\"; sleep 60");
     let tmux = Tmux::start(sandbox, project, SIZE, &script, &[])?;
-    tmux.sees("[y/N]");
+    tmux.sees("[y/N/?]");
     Some(tmux)
 }
 
@@ -161,7 +161,7 @@ fn a_chosen_session_is_restored_only_after_a_yes() {
     };
     tmux.sees("Session (");
     tmux.press(&["Enter"]);
-    tmux.sees("[y/N]");
+    tmux.sees("[y/N/?]");
     assert!(project.join("b").exists());
     tmux.press(&["y", "Enter"]);
     tmux.sees("code 0");
@@ -331,12 +331,12 @@ fn only_yes_means_yes() {
         };
         // Ctrl-C reaches the shell around it as well.
         let run = run.code_in(&[4, 130]);
-        run.shows("Restore these files? [y/N]").shows("not confirmed");
+        run.shows("Restore these files? [y/N/?]").shows("not confirmed");
         assert_eq!(fs::read(project.join("a")).unwrap(), b"agent\n", "{typed}");
     }
     for typed in [again("echo y"), again("echo ' YES '")] {
         fs::write(project.join("a"), "agent\n").unwrap();
-        answered(&sandbox, &typed).unwrap().ok().shows("[y/N]");
+        answered(&sandbox, &typed).unwrap().ok().shows("[y/N/?]");
         assert_eq!(fs::read(project.join("a")).unwrap(), b"before\n");
     }
 }

@@ -152,7 +152,10 @@ impl Command for RestoreArgs {
         let how = how(context, args, &paths, &planned.row);
         let narrow = |chosen: &ChosenPaths| {
             let chosen = Some(chosen);
-            let request = RestoreRequest { chosen, ..request.clone() };
+            let request = RestoreRequest {
+                chosen,
+                ..request.clone()
+            };
             Ok(engine.plan(&request)?)
         };
         carry_out(context, planned, &how, Some(&narrow))

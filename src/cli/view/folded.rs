@@ -31,7 +31,11 @@ pub(super) fn tally(fold: &Fold, kinds: &[ChangeKind]) -> Vec<(ChangeKind, u64)>
         let alike = fold.items.iter().filter(|at| kinds.get(**at) == Some(&kind));
         (kind, alike.count() as u64)
     };
-    KINDS.map(count).into_iter().filter(|(_, number)| *number > 0).collect()
+    KINDS
+        .map(count)
+        .into_iter()
+        .filter(|(_, number)| *number > 0)
+        .collect()
 }
 
 /// The directory of a fold and the number of its paths. `words` names the kinds of a fold that has several.
@@ -56,12 +60,15 @@ pub(super) fn text(fold: &Fold, words: &str) -> String {
         (_, files, 0) => counted(files, "file", "files"),
         (_, files, directories) => {
             let files = counted(files, "file", "files");
-            format!("{files}, {}", size::counted(directories, "directory", "directories"))
+            format!(
+                "{files}, {}",
+                size::counted(directories, "directory", "directories")
+            )
         }
     };
     match fold.extent {
         Extent::Files(_) => format!("{amount} in {place}"),
-        Extent::Whole(_) | Extent::Git(_) => {
+        Extent::Whole(_) | Extent::Moved | Extent::Git(_) => {
             format!("{place} {}", style::paint(Role::Dim, &format!("({amount})")))
         }
     }
@@ -71,6 +78,7 @@ pub(super) fn text(fold: &Fold, words: &str) -> String {
 pub(in crate::cli) fn line(fold: &Fold, kinds: &[ChangeKind]) -> String {
     let (kind, words) = match fold.extent {
         Extent::Whole(kind) | Extent::Files(kind) | Extent::Git(Some(kind)) => (kind, String::new()),
+        Extent::Moved => (ChangeKind::Renamed, String::new()),
         Extent::Git(None) => {
             let word = |(kind, number): &(ChangeKind, u64)| {
                 let word = match kind {

@@ -148,6 +148,7 @@ fn fold_line(fold: &Fold, kinds: &[ChangeKind]) -> String {
     };
     let ((action, role), words) = match fold.extent {
         Extent::Whole(kind) | Extent::Files(kind) | Extent::Git(Some(kind)) => (word(kind), String::new()),
+        Extent::Moved => (word(ChangeKind::Renamed), String::new()),
         Extent::Git(None) => {
             let parts = folded::tally(fold, kinds);
             let parts = parts.iter().map(|(kind, number)| match kind {
@@ -160,17 +161,17 @@ fn fold_line(fold: &Fold, kinds: &[ChangeKind]) -> String {
             (("restore", Role::Changed), folded::counts(parts))
         }
     };
-    let text = match (&fold.extent, &fold.from_path) {
-        (Extent::Whole(_), Some(from)) => {
-            // As in the line of one path: from where it is to where it goes.
-            let turned = Fold {
+    let text = match &fold.from_path {
+        // As in the line of one path: from where it is to where it goes.
+        Some(from) => folded::text(
+            &Fold {
                 path: from.clone(),
                 from_path: Some(fold.path.clone()),
                 ..fold.clone()
-            };
-            folded::text(&turned, &words)
-        }
-        _ => folded::text(fold, &words),
+            },
+            &words,
+        ),
+        None => folded::text(fold, &words),
     };
     format!("  {} {text}", style::paint(role, &format!("{action:9}")))
 }

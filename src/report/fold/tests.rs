@@ -100,7 +100,10 @@ fn a_directory_with_changes_of_another_kind_is_not_folded_but_its_directories_ar
     list.push(('R', "new/x".into(), Some("old/x".into())));
     let lines = folded(&list);
     assert_eq!(lines.len(), 1 + 6 + 1 + 1, "{lines:?}");
-    assert!(lines.contains(&"Whole(Added) new/sub 6+0".to_owned()), "{lines:?}");
+    assert!(
+        lines.contains(&"Whole(Added) new/sub 6+0".to_owned()),
+        "{lines:?}"
+    );
 }
 
 #[test]
@@ -126,11 +129,27 @@ fn a_directory_above_an_unknown_path_is_not_folded() {
 #[test]
 fn a_renamed_directory_is_one_line_if_everything_in_it_kept_its_place() {
     let renamed = |name: &str| ('R', format!("new/{name}"), Some(format!("old/{name}")));
-    let mut list = vec![('R', "new/".to_owned(), Some("old/".to_owned()))];
+    let mut list = vec![row('A', "new/"), row('A', "new/sub/")];
     list.extend((0..6).map(|number| renamed(&format!("f{number}"))));
-    assert_eq!(folded(&list), ["Whole(Renamed) new 6+0"]);
-    list.push(('R', "new/other".to_owned(), Some("old/another".to_owned())));
-    assert_eq!(folded(&list).len(), list.len());
+    list.extend((0..6).map(|number| renamed(&format!("sub/f{number}"))));
+    list.extend([row('D', "old/"), row('D', "old/sub/")]);
+    assert_eq!(folded(&list), ["Moved new 12+1"]);
+    for more in [
+        ('R', "new/other".to_owned(), Some("old/another".to_owned())),
+        ('R', "away".to_owned(), Some("old/another".to_owned())),
+        row('A', "new/more"),
+        row('D', "old/gone"),
+        ('R', "new/!run".to_owned(), Some("old/!run".to_owned())),
+    ] {
+        let mut list = list.clone();
+        list.push(more.clone());
+        let lines = folded(&list);
+        assert!(lines.len() > 2, "{more:?} {lines:?}");
+        assert!(
+            !lines.iter().any(|line| line == "Moved new 12+1"),
+            "{more:?} {lines:?}"
+        );
+    }
 }
 
 #[test]
@@ -168,7 +187,11 @@ fn files_of_a_directory_that_stays_fold_only_in_long_lists() {
     let lines = folded(&list);
     assert_eq!(
         lines,
-        ["Files(Deleted) some 30+0", "Files(Modified) some 60+0", "other/one"]
+        [
+            "Files(Deleted) some 30+0",
+            "Files(Modified) some 60+0",
+            "other/one"
+        ]
     );
 }
 
@@ -239,17 +262,23 @@ proptest! {
 
 /// Fails unless everything in a fold is what the fold states.
 fn holds(items: &[Foldable<'_>], fold: &Fold, seen: &mut BTreeSet<usize>) {
-    let below = fold.items.iter().filter(|at| *items[**at].path != fold.path);
+    let within = |at: &&usize| items[**at].path.is_within(&fold.path);
+    let below = fold.items.iter().filter(within);
+    let below = below.filter(|at| *items[**at].path != fold.path);
     assert_eq!(below.count() as u64, fold.files + fold.directories);
     for at in &fold.items {
         let item = &items[*at];
         assert!(seen.insert(*at), "{at} is twice in {fold:?}");
-        assert!(!item.stands_alone && item.path.is_within(&fold.path));
+        let is_old = fold
+            .from_path
+            .as_ref()
+            .is_some_and(|old| item.path.is_within(old));
+        assert!(!item.stands_alone && (item.path.is_within(&fold.path) || is_old));
         match fold.extent {
             Extent::Whole(kind) | Extent::Files(kind) | Extent::Git(Some(kind)) => {
                 assert_eq!(item.kind, kind);
             }
-            Extent::Git(None) => {}
+            Extent::Git(None) | Extent::Moved => {}
         }
     }
     if let Extent::Whole(kind) = fold.extent {

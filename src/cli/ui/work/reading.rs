@@ -39,7 +39,7 @@ pub(super) fn sessions(context: &Context<'_>) -> Result<Vec<Session>, CliError> 
         },
         began: session.started_at,
         snapshots: session.snapshots.len() as u64,
-        bytes: session.snapshots.first().map_or(0, |snapshot| snapshot.bytes),
+        bytes: session.tally.bytes,
         place: session
             .roots
             .iter()
