@@ -83,7 +83,7 @@ fn s23_each_flag_allows_one_kind_of_loss() {
         .lines()
         .filter(|line| line.ends_with("  discards a later edit"));
     let marked: Vec<&str> = marked.collect();
-    assert!(marked.len() == 1 && marked[0].contains("/edited"), "{planned}");
+    assert!(marked.len() == 1 && marked[0].contains(" edited"), "{planned}");
 
     let restored = sandbox.restore_in_part(&id, &["--overwrite-later-edits"]);
     restored.conflicted(&["notes.md"]);

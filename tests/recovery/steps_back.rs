@@ -33,8 +33,8 @@ fn a_path_that_a_later_step_touched_says_so_and_names_the_step() {
     let words = ["restore", &id, "--only-changes-of", "two", "--dry-run"];
     let shown = sandbox.jackin(words.into_iter().chain(["--patch"])).code(6);
     shown
-        .has("/b: changed by a later step (three)")
-        .has("/fresh: changed after the session");
+        .has(" b: changed by a later step (three)")
+        .has(" fresh: changed after the session");
     // What is done is shown all the same, line by line, and what stays is not.
     shown.has("-c of the operator");
     assert!(!shown.said().contains("+three"), "{shown}");
@@ -66,8 +66,8 @@ fn what_came_after_the_last_snapshot_of_a_session_that_lives_is_not_said_to_come
          echo 3 > b; $J restore $ID --only-changes-of one --yes; echo code $?",
     )
     .ok();
-    run.has("/a: changed by a later step (sn-")
-        .has("/b: changed after that step")
+    run.has(" a: changed by a later step (sn-")
+        .has(" b: changed after that step")
         .has("code 6");
 }
 
@@ -118,7 +118,7 @@ fn a_step_whose_restore_was_killed_before_it_moved_anything_takes_no_later_step_
     let killed = restore.with("JACKIN_RECOVERY_FAIL_AT", "staged").run();
     assert_eq!(killed.exit(), None, "{killed}");
     let run = sandbox.jackin(["resume", &id, "--yes"]).code(6);
-    run.has("/b: changed by a later step (three)");
+    run.has(" b: changed by a later step (three)");
     assert_eq!(fs::read_to_string(project.join("b")).unwrap(), "three\n");
     assert!(project.join("c").exists() && !project.join("fresh").exists());
     assert_eq!(last_restore(&sandbox)["act"]["only_changes_of"]["name"], "two");
