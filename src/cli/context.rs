@@ -154,11 +154,11 @@ impl<'a> Context<'a> {
     }
 
     /// Returns true if a command typed in the current directory means this session when it names none.
-    pub(super) fn is_latest_here(&self, instance: &InstanceId) -> bool {
+    pub(super) fn is_latest_here(&self, instance: &InstanceId, wanted: Wanted) -> bool {
         let here = SessionChoice {
             named: None,
             any: false,
-            wanted: Wanted::Any,
+            wanted,
         };
         self.engine().choose(&here).is_ok_and(|row| row.id == *instance)
     }

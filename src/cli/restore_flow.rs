@@ -13,7 +13,7 @@ use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
 use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
-use crate::recovery::{Caller, ChosenPaths, RestorePlan, emptied};
+use crate::recovery::{Caller, ChosenPaths, RestorePlan, Wanted, emptied};
 use crate::report::{
     ChangedMeanwhileDocument, RepositoryDocument, RestoreDocument, Sources, restore_document,
 };
@@ -406,7 +406,7 @@ fn tell(
         context.propose_to_root("to change them as root", &how.again.clone().text());
     }
     if report.emergency.is_some() {
-        let undo = Words::new("undo").arg(row.id.as_str());
+        let undo = Words::new("undo").session(context, &row.id, Wanted::Restored);
         let undo = undo.flag("--identity", how.identity.as_ref());
         match caller {
             Caller::Outside => context.propose("to undo", &undo.text()),

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::view;
 use crate::model::{Coverage, InstanceId};
-use crate::recovery::SessionChanges;
+use crate::recovery::{SessionChanges, Wanted};
 use crate::report::{Change, ChangeDocument, ChangeKind, FoldedLine, fold_changes, is_notable};
 use crate::terminal::{size, width};
 
@@ -67,7 +67,7 @@ pub(super) fn screen(
     if total > shown {
         lines.push(format!("  and {} more", size::count((total - shown) as u64)));
     }
-    let words = |verb: &str| match context.is_latest_here(instance) {
+    let words = |verb: &str| match context.is_latest_here(instance, Wanted::Any) {
         true => verb.to_owned(),
         false => format!("{verb} {instance}"),
     };

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
 use crate::model::InstanceId;
+use crate::recovery::Wanted;
 use crate::terminal::shell;
 use clap::ValueEnum;
 
@@ -37,8 +38,8 @@ impl Words {
     }
 
     /// The session, unless a command typed in the current directory means it without a name.
-    pub(super) fn session(self, context: &Context<'_>, instance: &InstanceId) -> Self {
-        match context.is_latest_here(instance) {
+    pub(super) fn session(self, context: &Context<'_>, instance: &InstanceId, wanted: Wanted) -> Self {
+        match context.is_latest_here(instance, wanted) {
             true => self,
             false => self.arg(instance.as_str()),
         }

@@ -14,7 +14,7 @@ use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::{html, view};
 use crate::model::RelPath;
-use crate::recovery::{DiffRequest, Differences, InstanceRow, SessionDiff, Store, Until};
+use crate::recovery::{DiffRequest, Differences, InstanceRow, SessionDiff, Store, Until, Wanted};
 use crate::report::{
     ChangeKind, DiffDocument, FoldedLine, LogDocument, MountDiff, PatchOptions, SessionReport, Sources,
     diff_document,
@@ -269,7 +269,7 @@ fn tell(
             Until::Snapshot(name) => name,
         });
         let words = Words::new("diff")
-            .session(context, &row.id)
+            .session(context, &row.id, Wanted::Any)
             .switch("--all", true)
             .switch("--now", args.now)
             .switch("--no-renames", args.no_renames)
@@ -302,7 +302,7 @@ fn propose(
     };
     let from = |verb: &str| {
         Words::new(verb)
-            .session(context, &row.id)
+            .session(context, &row.id, Wanted::Any)
             .flag("--from", args.from.as_ref())
     };
     let (left, others) = (found.left_to_undo(), found.edited_elsewhere());

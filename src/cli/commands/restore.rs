@@ -16,7 +16,7 @@ use crate::cli::restore_flow::{RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::suggested_command::Words;
-use crate::recovery::{Allow, ChosenPaths, InstanceRow, RestoreRequest};
+use crate::recovery::{Allow, ChosenPaths, InstanceRow, RestoreRequest, Wanted};
 use crate::report::{RestoreDocument, RestoreToDocument};
 
 /// Restore files from a snapshot
@@ -162,12 +162,7 @@ impl Command for RestoreArgs {
     }
 }
 
-fn how(
-    context: &Context<'_>,
-    args: &RestoreArgs,
-    paths: &[OsString],
-    row: &InstanceRow,
-) -> RestoreOptions {
+fn how(context: &Context<'_>, args: &RestoreArgs, paths: &[OsString], row: &InstanceRow) -> RestoreOptions {
     // What was set aside once is not there for the commands that follow.
     let aside: &[OsString] = if args.dry_run {
         &args.set_aside_excluded
@@ -183,7 +178,7 @@ fn how(
         question: "Restore these files?",
         identity: args.unlock.identity.clone(),
         again: Words::new("restore")
-            .session(context, &row.id)
+            .session(context, &row.id, Wanted::Any)
             .flags("--set-aside-excluded", aside)
             .flag("--from", args.from.as_ref())
             .flag("--only-changes-of", args.only_changes_of.as_ref())

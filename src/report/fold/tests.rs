@@ -144,7 +144,7 @@ fn a_renamed_directory_is_one_line_if_everything_in_it_kept_its_place() {
         let mut list = list.clone();
         list.push(more.clone());
         let lines = folded(&list);
-        assert!(lines.len() > 2, "{more:?} {lines:?}");
+        assert!(lines.len() >= 2, "{more:?} {lines:?}");
         assert!(
             !lines.iter().any(|line| line == "Moved new 12+1"),
             "{more:?} {lines:?}"
@@ -188,9 +188,9 @@ fn files_of_a_directory_that_stays_fold_only_in_long_lists() {
     assert_eq!(
         lines,
         [
-            "Files(Deleted) some 30+0",
-            "Files(Modified) some 60+0",
-            "other/one"
+            format!("Files(Deleted) some {}+0", MANY / 2),
+            format!("Files(Modified) some {MANY}+0"),
+            "other/one".to_owned(),
         ]
     );
 }
