@@ -18,6 +18,8 @@ pub use super::called_as::CalledAs;
 pub use fork::ForkArgs;
 pub(super) use help::OVERVIEW;
 pub use help::command_for;
+#[cfg(test)]
+pub(super) use help::command_of;
 pub use lack::{Lack, with_chosen};
 pub use parse::{Invocation, ParseOutcome, is_called_by_agent, parse, wanted_color, wants_json};
 pub use scope::Scope;

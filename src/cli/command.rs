@@ -86,6 +86,16 @@ macro_rules! commands {
 
         impl CommandSet for Verb {
             const ALL: &'static [CommandInfo] = &[$($(info::<$args>(),)+)+];
+
+            fn definition(name: &str) -> Option<clap::Command> {
+                match name {
+                    $($(<$args as Command>::NAME => {
+                        let command = clap::Command::new(<$args as Command>::NAME);
+                        Some(<$args as clap::Args>::augment_args(command))
+                    })+)+
+                    _ => None,
+                }
+            }
         }
 
         impl Verb {

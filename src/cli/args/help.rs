@@ -1,10 +1,10 @@
 //! Layout of help: commands in groups, examples below, in the colors of the terminal.
 
 use clap::builder::Styles;
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, Args as _, Command};
 
-use super::CalledAs;
 use super::table::{CommandSet, Example, Group};
+use super::{CalledAs, GlobalArgs};
 use crate::terminal::Role;
 
 /// Examples of the overview.
@@ -40,6 +40,21 @@ pub fn command_for<V: CommandSet>(called_as: CalledAs, columns: usize) -> Comman
             .subcommand(recovery.name("recovery")),
     };
     command.styles(styles()).term_width(columns.min(WIDEST))
+}
+
+/// The command line of the program with one command alone, and without the texts that only help shows. `None` if there is no such
+/// command.
+pub(in crate::cli) fn command_of<V: CommandSet>(verb: &str) -> Option<Command> {
+    let command = GlobalArgs::augment_args(Command::new(CalledAs::JackinRecovery.prefix()));
+    let command = command
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .arg(help_flag())
+        .arg(version_flag());
+    Some(command.subcommand(V::definition(verb)?))
 }
 
 fn laid_out<V: CommandSet>(command: Command, called_as: CalledAs) -> Command {

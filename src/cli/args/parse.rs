@@ -5,10 +5,10 @@ use std::ffi::{OsStr, OsString};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 
-use super::help::command_for;
+use super::help::{command_for, command_of};
 use super::lack::{Lack, lacking};
 use super::table::CommandSet;
-use super::{CalledAs, GlobalArgs, typed};
+use super::{CalledAs, GlobalArgs, RecoveryArgs, typed};
 use crate::cli::error::{CliError, ErrorKind};
 use crate::features::Feature;
 use crate::terminal::{ColorMode, sanitize, shell};
@@ -72,8 +72,16 @@ pub fn parse<V: CommandSet>(args: Vec<OsString>, columns: usize) -> Result<Invoc
             lacks: None,
         });
     }
-    let mut command = command_for::<V>(called_as, columns);
     let words: Vec<OsString> = own(&args).cloned().collect();
+    if let Some(recovery) = parse_alone::<V>(&args, called_as) {
+        return Ok(Invocation {
+            called_as,
+            global: recovery.global,
+            verb: recovery.verb,
+            words,
+        });
+    }
+    let mut command = command_for::<V>(called_as, columns);
     let verb = own(&args).find_map(|arg| V::names().find(|verb| arg == verb));
     let understood = command
         .try_get_matches_from_mut(args)
@@ -99,6 +107,39 @@ pub fn parse<V: CommandSet>(args: Vec<OsString>, columns: usize) -> Result<Invoc
     })
 }
 
+/// Understands a command line with the definition of its command alone: those of the others and their help take most of the time
+/// of a short command. `None` if it is not understood so, for help and errors need all of them. What this understands the whole
+/// definition understands alike: no option stands before its command but those of every command, and what stands behind a command
+/// concerns no other.
+fn parse_alone<V: CommandSet>(args: &[OsString], called_as: CalledAs) -> Option<RecoveryArgs<V>> {
+    let start = match called_as {
+        CalledAs::Jackin => 2,
+        CalledAs::JackinRecovery => 1,
+    };
+    if called_as == CalledAs::Jackin && args.get(1)? != "recovery" {
+        return None;
+    }
+    let verb = args.get(behind_flags(args, start))?.to_str()?;
+    let command = command_of::<V>(verb)?;
+    let program = args.first()?;
+    let own = std::iter::once(program).chain(args.get(start..)?);
+    typed(&command.try_get_matches_from(own).ok()?).ok()
+}
+
+/// Returns the position of the first argument from `at` on that is no flag of every command.
+fn behind_flags(args: &[OsString], mut at: usize) -> usize {
+    while let Some(word) = args
+        .get(at)
+        .filter(|word| word.as_encoded_bytes().starts_with(b"-"))
+    {
+        at += match VALUED.iter().any(|flag| word == flag) {
+            true => 2,
+            false => 1,
+        };
+    }
+    at
+}
+
 /// Writes `help COMMAND` as `COMMAND --help`, and `help` alone as `--help`. Other arguments stay as they are.
 fn with_help_flag(mut args: Vec<OsString>, called_as: CalledAs) -> Vec<OsString> {
     let mut at = 1;
@@ -108,16 +149,7 @@ fn with_help_flag(mut args: Vec<OsString>, called_as: CalledAs) -> Vec<OsString>
         }
         at += 1;
     }
-    while let Some(word) = args
-        .get(at)
-        .filter(|word| word.as_encoded_bytes().starts_with(b"-"))
-    {
-        at += if VALUED.iter().any(|flag| word == flag) {
-            2
-        } else {
-            1
-        };
-    }
+    at = behind_flags(&args, at);
     if args.get(at).is_none_or(|word| word != "help") {
         return args;
     }

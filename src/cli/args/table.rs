@@ -65,6 +65,9 @@ pub trait CommandSet: Subcommand {
     /// Commands in the order in which a user meets them, hidden ones too.
     const ALL: &'static [CommandInfo];
 
+    /// Returns the definition of a command, without its long text and its examples.
+    fn definition(name: &str) -> Option<clap::Command>;
+
     /// Returns the commands that help shows.
     fn shown() -> impl Iterator<Item = &'static CommandInfo> {
         Self::ALL.iter().filter(|command| command.group.is_some())

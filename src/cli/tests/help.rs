@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::args::{CalledAs, CommandSet as _, OVERVIEW, command_for};
+use super::super::args::{CalledAs, CommandSet as _, OVERVIEW, command_for, command_of};
 use super::super::commands::Verb;
 use super::super::{ParseOutcome, parse};
 use super::{understood, words};
@@ -20,6 +20,52 @@ fn asked(line: &str, columns: usize) -> String {
 fn the_definition_is_sound() {
     command_for::<Verb>(CalledAs::Jackin, 80).debug_assert();
     command_for::<Verb>(CalledAs::JackinRecovery, 80).debug_assert();
+}
+
+#[test]
+fn each_definition_alone_is_that_of_the_whole() {
+    use clap::Command;
+
+    /// What clap asks of an argument to understand a command line.
+    fn arguments(command: &Command) -> Vec<String> {
+        let one = |argument: &clap::Arg| {
+            format!(
+                "{:?} {:?} {:?} {:?} {:?} {:?} {} {} {} {:?} {}",
+                argument.get_id(),
+                argument.get_short(),
+                argument.get_long(),
+                argument.get_visible_aliases(),
+                argument.get_action(),
+                argument.get_num_args(),
+                argument.is_required_set(),
+                argument.is_last_set(),
+                argument.is_allow_hyphen_values_set(),
+                argument.get_default_values(),
+                argument.is_global_set(),
+            )
+        };
+        let mut all: Vec<String> = command.get_arguments().map(one).collect();
+        all.extend(command.get_subcommands().flat_map(arguments));
+        all
+    }
+
+    let mut whole = command_for::<Verb>(CalledAs::JackinRecovery, 80);
+    whole.build();
+    for info in Verb::ALL {
+        let mut alone = command_of::<Verb>(info.name).unwrap();
+        alone.build();
+        let of_whole = whole.find_subcommand(info.name).unwrap();
+        let of_alone = alone.find_subcommand(info.name).unwrap();
+        assert_eq!(arguments(of_alone), arguments(of_whole), "{}", info.name);
+        let own = |command: &Command| command.clone().mut_subcommands(|_| Command::new("none"));
+        let globals = |command: &Command| {
+            let mut own = arguments(&own(command));
+            own.sort();
+            own
+        };
+        assert_eq!(globals(&alone), globals(&whole), "{}", info.name);
+    }
+    assert!(command_of::<Verb>("recovery").is_none());
 }
 
 #[test]
