@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use handle_fs::remote::Transports;
+use processes::ProcessTable;
 
 pub use snapshot_programs::{RecordedMounts, SnapshotProgram, SnapshotPrograms};
 
@@ -36,6 +37,8 @@ pub struct Environment {
     pub transports: Transports,
     /// Search for the programs that make snapshots of file systems. The default finds none.
     pub snapshot_programs: SnapshotPrograms,
+    /// Processes, each read once for a command.
+    pub processes: ProcessTable,
 }
 
 impl Environment {

@@ -16,9 +16,9 @@ use crate::model::{InstanceId, ProcessRef};
 pub use freeze::{Dataset, Freezer, snapshot_programs};
 pub use processes::{
     Caller, Ended, Exit, HeldBack, INTERRUPT, Interrupts, Invocation, LaunchError, Life, Member, Pager,
-    Patience, Probe, ProbeError, Running, Why, check, cpu_time, current_boot, die, holder, in_front,
-    is_alive, is_child_of, is_shell, leave_terminal, life, outlive_file_limit, parent, reference, start,
-    suspend,
+    Patience, Probe, ProbeError, ProcessTable, Running, Why, check, cpu_time, current_boot, die, holder,
+    in_front, is_alive, is_child_of, is_shell, leave_terminal, life, outlive_file_limit, parent, reference,
+    start, suspend,
 };
 pub use transport::{
     AGENT_VARIABLE, HELPER_VARIABLE, carry, containers, left_behind, permissions, settle_cluster,
@@ -36,8 +36,8 @@ const PAGER_VARIABLE: &str = "JACKIN_RECOVERY_PAGER";
 ///
 /// # Errors
 /// When the process table cannot be read; treat that as: any.
-pub fn carried() -> Result<BTreeSet<String>, ProbeError> {
-    processes::carried(INSTANCE_VARIABLE)
+pub fn carried(table: &ProcessTable) -> Result<BTreeSet<String>, ProbeError> {
+    processes::carried(table, INSTANCE_VARIABLE)
 }
 
 /// Returns the living processes that belong to `instance`: those that `known` records, those that carry its id in their
@@ -45,14 +45,19 @@ pub fn carried() -> Result<BTreeSet<String>, ProbeError> {
 ///
 /// # Errors
 /// When the process table cannot be read; treat that as active.
-pub fn members(instance: &InstanceId, known: &[ProcessRef]) -> Result<Probe, ProbeError> {
-    processes::members(INSTANCE_VARIABLE, instance.as_str(), known)
+pub fn members(
+    table: &ProcessTable,
+    instance: &InstanceId,
+    known: &[ProcessRef],
+) -> Result<Probe, ProbeError> {
+    processes::members(table, INSTANCE_VARIABLE, instance.as_str(), known)
 }
 
 /// Looks up where the calling process comes from, with the instances that it and its ancestors name.
 #[must_use]
 pub fn caller(environment: &Environment) -> Caller {
-    processes::caller(INSTANCE_VARIABLE, environment.get(INSTANCE_VARIABLE))
+    let own = environment.get(INSTANCE_VARIABLE);
+    processes::caller(&environment.processes, INSTANCE_VARIABLE, own)
 }
 
 /// Starts this program anew with these arguments, called `name`, and leaves it behind. It belongs to no session.

@@ -88,6 +88,7 @@ pub use verify::{Finding, Verified};
 
 use crate::model::{AgentRef, Digest, InstanceId, SnapshotId, SnapshotRecord};
 use handle_fs::remote::Transports;
+use processes::ProcessTable;
 
 /// The lock under which the chain grows and the catalog is caught up.
 const RECEIPTS: &str = "receipts";
@@ -234,6 +235,12 @@ impl Store {
     #[must_use]
     pub fn transports(&self) -> &Transports {
         self.layout.transports()
+    }
+
+    /// Returns the processes as the command sees them.
+    #[must_use]
+    pub fn processes(&self) -> &ProcessTable {
+        self.layout.processes()
     }
 
     /// Returns the paths of the store's files.

@@ -34,6 +34,6 @@ pub(super) fn begin_for(
 /// The agent's own process: the nearest one above that is no shell.
 pub(super) fn keeper(context: &Context<'_>) -> Option<ProcessRef> {
     let caller = process::caller(context.environment);
-    let is_program = |process: &&ProcessRef| !process::is_shell(process);
+    let is_program = |process: &&ProcessRef| !process::is_shell(&context.environment.processes, process);
     caller.ancestors.iter().find(is_program).cloned()
 }

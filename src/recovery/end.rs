@@ -74,7 +74,7 @@ impl Recovery<'_> {
         let request = EndRequest {
             row: &row,
             ending: Ending::Ended,
-            survivors: survivors(&row),
+            survivors: survivors(&store, &row),
         };
         let closed = close(&store, request)?;
         Ok(EndedSession { store, row, closed })
@@ -82,9 +82,9 @@ impl Recovery<'_> {
 }
 
 /// The instance's processes that still live: it stays active while they do.
-pub(crate) fn survivors(row: &InstanceRow) -> Vec<ProcessRef> {
+pub(crate) fn survivors(store: &Store, row: &InstanceRow) -> Vec<ProcessRef> {
     let known: Vec<ProcessRef> = row.keeper.iter().cloned().collect();
-    let members = process::members(&row.id, &known)
+    let members = process::members(store.processes(), &row.id, &known)
         .map(|probe| probe.members)
         .unwrap_or_default();
     // The keeper itself may go on: an agent's shell that calls `end` is no work of the session any more.
@@ -92,6 +92,6 @@ pub(crate) fn survivors(row: &InstanceRow) -> Vec<ProcessRef> {
     members
         .iter()
         .filter(|member| member.why == Why::Environment && Some(member.pid) != keeper)
-        .filter_map(|member| process::reference(member.pid))
+        .filter_map(|member| store.processes().reference(member.pid))
         .collect()
 }

@@ -107,7 +107,7 @@ pub(crate) fn sessions(
 ) -> Result<Vec<InstanceDocument>, SessionError> {
     let catalog = store.catalog();
     let waiting = waiting_instances(store);
-    let sight = LivenessProbe::now();
+    let sight = LivenessProbe::now(store);
     let tallies = catalog.tallies()?;
     let (mut snapshots_of, mut natives) = match in_full {
         true => (catalog.snapshots_by_instance()?, natives(store)),

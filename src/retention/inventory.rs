@@ -91,7 +91,7 @@ pub(super) struct Inventory {
 impl Inventory {
     pub(super) fn look(store: &Store) -> Result<Self, StoreError> {
         let catalog = store.catalog();
-        let sight = LivenessProbe::now();
+        let sight = LivenessProbe::now(store);
         let mut field = Self {
             groups: Vec::new(),
             sessions: Vec::new(),

@@ -13,7 +13,7 @@ use crate::store::{InstanceRow, Store};
 /// # Errors
 /// [`SessionError::Active`] with the reasons; [`SessionError::Store`].
 pub fn ensure_idle(store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
-    let sight = LivenessProbe::now();
+    let sight = LivenessProbe::now(store);
     if let State::Active(reasons) = state_by(&sight, store, row) {
         return Err(SessionError::Active {
             instance: row.id.clone(),
@@ -66,7 +66,7 @@ pub fn refuse_living(
 /// # Errors
 /// [`SessionError::Active`] with the reasons; [`SessionError::Store`].
 pub fn ensure_no_overlap(store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
-    refuse_others(&LivenessProbe::now(), store, row)
+    refuse_others(&LivenessProbe::now(store), store, row)
 }
 
 /// Returns true if a place of one coverage is, contains or lies in a place of the other.

@@ -55,10 +55,10 @@ impl State {
 pub struct LivenessProbe(Option<BTreeSet<String>>);
 
 impl LivenessProbe {
-    /// Looks.
+    /// Looks at the processes that the command of a store sees.
     #[must_use]
-    pub fn now() -> Self {
-        Self(process::carried().ok())
+    pub fn now(store: &Store) -> Self {
+        Self(process::carried(store.processes()).ok())
     }
 
     fn may_live(&self, row: &InstanceRow) -> bool {
@@ -71,7 +71,7 @@ impl LivenessProbe {
 /// Looks whether an instance lives: its launcher's lock first, then its processes.
 #[must_use]
 pub fn state(store: &Store, row: &InstanceRow) -> State {
-    state_by(&LivenessProbe::now(), store, row)
+    state_by(&LivenessProbe::now(store), store, row)
 }
 
 /// Returns the state of a session like [`state`], with a probe that serves for many sessions.
@@ -85,7 +85,7 @@ pub fn state_by(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> Stat
             Err(error) => reasons.push(Reason::Unknown(error.to_string())),
         }
     }
-    match members(sight, row) {
+    match members(sight, store, row) {
         Ok(members) => reasons.extend(members.into_iter().map(Reason::Process)),
         Err(error) => reasons.push(Reason::Unknown(error.to_string())),
     }
@@ -121,7 +121,7 @@ fn lives_until_end(store: &Store, row: &InstanceRow) -> bool {
 
 /// The instance's processes; a launcher that only waits for the closing snapshot is no process of the session, but its
 /// lock says enough.
-fn members(sight: &LivenessProbe, row: &InstanceRow) -> Result<Vec<Member>, ProbeError> {
+fn members(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> Result<Vec<Member>, ProbeError> {
     // When it ended, everything that lived on was recorded. Only who carries its id can still belong to it, and a list
     // of a thousand old sessions does not read the process table a thousand times.
     if row.ended_at.is_some() && row.survivors.is_empty() && !sight.may_live(row) {
@@ -130,7 +130,7 @@ fn members(sight: &LivenessProbe, row: &InstanceRow) -> Result<Vec<Member>, Prob
     // Once it ended, its keeper's further life is no work of the session: `end` may be called by the keeper itself.
     let keeper = row.keeper.iter().filter(|_| row.ended_at.is_none());
     let known: Vec<ProcessRef> = keeper.chain(&row.survivors).cloned().collect();
-    Ok(process::members(&row.id, &known)?.members)
+    Ok(process::members(store.processes(), &row.id, &known)?.members)
 }
 
 /// Returns true if `begin` completed, or if that is unknown. A killed `begin` reported no id, so `end` will not be called for its

@@ -7,6 +7,7 @@ use crate::environment::{Environment, Operator, SnapshotPrograms};
 use crate::model::{ArchiveId, Digest, InstanceId, RestoreId, SnapshotId, StoreId};
 use handle_fs::ActingAs;
 use handle_fs::remote::Transports;
+use processes::ProcessTable;
 
 /// The names below one store directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,7 @@ pub struct Layout {
     keeper: Option<Operator>,
     transports: Transports,
     snapshot_programs: SnapshotPrograms,
+    processes: ProcessTable,
 }
 
 impl From<&Path> for Layout {
@@ -45,17 +47,20 @@ impl Layout {
             keeper: None,
             transports: Transports::default(),
             snapshot_programs: SnapshotPrograms::default(),
+            processes: ProcessTable::default(),
         }
     }
 
     /// Returns the layout of the store at `root` for the caller of `environment`: with the owner, if root acts for another user,
-    /// with the connections to the machines of recorded mounts, and with the programs that make snapshots of file systems.
+    /// with the connections to the machines of recorded mounts, with the programs that make snapshots of file systems, and with the
+    /// processes that it knows.
     #[must_use]
     pub fn of(root: PathBuf, environment: &Environment) -> Self {
         Self {
             keeper: environment.operator,
             transports: environment.transports.clone(),
             snapshot_programs: environment.snapshot_programs.clone(),
+            processes: environment.processes.clone(),
             ..Self::new(root)
         }
     }
@@ -64,6 +69,12 @@ impl Layout {
     #[must_use]
     pub fn snapshot_programs(&self) -> &SnapshotPrograms {
         &self.snapshot_programs
+    }
+
+    /// Returns the processes as the command sees them.
+    #[must_use]
+    pub fn processes(&self) -> &ProcessTable {
+        &self.processes
     }
 
     /// Returns the connections to the machines of recorded mounts.

@@ -19,6 +19,16 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "the children of a process belong to the process: the code that collects orphans must know all of them",
     ),
     (
+        "crates/processes/src/linux.rs",
+        "IGNORED",
+        "the signals that the process was started with ignored, which each handler asks for",
+    ),
+    (
+        "crates/handle-fs/src/lib.rs",
+        "THREADS",
+        "the cores that the process may use, which each piece of work asks for",
+    ),
+    (
         "src/terminal/tty.rs",
         "TAKEN",
         "a panic hook takes no argument, and it restores the one terminal",

@@ -37,6 +37,8 @@ mod stat;
 mod time;
 mod xattr;
 
+use std::sync::OnceLock;
+
 pub use accounts::{home_in, home_of, name_of};
 pub use attributes::{
     handle_attributes, list_attributes, remove_attribute, remove_handle_attribute, set_attribute,
@@ -92,7 +94,9 @@ pub fn threads() -> usize {
     if simulated::world().is_some() {
         return 1;
     }
-    std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST))
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    // The system reads files to tell.
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST)))
 }
 
 /// Starts another thread, which may not outlive the scope.

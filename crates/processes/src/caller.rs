@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use super::identity::current_boot;
 use super::process_ref::ProcessRef;
 use super::process_table::{ProbeError, Seen};
+use super::shared_table::ProcessTable;
 use super::system;
 
 /// No chain of parents is longer than the largest process number allows; this only ends a chain that races with itself.
@@ -29,18 +30,18 @@ pub struct Caller {
 /// Returns true if a process calls itself a shell, or a program that only starts another one. Such a process
 /// runs commands for another one.
 #[must_use]
-pub fn is_shell(process: &ProcessRef) -> bool {
+pub fn is_shell(table: &ProcessTable, process: &ProcessRef) -> bool {
     const SHELLS: [&str; 11] = [
         "sh", "bash", "dash", "zsh", "ksh", "fish", "env", "timeout", "nice", "nohup", "stdbuf",
     ];
-    let seen = system::look(process.pid).ok().flatten();
+    let seen = table.look(process.pid).ok().flatten();
     seen.is_some_and(|seen| SHELLS.contains(&seen.name.trim_start_matches('-')))
 }
 
 /// Looks up where the calling process comes from. `own` is the value that the variable has for it now. Environments that we may not
 /// read (another user's) are passed over.
 #[must_use]
-pub fn caller(variable: &str, own: Option<&OsStr>) -> Caller {
+pub fn caller(table: &ProcessTable, variable: &str, own: Option<&OsStr>) -> Caller {
     let mut caller = Caller::default();
     if let Some(value) = own {
         caller.note(value.to_string_lossy().into_owned());
@@ -49,7 +50,7 @@ pub fn caller(variable: &str, own: Option<&OsStr>) -> Caller {
     for _ in 0..3 {
         caller.ancestors.clear();
         caller.inherited.clear();
-        caller.complete = caller.climb(variable).is_ok();
+        caller.complete = caller.climb(table, variable).is_ok();
         if caller.complete {
             break;
         }
@@ -58,33 +59,38 @@ pub fn caller(variable: &str, own: Option<&OsStr>) -> Caller {
 }
 
 impl Caller {
-    fn climb(&mut self, variable: &str) -> Result<(), ProbeError> {
+    fn climb(&mut self, table: &ProcessTable, variable: &str) -> Result<(), ProbeError> {
         let boot = current_boot();
-        let mut current = system::look(std::process::id())?.ok_or(ProbeError::Unsupported)?;
-        self.note_environment(&current, variable)?;
+        let mut current = table.look(std::process::id())?.ok_or(ProbeError::Unsupported)?;
+        self.note_environment(table, &current, variable)?;
         for _ in 0..LONGEST_CHAIN {
             if current.parent == 0 {
                 return Ok(());
             }
-            match system::look(current.parent)? {
+            match table.look(current.parent)? {
                 Some(parent) => {
                     self.ancestors.push(parent.reference(&boot));
-                    let carried = self.note_environment(&parent, variable)?;
+                    let carried = self.note_environment(table, &parent, variable)?;
                     self.inherited.extend(carried);
                     current = parent;
                 }
                 // Hidden from us (proc(5), `hidepid`): the end of what can be seen, as with an unreadable environment.
                 None if system::exists(current.parent) => return Ok(()),
                 // The parent ended meanwhile; its child has another one by now.
-                None => current = system::look(current.pid)?.ok_or(ProbeError::Unsupported)?,
+                None => current = table.look(current.pid)?.ok_or(ProbeError::Unsupported)?,
             }
         }
         Err(ProbeError::Unsupported)
     }
 
     /// Returns the values in a process's environment, and notes them.
-    fn note_environment(&mut self, process: &Seen, variable: &str) -> Result<Vec<String>, ProbeError> {
-        let values = system::values(process.pid, variable)?;
+    fn note_environment(
+        &mut self,
+        table: &ProcessTable,
+        process: &Seen,
+        variable: &str,
+    ) -> Result<Vec<String>, ProbeError> {
+        let values = table.values(process.pid, variable)?;
         let values = values
             .iter()
             .map(|value| String::from_utf8_lossy(value).into_owned());

@@ -131,6 +131,8 @@ pub struct Running<'a> {
     /// Dropped before the forwarder: each signal has an action at every moment.
     aside: Aside<'a>,
     forwarder: Forwarder,
+    /// True if orphans below us become our children.
+    adopts: bool,
 }
 
 /// Starts a command. Until [`Running::wait`] returns, SIGINT and SIGQUIT do not end us, and SIGTERM and SIGHUP go to the
@@ -166,7 +168,7 @@ pub fn start<'a>(
     }
     // Listening begins before the command does: what arrives in between waits for it.
     let forwarder = Forwarder::listen(interrupts.noted()).map_err(failed)?;
-    system::adopt_orphans();
+    let adopts = system::adopt_orphans();
     let mut command = Command::new(invocation.program);
     command
         .args(invocation.arguments)
@@ -180,6 +182,7 @@ pub fn start<'a>(
         process: reference(child.id()),
         aside,
         forwarder,
+        adopts,
     })
 }
 
@@ -231,7 +234,7 @@ impl<'a> Running<'a> {
         };
         Ok(Ended {
             exit,
-            survivors: orphans::settle(),
+            survivors: orphans::settle(self.adopts),
         })
     }
 }

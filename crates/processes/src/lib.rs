@@ -21,6 +21,7 @@ mod probe;
 mod process_ref;
 mod process_table;
 mod search;
+mod shared_table;
 mod signals;
 
 #[cfg(target_os = "linux")]
@@ -49,6 +50,7 @@ pub use probe::{Member, Probe, Why, carried, members};
 pub use process_ref::ProcessRef;
 pub use process_table::ProbeError;
 pub use search::{find, is_outside, path_outside};
+pub use shared_table::ProcessTable;
 pub use signals::{HeldBack, INTERRUPT, Interrupts, Patience, outlive_file_limit};
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid, set_child_subreaper, test_kill_process};
@@ -32,6 +33,15 @@ pub(crate) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
 
 /// Every process that we may see.
 pub(crate) fn all() -> Result<Vec<Seen>, ProbeError> {
+    let mut found = Vec::new();
+    for (pid, _) in list()? {
+        found.extend(row(pid)?);
+    }
+    Ok(found)
+}
+
+/// The number and the identity of each process, as [`identity`] gives it.
+pub(crate) fn list() -> Result<Vec<(u32, u64)>, ProbeError> {
     own_namespace()?;
     let path = Path::new("/proc");
     let failed = |source| ProbeError::Read {
@@ -40,15 +50,23 @@ pub(crate) fn all() -> Result<Vec<Seen>, ProbeError> {
     };
     let mut found = Vec::new();
     for entry in fs::read_dir(path).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        let pid = name.to_str().and_then(|name| name.parse().ok());
-        if let Some(pid) = pid
-            && let Some(seen) = row(pid)?
-        {
-            found.push(seen);
-        }
+        let entry = entry.map_err(failed)?;
+        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        found.extend(pid.map(|pid| (pid, entry.ino())));
     }
     Ok(found)
+}
+
+/// The identity of a process: the kernel gives its directory an inode number that no other process gets, and a new one only when
+/// it had to forget the directory (`proc_pid_make_inode` in fs/proc/base.c). `None`: there is none with this number.
+pub(crate) fn identity(pid: u32) -> Result<Option<u64>, ProbeError> {
+    own_namespace()?;
+    let path = PathBuf::from(format!("/proc/{pid}"));
+    match fs::symlink_metadata(&path) {
+        Ok(facts) => Ok(Some(facts.ino())),
+        Err(source) if is_out_of_sight(&source) => Ok(None),
+        Err(source) => Err(ProbeError::Read { path, source }),
+    }
 }
 
 /// Every value that a variable has in the environment that a process was started with. None when the process is
@@ -114,15 +132,16 @@ pub(crate) fn exists(pid: u32) -> bool {
         .is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }
 
-/// The signals that are ignored, as a bit mask (bit 0 is signal 1). Zero when it is unknown.
+/// The signals that were ignored when this was first asked, as a bit mask (bit 0 is signal 1). Zero when it is unknown.
 pub(crate) fn ignored_signals() -> u64 {
-    fs::read_to_string("/proc/self/status")
-        .ok()
-        .and_then(|status| {
-            let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
-            u64::from_str_radix(mask.trim(), 16).ok()
-        })
-        .unwrap_or_default()
+    static IGNORED: OnceLock<u64> = OnceLock::new();
+    let read = || {
+        let status = fs::read_to_string("/proc/self/status").ok()?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    };
+    // A signal that was ignored at the start is left alone, and no other is ever ignored: the answer does not change.
+    *IGNORED.get_or_init(|| read().unwrap_or_default())
 }
 
 /// Makes orphans below us our own children instead of init's, so that they are found whatever they did to their

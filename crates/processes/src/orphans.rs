@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::child_registry;
@@ -17,6 +18,10 @@ const SETTLE: (u32, Duration) = (20, Duration::from_millis(10));
 
 /// Collects children that have ended, except the command and others that their starters wait for.
 pub(crate) fn collect(command: Option<Pid>) {
+    // Most often it is the command itself. Orphans that ended with it are collected once it is, by [`settle`].
+    if command.is_some_and(|command| has_ended(WaitId::Pid(command))) || !has_ended(WaitId::All) {
+        return;
+    }
     let own = std::process::id();
     let ours = child_registry::all();
     for seen in system::all().unwrap_or_default() {
@@ -31,11 +36,34 @@ pub(crate) fn collect(command: Option<Pid>) {
     }
 }
 
-/// Returns the descendants that live on, after a short wait for those that are about to end.
-pub(crate) fn settle() -> Vec<ProcessRef> {
+/// Looks whether a child has ended, and collects none. `Err(CHILD)`: there is no such child.
+fn look(which: WaitId<'_>) -> Result<bool, Errno> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(which, options).map(|status| status.is_some())
+}
+
+/// Returns true if a child has ended and is not collected, or if that is unknown.
+fn has_ended(which: WaitId<'_>) -> bool {
+    match look(which) {
+        Ok(has_ended) => has_ended,
+        Err(errno) => errno != Errno::CHILD,
+    }
+}
+
+/// Returns true if this process certainly has no child.
+fn is_childless() -> bool {
+    look(WaitId::All) == Err(Errno::CHILD)
+}
+
+/// Returns the descendants that live on, after a short wait for those that are about to end. `adopts`: this process gets the orphans
+/// below it, so that it has a child as long as it has a descendant.
+pub(crate) fn settle(adopts: bool) -> Vec<ProcessRef> {
     let (times, pause) = SETTLE;
     let mut survivors = Vec::new();
     for _ in 0..times {
+        if adopts && is_childless() {
+            return Vec::new();
+        }
         collect(None);
         survivors = descendants();
         if survivors.is_empty() {

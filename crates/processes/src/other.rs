@@ -20,6 +20,18 @@ pub(crate) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
     }
 }
 
+pub(crate) fn list() -> Result<Vec<(u32, u64)>, ProbeError> {
+    Err(ProbeError::Unsupported)
+}
+
+pub(crate) fn identity(pid: u32) -> Result<Option<u64>, ProbeError> {
+    if exists(pid) {
+        Err(ProbeError::Unsupported)
+    } else {
+        Ok(None)
+    }
+}
+
 pub(crate) fn all() -> Result<Vec<Seen>, ProbeError> {
     Err(ProbeError::Unsupported)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::identity::{Life, current_boot, life, may_be_same_boot};
 use super::process_ref::ProcessRef;
 use super::process_table::{ProbeError, Seen};
-use super::system;
+use super::shared_table::ProcessTable;
 
 /// Reason why a process belongs to the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +43,11 @@ pub struct Probe {
 ///
 /// # Errors
 /// When the process table cannot be read; treat that as: any.
-pub fn carried(variable: &str) -> Result<BTreeSet<String>, ProbeError> {
+pub fn carried(table: &ProcessTable, variable: &str) -> Result<BTreeSet<String>, ProbeError> {
     let own = std::process::id();
     let mut found = BTreeSet::new();
-    for seen in system::all()?.iter().filter(|seen| !seen.dead && seen.pid != own) {
-        let values = system::values(seen.pid, variable)?;
+    for seen in table.all()?.iter().filter(|seen| !seen.dead && seen.pid != own) {
+        let values = table.values(seen.pid, variable)?;
         found.extend(
             values
                 .into_iter()
@@ -65,25 +65,35 @@ pub fn carried(variable: &str) -> Result<BTreeSet<String>, ProbeError> {
 ///
 /// # Errors
 /// When the process table cannot be read; treat that as active.
-pub fn members(variable: &str, value: &str, known: &[ProcessRef]) -> Result<Probe, ProbeError> {
-    let probe = probe_once(variable, value, known)?;
+pub fn members(
+    table: &ProcessTable,
+    variable: &str,
+    value: &str,
+    known: &[ProcessRef],
+) -> Result<Probe, ProbeError> {
+    let probe = probe_once(table, variable, value, known)?;
     if probe.members.is_empty() {
-        probe_once(variable, value, known)
+        probe_once(table, variable, value, known)
     } else {
         Ok(probe)
     }
 }
 
-fn probe_once(variable: &str, value: &str, known: &[ProcessRef]) -> Result<Probe, ProbeError> {
+fn probe_once(
+    processes: &ProcessTable,
+    variable: &str,
+    value: &str,
+    known: &[ProcessRef],
+) -> Result<Probe, ProbeError> {
     let boot = current_boot();
     let known: Vec<&ProcessRef> = known
         .iter()
         .filter(|process| may_be_same_boot(&process.boot, &boot))
         .collect();
-    let table = system::all()?;
+    let table = processes.all()?;
     let mut carriers = BTreeSet::new();
     for seen in table.iter().filter(|seen| !seen.dead) {
-        let values = system::values(seen.pid, variable)?;
+        let values = processes.values(seen.pid, variable)?;
         if values.iter().any(|one| one == value.as_bytes()) {
             carriers.insert(seen.pid);
         }

@@ -27,7 +27,7 @@ use crate::cli::view;
 use crate::cli::{contract_args, replication};
 use crate::config::{CommandDetail, Mode, OnFailure};
 use crate::model::{Ending, ProcessRef, SessionTitle};
-use crate::process::{self, Ended, Exit, INSTANCE_VARIABLE};
+use crate::process::{Ended, Exit, INSTANCE_VARIABLE};
 use crate::recovery::{
     Begun, Closed, Contract, NewSession, RecoveryError, Services, Store, check_session_name,
 };
@@ -154,7 +154,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     say_who_else(context, &store, &contract)?;
     let name = Path::new(program).file_name().unwrap_or(program);
     let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
-    let keeper = process::reference(std::process::id());
+    let keeper = context.environment.processes.reference(std::process::id());
     let session = NewSession {
         keeper,
         command: Some((name.to_string_lossy().into_owned(), count)),

@@ -4,10 +4,15 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::{Orphan, Scratch, VARIABLE, line_of, lines, own_process, until, value};
-use crate::{Member, ProcessRef, Why, caller, members, reference};
+use crate::{Member, ProcessRef, ProcessTable, Why, caller, members, reference};
+
+/// A table of which nothing is known yet.
+fn now() -> ProcessTable {
+    ProcessTable::default()
+}
 
 fn found(value: &str, known: &[ProcessRef]) -> Vec<Member> {
-    members(VARIABLE, value, known).unwrap().members
+    members(&now(), VARIABLE, value, known).unwrap().members
 }
 
 fn why(value: &str, known: &[ProcessRef], pid: u32) -> Option<Why> {
@@ -141,10 +146,10 @@ fn the_caller_is_not_counted_but_its_children_are() {
     own_process!(the_caller_is_not_counted_but_its_children_are);
     let id = value("hhhhhhhh");
     let ourselves = reference(std::process::id()).unwrap();
-    let alone = members(VARIABLE, &id, std::slice::from_ref(&ourselves)).unwrap();
+    let alone = members(&now(), VARIABLE, &id, std::slice::from_ref(&ourselves)).unwrap();
     assert_eq!((alone.members, alone.caller), (vec![], Some(Why::Recorded)));
     let child = Scratch::start("sleep", &["60"], &[]);
-    let with_child = members(VARIABLE, &id, &[ourselves]).unwrap();
+    let with_child = members(&now(), VARIABLE, &id, &[ourselves]).unwrap();
     assert_eq!(
         with_child
             .members
@@ -153,7 +158,7 @@ fn the_caller_is_not_counted_but_its_children_are() {
             .collect::<Vec<_>>(),
         [child.pid()]
     );
-    assert_eq!(members(VARIABLE, &id, &[]).unwrap().caller, None);
+    assert_eq!(members(&now(), VARIABLE, &id, &[]).unwrap().caller, None);
 }
 
 #[test]
@@ -171,13 +176,13 @@ fn a_caller_that_unset_the_variable_is_inside_all_the_same() {
         "sh"
     );
     let id = value("jjjjjjjj");
-    let from_ancestors = caller(VARIABLE, None);
+    let from_ancestors = caller(&now(), VARIABLE, None);
     assert_eq!(from_ancestors.values, [id.as_str()]);
     assert!(from_ancestors.complete);
     // Another value does not hide the real one.
     let own = Some(OsStr::new("p-kkkkkkkk-fake"));
-    assert_eq!(caller(VARIABLE, own).values, ["p-kkkkkkkk-fake", &id]);
-    let probe = members(VARIABLE, &id, &[]).unwrap();
+    assert_eq!(caller(&now(), VARIABLE, own).values, ["p-kkkkkkkk-fake", &id]);
+    let probe = members(&now(), VARIABLE, &id, &[]).unwrap();
     assert_eq!(probe.caller, Some(Why::Descendant));
     let parent = probe
         .members
@@ -189,11 +194,44 @@ fn a_caller_that_unset_the_variable_is_inside_all_the_same() {
 
 #[test]
 fn the_chain_of_parents_reaches_the_top() {
-    let caller = caller(VARIABLE, None);
+    let caller = caller(&now(), VARIABLE, None);
     assert!(caller.complete);
     let parent = std::os::unix::process::parent_id();
     assert_eq!(caller.ancestors.first().map(|process| process.pid), Some(parent));
     let top = &caller.ancestors.last().unwrap();
     let stat = lines(Path::new(&format!("/proc/{}/status", top.pid)));
     assert!(stat.iter().any(|line| line == "PPid:\t0"), "{stat:?}");
+}
+
+#[test]
+fn one_table_sees_what_begins_and_what_ends() {
+    let table = now();
+    let id = value("mmmmmmmm");
+    let living = || members(&table, VARIABLE, &id, &[]).unwrap().members;
+    assert_eq!(living(), []);
+    // Its row is known before the program runs in it, so the table of another moment is asked when it does.
+    let child = Scratch::start("sleep", &["60"], &[(VARIABLE, &id)]);
+    until("exec", || !found(&id, &[]).is_empty());
+    until("fresh", || !living().is_empty());
+    assert_eq!(living().first().map(|member| member.pid), Some(child.pid()));
+    assert!(table.reference(child.pid()).is_some());
+    let pid = child.pid();
+    drop(child);
+    assert_eq!(living(), []);
+    assert_eq!(table.reference(pid), None);
+}
+
+#[test]
+fn a_known_row_is_not_read_again() {
+    let table = now();
+    let child = Scratch::start("sleep", &["60"], &[]);
+    let first = table.look(child.pid()).unwrap().unwrap();
+    // A name that changed since shows which of the two it is: what was read, or what is there.
+    std::fs::write(format!("/proc/{}/comm", std::process::id()), b"looks-again").unwrap();
+    let own = table.look(std::process::id()).unwrap().unwrap();
+    std::fs::write(format!("/proc/{}/comm", std::process::id()), b"looked").unwrap();
+    assert_eq!(table.look(std::process::id()).unwrap(), Some(own));
+    let all = table.all().unwrap();
+    assert!(all.contains(&first));
+    assert!(all.iter().any(|seen| seen.name == "looks-again"));
 }

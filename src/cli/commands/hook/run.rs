@@ -245,7 +245,7 @@ impl Hook<'_> {
         let request = EndRequest {
             row,
             ending: Ending::Ended,
-            survivors: survivors(row),
+            survivors: survivors(self.store, row),
         };
         let closed = end_held(self.context, self.store, request)?;
         drop(self.context.engine().apply_retention(self.store, &row.id));
