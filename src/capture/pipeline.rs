@@ -33,6 +33,11 @@ use crate::observer::Observer;
 use crate::store::{DigestKey, Draft, Store, Told};
 use handle_fs::{MountError, Root};
 
+/// Up to so many entries, and bytes to read, a capture takes moments: a receipt before it that waits for the catalog
+/// ([`Store::append_deferred`]) comes there with the capture's own.
+const QUICK_ENTRIES: u64 = 2_000;
+const QUICK_BYTES: u64 = 1 << 20;
+
 /// A snapshot that was taken, with its manifests still in memory.
 pub struct Captured {
     /// The record as it is in the store.
@@ -82,7 +87,12 @@ impl<'a> Capture<'a> {
             self.fits(&walks)?;
         }
         let to_read = walks.iter().flatten().map(|(_, walked)| walked.bytes_to_read());
-        self.observer.expect(0, to_read.fold(0, add_sizes));
+        let to_read = to_read.fold(0, add_sizes);
+        self.observer.expect(0, to_read);
+        let found = self.request.limits.max_entries.saturating_sub(left.max_entries);
+        if found > QUICK_ENTRIES || to_read > QUICK_BYTES {
+            self.store.catalog().flush();
+        }
         let Some(settled) = self.settled(&walks) else {
             return Ok(None);
         };
@@ -211,6 +221,10 @@ impl<'a> Capture<'a> {
         let told = Told {
             step: self.step(&record, &manifests),
             call: self.request.call.cloned(),
+            then: self
+                .request
+                .then
+                .map(|(clock, operation)| (clock.now(), operation.clone())),
         };
         let at = self.request.told_at.unwrap_or(self.request.now);
         self.store.publish(draft, &record, told, at, self.request.uid)?;
@@ -290,10 +304,11 @@ impl<'a> Capture<'a> {
             limits,
             observer: self.observer,
         };
-        self.observer.expect(
-            reference.map_or(0, |reference| reference.earlier.manifest.entry_count()),
-            0,
-        );
+        let expected = reference.map_or(0, |reference| reference.earlier.manifest.entry_count());
+        self.observer.expect(expected, 0);
+        if expected > QUICK_ENTRIES {
+            self.store.catalog().flush();
+        }
         let walked = walk.run().map_err(|error| match error {
             // What was agreed, not what the mounts before this one left of it.
             CaptureError::Limit {

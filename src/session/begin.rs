@@ -105,7 +105,8 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
         agent: request.agent,
         title: request.title,
     };
-    store.append(world.clock.now(), world.uid, &instance, act)?;
+    // The baseline's receipt follows, and one transaction serves for both.
+    store.append_deferred(world.clock.now(), world.uid, &instance, act)?;
     drop(no_restore);
     let mut begun = Begun {
         instance,
@@ -117,6 +118,7 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
         waits: false,
     };
     if request.coverages.is_empty() {
+        store.catalog().flush();
         return Ok(begun);
     }
     let capture = Request {
@@ -136,6 +138,7 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
             frozen: Some(frozen), ..
         }) if request.behind && frozen.paper().whole => {
             begun.behind = Some(frozen);
+            store.catalog().flush();
             return Ok(begun);
         }
         Ok(freezing) => take_with(store, &capture, freezing, world.observer, world.entropy),

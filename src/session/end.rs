@@ -29,7 +29,7 @@ pub struct Closed {
     pub error: Option<CaptureError>,
 }
 
-/// Ends an instance: closing snapshot, then the receipt. A closing snapshot that fails does not keep it from ending; one that is
+/// Ends an instance: closing snapshot, and with its receipt that of the end. A closing snapshot that fails does not keep it from ending; one that is
 /// interrupted does.
 ///
 /// # Errors
@@ -44,6 +44,10 @@ pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Resul
         closing: None,
         error: None,
     };
+    let act = Operation::End {
+        ending: request.ending,
+        survivors: request.survivors,
+    };
     if !row.mounts.is_empty() {
         wait_for_baseline(store, world, row)?;
         // What an agent wrote must not keep us from recording what it did: the store's room is the limit.
@@ -51,6 +55,7 @@ pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Resul
             workspace: row.workspace.as_deref(),
             late,
             count: Some(count_changes),
+            then: Some((world.clock, &act)),
             ..Request::of(
                 &row.id,
                 SnapshotKind::Closing,
@@ -61,7 +66,10 @@ pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Resul
         // What a disk holds that is not mounted was not deleted.
         let mounted = same_mounts(store, row)?.map_err(CaptureError::from);
         match mounted.and_then(|()| take(store, &capture, world.observer, world.entropy)) {
-            Ok(captured) => closed.closing = Some(captured),
+            Ok(captured) => {
+                closed.closing = Some(captured);
+                return Ok(closed);
+            }
             // The session stays open, so that the next command takes the snapshot: an end without one loses it for ever.
             Err(error @ CaptureError::Interrupted) => {
                 return Err(SessionError::Capture {
@@ -80,10 +88,6 @@ pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Resul
             }
         }
     }
-    let act = Operation::End {
-        ending: request.ending,
-        survivors: request.survivors,
-    };
     store.append(world.clock.now(), world.uid, &row.id, act)?;
     Ok(closed)
 }

@@ -288,8 +288,17 @@ impl Landing<'_> {
         observer.reached("adopt-stored");
         let (step, call) = self.steps.remove(&stored.id).unwrap_or_default();
         let Services { clock, uid, .. } = self.world;
-        self.store
-            .publish(draft, &stored, Told { step, call }, clock.now(), uid)?;
+        self.store.publish(
+            draft,
+            &stored,
+            Told {
+                step,
+                call,
+                then: None,
+            },
+            clock.now(),
+            uid,
+        )?;
         observer.reached("adopt-captured");
         self.known.add(self.store, &stored.archives);
         self.drop_told(&stored.id, moment.dropped());

@@ -9,8 +9,10 @@ use std::time::Duration;
 use rusqlite::ffi::SQLITE_READONLY_ROLLBACK;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
+use super::log::{Link, Place};
 use super::{StoreError, durable, layout};
 use crate::environment::Operator;
+use crate::model::SnapshotRecord;
 
 mod apply;
 mod database;
@@ -42,8 +44,35 @@ pub struct Catalog {
     behind: AtomicBool,
     /// The failed write, if one failed.
     lost: Mutex<Option<LostWrite>>,
+    waiting: Mutex<Waiting>,
     /// Owner of the store, if root acts for another user.
     keeper: Option<Operator>,
+}
+
+/// Links and records that are on disk, and come into the tables with the next transaction: one serves for all that is written
+/// about one snapshot.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Links without a gap. The tables have the one before the first, and may have more by now: another process reads the log, too.
+    links: Vec<Link>,
+    records: Vec<SnapshotRecord>,
+}
+
+impl Waiting {
+    fn is_empty(&self) -> bool {
+        self.links.is_empty() && self.records.is_empty()
+    }
+
+    fn apply(&self, tables: &Tables<'_>) -> Result<(), StoreError> {
+        if !self.links.is_empty() {
+            let known = tables.last_number()?;
+            let new = self.links.iter().filter(|link| link.place.number > known);
+            new.into_iter().try_for_each(|link| tables.apply_receipt(link))?;
+        }
+        self.records
+            .iter()
+            .try_for_each(|record| tables.apply_record(record))
+    }
 }
 
 /// Write that failed, so that the catalog may lack something.
@@ -85,6 +114,7 @@ impl Catalog {
             connection: Mutex::new(connection),
             behind: AtomicBool::new(false),
             lost: Mutex::default(),
+            waiting: Mutex::default(),
             keeper: None,
         }
     }
@@ -156,7 +186,39 @@ impl Catalog {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` in one transaction. When it fails nothing of it stays.
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps links of the log for the next transaction. They continue those that wait, or what the tables have.
+    pub(super) fn defer_links(&self, links: Vec<Link>) {
+        self.waiting().links.extend(links);
+    }
+
+    /// Keeps a visible record for the next transaction.
+    pub(super) fn defer_record(&self, record: &SnapshotRecord) {
+        self.waiting().records.push(record.clone());
+    }
+
+    /// Returns the last link that the tables have, or will have with the next transaction.
+    pub(super) fn last_link(&self) -> Result<Place, StoreError> {
+        let waiting = self.waiting().links.last().map(|link| link.place);
+        waiting.map_or_else(|| self.last_receipt(), Ok)
+    }
+
+    /// Drops what waits: the caller is about to read all of it from the disk.
+    pub(super) fn drop_waiting(&self) {
+        *self.waiting() = Waiting::default();
+    }
+
+    /// Writes what waits. A failure is no error: queries are refused until the catalog has caught up.
+    pub(crate) fn flush(&self) {
+        if !self.waiting().is_empty() {
+            self.follow(|_| Ok(()));
+        }
+    }
+
+    /// Runs `work` in one transaction, after what waits. When it fails nothing of it stays.
     pub(super) fn write<T>(
         &self,
         work: impl FnOnce(&Tables<'_>) -> Result<T, StoreError>,
@@ -167,8 +229,17 @@ impl Catalog {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(failed)?;
-        let done = work(&Tables::new(&self.path, &transaction))?;
+        // One in memory has none.
+        if transaction.path().is_some_and(|path| !path.is_empty()) {
+            database::prepare_journal(&self.path)?;
+        }
+        let tables = Tables::new(&self.path, &transaction);
+        let mut waiting = self.waiting();
+        waiting.apply(&tables)?;
+        let done = work(&tables)?;
         transaction.commit().map_err(failed)?;
+        *waiting = Waiting::default();
+        drop(waiting);
         database::committed(&self.path, &mut connection).map_err(failed)?;
         Ok(done)
     }
@@ -209,6 +280,25 @@ impl Catalog {
 
     /// Runs a query whose answer must be complete.
     fn query<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        self.flush();
+        self.query_written(ask)
+    }
+
+    /// Runs a query about snapshots alone: a receipt that waits says nothing about them.
+    fn query_snapshots<T>(
+        &self,
+        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        if !self.waiting().records.is_empty() {
+            self.flush();
+        }
+        self.query_written(ask)
+    }
+
+    fn query_written<T>(
+        &self,
+        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
         if self.is_behind() {
             let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let is_full = lost.as_ref().is_some_and(|lost| lost.is_full);
@@ -236,9 +326,7 @@ impl Catalog {
 /// Lays the database `path` aside as `aside`, replacing an older one.
 pub(super) fn lay_aside(path: &Path, aside: &Path) -> Result<(), StoreError> {
     // A journal that stayed behind would be played into the next file of this name.
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-journal");
-    durable::remove(Path::new(&journal))?;
+    durable::remove(&database::journal(path))?;
     handle_fs::rename_path(path, aside).map_err(StoreError::io("lay aside", path))?;
     durable::sync_parent(path)
 }
@@ -282,7 +370,11 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     if !is_there(path)? {
         // SQLite would make it as the umask says; its journal takes the mode of the file.
         durable::create(path)?;
-        durable::sync_parent(path)?;
+        // The name of both is on disk before anything is in them.
+        if durable::is_there(&database::journal(path))? {
+            durable::sync_parent(path)?;
+        }
+        database::prepare_journal(path)?;
     }
     let opened = || {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -293,14 +385,22 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     };
     let (mut connection, version) = opened().map_err(|error| failure(path, error))?;
     refuse_newer(path, version)?;
+    if version < schema::VERSION {
+        // Playing a journal back removes it.
+        database::prepare_journal(path)?;
+    }
     let mut prepared = || {
         connection.pragma_update(None, "trusted_schema", false)?;
-        // A rollback journal works on every file system and needs no shared memory; with FULL a commit
-        // survives a power loss. TRUNCATE spares the journal's unlink.
+        // A rollback journal works on every file system and needs no shared memory. NORMAL syncs the journal before the
+        // database is written, and the database before the journal is cut off: a power loss leaves one commit whole, this one
+        // or the one before it, and the log has what is missing then. FULL would sync twice as often. TRUNCATE spares the
+        // journal's unlink.
         connection.pragma_update_and_check(None, "journal_mode", "truncate", |_| Ok(()))?;
-        connection.pragma_update(None, "synchronous", "full")?;
-        schema::migrate(&mut connection)?;
-        database::committed(path, &mut connection)
+        connection.pragma_update(None, "synchronous", "normal")?;
+        match schema::migrate(&mut connection)? {
+            true => database::committed(path, &mut connection),
+            false => Ok(()),
+        }
     };
     prepared().map_err(|error| failure(path, error))?;
     Ok(connection)

@@ -93,6 +93,7 @@ fn apply_records(
 /// Brings a catalog that is open for writing up to date, under the lock `receipts`. Returns the records that
 /// could not be read.
 pub(super) fn catch_up(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
+    catalog.drop_waiting();
     let state = State::of(catalog, layout)?;
     if state.more_receipts {
         // A catalog on disk that knows a receipt which a power loss takes away is the sign of a log that was cut short.
@@ -111,6 +112,7 @@ pub(super) fn catch_up(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreEr
 
 /// Empties the catalog and applies everything, in one transaction.
 pub(super) fn renew(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
+    catalog.drop_waiting();
     let unreadable = catalog.write(|tables| {
         tables.reset()?;
         // Listed inside the transaction: a process that publishes a record takes no lock of ours, and adds it to the catalog before
@@ -123,6 +125,7 @@ pub(super) fn renew(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError
 
 /// Rebuilds like [`renew`], with the receipts before the damaged one.
 fn renew_before(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
+    catalog.drop_waiting();
     let unreadable = catalog.write(|tables| {
         tables.reset()?;
         let scanned = log::scan(&layout.receipts(), Place::BEGIN, |link| {

@@ -1,6 +1,10 @@
 //! The chain of receipts as the store offers it: read whole, and appended to together with what it tells of.
 
-use super::reconcile::Account;
+use std::io;
+
+use super::lock::LockGuard;
+use super::log::News;
+use super::reconcile::{self, Account};
 use super::{
     Anchor, Draft, RECEIPTS, Store, StoreError, catalog_sync, draft, durable, lock, log, record, store_id,
 };
@@ -15,6 +19,8 @@ pub struct Told {
     pub step: Option<ChangeCounts>,
     /// The tool call that it was taken before.
     pub call: Option<CallRef>,
+    /// Operation that is done with it, and its time: its receipt follows in the same write, so that both are there or neither.
+    pub then: Option<(Time, Operation)>,
 }
 
 /// The chain as it was read once.
@@ -119,36 +125,72 @@ impl Store {
         instance: impl Into<Option<&'i InstanceId>>,
         act: Operation,
     ) -> Result<Receipt, StoreError> {
+        let instance = instance.into().cloned();
+        let receipts = self.append_all(vec![News {
+            at,
+            uid,
+            instance,
+            act,
+        }]);
+        self.catalog.flush();
+        receipts?.pop().ok_or_else(|| self.nothing_appended())
+    }
+
+    /// Appends a receipt like [`Store::append`], and leaves the catalog for later: what this process does next tells it, and one
+    /// transaction serves for both. [`Catalog::flush`](super::Catalog::flush) writes it if that takes a while. Until then the receipt
+    /// is on disk, another process that writes takes it from there, and one that only reads computes its answers in memory.
+    ///
+    /// # Errors
+    /// As [`Store::append`].
+    pub fn append_deferred(
+        &self,
+        at: Time,
+        uid: u32,
+        instance: &InstanceId,
+        act: Operation,
+    ) -> Result<(), StoreError> {
+        let instance = Some(instance.clone());
+        let news = News {
+            at,
+            uid,
+            instance,
+            act,
+        };
+        self.append_all(vec![news]).map(drop)
+    }
+
+    /// Appends receipts: all are on disk when this returns. The catalog follows with the next [`Catalog::flush`](super::Catalog::flush).
+    fn append_all(&self, news: Vec<News>) -> Result<Vec<Receipt>, StoreError> {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
-        let _receipts = lock::wait(&self.layout, RECEIPTS)?;
+        let receipts = lock::wait(&self.layout, RECEIPTS)?;
+        self.append_under(&receipts, news)
+    }
+
+    /// Appends receipts under the lock `receipts`.
+    fn append_under(&self, _receipts: &LockGuard, news: Vec<News>) -> Result<Vec<Receipt>, StoreError> {
         if self.catalog.is_behind() {
             catalog_sync::catch_up(&self.catalog, &self.layout)?;
         }
         let path = self.layout.receipts();
         // What a killed process appended and did not mirror comes into the catalog together with the new
-        // receipt.
+        // receipts.
         let mut links = Vec::new();
-        let last = log::scan(&path, self.catalog.last_receipt()?, |link| {
+        let last = log::scan(&path, self.catalog.last_link()?, |link| {
             links.push(link);
             Ok(())
         })?;
-        let (number, previous) = (last.number + 1, last.hash);
-        let receipt = Receipt {
-            number,
-            previous,
-            at,
-            uid,
-            instance: instance.into().cloned(),
-            act,
-        };
         // The log first. A catalog that knows a receipt that the log lacks is the sign of a log that was cut short.
-        let link = log::append(&path, last, receipt)?;
-        let receipt = link.receipt.clone();
-        links.push(link);
-        self.catalog
-            .follow(|tables| links.iter().try_for_each(|link| tables.apply_receipt(link)));
-        Ok(receipt)
+        let appended = log::append(&path, last, news)?;
+        let receipts = appended.iter().map(|link| link.receipt.clone()).collect();
+        links.extend(appended);
+        self.catalog.defer_links(links);
+        Ok(receipts)
+    }
+
+    fn nothing_appended(&self) -> StoreError {
+        let none = io::Error::other("no receipt was written");
+        StoreError::io("write", &self.layout.receipts())(none)
     }
 
     /// Makes a snapshot visible and appends its receipt: both, or, when an error is returned, neither. Should what became visible
@@ -164,14 +206,25 @@ impl Store {
         at: Time,
         uid: u32,
     ) -> Result<(), StoreError> {
+        let mut told = told;
+        let then = told.then.take();
         let act = captured(record, draft.publish(record)?, told);
-        if let Err(error) = self.append(at, uid, &record.instance, act) {
+        let news = |(at, act)| News {
+            at,
+            uid,
+            instance: Some(record.instance.clone()),
+            act,
+        };
+        let all = [Some((at, act)), then];
+        let appended = self.append_all(all.into_iter().flatten().map(news).collect());
+        if let Err(error) = appended {
             // The record was visible for a moment, and another capture may rely on its archives by now. `withdraw` looks for
             // that under the locks; dropping the draft would not.
             draft.leave_archives();
             let _ = self.withdraw(&record.id);
             return Err(error);
         }
+        self.catalog.flush();
         Ok(())
     }
 
@@ -181,6 +234,10 @@ impl Store {
     /// # Errors
     /// As [`Store::append`]; [`StoreError::Damaged`] for a record that no reader would take.
     pub(super) fn log_recovered_captures(&self, id: &SnapshotId) -> Result<(), StoreError> {
+        let _kept = self.layout.enter()?;
+        self.must_be_writable()?;
+        // Held from the look to the receipt: two that find the same snapshot write one.
+        let receipts = lock::wait(&self.layout, RECEIPTS)?;
         if self.is_told(id)? {
             return Ok(());
         }
@@ -190,8 +247,32 @@ impl Store {
         durable::sync_parent(&self.layout.record(id))?;
         let act = captured(&record, digest, Told::default());
         let uid = handle_fs::own_ids().0;
-        self.append(handle_fs::fine_clock(), uid, &record.instance, act)
-            .map(drop)
+        let news = News {
+            at: handle_fs::fine_clock(),
+            uid,
+            instance: Some(record.instance),
+            act,
+        };
+        self.append_under(&receipts, vec![news])?;
+        self.catalog.flush();
+        Ok(())
+    }
+
+    /// Writes the receipts of snapshots whose process died between record and receipt, and whose drafts a power loss took.
+    pub(super) fn log_captures_without_receipt(&self) -> Result<(), StoreError> {
+        let candidates = self.catalog.without_receipt()?;
+        if candidates.is_empty() {
+            return Ok(());
+        }
+        let (ids, account) = reconcile::read(&self.layout)?;
+        let (explained, _) = account.untold(&self.layout, &ids);
+        for id in candidates {
+            // A draft belongs to a process that is about to write the receipt, or to the sweep.
+            if explained.contains(&id) && !durable::is_there(&self.layout.draft(&id))? {
+                self.log_recovered_captures(&id)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns true if a receipt records the snapshot, or the operator has accepted the loss of that receipt.

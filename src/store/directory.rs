@@ -10,8 +10,9 @@ use handle_fs::{NodeKind, Stat};
 /// Makes what is missing, checks what is there, and takes read rights of others away.
 pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
     make_with_ancestors(layout.root())?;
+    let mut is_new = false;
     for directory in all(layout) {
-        durable::make_directory(&directory)?;
+        is_new |= durable::make_directory_unsynced(&directory)?;
         // It was made or it was there; missing now means that it was removed in this moment.
         let Some(stat) = check(&directory)? else {
             let source = io::ErrorKind::NotFound.into();
@@ -25,6 +26,9 @@ pub(super) fn prepare(layout: &Layout) -> Result<(), StoreError> {
             handle_fs::chmod_dir_at(&directory, stat.mode & durable::DIRECTORY_MODE)
                 .map_err(StoreError::io("change the mode of", &directory))?;
         }
+    }
+    if is_new {
+        durable::sync_parent(&layout.snapshots())?;
     }
     if !durable::is_there(&layout.receipts())? {
         // Whoever made the directories may have been killed before their names were on disk. No receipt is written before they are.
@@ -103,8 +107,9 @@ fn check(path: &Path) -> Result<Option<Stat>, StoreError> {
     })
 }
 
+/// Makes a directory and those above it. Their names come to disk with [`prepare`].
 fn make_with_ancestors(path: &Path) -> Result<(), StoreError> {
-    match durable::make_directory(path) {
+    match durable::make_directory_unsynced(path) {
         Ok(_) => Ok(()),
         Err(StoreError::Create { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -116,7 +121,7 @@ fn make_with_ancestors(path: &Path) -> Result<(), StoreError> {
                     });
                 }
             }
-            durable::make_directory(path).map(drop)
+            durable::make_directory_unsynced(path).map(drop)
         }
         Err(error) => Err(error),
     }

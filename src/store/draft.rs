@@ -38,7 +38,8 @@ impl Draft {
             }
         }
         let directory = layout.draft(&id);
-        if !durable::make_directory(&directory)? {
+        // Its name comes to disk before that of an archive. A record alone is recognized without it.
+        if !durable::make_directory_unsynced(&directory)? {
             return Err(StoreError::Exists { id });
         }
         let lock = match lock::draft(layout, directory.join("lock")) {
@@ -103,16 +104,17 @@ impl Draft {
         let path = self.archive_path(id)?;
         let _kept = self.layout.enter()?;
         // Said before it is done: when the sync after the rename fails, the archive must go all the same.
-        self.archived.store(true, Ordering::Relaxed);
+        if !self.archived.swap(true, Ordering::Relaxed) {
+            // After a power loss an archive without a record goes only with the draft of its letters.
+            durable::sync_parent(&self.directory())?;
+        }
         durable::publish(&path, &self.layout.archive(id))
     }
 
     /// Writes the record and makes the snapshot visible. Returns the digest of the record's bytes, for its receipt. The draft must
     /// stay until the receipt is written: if this process dies, the next one that finds the draft writes it.
     ///
-    /// When only the catalog cannot be written the snapshot is visible and this is no error: the catalog
-    /// refuses queries until it has caught up, which the next [`super::Store::append`] or the next opening
-    /// does.
+    /// The catalog takes it in together with its receipt, or when it is asked before that.
     ///
     /// # Errors
     /// [`StoreError::WrongDraft`] for the record of another snapshot, [`StoreError::NoArchive`] when an
@@ -148,7 +150,7 @@ impl Draft {
         self.shown.store(true, Ordering::Relaxed);
         durable::publish(&written, &path)?;
         // The record first: what the catalog has must already be on disk, or a power loss would leave it ahead of the store.
-        self.catalog.follow(|tables| tables.apply_record(record));
+        self.catalog.defer_record(record);
         Ok(Digest::of(&bytes))
     }
 }

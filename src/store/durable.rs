@@ -90,13 +90,13 @@ pub(super) fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, StoreErro
     Ok(Some(bytes))
 }
 
-/// Writes a new file; it is on disk when this returns, its name is not yet.
+/// Writes a new file, which [`publish`] and [`replace`] bring to disk.
 pub(super) fn write(path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> {
     let mut file = create(path)?;
     for bytes in parts {
         file.write_all(bytes).map_err(StoreError::io("write", path))?;
     }
-    file.sync().map_err(StoreError::io("sync", path))
+    Ok(())
 }
 
 /// Syncs the file `from`, renames it to `to`, and syncs the directory of `to`. When that last step fails the
@@ -144,6 +144,15 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
 /// Makes a directory, 0700 whatever the umask says, durably. `false`: it was there already, as whatever it
 /// is.
 pub(super) fn make_directory(path: &Path) -> Result<bool, StoreError> {
+    let is_new = make_directory_unsynced(path)?;
+    if is_new {
+        sync_parent(path)?;
+    }
+    Ok(is_new)
+}
+
+/// Makes a directory like [`make_directory`]; its name is not on disk yet.
+pub(super) fn make_directory_unsynced(path: &Path) -> Result<bool, StoreError> {
     let failed = |source| StoreError::Create {
         path: path.to_path_buf(),
         source,
@@ -154,7 +163,6 @@ pub(super) fn make_directory(path: &Path) -> Result<bool, StoreError> {
         Err(error) => return Err(failed(error)),
     }
     handle_fs::chmod_dir_at(path, DIRECTORY_MODE).map_err(failed)?;
-    sync_parent(path)?;
     Ok(true)
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::{StoreError, durable};
-use crate::model::{Digest, Receipt};
+use crate::model::{Digest, InstanceId, Operation, Receipt, Time};
 use handle_fs::File;
 
 /// One link with its place in the file.
@@ -61,6 +61,19 @@ impl std::fmt::Display for Anchor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.number, self.hash)
     }
+}
+
+/// Receipt that has no place in the chain yet.
+#[derive(Clone, Debug)]
+pub(super) struct News {
+    /// Wall-clock time.
+    pub(super) at: Time,
+    /// ID of the acting user.
+    pub(super) uid: u32,
+    /// Session that it concerns; `None` for the store.
+    pub(super) instance: Option<InstanceId>,
+    /// What was done.
+    pub(super) act: Operation,
 }
 
 /// Number, byte range and hash of a line.
@@ -245,19 +258,17 @@ pub(super) fn sync(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Appends `receipt` behind `last` and syncs it. What lies behind `last` is a line that was never finished;
-/// it is cut off.
-pub(super) fn append(path: &Path, last: Place, receipt: Receipt) -> Result<Link, StoreError> {
-    let json = serde_json::to_string(&receipt)
-        .map_err(|why| StoreError::io("write", path)(std::io::Error::other(why)))?;
-    let hash = Digest::of(json.as_bytes());
-    let line = format!("{hash} {json}\n");
-    let place = Place {
-        number: receipt.number,
-        start: last.stop,
-        stop: last.stop + line.len() as u64,
-        hash,
-    };
+/// Appends receipts behind `last`, all of them in one write and one sync. What lies behind `last` is a line that was never
+/// finished; it is cut off.
+pub(super) fn append(path: &Path, last: Place, news: Vec<News>) -> Result<Vec<Link>, StoreError> {
+    let (mut links, mut lines) = (Vec::new(), String::new());
+    let mut before = last;
+    for news in news {
+        let link = link(before, news).map_err(|why| StoreError::io("write", path)(why.into()))?;
+        lines.push_str(&format!("{} {}\n", link.place.hash, link.json));
+        before = link.place;
+        links.push(link);
+    }
     let mut file = durable::open_or_create(path)?;
     // This append may have created the file. Its name comes to disk before a receipt is in it: a process that is killed behind
     // the receipt could not do that any more, and the next one finds a log that is not new.
@@ -267,7 +278,7 @@ pub(super) fn append(path: &Path, last: Place, receipt: Receipt) -> Result<Link,
     let written = file
         .set_len(last.stop)
         .and_then(|()| file.seek(SeekFrom::Start(last.stop)))
-        .and_then(|_| file.write_all(line.as_bytes()))
+        .and_then(|_| file.write_all(lines.as_bytes()))
         .and_then(|()| file.sync());
     if let Err(error) = written {
         // Half a line, or one that may not be on disk, must not be taken for a receipt. Should this fail too,
@@ -275,5 +286,28 @@ pub(super) fn append(path: &Path, last: Place, receipt: Receipt) -> Result<Link,
         let _ = file.set_len(last.stop);
         return Err(StoreError::io("write", path)(error));
     }
+    Ok(links)
+}
+
+/// Makes the link behind `last`.
+fn link(last: Place, news: News) -> serde_json::Result<Link> {
+    let receipt = Receipt {
+        number: last.number + 1,
+        previous: last.hash,
+        at: news.at,
+        uid: news.uid,
+        instance: news.instance,
+        act: news.act,
+    };
+    let json = serde_json::to_string(&receipt)?;
+    let hash = Digest::of(json.as_bytes());
+    // The hash, a space, the JSON, a newline.
+    let length = hash.hex().len() + json.len() + 2;
+    let place = Place {
+        number: receipt.number,
+        start: last.stop,
+        stop: last.stop + length as u64,
+        hash,
+    };
     Ok(Link { receipt, json, place })
 }

@@ -72,6 +72,7 @@ mod kills;
 mod kinds;
 mod late_end;
 mod later_work;
+mod launch_cost;
 mod launching;
 mod links;
 mod log_file;

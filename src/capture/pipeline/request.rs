@@ -2,7 +2,8 @@
 
 use super::CountChanges;
 use crate::capture::Limits;
-use crate::model::{CallRef, Coverage, InstanceId, SnapshotKind, Time};
+use crate::clock::Clock;
+use crate::model::{CallRef, Coverage, InstanceId, Operation, SnapshotKind, Time};
 
 /// Request for a capture.
 pub struct Request<'a> {
@@ -38,6 +39,8 @@ pub struct Request<'a> {
     pub told_at: Option<Time>,
     /// ID of the acting user.
     pub uid: u32,
+    /// Operation whose receipt is written together with that of the snapshot, and the clock for its time.
+    pub then: Option<(&'a dyn Clock, &'a Operation)>,
 }
 
 impl<'a> Request<'a> {
@@ -68,6 +71,7 @@ impl<'a> Request<'a> {
             now,
             told_at: None,
             uid,
+            then: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 use serde::Serialize;
 
-use super::row::Word;
+use super::row::{Count, Word};
 use super::{failure, schema};
 use crate::model::{Coverage, Digest, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord};
 use crate::store::StoreError;
@@ -61,6 +61,15 @@ impl<'a> Tables<'a> {
     /// Empties everything.
     pub(in crate::store) fn reset(&self) -> Result<(), StoreError> {
         self.done(schema::reset(self.transaction))
+    }
+
+    /// The number of the last link that was applied; 0 when there is none.
+    pub(super) fn last_number(&self) -> Result<u64, StoreError> {
+        let last = self
+            .transaction
+            .prepare_cached("SELECT coalesce(max(number), 0) FROM receipts")
+            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, Count>(0)));
+        Ok(self.done(last)?.0)
     }
 
     /// The digest of a snapshot's record, when its receipt was applied.

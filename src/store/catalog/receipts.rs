@@ -1,6 +1,6 @@
 //! Queries for receipts and restores.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{OptionalExtension as _, Row};
 
@@ -58,6 +58,18 @@ impl Catalog {
                 .collect()
         })?;
         Ok(found.into_iter().filter_map(|receipt| receipt.instance).collect())
+    }
+
+    /// Returns the snapshots whose receipts are lost, which the operator has accepted.
+    pub(in crate::store) fn accepted(&self) -> Result<HashSet<SnapshotId>, StoreError> {
+        let sql = "SELECT json FROM receipts WHERE act = 'accept-loss'";
+        let found: Vec<Receipt> =
+            self.ask(|connection| connection.prepare_cached(sql)?.query_map([], receipt)?.collect())?;
+        let snapshots = |receipt: Receipt| match receipt.act {
+            Operation::AcceptLoss { snapshots, .. } => snapshots,
+            _ => Vec::new(),
+        };
+        Ok(found.into_iter().flat_map(snapshots).collect())
     }
 
     /// Every receipt of an instance, newest first.

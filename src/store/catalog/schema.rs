@@ -14,15 +14,18 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Brings a database to [`VERSION`], each step in a transaction of its own. A version that is newer is left
+/// Brings a database to [`VERSION`], in one transaction. Returns false if it was that already. A version that is newer is left
 /// alone: the caller has refused it.
-pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
-    while version(connection)? < VERSION {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        step(&transaction)?;
-        transaction.commit()?;
+pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<bool> {
+    if version(connection)? >= VERSION {
+        return Ok(false);
     }
-    Ok(())
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    while version(&transaction)? < VERSION {
+        step(&transaction)?;
+    }
+    transaction.commit()?;
+    Ok(true)
 }
 
 /// The next step; asked again within the transaction, for another process may just have done it.

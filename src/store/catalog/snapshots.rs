@@ -114,7 +114,8 @@ impl Catalog {
              AND instance NOT IN (SELECT id FROM instances WHERE mode = '{IMPORTED}') {NEWEST_FIRST} LIMIT 1"
         );
         let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<SnapshotId>>(0).map(|word| word.0);
-        self.query(|connection| {
+        // Only a receipt that waits could concern the condition on imported sessions, and those wait for none.
+        self.query_snapshots(|connection| {
             connection
                 .prepare_cached(&sql)?
                 .query_row(params![root], id)
@@ -211,6 +212,17 @@ impl Catalog {
             "SELECT snapshot FROM captures WHERE snapshot NOT IN (SELECT id FROM snapshots)
              AND snapshot NOT IN (SELECT snapshot FROM pruned) ORDER BY number",
         )
+    }
+
+    /// Returns every snapshot that is listed and that no receipt records, but those whose receipts are lost with the operator's consent.
+    pub(in crate::store) fn without_receipt(&self) -> Result<Vec<SnapshotId>, StoreError> {
+        let mut found: Vec<SnapshotId> =
+            self.ids("SELECT id FROM snapshots WHERE id NOT IN (SELECT snapshot FROM captures)")?;
+        if !found.is_empty() {
+            let accepted = self.accepted()?;
+            found.retain(|id| !accepted.contains(id));
+        }
+        Ok(found)
     }
 
     fn ids<T: FromIterator<SnapshotId>>(&self, sql: &str) -> Result<T, StoreError> {

@@ -20,7 +20,7 @@ fn sqlite_is_new_enough() {
 }
 
 #[test]
-fn the_database_commits_durably() {
+fn a_commit_of_the_database_is_whole_after_a_power_loss() {
     let place = Place::new();
     let store = place.write();
     let connection = store.catalog.lock();
@@ -31,7 +31,7 @@ fn the_database_commits_durably() {
             .unwrap()
     };
     assert_eq!(ask("journal_mode"), "Text(\"truncate\")");
-    assert_eq!(ask("synchronous"), "Integer(2)");
+    assert_eq!(ask("synchronous"), "Integer(1)");
     assert_eq!(ask("user_version"), "Integer(2)");
 }
 

@@ -231,3 +231,130 @@ fn a_store_stays_whoever_made_its_directories() {
     let judge = |about: &str| assert!(!open().receipts().unwrap().is_empty(), "{about}");
     after_kill_and_loss(&from, || drop(open()), append, judge);
 }
+
+/// What a launch writes: a session begins, its baseline has an archive if `archived`, its closing snapshot comes with its end.
+fn launched(n: u8, archived: bool) {
+    use std::io::Write as _;
+
+    let store = open();
+    let of = |n| SnapshotRecord {
+        instance: instance(n),
+        ..record(n)
+    };
+    store
+        .append_deferred(at(0), 7, &instance(n), begin("/srv/one"))
+        .unwrap();
+    let draft = store.draft(snapshot(n)).unwrap();
+    let mut baseline = of(n);
+    if archived {
+        let archive = snapshot(n).archive();
+        draft.archive_file(&archive).unwrap().write_all(b"abc").unwrap();
+        draft.publish_archive(&archive).unwrap();
+        baseline.archives = vec![archive_ref(archive)];
+    }
+    store
+        .publish(draft, &baseline, Told::default(), at(1), 7)
+        .unwrap();
+    assert!(store.catalog().instance(&instance(n)).unwrap().is_some());
+    let draft = store.draft(snapshot(n + 1)).unwrap();
+    let closing = SnapshotRecord {
+        id: snapshot(n + 1),
+        taken_at: at(2),
+        archives: baseline.archives.clone(),
+        ..of(n)
+    };
+    let told = Told {
+        then: Some((at(3), end())),
+        ..Told::default()
+    };
+    store.publish(draft, &closing, told, at(2), 7).unwrap();
+    assert!(
+        store
+            .catalog()
+            .instance(&instance(n))
+            .unwrap()
+            .unwrap()
+            .ended_at
+            .is_some()
+    );
+}
+
+/// Checks that records, receipts, archives and the catalog of the store tell of the same, and that nothing lies around.
+fn is_sound(about: &str) {
+    let store = open();
+    assert!(store.warnings().is_empty(), "{about}: {:?}", store.warnings());
+    assert!(store.check_told().is_ok(), "{about}");
+    assert_eq!(store.lost_records().unwrap(), [], "{about}");
+    let receipts = store.receipts().unwrap();
+    let records = store.record_ids().unwrap();
+    for id in &records {
+        let tells = |act: &Operation| matches!(act, Operation::Capture { snapshot, .. } if snapshot == id);
+        let told = receipts.iter().filter(|receipt| tells(&receipt.act)).count();
+        assert_eq!(told, 1, "{about}: {id} in {receipts:?}");
+        store.record(id).unwrap();
+    }
+    let world = world().unwrap();
+    let names = |below: &str| world.lock().names_in(&format!("{STORE}/{below}"));
+    assert!(names("tmp").is_empty(), "{about}: {:?}", names("tmp"));
+    let needed = records.iter().flat_map(|id| store.record(id).unwrap().archives);
+    let needed: std::collections::BTreeSet<String> =
+        needed.map(|archive| format!("{}.tar.zst", archive.id)).collect();
+    let archives: std::collections::BTreeSet<String> = names("archives").into_iter().collect();
+    assert_eq!(archives, needed, "{about}");
+    assert!(
+        !catalog_sync::is_false(store.catalog(), &layout()).unwrap(),
+        "{about}"
+    );
+    for row in store.catalog().instances().unwrap() {
+        let is_told = |receipt: &Receipt| receipt.instance.as_ref() == Some(&row.id);
+        assert!(receipts.iter().any(is_told), "{about}");
+    }
+}
+
+#[test]
+fn a_launch_that_meets_a_crash_leaves_a_sound_store() {
+    for archived in [false, true] {
+        let from = prepared(|| launched(1, true));
+        let crashed = moments(World::after(&from, from.disk()), || launched(3, archived));
+        assert!(crashed.len() > 10, "{}", crashed.len());
+        after_crashes(&crashed, |about| {
+            is_sound(about);
+            // What comes next is as it would have been.
+            launched(5, archived);
+            is_sound(about);
+        });
+        after_kill_and_loss(&from, || launched(3, archived), || drop(open()), is_sound);
+    }
+}
+
+#[test]
+fn a_first_launch_that_meets_a_crash_leaves_a_sound_store() {
+    let from = World::new(&["/data"]).moment();
+    let crashed = moments(World::after(&from, from.disk()), || launched(1, true));
+    after_crashes(&crashed, is_sound);
+}
+
+#[test]
+fn a_launch_that_meets_an_error_leaves_a_sound_store() {
+    let from = prepared(|| launched(1, true));
+    for (_, error, stays) in errors() {
+        for call in 1.. {
+            let mut world = World::after(&from, from.disk());
+            world.fault = Some(Fault::new(error, call, stays));
+            let (_, world) = within(world, || {
+                let work = std::panic::AssertUnwindSafe(|| launched(3, true));
+                std::panic::catch_unwind(work).is_ok()
+            });
+            let has_struck = {
+                let mut world = world.lock();
+                world.end_process();
+                world.fault.take().is_some_and(|fault| fault.struck())
+            };
+            if !has_struck {
+                break;
+            }
+            let _inside = world.enter();
+            is_sound(&format!("{error:?} at call {call}"));
+        }
+    }
+}

@@ -100,7 +100,7 @@ fn with(disk: &Disk, moment: &Moment, numbers: &[u64], content: Content) -> Disk
         there.dress(live);
         match &live.node {
             Node::Directory(_) => {}
-            Node::File(bytes) if content == Content::Half => {
+            Node::File(bytes) if content == Content::Half && !moment.databases.contains(number) => {
                 // Its length is there, and of what is new in it only the first part.
                 let mut half = bytes.to_vec();
                 let old = match &there.node {

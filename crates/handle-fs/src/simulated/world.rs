@@ -1,6 +1,6 @@
 //! One world: what processes see, what is on disk, what lies between, and who has what open.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +29,7 @@ pub struct Moment {
     pub(super) live: Disk,
     pub(super) durable: Disk,
     pub(super) pending: Vec<Pending>,
+    pub(super) databases: BTreeSet<u64>,
     pub(super) clock: i128,
     pub(super) next: u64,
     drawn: u64,
@@ -62,6 +63,8 @@ pub struct World {
     pub(super) live: Disk,
     pub(super) durable: Disk,
     pub(super) pending: Vec<Pending>,
+    /// Files that are replaced by commits. A power loss leaves one commit whole, never half of one.
+    pub(super) databases: BTreeSet<u64>,
     pub(super) open: HashMap<RawFd, Open>,
     pub(super) locks: HashMap<u64, Held>,
     /// Nanoseconds since 1970.
@@ -112,6 +115,7 @@ impl World {
             live: Disk::default(),
             durable: Disk::default(),
             pending: Vec::new(),
+            databases: BTreeSet::new(),
             open: HashMap::new(),
             locks: HashMap::new(),
             clock: 1_790_000_000_000_000_000,
@@ -149,6 +153,7 @@ impl World {
         let mut world = Self::after(moment, moment.disk());
         world.durable = moment.durable.clone();
         world.pending.clone_from(&moment.pending);
+        world.databases.clone_from(&moment.databases);
         world
     }
 
@@ -158,6 +163,7 @@ impl World {
             live: self.live.clone(),
             durable: self.durable.clone(),
             pending: self.pending.clone(),
+            databases: self.databases.clone(),
             clock: self.clock,
             next: self.next,
             drawn: self.drawn,
@@ -282,16 +288,30 @@ impl World {
         }
     }
 
-    /// Replaces the content of a file in one step that is on disk when it is done: what a database's commit is. Its name comes
-    /// to disk with it.
+    /// Replaces the content of a file as a commit of a database does that syncs before it writes, and not after its commit: the
+    /// commit before it is on disk when this returns, and this one is so with the next, or is rolled back as a whole.
+    pub fn commit(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
+        self.begin(How::Sync, rustix::fs::CWD, Some(path))?;
+        let number = self.find(path)?;
+        self.durable.share(number, &self.live);
+        self.databases.insert(number);
+        self.fill(number, bytes)
+    }
+
+    /// Replaces the content of a file in one step that is on disk when it is done. Its name comes to disk with it.
     pub fn store(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
         self.begin(How::Sync, rustix::fs::CWD, Some(path))?;
         let number = self.find(path)?;
+        self.fill(number, bytes)?;
+        self.durable.share(number, &self.live);
+        Ok(())
+    }
+
+    fn fill(&mut self, number: u64, bytes: &[u8]) -> Result<()> {
         let at = self.now();
         let inode = self.live.get_mut(number).ok_or(Errno::NOENT)?;
         inode.node = Node::File(Arc::new(bytes.to_vec()));
         (inode.mtime, inode.ctime) = (at, at);
-        self.durable.share(number, &self.live);
         Ok(())
     }
 

@@ -191,7 +191,7 @@ fn a_disk_that_is_shut_down_and_then_the_power_fails() {
 
 #[test]
 fn a_call_that_fails_and_then_the_power_fails() {
-    all("a call fails", 61, &|at| {
+    all("a call fails", 31, &|at| {
         [Errno::IO, Errno::NOSPC]
             .map(|error| Fault::new(error, at, false))
             .to_vec()

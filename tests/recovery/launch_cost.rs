@@ -1,0 +1,114 @@
+//! What a launch costs: how often it syncs, and how often it reads the files of a process.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::support::machine::{skip, tool};
+use crate::support::sandbox::Sandbox;
+
+/// Syncs of a launch into a store that is there, in a directory of which it has a snapshot. `docs/crash-safety.md` lists them.
+const SYNCS: usize = 11;
+/// Three more for the archive, where something is stored.
+const SYNCS_WITH_ARCHIVE: usize = SYNCS + 3;
+/// Names of a new store, of each directory above it, and tables of a new catalog.
+const SYNCS_OF_A_NEW_STORE: usize = 15;
+
+/// System calls of one command.
+struct Calls(String);
+
+impl Calls {
+    /// Traces `launch -- true`; `None` where that is not possible.
+    fn of_launch(sandbox: &Sandbox, project: &Path) -> Option<Self> {
+        if tool("strace").is_none() {
+            skip("cost of a launch", "strace is not installed");
+            return None;
+        }
+        let log = sandbox.scratch("trace");
+        let calls = "trace=fsync,fdatasync,syncfs,sync_file_range,open,openat";
+        let log_text = log.to_str().unwrap();
+        let args = ["launch", "--snapshot", "project", ".", "--", "true"];
+        let run = sandbox
+            .command(args)
+            .inside(project)
+            .through(&["strace", "-f", "-qq", "-e", calls, "-o", log_text])
+            .run();
+        let trace = fs::read_to_string(&log).unwrap_or_default();
+        if trace.is_empty() || trace.contains("ptrace(PTRACE_TRACEME") {
+            skip("cost of a launch", "tracing is not allowed here");
+            return None;
+        }
+        run.code(0);
+        Some(Self(trace))
+    }
+
+    fn syncs(&self) -> Vec<&str> {
+        let names = ["fsync(", "fdatasync(", "syncfs(", "sync_file_range("];
+        let is_sync = |line: &&str| names.iter().any(|name| line.contains(name));
+        self.0.lines().filter(is_sync).collect()
+    }
+
+    /// Files of processes that were opened more than once.
+    fn read_again(&self) -> BTreeMap<&str, usize> {
+        let mut opened = BTreeMap::new();
+        for line in self.0.lines() {
+            let path = line
+                .split_once("\"/proc/")
+                .and_then(|(_, rest)| rest.split_once('"'));
+            let Some((path, _)) = path else { continue };
+            let of_process = path.split_once('/').map(|(process, _)| process);
+            if of_process.is_some_and(|process| process.bytes().all(|byte| byte.is_ascii_digit())) {
+                *opened.entry(path).or_insert(0) += 1;
+            }
+        }
+        assert!(opened.len() > 2, "no process was looked at: {}", self.0);
+        opened.retain(|_, times| *times > 1);
+        opened
+    }
+}
+
+#[test]
+fn a_launch_syncs_a_few_times() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("synced");
+    let Some(first) = Calls::of_launch(&sandbox, &project) else {
+        return;
+    };
+    let syncs = first.syncs();
+    // The names above the store are synced one by one.
+    let above = sandbox.home().components().count();
+    let most = SYNCS_WITH_ARCHIVE + SYNCS_OF_A_NEW_STORE + above;
+    assert!(syncs.len() <= most, "{} of {most}: {syncs:#?}", syncs.len());
+    let Some(second) = Calls::of_launch(&sandbox, &project) else {
+        return;
+    };
+    assert!(second.syncs().len() <= SYNCS, "{:#?}", second.syncs());
+    let another = sandbox.project("another");
+    let Some(third) = Calls::of_launch(&sandbox, &another) else {
+        return;
+    };
+    assert!(third.syncs().len() <= SYNCS_WITH_ARCHIVE, "{:#?}", third.syncs());
+    sandbox.jackin(["log", "--verify"]).ok();
+}
+
+#[test]
+fn a_launch_reads_each_file_of_a_process_once() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("processes");
+    let mut again = BTreeMap::new();
+    // What is known of a process is used for two seconds, and a machine that is busy may take longer.
+    for _ in 0..5 {
+        let Some(calls) = Calls::of_launch(&sandbox, &project) else {
+            return;
+        };
+        let found = calls.read_again();
+        if found.is_empty() {
+            return;
+        }
+        again = found
+            .into_iter()
+            .map(|(path, times)| (path.to_owned(), times))
+            .collect();
+    }
+    panic!("opened more than once: {again:#?}");
+}
