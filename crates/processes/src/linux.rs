@@ -165,7 +165,8 @@ fn own_namespace() -> Result<(), ProbeError> {
     }
 }
 
-fn row(pid: u32) -> Result<Option<Seen>, ProbeError> {
+/// One process like [`look`], for a caller that has a number of this table: [`list`] and [`identity`] look whose it is.
+pub(crate) fn row(pid: u32) -> Result<Option<Seen>, ProbeError> {
     let path = PathBuf::from(format!("/proc/{pid}/stat"));
     match read(&path, LONGEST_LINE) {
         Ok(line) => parse(&line).map(Some).ok_or_else(|| ProbeError::Read {

@@ -20,6 +20,10 @@ pub(crate) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
     }
 }
 
+pub(crate) fn row(pid: u32) -> Result<Option<Seen>, ProbeError> {
+    look(pid)
+}
+
 pub(crate) fn list() -> Result<Vec<(u32, u64)>, ProbeError> {
     Err(ProbeError::Unsupported)
 }

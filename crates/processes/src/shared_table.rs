@@ -110,7 +110,7 @@ fn row(known: &mut BTreeMap<u32, Known>, pid: u32, identity: u64) -> Result<Opti
         .filter(|known| known.identity == identity && known.is_fresh())
     {
         Some(known) => Ok(Some(known)),
-        None => Ok(system::look(pid)?.map(|seen| Known {
+        None => Ok(system::row(pid)?.map(|seen| Known {
             identity,
             read_at: handle_fs::uptime(),
             seen,

@@ -179,6 +179,7 @@ fn the_dead_do_not_belong() {
 #[test]
 fn a_system_without_a_table_says_so() {
     assert!(matches!(other::all(), Err(ProbeError::Unsupported)));
+    assert!(matches!(other::row(i32::MAX.cast_unsigned()), Ok(None)));
     assert!(matches!(other::list(), Err(ProbeError::Unsupported)));
     assert!(matches!(other::identity(i32::MAX.cast_unsigned()), Ok(None)));
     assert!(matches!(other::values(1, "X"), Err(ProbeError::Unsupported)));
