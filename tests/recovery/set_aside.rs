@@ -152,7 +152,6 @@ pub(crate) fn text(path: &Path) -> &str {
 #[test]
 fn there_and_back_and_there_again() {
     let cargo = Cargo::new();
-    let target = cargo.project.join("target");
     let plan = cargo.run(&["restore", &cargo.id, "--dry-run"]).ok();
     assert!(plan.text().contains("Not checked"), "{plan}");
 
