@@ -49,6 +49,7 @@ mod end;
 mod error;
 mod event;
 mod export;
+mod forget;
 mod fork;
 mod import;
 mod interrupted;
@@ -89,6 +90,7 @@ pub use error::RecoveryError;
 pub use event::{Event, Listener, Unheard};
 pub use export::{ExportSubject, ExportedSnapshot};
 pub use fork::{ForkError, ForkRequest, Forked};
+pub use forget::{ForgetRequest, OutsideCopy, PlannedForget};
 pub use interrupted::{HeldRestore, InterruptedRestore};
 pub use log::Log;
 pub(crate) use output::refuse_address;
@@ -122,11 +124,11 @@ pub use crate::diff::PatchOptions;
 pub use crate::doctor::{Checkup, Finding, Severity, Step};
 pub use crate::replica::{Copied, Stop, Waiting};
 pub use crate::restore::{Allow, Proposal, Purpose, RestoreError, TakenBack};
-pub use crate::retention::{Chosen, PrunePlan};
+pub use crate::retention::{Chosen, ForgetError, ForgetProposal, PrunePlan};
 pub use crate::session::{
     Adopted, Begun, CheckpointRequest, Closed, Services, SessionError, check_session_name,
 };
-pub use crate::store::{Anchor, InstanceRow, LostRecord, RestoreStage, Store, Verified};
+pub use crate::store::{Anchor, Forgotten, InstanceRow, LostRecord, RestoreStage, Store, Verified};
 pub use crate::transfer::Incoming;
 
 /// The engine for one user: all sessions in the store below jackin's home.

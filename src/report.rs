@@ -4,6 +4,7 @@
 mod change;
 mod diff;
 mod fold;
+mod forget;
 mod forks;
 mod head;
 mod hook_change;
@@ -27,10 +28,12 @@ mod watch;
 
 pub(crate) use crate::doctor::{Group, Severity};
 pub(crate) use crate::restore::Action;
+pub(crate) use crate::retention::Held;
 pub(crate) use change::{ChangeDocument, why_words};
 pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
 pub(crate) use fold::{Extent, Fold, FoldedLine, fold_changes, is_notable};
 pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument};
+pub(crate) use forget::{ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind};
 pub(crate) use head::Head;
 pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
@@ -69,8 +72,8 @@ pub(crate) use sessions::{
 pub(crate) use status::{StatusDocument, StatusState};
 pub(crate) use steps::steps;
 pub(crate) use store::{
-    DamageDocument, PinDocument, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument,
-    RebuildDocument, ShortageDocument, VerifyDocument, VerifyOutcome,
+    DamageDocument, PinDocument, PruneDocument, PruneOutcome, PrunedDocument, RebuildDocument,
+    ShortageDocument, VerifyDocument, VerifyOutcome,
 };
 pub(crate) use transfer::{DroppedDocument, ExportDocument, ImportDocument};
 pub(crate) use watch::{WatchDocument, WatchLine, WatchedState};

@@ -1,6 +1,7 @@
 //! Retention: the operator's policy, a plan of the snapshots that exceed it, and the deletion. A snapshot that is needed to undo
 //! current work or the last restore is never chosen.
 
+mod forget;
 mod inventory;
 mod policy;
 mod prune;
@@ -8,6 +9,9 @@ mod reclaimable;
 
 use std::collections::{BTreeMap, VecDeque};
 
+pub use forget::{
+    ForgetError, ForgetProposal, ForgetSubject, ForgottenSession, HeldPath, KeptCopy, forget, propose,
+};
 pub use inventory::Held;
 pub use prune::{Acting, Pruned, carry_out};
 pub use reclaimable::Size;

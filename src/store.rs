@@ -23,6 +23,7 @@ mod durable;
 #[cfg(not(feature = "encrypt"))]
 mod encryption_absent;
 mod error;
+mod forget;
 mod forks;
 mod fs_snapshot_trees;
 mod fs_snapshots;
@@ -64,6 +65,7 @@ pub use contracts::StoredContract;
 pub use decrypted_content::DecryptedContent;
 pub use draft::Draft;
 pub use error::{LockedObject, StoreError, wait_hint};
+pub use forget::{AmendedRecord, ForgetPlan, Forgotten};
 pub use forks::fork_draft;
 pub use fs_snapshots::{
     FsSnapshotRegistry, NativeFact, NativeState, dataset_snapshot, letters_of, volume_snapshot,
@@ -220,6 +222,8 @@ impl Store {
             decoded: Arc::default(),
             identities: None,
         };
+        // Before drafts are swept: a killed `forget` left archives, and the draft of those that replace them.
+        store.warnings.extend(forget::finish(&store).err());
         // After the lock on the chain is let go: a sweep that finds a captured snapshot appends its receipt, and takes that
         // lock itself.
         let swept = [
@@ -277,7 +281,7 @@ impl Store {
     }
 
     /// Reads and checks the record of a snapshot. It names the archives that hold its content now: those that were packed anew are
-    /// not those that it was written with.
+    /// not those that it was written with. What was forgotten of it is in its manifests no more.
     ///
     /// # Errors
     /// [`StoreError::NoSnapshot`]; [`StoreError::LostRecord`]; [`StoreError::Newer`]; [`StoreError::Damaged`] when it is not what
@@ -295,6 +299,9 @@ impl Store {
             }
             other => other?,
         };
+        for amendment in self.catalog.amendments(id)? {
+            amendment.apply(&mut record);
+        }
         record.archives = archive_redirects::resolve_all(&self.layout, record.archives);
         Ok(record)
     }

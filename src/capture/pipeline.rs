@@ -340,7 +340,7 @@ impl<'a> Capture<'a> {
     ) -> SnapshotRecord {
         let request = self.request;
         SnapshotRecord {
-            format: SnapshotRecord::FORMAT,
+            format: SnapshotRecord::form_of(&mounts),
             id,
             instance: request.instance.clone(),
             workspace: request.workspace.map(str::to_owned),

@@ -39,6 +39,7 @@ commands! {
     mod verify: Verify(verify::VerifyArgs);
     mod log: Log(log::LogArgs);
     mod prune: Prune(prune::PruneArgs);
+    mod forget: Forget(forget::ForgetArgs);
     mod replicate: Replicate(replicate::ReplicateArgs);
     mod pin: Pin(pin::PinArgs), Unpin(pin::UnpinArgs);
     mod rebuild: Rebuild(rebuild::RebuildArgs);

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::cli::context::Context;
+use crate::cli::view::prune::shortage_words;
 use crate::cli::view::receipt::reason_words;
 use crate::diagnostic::Diagnostic as _;
 use crate::model::{InstanceId, PruneReason};
-use crate::retention::{Pruned, Shortage};
+use crate::report::ShortageDocument;
+use crate::retention::Pruned;
 use crate::store::Store;
 use crate::terminal::{sanitize, size};
 
@@ -54,7 +56,7 @@ pub(super) fn by_the_rules(context: &Context<'_>, store: &Store, own: &InstanceI
         ));
         context.propose("details", "prune --dry-run");
     }
-    if let Some(shortage) = kept.shortage {
+    if let Some(shortage) = kept.shortage.map(ShortageDocument::from) {
         context.terminal.warn(&shortage_words(shortage, kept.size));
         if kept.size > shortage.missing {
             context.propose("details", "prune --dry-run");
@@ -88,22 +90,4 @@ fn tell_pruned(context: &Context<'_>, pruned: &Pruned) {
         "The retention policy deleted {}; {bytes} are free again.",
         told.join(", ")
     ));
-}
-
-/// Describes a lack of free disk space, and what deleting snapshots could free.
-pub(super) fn shortage_words(shortage: Shortage, store: u64) -> String {
-    let (free, floor) = (size::bytes(shortage.free), size::bytes(shortage.floor));
-    let short = format!("{free} are free on the disk of the store, and min_free keeps {floor} free");
-    let missing = size::bytes(shortage.missing);
-    let taken = size::bytes(store);
-    if store <= shortage.missing {
-        format!("{short}: the store takes {taken}, so pruning cannot free the missing {missing}")
-    } else if shortage.within_reach < shortage.missing {
-        let reach = size::bytes(shortage.within_reach);
-        format!(
-            "{short}: no snapshot was deleted, because only {reach} of the missing {missing} may be deleted here"
-        )
-    } else {
-        format!("{short}: no snapshot was deleted, because the store is not what filled the disk")
-    }
 }

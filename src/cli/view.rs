@@ -14,6 +14,7 @@ pub(super) mod import;
 pub(super) mod instances;
 pub(super) mod patch;
 pub(super) mod plan;
+pub(super) mod forget;
 pub(super) mod prune;
 pub(super) mod receipt;
 pub(super) mod repository;

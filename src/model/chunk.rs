@@ -10,9 +10,13 @@ use super::{DecodeError, Digest, Directory, Entry, Gap, GapReason, Listing, Mani
 /// First bytes of a chunk and of a manifest list; the last byte is the version.
 const CHUNK_MAGIC: &[u8; 8] = b"JKRCHNK\x01";
 const LIST_MAGIC: &[u8; 8] = b"JKRLIST\x01";
+/// Version of all other chunks and lists.
+const FIRST: u8 = 1;
 /// Version of chunks and lists that hold an entry with inode flags. All others are written as version 1: an older program reads
 /// them, and unchanged parts keep their digest.
 const WITH_FLAGS: u8 = 2;
+/// Version of chunks with a gap that `forget` made. An older program refuses them as newer.
+const WITH_FORGOTTEN: u8 = 3;
 
 /// A boundary lies on average behind this many entries.
 const MEAN_ENTRIES: u64 = 256;
@@ -104,7 +108,7 @@ impl Run {
     pub fn encode(&self, manifest: &Manifest) -> Chunk {
         let mut bytes = CHUNK_MAGIC.to_vec();
         let directories = manifest.directories.get(self.first.0..=self.last.0);
-        let mut flagged = false;
+        let mut version = FIRST;
         for (at, dir) in (self.first.0..).zip(directories.unwrap_or_default()) {
             let start = if at == self.first.0 { self.first.1 } else { 0 };
             let end = if at == self.last.0 {
@@ -112,23 +116,23 @@ impl Run {
             } else {
                 dir.entries.len()
             };
-            flagged |= put_directory(&mut bytes, dir, start, end);
+            version = version.max(put_directory(&mut bytes, dir, start, end));
         }
-        set_version(&mut bytes, flagged);
+        set_version(&mut bytes, version);
         let digest = Digest::of(&bytes);
         Chunk { digest, bytes }
     }
 }
 
 /// Sets the version in bytes that begin with a magic.
-fn set_version(bytes: &mut [u8], flagged: bool) {
-    if let Some(version) = bytes.get_mut(CHUNK_MAGIC.len() - 1).filter(|_| flagged) {
-        *version = WITH_FLAGS;
+fn set_version(bytes: &mut [u8], version: u8) {
+    if let Some(place) = bytes.get_mut(CHUNK_MAGIC.len() - 1) {
+        *place = version;
     }
 }
 
-/// Appends the entries `start..end` of a directory; returns true if one of them has inode flags.
-fn put_directory(out: &mut Vec<u8>, dir: &Directory, start: usize, end: usize) -> bool {
+/// Appends the entries `start..end` of a directory; returns the lowest version that can express them.
+fn put_directory(out: &mut Vec<u8>, dir: &Directory, start: usize, end: usize) -> u8 {
     put_bytes(out, dir.path.as_bytes());
     let listing = match dir.listing {
         Listing::Proven => 0,
@@ -142,11 +146,13 @@ fn put_directory(out: &mut Vec<u8>, dir: &Directory, start: usize, end: usize) -
     let entries = dir.entries.get(start..end).unwrap_or_default();
     put_number(out, entries.len() as u64);
     let mut ino = 0;
-    let mut flagged = false;
+    let mut version = FIRST;
     for entry in entries {
         entry.encode(out, ino);
         ino = entry.ino;
-        flagged |= !entry.flags.is_empty();
+        if !entry.flags.is_empty() {
+            version = version.max(WITH_FLAGS);
+        }
     }
     let gaps = if start == 0 { dir.gaps.as_slice() } else { &[] };
     put_number(out, gaps.len() as u64);
@@ -160,11 +166,15 @@ fn put_directory(out: &mut Vec<u8>, dir: &Directory, start: usize, end: usize) -
             GapReason::Moving => (4, ""),
             GapReason::Staging => (5, ""),
             GapReason::Readonly => (6, ""),
+            GapReason::Forgotten => {
+                version = WITH_FORGOTTEN;
+                (7, "")
+            }
         };
         out.push(tag);
         put_bytes(out, text.as_bytes());
     }
-    flagged
+    version
 }
 
 impl ManifestList {
@@ -173,7 +183,8 @@ impl ManifestList {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = LIST_MAGIC.to_vec();
         self.root.encode(&mut out, 0);
-        set_version(&mut out, !self.root.flags.is_empty());
+        let flagged = !self.root.flags.is_empty();
+        set_version(&mut out, if flagged { WITH_FLAGS } else { FIRST });
         put_number(&mut out, self.chunks.len() as u64);
         for chunk in &self.chunks {
             out.extend_from_slice(&chunk.0);
@@ -332,6 +343,7 @@ fn gap(reader: &mut Reader<'_>) -> Result<Gap, DecodeError> {
         4 => GapReason::Moving,
         5 => GapReason::Staging,
         6 => GapReason::Readonly,
+        7 => GapReason::Forgotten,
         value => {
             return Err(DecodeError::Tag {
                 what: "gap reason",
@@ -353,7 +365,7 @@ fn open<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Reader<'a>, DecodeError>
                     what: "version",
                     value: u64::from(*got),
                 })
-            } else if *got > WITH_FLAGS {
+            } else if *got > WITH_FORGOTTEN {
                 Err(DecodeError::Newer(u64::from(*got)))
             } else {
                 Ok(reader)

@@ -69,6 +69,8 @@ pub enum WithheldReason {
     Staging,
     /// A mount of its own that the agent sees read-only: recorded, never restored into.
     Readonly,
+    /// The operator deleted it from the store with `forget`. Only snapshots that were taken before have it.
+    Forgotten,
 }
 
 impl WithheldReason {

@@ -34,6 +34,8 @@ pub enum GapReason {
     Staging,
     /// A mount of its own that the agent sees read-only.
     Readonly,
+    /// Object that the operator deleted from the store with `forget`.
+    Forgotten,
 }
 
 /// A child that the snapshot knows of but does not hold. A restore never touches it.
@@ -211,6 +213,7 @@ impl GapReason {
             Self::Moving => "vanished or changed while it was read".to_owned(),
             Self::Staging => "has the name of a restore's staging directory".to_owned(),
             Self::Readonly => "a read-only mount of its own".to_owned(),
+            Self::Forgotten => "forgotten: deleted from the store on request".to_owned(),
         }
     }
 }

@@ -21,6 +21,8 @@ pub enum PruneReason {
     MaxBytes,
     /// There is less room on the store's file system than must be left.
     MinFree,
+    /// The operator asked for it with `forget`.
+    Forgotten,
 }
 
 /// A snapshot that was pruned.

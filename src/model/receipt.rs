@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ArchiveId, ArchiveRef, AsideChange, ByteString, ChangeCounts, Coverage, Digest, ForkId, InstanceId,
-    PrunedSnapshot, RelPath, RepositoryFacts, SnapshotId, SnapshotKind, StoreId, Time,
+    AmendedSnapshot, ArchiveId, ArchiveRef, AsideChange, ByteString, ChangeCounts, Coverage, Digest, ForgottenContent,
+    ForkId, InstanceId, PrunedSnapshot, RelPath, RepositoryFacts, SnapshotId, SnapshotKind, StoreId, Time,
 };
 
 /// One link: the line in the log is `<BLAKE3 of the JSON, hex> <JSON>\n`, and `previous` is the hash of the line before.
@@ -314,6 +314,24 @@ pub enum Operation {
         automatic: bool,
         /// Which, and why.
         snapshots: Vec<PrunedSnapshot>,
+        /// About how many bytes became free because of it.
+        bytes: u64,
+    },
+    /// Sessions, or paths of snapshots, were deleted on request, with every archive that held any of it.
+    Forget {
+        /// Snapshots that were deleted as a whole.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        snapshots: Vec<PrunedSnapshot>,
+        /// Snapshots that lost paths, and what their records say since then.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        amended: Vec<AmendedSnapshot>,
+        /// Contents of the forgotten paths, each once.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        contents: Vec<ForgottenContent>,
+        /// Archives that go: those that a new one replaces, and those that nothing needs any more.
+        from: Vec<ArchiveId>,
+        /// The new archives.
+        into: Vec<ArchiveRef>,
         /// About how many bytes became free because of it.
         bytes: u64,
     },

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ArchiveId, Content, Coverage, Digest, DigestMethod, FileSystemId, InstanceId, NativeRef, Recorded,
-    RelPath, RepositoryFacts, SnapshotId, SnapshotKind, Time,
+    RelPath, RepositoryFacts, SnapshotId, SnapshotKind, Time, WithheldReason,
 };
 
 /// A path that the snapshot lacks, with the reason in words.
@@ -209,8 +209,21 @@ pub struct SnapshotRecord {
 }
 
 impl SnapshotRecord {
-    /// The form that this version writes.
-    pub const FORMAT: u32 = 1;
+    /// The newest form that this version reads: that of records whose coverage names a forgotten path.
+    pub const FORMAT: u32 = 2;
+    /// The form of all other records, which older programs read too.
+    const WITHOUT_FORGOTTEN: u32 = 1;
+
+    /// Returns the lowest form that can express a record of these mounts.
+    #[must_use]
+    pub fn form_of(mounts: &[MountRecord]) -> u32 {
+        let mut withheld = mounts.iter().flat_map(|mount| &mount.coverage.withheld);
+        match withheld.any(|path| path.reason == WithheldReason::Forgotten) {
+            true => Self::FORMAT,
+            false => Self::WITHOUT_FORGOTTEN,
+        }
+    }
+
 
     /// Entries over all mounts.
     #[must_use]

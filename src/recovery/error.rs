@@ -11,6 +11,7 @@ use crate::display::{sanitize, size};
 use crate::model::{ByteString, Digest, InstanceId, StoreId};
 use crate::replica::ReplicaError;
 use crate::restore::{AsideError, RestoreError};
+use crate::retention::ForgetError;
 use crate::session::{AdoptError, SessionError};
 use crate::store::{Anchor, Holder, StoreError, wait_hint};
 use crate::transfer::TransferError;
@@ -48,6 +49,9 @@ pub enum RecoveryError {
     /// A file cannot be exported or imported.
     #[error(transparent)]
     Transfer(#[from] TransferError),
+    /// Nothing is forgotten.
+    #[error(transparent)]
+    Forget(#[from] ForgetError),
     /// The copy of the store failed.
     #[error(transparent)]
     Replica(#[from] ReplicaError),
@@ -454,6 +458,7 @@ impl Diagnostic for RecoveryError {
             Self::Transfer(error) => Some(error),
             Self::Replica(error) => Some(error),
             Self::Adopt(error) => Some(error),
+            Self::Forget(error) => Some(error),
             Self::Unlogged { source, .. } => Some(source.as_ref()),
             _ => None,
         }

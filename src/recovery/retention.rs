@@ -182,7 +182,7 @@ impl Recovery<'_> {
         Ok(applied)
     }
 
-    fn acting(&self, automatic: bool) -> Acting<'_> {
+    pub(super) fn acting(&self, automatic: bool) -> Acting<'_> {
         Acting {
             entropy: self.services.entropy,
             observer: self.services.observer,

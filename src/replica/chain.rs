@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Digest, Operation, Receipt, SnapshotId};
+use crate::model::{Amendment, Digest, Operation, Receipt, SnapshotId, SnapshotRecord};
 use crate::store::Anchor;
 
 /// The chain as far as it is there.
@@ -38,7 +38,7 @@ impl Chain {
                     let told = all.entry(snapshot.clone()).or_default();
                     told.captured = told.captured.or(Some(*record));
                 }
-                Operation::Prune { snapshots, .. } => {
+                Operation::Prune { snapshots, .. } | Operation::Forget { snapshots, .. } => {
                     for pruned in snapshots {
                         all.entry(pruned.id.clone()).or_default().given_up = true;
                     }
@@ -52,6 +52,20 @@ impl Chain {
             }
         }
         all
+    }
+
+    /// Changes a record to what it says since paths were forgotten.
+    pub fn amend(&self, record: &mut SnapshotRecord) {
+        for receipt in &self.receipts {
+            let Operation::Forget { amended, into, .. } = &receipt.act else {
+                continue;
+            };
+            let id = record.id.clone();
+            for amended in amended.iter().filter(|amended| amended.snapshot == id) {
+                let (amended, archives) = (amended.clone(), into.clone());
+                Amendment { amended, archives }.apply(record);
+            }
+        }
     }
 
     /// Returns true if the chain contains `anchor`, a link that was saved elsewhere.

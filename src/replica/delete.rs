@@ -22,6 +22,10 @@ impl Copying<'_> {
                     pruned.extend(snapshots.into_iter().map(|pruned| pruned.id))
                 }
                 Operation::Repack { from, .. } => packed.extend(from),
+                Operation::Forget { snapshots, from, .. } => {
+                    pruned.extend(snapshots.into_iter().map(|pruned| pruned.id));
+                    packed.extend(from);
+                }
                 _ => {}
             }
         }

@@ -259,7 +259,10 @@ impl<'a> Remote<'a> {
             };
             let expected = told.get(id).and_then(|told| told.captured);
             match parse_record(&bytes, id, expected, Path::new(&name.to_string())) {
-                Ok(record) => records.push(record),
+                Ok(mut record) => {
+                    chain.amend(&mut record);
+                    records.push(record);
+                }
                 Err(error) => troubles.push(error.to_string()),
             }
         }

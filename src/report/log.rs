@@ -88,7 +88,7 @@ impl LogDocument {
         let mut some_inside = false;
         for receipt in &all {
             match &receipt.act {
-                Operation::Prune { snapshots, .. } => {
+                Operation::Prune { snapshots, .. } | Operation::Forget { snapshots, .. } => {
                     let told = snapshots.iter();
                     names.extend(told.filter_map(|gone| Some((gone.id.clone(), vec![gone.name.clone()?]))));
                 }

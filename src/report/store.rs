@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::path::lossy;
 use super::{Head, HostPathDocument};
-use crate::model::{PruneReason, PrunedSnapshot, Time};
-use crate::retention::{Chosen, Held, Shortage};
+use crate::model::{PruneReason, PrunedSnapshot, SnapshotId, Time};
+use crate::retention::{Chosen, Held, PrunePlan, Shortage};
 use crate::store::Finding;
 
 /// Result of the check of a store.
@@ -150,15 +150,63 @@ pub(crate) struct PruneDocument {
     pub(crate) forgotten: Vec<String>,
     /// The number in `log`.
     pub(crate) receipt: Option<u64>,
+    /// Bytes of `freed` that a killed command left behind.
+    #[serde(skip)]
+    pub(crate) idle: u64,
+    /// Number of archives that a killed command was replacing.
+    #[serde(skip)]
+    pub(crate) half_replaced: u64,
+}
+
+impl PruneDocument {
+    /// Makes the report of a plan; `stuck` are baselines that are not stored and do not fit.
+    pub(crate) fn of(plan: &PrunePlan, stuck: &[SnapshotId]) -> Self {
+        let groups = plan.repack.iter().flat_map(|plan| &plan.groups);
+        Self {
+            head: Head::default(),
+            outcome: if plan.is_empty() && stuck.is_empty() {
+                PruneOutcome::Nothing
+            } else {
+                PruneOutcome::Planned
+            },
+            snapshots: plan.chosen.iter().map(PrunedDocument::from).collect(),
+            reasons: plan
+                .reasons
+                .iter()
+                .map(|(reason, share)| PruneShareDocument {
+                    reason: *reason,
+                    snapshots: share.snapshots,
+                    bytes: share.bytes,
+                })
+                .collect(),
+            held: plan.held.clone(),
+            size: plan.size.all(),
+            archive_bytes: plan.size.archives,
+            record_bytes: plan.size.records,
+            lasting_bytes: plan.size.lasting,
+            freed: plan.freed.saturating_add(plan.idle),
+            repacked: groups.map(|group| group.from.len() as u64).sum(),
+            repacked_bytes: plan.repack_gain(),
+            lacking: plan.lacking,
+            shortage: plan.shortage.map(ShortageDocument::from),
+            left: plan.left.clone(),
+            unreadable: plan.unreadable.iter().map(ToString::to_string).collect(),
+            frozen: stuck.iter().map(ToString::to_string).collect(),
+            forgotten: Vec::new(),
+            receipt: None,
+            idle: plan.idle,
+            half_replaced: plan.half_replaced,
+        }
+    }
 }
 
 /// A snapshot that goes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PrunedDocument {
     #[serde(flatten)]
-    snapshot: PrunedSnapshot,
+    pub(crate) snapshot: PrunedSnapshot,
     /// RFC 3339, UTC.
-    taken_at: Time,
+    pub(crate) taken_at: Time,
 }
 
 impl From<&Chosen> for PrunedDocument {
@@ -171,16 +219,16 @@ impl From<&Chosen> for PrunedDocument {
 }
 
 /// Free space that is missing on the disk of the store, in bytes.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct ShortageDocument {
     /// Free now.
-    free: u64,
+    pub(crate) free: u64,
     /// Free space required, in bytes.
-    floor: u64,
+    pub(crate) floor: u64,
     /// Bytes missing after deletions for other reasons.
-    missing: u64,
+    pub(crate) missing: u64,
     /// Bytes freed if everything eligible were deleted.
-    within_reach: u64,
+    pub(crate) within_reach: u64,
 }
 
 impl From<Shortage> for ShortageDocument {

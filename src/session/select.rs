@@ -319,7 +319,7 @@ pub(super) fn last_pruned(
         let Some(receipt) = store.catalog().receipt(number)? else {
             continue;
         };
-        if let Operation::Prune { snapshots, .. } = receipt.act {
+        if let Operation::Prune { snapshots, .. } | Operation::Forget { snapshots, .. } = receipt.act {
             let mut own = snapshots
                 .into_iter()
                 .filter(|snapshot| snapshot.instance == row.id);

@@ -33,6 +33,11 @@ fn read(layout: &Layout, id: &ArchiveId) -> Result<Option<(ArchiveRef, Vec<u8>)>
     Ok(Some((into, bytes)))
 }
 
+/// Returns the archive that a redirect leads to; `None` if there is no redirect.
+pub(super) fn next(layout: &Layout, id: &ArchiveId) -> Result<Option<ArchiveRef>, StoreError> {
+    Ok(read(layout, id)?.map(|(into, _)| into))
+}
+
 /// The same from its bytes, wherever they come from; `path` is for messages.
 ///
 /// # Errors

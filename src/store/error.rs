@@ -226,6 +226,22 @@ pub enum StoreError {
         /// Description of the problem.
         reason: String,
     },
+    /// A manifest cannot be read, so it is unknown what it needs.
+    #[error("a manifest of {snapshot} cannot be read, so it is unknown which content it needs; nothing was changed")]
+    Unread {
+        /// The snapshot.
+        snapshot: SnapshotId,
+    },
+    /// Archives that have to be written anew do not fit beside the old ones.
+    #[error("{path:?}: writing archives anew needs {need} bytes, and {free} are free; nothing was changed")]
+    NoRoom {
+        /// The store.
+        path: PathBuf,
+        /// Bytes that are needed.
+        need: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
     /// The parts of a manifest exist, but are inconsistent.
     #[error("manifest {digest} is damaged: {source}")]
     Manifest {
@@ -288,12 +304,14 @@ impl Diagnostic for StoreError {
             | Self::LostRecord { .. }
             | Self::Content { .. }
             | Self::Manifest { .. }
+            | Self::Unread { .. }
             | Self::NoArchive { .. } => ErrorKind::Integrity,
             Self::Archive(error) => error.kind(),
             Self::NoSnapshot { .. } => ErrorKind::UnknownSnapshot,
             Self::Locked { .. } => ErrorKind::RefusedActive,
             Self::Interrupted => ErrorKind::Interrupted,
             Self::Create { .. }
+            | Self::NoRoom { .. }
             | Self::Unsafe { .. }
             | Self::Io { .. }
             | Self::Native { .. }
@@ -319,7 +337,7 @@ impl Diagnostic for StoreError {
                 "--identity takes the private key that belongs to one of the recipients; the contract named them; \
                 without it everything else is restored",
             )],
-            Self::Catalog { is_full: true, .. } => vec![Hint::text(MAKE_ROOM)],
+            Self::Catalog { is_full: true, .. } | Self::NoRoom { .. } => vec![Hint::text(MAKE_ROOM)],
             Self::Io { source, .. } | Self::Create { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => vec![Hint::text(MAKE_ROOM)],
                 io::ErrorKind::FileTooLarge => {

@@ -89,6 +89,7 @@ impl Sole<'_> {
         let layout = self.store.layout();
         let _kept = layout.enter()?;
         let mut swept = Swept::default();
+        self.remove_forgotten(observer)?;
         let needs = Needs::of(self.store)?;
         swept.unreadable = needs.unreadable.clone();
         if !swept.unreadable.is_empty() {
@@ -96,7 +97,8 @@ impl Sole<'_> {
         }
         // Names first: one that is killed here leaves archives that nothing needs, and those are counted.
         needs.drop_names(layout)?;
-        for path in needs.idle(layout)? {
+        for id in needs.idle(layout)? {
+            let path = layout.archive(&id);
             swept.bytes += size_of(&path)?;
             swept.archives += 1;
             remove(&path)?;
@@ -161,7 +163,18 @@ pub(super) fn left_over(layout: &Layout, catalog: &Catalog) -> Result<HashSet<Sn
     Ok(left)
 }
 
-fn remove(path: &Path) -> Result<(), StoreError> {
+/// Returns the archives with the letters of a draft. What is being written has no name that leads to it yet, and its draft says
+/// that it is in question.
+pub(super) fn drafted(layout: &Layout) -> Result<HashSet<ArchiveId>, StoreError> {
+    let mut drafted = HashSet::new();
+    for name in directory::names(&layout.drafts())? {
+        let id = name.to_str().and_then(|name| SnapshotId::parse(name).ok());
+        drafted.extend(id.iter().flat_map(SnapshotId::archives));
+    }
+    Ok(drafted)
+}
+
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     match handle_fs::remove_file_at(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io("remove", path)(error)),
         _ => Ok(()),
@@ -174,18 +187,18 @@ fn size_of(path: &Path) -> Result<u64, StoreError> {
 }
 
 /// Archives that the records need.
-struct Needs {
+pub(super) struct Needs {
     /// Archives that hold the needed content.
     archives: HashSet<ArchiveId>,
     /// Ids that records name, and those of the redirects that lead from there.
     names: HashSet<ArchiveId>,
     /// Replacement of each archive that was repacked; `None` if its redirect is unreadable.
     moved: HashMap<ArchiveId, Option<ArchiveRef>>,
-    unreadable: Vec<SnapshotId>,
+    pub(super) unreadable: Vec<SnapshotId>,
 }
 
 impl Needs {
-    fn of(store: &Store) -> Result<Self, StoreError> {
+    pub(super) fn of(store: &Store) -> Result<Self, StoreError> {
         let layout = store.layout();
         let mut needs = Self {
             archives: HashSet::new(),
@@ -200,7 +213,9 @@ impl Needs {
                 needs.unreadable.push(id);
                 continue;
             };
-            for wanted in &record.archives {
+            let amended = store.catalog.amendments(&id)?;
+            let since = amended.iter().flat_map(|amendment| &amendment.archives);
+            for wanted in record.archives.iter().chain(since) {
                 needs.follow(layout, &id, wanted)?;
             }
         }
@@ -231,13 +246,8 @@ impl Needs {
     }
 
     /// The archives that nothing needs.
-    fn idle(&self, layout: &Layout) -> Result<Vec<std::path::PathBuf>, StoreError> {
-        // What is being written beside us has no name that leads to it yet. Its draft says that it is in question.
-        let mut drafted = HashSet::new();
-        for name in directory::names(&layout.drafts())? {
-            let id = name.to_str().and_then(|name| SnapshotId::parse(name).ok());
-            drafted.extend(id.iter().flat_map(SnapshotId::archives));
-        }
+    pub(super) fn idle(&self, layout: &Layout) -> Result<Vec<ArchiveId>, StoreError> {
+        let drafted = drafted(layout)?;
         let mut idle = Vec::new();
         for name in directory::names(&layout.archives())? {
             let id = name.to_str().and_then(|name| name.strip_suffix(".tar.zst"));
@@ -245,7 +255,7 @@ impl Needs {
                 continue;
             };
             if !self.archives.contains(&id) && !drafted.contains(&id) {
-                idle.push(layout.archive(&id));
+                idle.push(id);
             }
         }
         Ok(idle)

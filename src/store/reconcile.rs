@@ -54,7 +54,7 @@ impl Account {
                 // The first one for a snapshot counts.
                 self.captured.entry(snapshot.clone()).or_insert(told);
             }
-            Operation::Prune { snapshots, .. } => {
+            Operation::Prune { snapshots, .. } | Operation::Forget { snapshots, .. } => {
                 self.pruned
                     .extend(snapshots.iter().map(|pruned| pruned.id.clone()));
             }

@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::fs_snapshots::is_called_ours;
-use super::{Layout, StoreError, archive_redirects, directory, durable};
-use crate::model::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
+use super::{Layout, StoreError, archive_redirects, directory, durable, log};
+use crate::model::{ArchiveId, ByteString, Digest, Operation, RelPath, SnapshotId, SnapshotRecord};
 use handle_fs::remote::Address;
 
 /// A record lists mounts, excludes and at most a hundred gaps a mount: longer than this it is none (bytes).
@@ -82,7 +82,7 @@ pub fn check_record(record: &SnapshotRecord) -> Result<(), String> {
 
 /// Checks what the types do not enforce: ids, labels, roots, sums.
 pub(super) fn check(record: &SnapshotRecord, id: &SnapshotId) -> Result<(), String> {
-    if record.format != SnapshotRecord::FORMAT {
+    if !(1..=SnapshotRecord::FORMAT).contains(&record.format) {
         return Err(format!("it has format {}, which never was", record.format));
     }
     if record.id != *id {
@@ -164,5 +164,22 @@ pub(super) fn any_needs(layout: &Layout, archive: &ArchiveId) -> Result<bool, St
             }
         }
     }
-    Ok(false)
+    was_made_by_forget(layout, archive)
+}
+
+/// Returns true if a receipt of `forget` names the archive. Records were written before it, and do not.
+fn was_made_by_forget(layout: &Layout, archive: &ArchiveId) -> Result<bool, StoreError> {
+    let mut is_named = false;
+    let scanned = log::scan(&layout.receipts(), log::Place::BEGIN, |link| {
+        if let Operation::Forget { into, .. } = &link.receipt.act {
+            is_named |= into.iter().any(|into| into.id == *archive);
+        }
+        Ok(())
+    });
+    match scanned {
+        // Behind a break in the chain may be such a receipt.
+        Err(StoreError::Chain { .. } | StoreError::UnknownReceipt { .. }) => Ok(true),
+        Err(error) => Err(error),
+        Ok(_) => Ok(is_named),
+    }
 }

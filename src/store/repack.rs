@@ -4,12 +4,12 @@
 mod live;
 mod write;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use super::archive::Archive;
+use super::archive::{Archive, BlobKind};
 use super::{Draft, Sole, Store, StoreError, archive_redirects, durable, record};
 use crate::clock::{Entropy, random};
-use crate::model::{ArchiveId, ArchiveRef, Operation, SnapshotId, Time};
+use crate::model::{ArchiveId, ArchiveRef, Digest, Operation, SnapshotId, SnapshotRecord, Time};
 use crate::observer::Observer;
 
 use live::Live;
@@ -43,6 +43,27 @@ impl RepackGroup {
     }
 }
 
+/// A chunk or manifest list that no archive has yet.
+pub(super) struct NewPart {
+    /// True if it belongs to the state of agents.
+    pub(super) state: bool,
+    /// Its kind.
+    pub(super) kind: BlobKind,
+    /// Its bytes.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Chunks and manifest lists that no archive has yet, by their digests.
+#[derive(Default)]
+pub(super) struct NewParts(pub(super) BTreeMap<Digest, NewPart>);
+
+impl NewParts {
+    /// Returns those of projects, or those of the state of agents.
+    fn of(&self, state: bool) -> Vec<(&Digest, &NewPart)> {
+        self.0.iter().filter(|(_, part)| part.state == state).collect()
+    }
+}
+
 /// Archives to repack, with the facts that the choice is based on.
 pub struct RepackPlan {
     /// At most one for projects and one for the state of agents.
@@ -56,8 +77,8 @@ pub struct RepackPlan {
 pub struct Repacked {
     /// Goes with its archive when that was never needed.
     _draft: Draft,
-    into: ArchiveRef,
-    from: Vec<ArchiveRef>,
+    pub(super) into: ArchiveRef,
+    pub(super) from: Vec<ArchiveRef>,
     known: HashSet<SnapshotId>,
 }
 
@@ -104,7 +125,7 @@ impl Store {
             }
         }
         let blobs = self.blobs(&refs);
-        plan.live = Live::of(&records, &blobs, observer);
+        plan.live = Live::of(&records, &blobs, &NewParts::default(), observer);
         for state in [false, true] {
             let group = plan.live.group(&blobs, &records, state);
             plan.groups.extend(group.filter(|group| self.has_room(group)));
@@ -112,6 +133,53 @@ impl Store {
         plan.live
             .keep_only(plan.groups.iter().flat_map(|group| &group.from), &blobs);
         Ok(plan)
+    }
+
+    /// Plans the repack of every archive with content that none of `records` needs, however little it is. `parts` are chunks and
+    /// manifest lists that the records need and that no archive has yet.
+    ///
+    /// # Errors
+    /// [`StoreError::Unread`] when a manifest cannot be read; [`StoreError::NoRoom`] when the new archives do not fit.
+    pub(super) fn plan_purge(
+        &self,
+        mut records: Vec<SnapshotRecord>,
+        parts: &NewParts,
+        observer: &dyn Observer,
+    ) -> Result<RepackPlan, StoreError> {
+        let _kept = self.layout.enter()?;
+        records.sort_by(|a, b| (a.taken_at, &a.id).cmp(&(b.taken_at, &b.id)));
+        let mut refs: Vec<ArchiveRef> = Vec::new();
+        for archive in records.iter().flat_map(|record| &record.archives) {
+            if !refs.contains(archive) {
+                refs.push(archive.clone());
+            }
+        }
+        let blobs = self.blobs(&refs);
+        if let Some((archive, error)) = blobs.damaged().first() {
+            return Err(StoreError::Damaged {
+                path: self.layout.archive(archive),
+                why: error.to_string(),
+            });
+        }
+        let mut live = Live::of(&records, &blobs, parts, observer);
+        live.check(&records)?;
+        let mut groups = Vec::new();
+        for state in [false, true] {
+            groups.extend(live.with_dead_content(&blobs, &records, state));
+        }
+        if let Some(group) = groups.iter().find(|group| !self.has_room(group)) {
+            return Err(StoreError::NoRoom {
+                path: self.layout.root().to_path_buf(),
+                need: group.live.saturating_mul(2),
+                free: self.free_bytes()?,
+            });
+        }
+        live.keep_only(groups.iter().flat_map(|group| &group.from), &blobs);
+        Ok(RepackPlan {
+            groups,
+            known: records.into_iter().map(|record| record.id).collect(),
+            live,
+        })
     }
 
     /// Returns true if there are many small archives: a hint that a plan is worthwhile.
@@ -214,6 +282,17 @@ impl Store {
         entropy: &dyn Entropy,
         observer: &dyn Observer,
     ) -> Result<Vec<Repacked>, StoreError> {
+        self.repack_with(plan, &NewParts::default(), entropy, observer)
+    }
+
+    /// The same, with chunks and manifest lists that no archive has yet.
+    pub(super) fn repack_with(
+        &self,
+        plan: RepackPlan,
+        parts: &NewParts,
+        entropy: &dyn Entropy,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Repacked>, StoreError> {
         let _kept = self.layout.enter()?;
         let mut done = Vec::new();
         for group in plan.groups {
@@ -224,7 +303,8 @@ impl Store {
             } else {
                 id.archive()
             };
-            let into = write::write(self, &draft, id, &group.from, &plan.live, observer)?;
+            let added = parts.of(group.state);
+            let into = write::write(self, &draft, id, (&group.from, added), &plan.live, observer)?;
             observer.reached("repack-written");
             done.push(Repacked {
                 _draft: draft,
@@ -264,20 +344,7 @@ impl Sole<'_> {
             return Ok(0);
         }
         let into = &repacked.into;
-        // What takes their places must be there, whatever happened meanwhile.
-        Archive::open(&layout.archive(&into.id), Some(into))?;
-        let draft = repacked._draft.directory();
-        let ids: HashSet<&ArchiveId> = from.iter().map(|archive| &archive.id).collect();
-        for (name, leads) in archive_redirects::all(layout)? {
-            if leads.is_some_and(|leads| ids.contains(&leads.id)) {
-                archive_redirects::write(layout, &draft, &name, into)?;
-            }
-        }
-        // On disk before the first old archive goes. As long as that is there its redirect is not followed, so a kill between
-        // the two loses nothing.
-        for archive in &from {
-            archive_redirects::write(layout, &draft, &archive.id, into)?;
-        }
+        self.redirect(&repacked, &from)?;
         observer.reached("repack-named");
         let bytes = old.saturating_sub(into.size);
         let act = Operation::Repack {
@@ -291,6 +358,26 @@ impl Sole<'_> {
             observer.reached("repack-removed");
         }
         Ok(bytes)
+    }
+
+    /// Writes the redirects from the old archives to the new one. They are on disk before the first old archive goes. As long as
+    /// that is there its redirect is not followed, so a kill between the two loses nothing.
+    pub(super) fn redirect(&self, repacked: &Repacked, from: &[ArchiveRef]) -> Result<(), StoreError> {
+        let layout = self.store.layout();
+        let into = &repacked.into;
+        // What takes their places must be there, whatever happened meanwhile.
+        Archive::open(&layout.archive(&into.id), Some(into))?;
+        let draft = repacked._draft.directory();
+        let ids: HashSet<&ArchiveId> = from.iter().map(|archive| &archive.id).collect();
+        for (name, leads) in archive_redirects::all(layout)? {
+            if leads.is_some_and(|leads| ids.contains(&leads.id)) {
+                archive_redirects::write(layout, &draft, &name, into)?;
+            }
+        }
+        for archive in from {
+            archive_redirects::write(layout, &draft, &archive.id, into)?;
+        }
+        Ok(())
     }
 
     /// Returns the archives that snapshots need which came after the plan.

@@ -297,8 +297,9 @@ impl IncomingSnapshot {
             archives.extend(self.archive(draft, (id, state), known, &mut mounts, observer)?);
         }
         observer.end();
+        let mounts: Vec<MountRecord> = mounts.into_iter().flatten().collect();
         Ok(SnapshotRecord {
-            format: SnapshotRecord::FORMAT,
+            format: SnapshotRecord::form_of(&mounts),
             id: landed.snapshot.clone(),
             instance: landed.instance.clone(),
             workspace: landed.workspace.map(str::to_owned),
@@ -307,8 +308,8 @@ impl IncomingSnapshot {
             name: landed.name.map(str::to_owned),
             message: self.record.message.clone(),
             taken_at: self.record.taken_at,
-            complete: mounts.iter().flatten().all(|mount| mount.gap_count == 0),
-            mounts: mounts.into_iter().flatten().collect(),
+            complete: mounts.iter().all(|mount| mount.gap_count == 0),
+            mounts,
             archives,
             written_by: concat!("jackin-recovery ", env!("CARGO_PKG_VERSION")).to_owned(),
         })

@@ -180,8 +180,6 @@ const RENDERED: &[&str] = &[
 
 /// What a renderer may import besides, and why. A row that is no longer needed fails.
 const STILL_SEEN: &[(&str, &[&str])] = &[
-    // Not converted yet: it still takes the plan of the engine.
-    ("src/cli/view/prune.rs", &["retention"]),
     // The rules of git for a patch, for example how it quotes a name.
     ("src/cli/view/git_patch.rs", &["diff"]),
     // The screen stops when its parent process ends, and suspends itself on Ctrl-Z.

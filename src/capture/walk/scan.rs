@@ -358,5 +358,6 @@ fn withheld(reason: WithheldReason) -> GapReason {
         WithheldReason::Store => GapReason::Store,
         WithheldReason::Staging => GapReason::Staging,
         WithheldReason::Readonly => GapReason::Readonly,
+        WithheldReason::Forgotten => GapReason::Forgotten,
     }
 }

@@ -380,12 +380,11 @@ fn wants_instance(command: &Command, verb: &str) -> bool {
 const HOOK: &str = "hook";
 
 /// Commands of other programs, each with the one that does the same here.
-const ELSEWHERE: [(&str, &str); 12] = [
-    ("delete", "prune"),
-    ("forget", "prune"),
+const ELSEWHERE: [(&str, &str); 11] = [
+    ("delete", "forget"),
     ("gc", "prune"),
-    ("remove", "prune"),
-    ("rm", "prune"),
+    ("remove", "forget"),
+    ("rm", "forget"),
     ("ls", "list"),
     ("snapshot", "checkpoint"),
     ("revert", "restore"),

@@ -141,6 +141,25 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
     }
 }
 
+/// A whole number with its unit: minutes, hours, days or weeks.
+pub(in crate::cli) fn age(text: &str) -> Result<Duration, &'static str> {
+    const FORM: &str = "expected a whole number with a unit, such as 12h, 7d or 4w";
+    let unit = match text.bytes().last() {
+        Some(b'm') => 60,
+        Some(b'h') => 3600,
+        Some(b'd') => 24 * 3600,
+        Some(b'w') => 7 * 24 * 3600,
+        _ => return Err(FORM),
+    };
+    let digits = text.get(..text.len() - 1).unwrap_or_default();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(FORM);
+    }
+    let number: u64 = digits.parse().map_err(|_| "it is too long")?;
+    let seconds = number.checked_mul(unit).filter(|seconds| i64::try_from(*seconds).is_ok());
+    seconds.map(Duration::from_secs).ok_or("it is too long")
+}
+
 impl ValueEnum for Agent {
     fn value_variants<'a>() -> &'a [Self] {
         &Self::ALL

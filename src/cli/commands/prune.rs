@@ -11,11 +11,9 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::retain::{tell_faults, tell_natives};
 use crate::cli::schema::Document;
 use crate::cli::view;
-use crate::model::{FsSnapshotIntent, SnapshotId};
+use crate::model::FsSnapshotIntent;
 use crate::recovery::{Chosen, PlannedPrune, PrunePlan, Store};
-use crate::report::{
-    Head, PruneDocument, PruneOutcome, PruneShareDocument, PrunedDocument, ShortageDocument,
-};
+use crate::report::{PruneDocument, PruneOutcome, PrunedDocument};
 use crate::terminal::{sanitize, size};
 
 /// Delete snapshots that exceed the retention policy
@@ -85,13 +83,13 @@ impl Command for PruneArgs {
             faults,
         } = engine.plan_prune(&store)?;
         tell_faults(context, &faults);
-        let mut document = document(&planned, &stuck);
+        let mut document = PruneDocument::of(&planned, &stuck);
         let now = context.now();
-        let shown = view::prune::plan((&planned, &stuck), now, terminal.width_out());
+        let shown = view::prune::plan(&document, now, terminal.width_out());
         if !args.json {
             terminal.out(&shown);
         } else if !args.yes && !args.dry_run && terminal.can_ask() {
-            terminal.err(&view::prune::plan((&planned, &stuck), now, terminal.width_err()));
+            terminal.err(&view::prune::plan(&document, now, terminal.width_err()));
         }
         let is_empty = planned.is_empty() && stuck.is_empty();
         if is_empty || args.dry_run {
@@ -214,42 +212,5 @@ fn carry(
 }
 
 fn nothing() -> PruneDocument {
-    document(&PrunePlan::default(), &[])
-}
-
-fn document(plan: &PrunePlan, stuck: &[SnapshotId]) -> PruneDocument {
-    let groups = plan.repack.iter().flat_map(|plan| &plan.groups);
-    PruneDocument {
-        head: Head::default(),
-        outcome: if plan.is_empty() && stuck.is_empty() {
-            PruneOutcome::Nothing
-        } else {
-            PruneOutcome::Planned
-        },
-        snapshots: plan.chosen.iter().map(PrunedDocument::from).collect(),
-        reasons: plan
-            .reasons
-            .iter()
-            .map(|(reason, share)| PruneShareDocument {
-                reason: *reason,
-                snapshots: share.snapshots,
-                bytes: share.bytes,
-            })
-            .collect(),
-        held: plan.held.clone(),
-        size: plan.size.all(),
-        archive_bytes: plan.size.archives,
-        record_bytes: plan.size.records,
-        lasting_bytes: plan.size.lasting,
-        freed: plan.freed.saturating_add(plan.idle),
-        repacked: groups.map(|group| group.from.len() as u64).sum(),
-        repacked_bytes: plan.repack_gain(),
-        lacking: plan.lacking,
-        shortage: plan.shortage.map(ShortageDocument::from),
-        left: plan.left.clone(),
-        unreadable: plan.unreadable.iter().map(ToString::to_string).collect(),
-        frozen: stuck.iter().map(ToString::to_string).collect(),
-        forgotten: Vec::new(),
-        receipt: None,
-    }
+    PruneDocument::of(&PrunePlan::default(), &[])
 }

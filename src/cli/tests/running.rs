@@ -43,7 +43,7 @@ fn help_goes_to_stdout_and_complaints_to_stderr() {
         err,
         "error: there is no command `lst`\nhint: did you mean jackin recovery list?\nhint: see jackin recovery --help\n"
     );
-    let (_, _, err) = ran("jackin recovery forget x", never);
+    let (_, _, err) = ran("jackin recovery gc x", never);
     assert!(
         err.contains("hint: did you mean jackin recovery prune?\n"),
         "{err}"

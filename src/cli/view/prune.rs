@@ -1,9 +1,8 @@
 //! Plan of a prune, as text.
 
 use super::receipt::reason_words;
-use crate::cli::retain::shortage_words;
-use crate::model::{SnapshotId, Time};
-use crate::retention::{Held, PrunePlan};
+use crate::model::Time;
+use crate::report::{Held, PruneDocument, PruneOutcome, ShortageDocument};
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style, width};
 
@@ -11,19 +10,19 @@ use crate::terminal::{Role, sanitize, size, style, width};
 const NAMED: usize = 20;
 
 /// The plan, and the baselines that are not stored: what was frozen for those that do not fit goes.
-pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time, columns: usize) -> String {
+pub(in crate::cli) fn plan(plan: &PruneDocument, now: Time, columns: usize) -> String {
     let mut lines = width::wrap(&taken(plan), columns);
-    if !plan.chosen.is_empty() {
+    if !plan.snapshots.is_empty() {
         lines.push(String::new());
         lines.push(snapshots(plan, now, columns));
-        let more = plan.chosen.len().saturating_sub(NAMED);
+        let more = plan.snapshots.len().saturating_sub(NAMED);
         if more > 0 {
             lines.push(format!("and {} more (--json has them)", size::count(more as u64)));
         }
         lines.push(String::new());
     }
-    for (reason, share) in &plan.reasons {
-        let words = reason_words(*reason);
+    for share in &plan.reasons {
+        let words = reason_words(share.reason);
         lines.push(amount(share.snapshots, words, share.bytes));
     }
     if plan.idle > 0 {
@@ -60,29 +59,26 @@ pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time
             let count = size::counted(*count, "snapshot", "snapshots");
             lines.push(format!("  {count}: {}", held_words(*held)));
         }
-        let lasting = size::bytes(plan.size.lasting);
+        let lasting = size::bytes(plan.lasting_bytes);
         lines.push(format!("  receipts and catalog, {lasting}: never deleted"));
     }
     if let Some(shortage) = plan.shortage {
-        let text = shortage_words(shortage, plan.size.all());
+        let text = shortage_words(shortage, plan.size);
         lines.push(style::paint(Role::Warning, &text));
     }
-    for id in stuck {
+    for id in &plan.frozen {
         lines.push(format!(
             "  the file-system snapshot of the baseline {id}, unless it can be stored now"
         ));
     }
-    lines.push(match plan.is_empty() && stuck.is_empty() {
+    lines.push(match plan.outcome == PruneOutcome::Nothing {
         true => "Nothing exceeds the retention policy.".to_owned(),
         false => {
-            let count = match plan.chosen.len() as u64 {
+            let count = match plan.snapshots.len() as u64 {
                 0 => "No snapshot".to_owned(),
                 count => size::counted(count, "snapshot", "snapshots"),
             };
-            let free = plan
-                .freed
-                .saturating_add(plan.idle)
-                .saturating_add(plan.repack_gain());
+            let free = plan.freed.saturating_add(plan.repacked_bytes);
             format!("{count} to delete; about {} will be freed.", size::bytes(free))
         }
     });
@@ -90,26 +86,23 @@ pub(in crate::cli) fn plan((plan, stuck): (&PrunePlan, &[SnapshotId]), now: Time
 }
 
 /// Describes the repack, if any: it frees bytes, or merges many small archives.
-fn repack(plan: &PrunePlan) -> Option<String> {
-    let groups = plan.repack.iter().flat_map(|repack| &repack.groups);
-    let archives: u64 = groups.map(|group| group.from.len() as u64).sum();
-    let counted = size::counted(archives, "archive", "archives");
-    match plan.repack_gain() {
-        _ if archives == 0 => None,
+fn repack(plan: &PruneDocument) -> Option<String> {
+    let counted = size::counted(plan.repacked, "archive", "archives");
+    match plan.repacked_bytes {
+        _ if plan.repacked == 0 => None,
         0 => Some(format!("  {counted}: small ones to merge into one")),
         gain => Some(format!("  {counted} to repack: about {}", size::bytes(gain))),
     }
 }
 
 /// Describes the disk use of the store, all of which counts against its limit.
-fn taken(plan: &PrunePlan) -> String {
-    let taken = plan.size;
+fn taken(plan: &PruneDocument) -> String {
     format!(
         "The store takes {}: archives {}, records {}, receipts and catalog {}.",
-        size::bytes(taken.all()),
-        size::bytes(taken.archives),
-        size::bytes(taken.records),
-        size::bytes(taken.lasting)
+        size::bytes(plan.size),
+        size::bytes(plan.archive_bytes),
+        size::bytes(plan.record_bytes),
+        size::bytes(plan.lasting_bytes)
     )
 }
 
@@ -118,14 +111,14 @@ fn amount(count: u64, words: &str, bytes: u64) -> String {
     format!("  {words}: {count}, {}", size::bytes(bytes))
 }
 
-fn snapshots(plan: &PrunePlan, now: Time, columns: usize) -> String {
+fn snapshots(plan: &PruneDocument, now: Time, columns: usize) -> String {
     let mut table = Table::new([
         Column::new("SNAPSHOT").fit(Fit::Keep),
         Column::new("KIND AND NAME").fit(Fit::Cut),
         Column::new("TAKEN"),
         Column::new("INSTANCE").fit(Fit::Cut),
     ]);
-    for chosen in plan.chosen.iter().take(NAMED) {
+    for chosen in plan.snapshots.iter().take(NAMED) {
         let snapshot = &chosen.snapshot;
         let mut called = snapshot.kind.word().to_owned();
         if let Some(name) = &snapshot.name {
@@ -142,12 +135,30 @@ fn snapshots(plan: &PrunePlan, now: Time, columns: usize) -> String {
 }
 
 /// Returns the reason why snapshots are kept, in words.
-fn held_words(held: Held) -> &'static str {
+pub(super) fn held_words(held: Held) -> &'static str {
     match held {
         Held::Pinned => "kept, pinned",
         Held::Active => "kept, the session is active",
         Held::Newest => "kept, the session is the newest of its workspace",
         Held::Interrupted => "kept, needed by an interrupted restore",
         Held::LastRestore => "kept, the last restore is undone with it",
+    }
+}
+
+/// Describes a lack of free disk space, and what deleting snapshots could free. `store` is the size of the store in bytes.
+pub(in crate::cli) fn shortage_words(shortage: ShortageDocument, store: u64) -> String {
+    let (free, floor) = (size::bytes(shortage.free), size::bytes(shortage.floor));
+    let short = format!("{free} are free on the disk of the store, and min_free keeps {floor} free");
+    let missing = size::bytes(shortage.missing);
+    let taken = size::bytes(store);
+    if store <= shortage.missing {
+        format!("{short}: the store takes {taken}, so pruning cannot free the missing {missing}")
+    } else if shortage.within_reach < shortage.missing {
+        let reach = size::bytes(shortage.within_reach);
+        format!(
+            "{short}: no snapshot was deleted, because only {reach} of the missing {missing} may be deleted here"
+        )
+    } else {
+        format!("{short}: no snapshot was deleted, because the store is not what filled the disk")
     }
 }

@@ -1,11 +1,13 @@
 //! `log`: the chain of receipts, one line each.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use super::aside;
 use super::steps::{self, step_words};
 use crate::model::{
-    Ending, Operation, PruneReason, PrunedSnapshot, Receipt, RestoreKind, SnapshotId, Time, count_paths,
+    AmendedSnapshot, Ending, InstanceId, Operation, PruneReason, PrunedSnapshot, Receipt, RelPath,
+    RestoreKind, SnapshotId, Time, count_paths,
 };
 use crate::report::{LogDocument, ReceiptDocument};
 use crate::terminal::table::{Column, Fit, Table};
@@ -190,6 +192,12 @@ impl Telling<'_> {
                 let count = size::counted(snapshots.len() as u64, "snapshot", "snapshots");
                 format!("{who}: {count}, {} ({})", size::bytes(*bytes), reasons(snapshots))
             }
+            Operation::Forget {
+                snapshots,
+                amended,
+                bytes,
+                ..
+            } => forgot(snapshots, amended, *bytes),
             Operation::Repack { from, into, bytes } => format!(
                 "repacked {} into {}: {} less",
                 size::counted(from.len() as u64, "archive", "archives"),
@@ -233,6 +241,26 @@ impl Telling<'_> {
     }
 }
 
+/// Describes what `forget` deleted: sessions, or paths of snapshots.
+fn forgot(snapshots: &[PrunedSnapshot], amended: &[AmendedSnapshot], bytes: u64) -> String {
+    let mut told = Vec::new();
+    let sessions: BTreeSet<&InstanceId> = snapshots.iter().map(|pruned| &pruned.instance).collect();
+    if !sessions.is_empty() {
+        let named: Vec<&str> = sessions.into_iter().map(InstanceId::as_str).collect();
+        let count = size::counted(snapshots.len() as u64, "snapshot", "snapshots");
+        told.push(format!("{} with {count}", named.join(", ")));
+    }
+    let mounts = amended.iter().flat_map(|amended| &amended.mounts);
+    let paths: BTreeSet<&RelPath> = mounts.flat_map(|mount| &mount.paths).collect();
+    if !paths.is_empty() {
+        let named: Vec<String> = paths.iter().map(|path| sanitize::name(path.as_bytes())).collect();
+        let held = amended.iter().filter(|amended| amended.mounts.iter().any(|mount| mount.manifest.is_some()));
+        let count = size::counted(held.count() as u64, "snapshot", "snapshots");
+        told.push(format!("{} of {count}", named.join(", ")));
+    }
+    format!("forgot {}: {} freed", told.join("; "), size::bytes(bytes))
+}
+
 /// Describes an accepted loss: receipts of so many snapshots, and so many records.
 fn accepted(snapshots: usize, records: usize) -> String {
     let counted = |count: usize| size::counted(count as u64, "snapshot", "snapshots");
@@ -274,5 +302,6 @@ pub(in crate::cli) fn reason_words(reason: PruneReason) -> &'static str {
         PruneReason::CheckpointDays => "checkpoints that are too old",
         PruneReason::MaxBytes => "the store is too large",
         PruneReason::MinFree => "too little room is free",
+        PruneReason::Forgotten => "on request",
     }
 }

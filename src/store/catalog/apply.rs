@@ -6,9 +6,11 @@ use std::path::Path;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 use serde::Serialize;
 
-use super::row::{Count, Word};
+use super::row::{Count, Json, Word};
 use super::{failure, schema};
-use crate::model::{Coverage, Digest, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord};
+use crate::model::{
+    AmendedSnapshot, ArchiveRef, Coverage, Digest, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord,
+};
 use crate::store::StoreError;
 use crate::store::log::Link;
 
@@ -37,6 +39,7 @@ fn word(act: &Operation) -> &'static str {
         Operation::Restore { .. } => "restore",
         Operation::Abort { .. } => "abort",
         Operation::Prune { .. } => "prune",
+        Operation::Forget { .. } => "forget",
         Operation::Repack { .. } => "repack",
         Operation::Rename { .. } => "rename",
         Operation::Pin { .. } => "pin",
@@ -217,6 +220,25 @@ impl<'a> Tables<'a> {
                     self.pruned(*number, &pruned.id, pruned.instance.as_str())?;
                 }
             }
+            Operation::Forget {
+                snapshots,
+                amended,
+                from,
+                into,
+                ..
+            } => {
+                for pruned in snapshots {
+                    self.pruned(*number, &pruned.id, pruned.instance.as_str())?;
+                }
+                for amended in amended {
+                    self.amended(*number, amended, into)?;
+                }
+                let sql = "INSERT OR IGNORE INTO forgotten_archives VALUES (?1, ?2)";
+                for archive in from {
+                    let mut statement = self.transaction.prepare_cached(sql)?;
+                    statement.execute(params![archive.as_str(), signed(*number)])?;
+                }
+            }
             Operation::AcceptLoss { records, .. } => {
                 for id in records {
                     let sql = "SELECT r.instance FROM captures c JOIN receipts r ON r.number = c.number
@@ -273,6 +295,42 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
+    /// Applies the loss of paths, whether or not the record was applied already.
+    fn amended(&self, number: u64, amended: &AmendedSnapshot, into: &[ArchiveRef]) -> rusqlite::Result<()> {
+        self.transaction
+            .prepare_cached("INSERT OR IGNORE INTO amendments VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![
+                amended.snapshot.as_str(),
+                signed(number),
+                json(amended)?,
+                json(into)?
+            ])?;
+        self.amend(amended)
+    }
+
+    fn amend(&self, amended: &AmendedSnapshot) -> rusqlite::Result<()> {
+        self.transaction
+            .prepare_cached("UPDATE snapshots SET complete = ?2, entries = ?3, bytes = ?4 WHERE id = ?1")?
+            .execute(params![
+                amended.snapshot.as_str(),
+                amended.complete,
+                signed(amended.entries),
+                signed(amended.bytes)
+            ])?;
+        Ok(())
+    }
+
+    /// Applies the last amendment of a snapshot to its row.
+    fn amend_row(&self, id: &SnapshotId) -> rusqlite::Result<()> {
+        let sql = "SELECT amended FROM amendments WHERE snapshot = ?1 ORDER BY number DESC LIMIT 1";
+        let mut statement = self.transaction.prepare_cached(sql)?;
+        let found = statement.query_row([id.as_str()], |row| row.get::<_, Json<AmendedSnapshot>>(0));
+        match found.optional()? {
+            Some(Json(amended)) => self.amend(&amended),
+            None => Ok(()),
+        }
+    }
+
     fn is_pruned(&self, id: &SnapshotId) -> rusqlite::Result<bool> {
         let sql = "SELECT 1 FROM pruned WHERE snapshot = ?1";
         self.transaction.prepare_cached(sql)?.exists([id.as_str()])
@@ -305,6 +363,7 @@ impl<'a> Tables<'a> {
         if added > 0 {
             let sql = "INSERT OR IGNORE INTO snapshot_roots VALUES (?1, ?2)";
             self.roots(sql, coverages.into_iter(), record.id.as_str())?;
+            self.amend_row(&record.id)?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension as _, Params, params};
 
 use super::Catalog;
 use super::row::{self, Count, IMPORTED, SnapshotRow, Word};
-use crate::model::{Digest, InstanceId, SnapshotId, SnapshotKind};
+use crate::model::{Amendment, ArchiveId, Digest, InstanceId, SnapshotId, SnapshotKind};
 use crate::store::StoreError;
 
 /// The snapshots of an instance, in short.
@@ -150,13 +150,41 @@ impl Catalog {
         })
     }
 
+    /// Returns the amendments of a snapshot, oldest first.
+    pub(in crate::store) fn amendments(&self, id: &SnapshotId) -> Result<Vec<Amendment>, StoreError> {
+        let sql = "SELECT amended, archives FROM amendments WHERE snapshot = ?1 ORDER BY number";
+        let amendment = |row: &rusqlite::Row<'_>| {
+            Ok(Amendment {
+                amended: row.get::<_, row::Json<_>>(0)?.0,
+                archives: row.get::<_, row::Json<_>>(1)?.0,
+            })
+        };
+        self.ask(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_map([id.as_str()], amendment)?
+                .collect()
+        })
+    }
+
+    /// Returns the archives that receipts of `forget` say are gone.
+    pub(in crate::store) fn forgotten_archives(&self) -> Result<Vec<ArchiveId>, StoreError> {
+        let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<ArchiveId>>(0).map(|word| word.0);
+        self.ask(|connection| {
+            connection
+                .prepare_cached("SELECT archive FROM forgotten_archives ORDER BY archive")?
+                .query_map([], id)?
+                .collect()
+        })
+    }
+
     /// Every snapshot that was pruned, and the receipt that tells of it.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
     pub fn pruned_of(&self, instance: &InstanceId) -> Result<Vec<(SnapshotId, u64)>, StoreError> {
         let sql = "SELECT p.snapshot, p.number FROM pruned p JOIN receipts r ON r.number = p.number
-             WHERE p.instance = ?1 AND r.act = 'prune' ORDER BY p.number DESC, p.snapshot";
+             WHERE p.instance = ?1 AND r.act IN ('prune', 'forget') ORDER BY p.number DESC, p.snapshot";
         let pair = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Word<_>>(0)?.0, row.get::<_, Count>(1)?.0));
         self.query(|connection| {
             connection

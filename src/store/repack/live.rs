@@ -1,12 +1,13 @@
 //! Content of archives that is still needed. Every chunk of a manifest is read once, however many manifests have it.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
-use super::super::Blobs;
+use super::super::{Blobs, StoreError};
 use super::super::archive::{Archive, BlobKind};
-use super::{FEW, RepackGroup, SMALL};
+use super::{FEW, NewParts, RepackGroup, SMALL};
 use crate::model::{
     ArchiveId, ArchiveRef, Chunk, Digest, Entry, ManifestList, MountRecord, RelPath, SnapshotRecord,
 };
@@ -31,14 +32,20 @@ pub(super) struct Live {
 
 impl Live {
     /// Collects the content that `records` need, in that order.
-    pub(super) fn of(records: &[SnapshotRecord], blobs: &Blobs, observer: &dyn Observer) -> Self {
+    pub(super) fn of(
+        records: &[SnapshotRecord],
+        blobs: &Blobs,
+        parts: &NewParts,
+        observer: &dyn Observer,
+    ) -> Self {
+        let source = Source { blobs, parts };
         observer.begin(Phase::Verify);
         observer.expect(records.len() as u64, 0);
         let mut live = Self::default();
         let mut read = HashMap::new();
         for record in records {
             for mount in &record.mounts {
-                if !live.add(mount, blobs, &mut read) {
+                if !live.add(mount, &source, &mut read) {
                     live.barred
                         .extend(record.archives.iter().map(|archive| archive.id.clone()));
                 }
@@ -51,19 +58,19 @@ impl Live {
 
     /// Adds what a mount needs; returns true if all of it was readable. `read` has the lists and chunks so far, and whether they
     /// were readable.
-    fn add(&mut self, mount: &MountRecord, blobs: &Blobs, read: &mut HashMap<Digest, bool>) -> bool {
+    fn add(&mut self, mount: &MountRecord, source: &Source<'_>, read: &mut HashMap<Digest, bool>) -> bool {
         self.digests.extend(mount.private().map(|content| content.digest));
         let Some(digest) = mount.manifest else { return true };
         if let Some(known) = read.get(&digest) {
             return *known;
         }
         self.digests.insert(digest);
-        let list = blobs.whole(&digest).ok();
+        let list = source.whole(&digest);
         let list = list.and_then(|bytes| ManifestList::decode(&bytes).ok());
         let mut whole = list.is_some();
         for chunk in list.into_iter().flat_map(|list| list.chunks) {
             let known = read.get(&chunk).copied();
-            let is_read = known.unwrap_or_else(|| self.chunk(&chunk, &mount.coverage.label, blobs).is_some());
+            let is_read = known.unwrap_or_else(|| self.chunk(&chunk, &mount.coverage.label, source).is_some());
             read.insert(chunk, is_read);
             whole &= is_read;
         }
@@ -72,9 +79,9 @@ impl Live {
     }
 
     /// Adds the content that a chunk names; `None` if it is unreadable.
-    fn chunk(&mut self, digest: &Digest, label: &str, blobs: &Blobs) -> Option<()> {
+    fn chunk(&mut self, digest: &Digest, label: &str, source: &Source<'_>) -> Option<()> {
         self.digests.insert(*digest);
-        for part in Chunk::decode(&blobs.whole(digest).ok()?).ok()? {
+        for part in Chunk::decode(&source.whole(digest)?).ok()? {
             let dir = part.part();
             for entry in &dir.entries {
                 let Some(content) = entry.content().filter(|content| content.size > 0) else {
@@ -91,6 +98,37 @@ impl Live {
             }
         }
         Some(())
+    }
+
+    /// Fails if a manifest of `records` could not be read: any content may be needed, or forgotten, in it.
+    pub(super) fn check(&self, records: &[SnapshotRecord]) -> Result<(), StoreError> {
+        let is_barred = |archive: &ArchiveRef| self.barred.contains(&archive.id);
+        let unread = records.iter().find(|record| record.archives.iter().any(is_barred));
+        match unread {
+            Some(record) => Err(StoreError::Unread {
+                snapshot: record.id.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the archives with any content that is not needed, as one group; `None` if there are none.
+    pub(super) fn with_dead_content(
+        &self,
+        blobs: &Blobs,
+        records: &[SnapshotRecord],
+        state: bool,
+    ) -> Option<RepackGroup> {
+        let refs = blobs.archives().iter().zip(blobs.opened());
+        let of_kind = refs.filter(|(archive, _)| archive.id.is_state() == state);
+        let facts: Vec<(&ArchiveRef, u64, u64)> = of_kind
+            .map(|(archive, opened)| {
+                let (live, total) = self.share(opened);
+                (archive, live, total)
+            })
+            .filter(|(_, live, total)| live < total)
+            .collect();
+        (!facts.is_empty()).then(|| grouped(facts, records, state))
     }
 
     pub(super) fn needs(&self, digest: &Digest) -> bool {
@@ -124,20 +162,7 @@ impl Live {
         if !worth {
             return None;
         }
-        // In the order in which records came to need them.
-        let order: HashMap<&ArchiveId, usize> = records
-            .iter()
-            .flat_map(|record| &record.archives)
-            .enumerate()
-            .map(|(at, archive)| (&archive.id, at))
-            .collect();
-        facts.sort_by_key(|(archive, ..)| order.get(&archive.id).copied());
-        Some(RepackGroup {
-            state,
-            live: facts.iter().map(|(_, live, _)| live).sum(),
-            total: facts.iter().map(|(.., total)| total).sum(),
-            from: facts.into_iter().map(|(archive, ..)| archive.clone()).collect(),
-        })
+        Some(grouped(facts, records, state))
     }
 
     /// Bytes that are needed, and all bytes. Each member has a header.
@@ -165,5 +190,41 @@ impl Live {
             found.extend(contents.map(|blob| blob.digest));
         }
         self.firsts.retain(|digest, _| found.contains(digest));
+    }
+}
+
+/// Content of archives, and parts of manifests that no archive has yet.
+struct Source<'a> {
+    blobs: &'a Blobs,
+    parts: &'a NewParts,
+}
+
+impl Source<'_> {
+    fn whole(&self, digest: &Digest) -> Option<Cow<'_, [u8]>> {
+        match self.parts.0.get(digest) {
+            Some(part) => Some(Cow::Borrowed(&part.bytes)),
+            None => self.blobs.whole(digest).ok().map(Cow::Owned),
+        }
+    }
+}
+
+/// Makes a group of archives with their needed bytes and all their bytes, in the order in which records came to need them.
+fn grouped(
+    mut facts: Vec<(&ArchiveRef, u64, u64)>,
+    records: &[SnapshotRecord],
+    state: bool,
+) -> RepackGroup {
+    let order: HashMap<&ArchiveId, usize> = records
+        .iter()
+        .flat_map(|record| &record.archives)
+        .enumerate()
+        .map(|(at, archive)| (&archive.id, at))
+        .collect();
+    facts.sort_by_key(|(archive, ..)| order.get(&archive.id).copied());
+    RepackGroup {
+        state,
+        live: facts.iter().map(|(_, live, _)| live).sum(),
+        total: facts.iter().map(|(.., total)| total).sum(),
+        from: facts.into_iter().map(|(archive, ..)| archive.clone()).collect(),
     }
 }

@@ -7,6 +7,7 @@ use std::thread;
 
 use super::super::archive::{Archive, Blob, BlobKind, DecodeBuffers, LEVEL, Piece, Segment, Writer};
 use super::super::{Draft, Store, StoreError};
+use super::NewPart;
 use super::live::Live;
 use crate::model::{ArchiveId, ArchiveRef, Digest, Hasher};
 use crate::observer::{Observer, Phase};
@@ -24,12 +25,12 @@ pub(super) fn write(
     store: &Store,
     draft: &Draft,
     id: ArchiveId,
-    from: &[ArchiveRef],
+    (from, added): (&[ArchiveRef], Vec<(&Digest, &NewPart)>),
     live: &Live,
     observer: &dyn Observer,
 ) -> Result<ArchiveRef, StoreError> {
     observer.begin(Phase::Repack);
-    let copied = copy(store, draft, id, from, live, observer);
+    let copied = copy(store, draft, id, (from, added), live, observer);
     observer.end();
     copied
 }
@@ -38,7 +39,7 @@ fn copy(
     store: &Store,
     draft: &Draft,
     id: ArchiveId,
-    from: &[ArchiveRef],
+    (from, added): (&[ArchiveRef], Vec<(&Digest, &NewPart)>),
     live: &Live,
     observer: &dyn Observer,
 ) -> Result<ArchiveRef, StoreError> {
@@ -58,6 +59,12 @@ fn copy(
             copy_one(&archive, &desk, blob, live, &mut writer)?;
             written.push(blob.digest);
             observer.advance(1, blob.stored);
+        }
+    }
+    for (digest, part) in added {
+        if live.needs(digest) && !writer.holds(digest) {
+            writer.blob(part.kind, *digest, &part.bytes)?;
+            written.push(*digest);
         }
     }
     let (_, finished) = writer.finish()?;

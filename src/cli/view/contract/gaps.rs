@@ -32,6 +32,7 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
                 | WithheldReason::Staging
                 | WithheldReason::Credential
                 | WithheldReason::Settings
+                | WithheldReason::Forgotten
                 | WithheldReason::Account => continue,
                 WithheldReason::Sensitive if captures_secrets => format!("{number} of agents' credentials"),
                 WithheldReason::Sensitive => {

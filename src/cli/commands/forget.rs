@@ -1,0 +1,251 @@
+//! `forget`: plan, show, ask, delete sessions or paths for good.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use clap::{ArgGroup, Args, ValueHint};
+
+use crate::cli::args::{Example, Group, age, some_text};
+use crate::cli::command::Command;
+use crate::cli::confirm::confirm;
+use crate::cli::context::Context;
+use crate::cli::error::{CliError, ErrorKind};
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::replication::print_damaged;
+use crate::cli::schema::Document;
+use crate::cli::view;
+use crate::config::Replication;
+use crate::features::Feature;
+use crate::recovery::{ForgetRequest, PlannedForget, ReplicationCare, Stop, Store};
+use crate::report::{ForgetDocument, ForgetOutcome};
+use crate::terminal::{sanitize, size};
+
+/// Delete a session, or a path from all snapshots, for good
+#[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("subject")
+    .args(["instance", "path", "older_than", "replica"])
+    .required(true)
+    .multiple(true))]
+pub struct ForgetArgs {
+    /// The session: an id or its prefix, a workspace, a container, or @latest; with --path, only its snapshots
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
+    /// Delete this file or directory from every snapshot that has it; repeatable
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, value_parser = crate::cli::args::some_path())]
+    pub path: Vec<OsString>,
+    /// With --path, also forget other paths with the same content
+    #[arg(long, requires = "path")]
+    pub content: bool,
+    /// Delete all sessions that ended longer ago, such as 12h, 7d or 4w
+    #[arg(long, value_name = "TIME", value_parser = age, conflicts_with_all = ["instance", "path"])]
+    pub older_than: Option<Duration>,
+    /// Also delete it from the copy in the object store; alone, all that was forgotten before
+    #[arg(long)]
+    pub replica: bool,
+    /// Print what would be deleted and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command for ForgetArgs {
+    const NAME: &'static str = "forget";
+    const GROUP: Option<Group> = Some(Group::Store);
+    const LONG: &'static str = "\
+        Deletes one session with all of its snapshots, all sessions that ended some time ago, or one path from every \
+        snapshot that has it, such as a file with a leaked secret. No byte of it stays in the store: archives that hold \
+        any of it are rewritten. A snapshot that lost a path says so, and a restore leaves that path alone. Pinned and \
+        active sessions are refused. The receipt names what was deleted, by digest. Forgetting cannot be undone.";
+    const EXAMPLES: &'static [Example] = &[
+        ("One session:", "jackin recovery forget shop"),
+        (
+            "A leaked secret, from all snapshots:",
+            "jackin recovery forget --path .env",
+        ),
+        (
+            "Preview which sessions ended more than a week ago:",
+            "jackin recovery forget --older-than 7d --dry-run",
+        ),
+    ];
+    const DOCUMENTS: &'static [Document] = &[Document::of::<ForgetDocument>("forget")];
+
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn changes_something(&self) -> bool {
+        !self.dry_run
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        let (context, args) = (&context, self);
+        let replication = context.engine().replication();
+        if args.replica {
+            CliError::require(Feature::S3)?;
+            if replication.is_none() {
+                return Err(CliError::new(ErrorKind::Config, "replicate is not set, so there is no copy")
+                    .hint("leave out --replica"));
+            }
+        }
+        let engine = context.engine();
+        let Some(store) = engine.store_for_care(args.dry_run)? else {
+            return no_store(context, args);
+        };
+        let mut document = ForgetDocument::nothing();
+        if !args.is_replica_alone() {
+            let request = ForgetRequest {
+                session: args.instance.as_deref(),
+                paths: &args.path,
+                older_than: args.older_than,
+                copies: args.content,
+            };
+            let planned = engine.plan_forget(&store, &request, args.dry_run)?;
+            document = ForgetDocument::of(&planned);
+            document.replica = replication.as_ref().map(|copy| copy.place.value.to_string());
+            show(context, args, &document);
+            if document.outcome == ForgetOutcome::Planned && !args.dry_run {
+                carry_out(context, args, &store, &planned, &mut document)?;
+            }
+        }
+        if args.replica && !args.dry_run {
+            let replication = replication.iter().cloned();
+            for replication in replication {
+                remove_there(context, args, &store, replication, &mut document)?;
+            }
+        }
+        finish(context, args, &document);
+        Ok(ExitCode::Done.into())
+    }
+}
+
+impl ForgetArgs {
+    /// Returns true if only the copy in the object store is to lose what was forgotten before.
+    fn is_replica_alone(&self) -> bool {
+        self.instance.is_none() && self.path.is_empty() && self.older_than.is_none()
+    }
+
+    /// Returns the command with its arguments, without those that only say how.
+    fn words(&self) -> String {
+        let mut words = vec!["forget".to_owned()];
+        let quoted = |word: &OsString| crate::display::shell::word(word);
+        words.extend(self.instance.iter().map(|instance| quoted(&instance.into())));
+        words.extend(self.path.iter().map(|path| format!("--path {}", quoted(path))));
+        words.extend(self.older_than.map(|age| format!("--older-than {}h", age.as_secs().div_ceil(3600))));
+        words.extend(self.content.then(|| "--content".to_owned()));
+        words.join(" ")
+    }
+}
+
+fn no_store(context: &Context<'_>, args: &ForgetArgs) -> Result<Status, CliError> {
+    if let Some(instance) = &args.instance {
+        return Err(crate::recovery::RecoveryError::no_store(instance).into());
+    }
+    match args.json {
+        true => context.terminal.json(&ForgetDocument::nothing()),
+        false => context.terminal.note("no sessions yet"),
+    }
+    Ok(ExitCode::Done.into())
+}
+
+/// Prints the plan where the operator sees it before the question.
+fn show(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
+    let terminal = context.terminal;
+    let now = context.now();
+    if !args.json {
+        terminal.out(&view::forget::plan(document, now, terminal.width_out()));
+    } else if !args.yes && !args.dry_run && terminal.can_ask() {
+        terminal.err(&view::forget::plan(document, now, terminal.width_err()));
+    }
+}
+
+fn carry_out(
+    context: &Context<'_>,
+    args: &ForgetArgs,
+    store: &Store,
+    planned: &PlannedForget,
+    document: &mut ForgetDocument,
+) -> Result<(), CliError> {
+    let question = "Delete this permanently? It cannot be undone.";
+    confirm(context.terminal, &context.interrupts, question, args.yes)?;
+    let done = context.engine().forget(store, &planned.proposal)?;
+    for stays in &done.swept.natives {
+        context.terminal.warn(&sanitize::text(stays));
+    }
+    document.outcome = ForgetOutcome::Forgotten;
+    document.receipt = Some(done.receipt);
+    document.freed = done.freed;
+    if !args.json {
+        let free = size::bytes(done.freed);
+        context
+            .terminal
+            .out(&format!("Done: {free} freed; receipt {}.", done.receipt));
+    }
+    Ok(())
+}
+
+/// Copies the receipts and the new archives, and deletes what they replace there.
+fn remove_there(
+    context: &Context<'_>,
+    args: &ForgetArgs,
+    store: &Store,
+    replication: Replication,
+    document: &mut ForgetDocument,
+) -> Result<(), CliError> {
+    let place = replication.place.value.to_string();
+    let replication = Replication {
+        prune: true,
+        ..replication
+    };
+    let flag = context.interrupts.flag();
+    let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
+    let done = context
+        .engine()
+        .replicate(store, &replication, &stop, ReplicationCare::Thorough)?;
+    print_damaged(context, &done.copied);
+    let again = || format!("the copy may still have it; repeat `{}`", context.command("forget --replica"));
+    if done.is_busy {
+        return Err(CliError::new(ErrorKind::RefusedActive, format!("another process is copying to {place}"))
+            .hint(again()));
+    }
+    if let Err(error) = done.ended {
+        return Err(CliError::from(error).hint(again()));
+    }
+    document.replica = Some(place.clone());
+    document.replica_removed = Some(done.copied.removed);
+    if !args.json {
+        let removed = size::counted(done.copied.removed, "object", "objects");
+        context.terminal.out(&format!("{removed} deleted in {place}."));
+    }
+    Ok(())
+}
+
+/// Prints the document, and says what still has a copy.
+fn finish(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
+    let terminal = context.terminal;
+    if args.json {
+        terminal.json(document);
+    }
+    if document.outcome == ForgetOutcome::Nothing {
+        return;
+    }
+    for line in view::forget::elsewhere(document) {
+        terminal.note(&line);
+    }
+    if let (Some(place), false) = (&document.replica, args.replica) {
+        terminal.note(&format!("the copy in {place} still has it"));
+        let words = match args.dry_run {
+            true => format!("{} --replica", args.words()),
+            false => "forget --replica".to_owned(),
+        };
+        context.propose("to delete it there", &words);
+    } else if args.dry_run {
+        context.propose("to apply", &args.words());
+    }
+}

@@ -1,0 +1,342 @@
+//! Deletes snapshots and paths so that no byte of them stays in an archive. Archives with any content that nothing needs are
+//! written anew without it; one receipt then makes all of it true at once, and the old archives go.
+//!
+//! The receipt is the moment of truth. Before it, the redirects lead nowhere, since an archive that is there is read whatever
+//! its redirect says. Behind it, the old archives are dead, and the next process that opens the store for writing removes
+//! what a killed one left.
+
+use std::collections::{HashMap, HashSet};
+
+use super::archive::BlobKind;
+use super::prune::{drafted, remove};
+use super::repack::{NewPart, NewParts};
+use super::{Patience, RepackGroup, RepackPlan, Sole, Store, StoreError, Swept, archive_redirects, durable};
+use crate::clock::Entropy;
+use crate::model::{
+    AmendedManifest, AmendedMount, AmendedSnapshot, ArchiveId, Digest, ForgottenContent, Manifest,
+    ManifestList, MountRecord, Operation, PrunedSnapshot, RelPath, SnapshotId, SnapshotRecord, Time, runs,
+    without,
+};
+use crate::observer::{Observer, Silent};
+
+/// Snapshots without the forgotten paths, as they are prepared.
+pub struct AmendedRecord<'s> {
+    store: &'s Store,
+    parts: NewParts,
+    amended: Vec<AmendedSnapshot>,
+    /// Manifests that were made already, by the old one and the forgotten paths. Snapshots share most of theirs.
+    known: HashMap<(Digest, Vec<RelPath>), Option<AmendedManifest>>,
+}
+
+/// Plan of what to delete, with the archives that are written anew for it.
+pub struct ForgetPlan {
+    snapshots: Vec<PrunedSnapshot>,
+    amended: Vec<AmendedSnapshot>,
+    contents: Vec<ForgottenContent>,
+    repack: RepackPlan,
+    parts: NewParts,
+    idle: Vec<ArchiveId>,
+    /// About how many bytes become free.
+    pub freed: u64,
+}
+
+/// Result of forgetting.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Number of the receipt.
+    pub receipt: u64,
+    /// Archives that were written anew or removed.
+    pub archives: u64,
+    /// Bytes that became free.
+    pub freed: u64,
+    /// Result of the cleanup.
+    pub swept: Swept,
+}
+
+impl<'s> AmendedRecord<'s> {
+    /// Begins without any.
+    #[must_use]
+    pub fn of(store: &'s Store) -> Self {
+        Self {
+            store,
+            parts: NewParts::default(),
+            amended: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// Adds a snapshot that loses `paths`, each list with the label of its mount.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a manifest cannot be read.
+    pub fn add(
+        &mut self,
+        record: &SnapshotRecord,
+        paths: &[(String, Vec<RelPath>)],
+    ) -> Result<(), StoreError> {
+        let mut amended = AmendedSnapshot {
+            snapshot: record.id.clone(),
+            instance: record.instance.clone(),
+            mounts: Vec::new(),
+            complete: record.complete,
+            entries: 0,
+            bytes: 0,
+        };
+        for (label, paths) in paths {
+            let Some(mount) = record.mounts.iter().find(|mount| mount.coverage.label == *label) else {
+                continue;
+            };
+            let manifest = self.manifest(record, mount, paths)?;
+            amended.complete &= manifest.is_none();
+            amended.mounts.push(AmendedMount {
+                mount: label.clone(),
+                paths: paths.clone(),
+                manifest,
+            });
+        }
+        let mut after = record.clone();
+        amended.apply(&mut after);
+        (amended.entries, amended.bytes) = (after.entries(), after.bytes());
+        self.amended.push(amended);
+        Ok(())
+    }
+
+    fn manifest(
+        &mut self,
+        record: &SnapshotRecord,
+        mount: &MountRecord,
+        paths: &[RelPath],
+    ) -> Result<Option<AmendedManifest>, StoreError> {
+        let Some(digest) = mount.manifest else {
+            return Ok(None);
+        };
+        let key = (digest, paths.to_vec());
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known.clone());
+        }
+        let blobs = self.store.contents(record);
+        let manifest = blobs.manifest(&digest)?;
+        let made = match without(&manifest, paths) {
+            Some(left) => {
+                let gaps = paths.iter().filter(|path| manifest.entry(path).is_some());
+                let list = self.parts.add(&left, mount.coverage.state, &|digest| blobs.contains(digest));
+                let (entries, bytes) = left.totals();
+                Some(AmendedManifest {
+                    digest: list,
+                    entries,
+                    bytes,
+                    gap_count: left.lacks(&mount.coverage.withheld).len() as u64,
+                    gaps: gaps.cloned().collect(),
+                })
+            }
+            None => None,
+        };
+        self.known.insert(key, made.clone());
+        Ok(made)
+    }
+}
+
+impl NewParts {
+    /// Adds the chunks and the list of a manifest, and returns the digest of the list. Chunks that archives have are not added.
+    fn add(&mut self, manifest: &Manifest, state: bool, is_stored: &dyn Fn(&Digest) -> bool) -> Digest {
+        let mut chunks = Vec::new();
+        for run in runs(manifest) {
+            let chunk = run.encode(manifest);
+            chunks.push(chunk.digest);
+            if !is_stored(&chunk.digest) {
+                self.put(chunk.digest, BlobKind::Chunk, state, chunk.bytes);
+            }
+        }
+        let root = manifest.root.clone();
+        let bytes = ManifestList { root, chunks }.encode();
+        let digest = Digest::of(&bytes);
+        self.put(digest, BlobKind::List, state, bytes);
+        digest
+    }
+
+    fn put(&mut self, digest: Digest, kind: BlobKind, state: bool, bytes: Vec<u8>) {
+        self.0.entry(digest).or_insert(NewPart { state, kind, bytes });
+    }
+}
+
+impl ForgetPlan {
+    /// Number of archives that are written anew or removed.
+    #[must_use]
+    pub fn archives(&self) -> u64 {
+        let replaced: usize = self.repack.groups.iter().map(|group| group.from.len()).sum();
+        (replaced + self.idle.len()) as u64
+    }
+
+    /// The snapshots that lose paths.
+    #[must_use]
+    pub fn amended(&self) -> &[AmendedSnapshot] {
+        &self.amended
+    }
+
+    /// The snapshots that are deleted.
+    #[must_use]
+    pub fn snapshots(&self) -> &[PrunedSnapshot] {
+        &self.snapshots
+    }
+
+    /// The contents of forgotten paths that no other path has.
+    #[must_use]
+    pub fn contents(&self) -> &[ForgottenContent] {
+        &self.contents
+    }
+}
+
+impl Store {
+    /// Plans to delete `snapshots`, and paths of others; `contents` are those that no other path has. Changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Unread`], or another one, when a record, manifest or archive cannot be read: it may hold any of it.
+    /// [`StoreError::NoRoom`].
+    pub fn plan_forget(
+        &self,
+        snapshots: Vec<PrunedSnapshot>,
+        amended: AmendedRecord<'_>,
+        contents: Vec<ForgottenContent>,
+        observer: &dyn Observer,
+    ) -> Result<ForgetPlan, StoreError> {
+        let _kept = self.layout.enter()?;
+        let AmendedRecord { parts, amended, .. } = amended;
+        let gone: HashSet<&SnapshotId> = snapshots.iter().map(|pruned| &pruned.id).collect();
+        let records = self.records_without(&gone, &amended)?;
+        let mut freed = 0;
+        for (id, size) in self.record_sizes()? {
+            freed += if gone.contains(&id) { size } else { 0 };
+        }
+        let needed = records.iter().flat_map(|record| &record.archives);
+        let needed: HashSet<ArchiveId> = needed.map(|archive| archive.id.clone()).collect();
+        let drafted = drafted(&self.layout)?;
+        let mut idle = Vec::new();
+        for (id, size) in self.archive_sizes()? {
+            if !needed.contains(&id) && !drafted.contains(&id) {
+                freed += size;
+                idle.push(id);
+            }
+        }
+        let repack = self.plan_purge(records, &parts, observer)?;
+        freed += repack.groups.iter().map(RepackGroup::gain).sum::<u64>();
+        Ok(ForgetPlan {
+            snapshots,
+            amended,
+            contents,
+            repack,
+            parts,
+            idle,
+            freed,
+        })
+    }
+
+    /// Reads all records but those of `gone`, as they are with `amended`.
+    fn records_without(
+        &self,
+        gone: &HashSet<&SnapshotId>,
+        amended: &[AmendedSnapshot],
+    ) -> Result<Vec<SnapshotRecord>, StoreError> {
+        let mut records = Vec::new();
+        for id in self.record_ids()?.iter().filter(|id| !gone.contains(id)) {
+            let mut record = match self.record(id) {
+                Err(StoreError::NoSnapshot { .. }) => continue,
+                other => other?,
+            };
+            let changes = amended.iter().filter(|amended| amended.snapshot == *id);
+            changes.for_each(|amended| amended.apply(&mut record));
+            records.push(record);
+        }
+        let lost = self.catalog.unlisted()?;
+        match lost.iter().find(|id| !gone.contains(id)) {
+            Some(id) => Err(StoreError::LostRecord {
+                path: self.layout.record(id),
+            }),
+            None => Ok(records),
+        }
+    }
+}
+
+impl Sole<'_> {
+    /// Executes a plan that was made while nothing else used the store.
+    ///
+    /// # Errors
+    /// When an archive or the receipt cannot be written; then everything is as it was.
+    pub fn forget_planned(
+        &self,
+        (at, uid): (Time, u32),
+        plan: ForgetPlan,
+        entropy: &dyn Entropy,
+        observer: &dyn Observer,
+    ) -> Result<Forgotten, StoreError> {
+        let store = self.store;
+        let _kept = store.layout().enter()?;
+        let archives = plan.archives();
+        let before = store.archive_sizes()?;
+        let repacked = store.repack_with(plan.repack, &plan.parts, entropy, observer)?;
+        for new in &repacked {
+            self.redirect(new, &new.from)?;
+        }
+        observer.reached("forget-named");
+        let replaced = repacked.iter().flat_map(|new| &new.from);
+        let act = Operation::Forget {
+            snapshots: plan.snapshots,
+            amended: plan.amended,
+            contents: plan.contents,
+            from: replaced.map(|old| old.id.clone()).chain(plan.idle).collect(),
+            into: repacked.iter().map(|new| new.into.clone()).collect(),
+            bytes: plan.freed,
+        };
+        let receipt = store.append(at, uid, None, act)?.number;
+        observer.reached("forget-receipt");
+        let records = self.forget(observer)?;
+        self.remove_forgotten(observer)?;
+        let swept = self.sweep(observer)?;
+        let size = |sizes: &[(ArchiveId, u64)]| sizes.iter().map(|(_, size)| size).sum::<u64>();
+        let after = store.archive_sizes()?;
+        Ok(Forgotten {
+            receipt,
+            archives,
+            freed: records + size(&before).saturating_sub(size(&after)),
+            swept,
+        })
+    }
+
+    /// Removes the archives that receipts of `forget` say are gone. May be repeated at any time.
+    pub(super) fn remove_forgotten(&self, observer: &dyn Observer) -> Result<(), StoreError> {
+        let layout = self.store.layout();
+        for id in left_over(self.store)? {
+            // Records may name it: then what took its place must be there.
+            let leads = archive_redirects::next(layout, &id)?;
+            if let Some(into) = leads
+                && !durable::is_there(&layout.archive(&archive_redirects::resolve(layout, &into)?.id))?
+            {
+                continue;
+            }
+            remove(&layout.archive(&id))?;
+            observer.reached("forget-archive");
+        }
+        durable::sync_parent(&layout.archives().join("any"))
+    }
+}
+
+/// Returns the archives that receipts say are gone and that are still there.
+fn left_over(store: &Store) -> Result<Vec<ArchiveId>, StoreError> {
+    let mut left = Vec::new();
+    for id in store.catalog.forgotten_archives()? {
+        if durable::is_there(&store.layout().archive(&id))? {
+            left.push(id);
+        }
+    }
+    Ok(left)
+}
+
+/// Removes what a killed process left, unless others use the store at this moment.
+pub(super) fn finish(store: &Store) -> Result<(), StoreError> {
+    if left_over(store)?.is_empty() {
+        return Ok(());
+    }
+    match store.exclusive(Patience::Short) {
+        Err(StoreError::Locked { .. }) => Ok(()),
+        sole => sole?.remove_forgotten(&Silent),
+    }
+}
