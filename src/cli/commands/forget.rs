@@ -137,10 +137,19 @@ impl ForgetArgs {
         let quoted = |word: &OsString| crate::display::shell::word(word);
         words.extend(self.instance.iter().map(|instance| quoted(&instance.into())));
         words.extend(self.path.iter().map(|path| format!("--path {}", quoted(path))));
-        words.extend(self.older_than.map(|age| format!("--older-than {}h", age.as_secs().div_ceil(3600))));
+        words.extend(self.older_than.map(|age| format!("--older-than {}", age_word(age))));
         words.extend(self.content.then(|| "--content".to_owned()));
         words.join(" ")
     }
+}
+
+/// Returns an age with the largest unit that expresses it.
+fn age_word(age: Duration) -> String {
+    let seconds = age.as_secs();
+    let units = [(24 * 3600, 'd'), (3600, 'h')];
+    let unit = units.into_iter().find(|(unit, _)| seconds >= *unit && seconds.is_multiple_of(*unit));
+    let (unit, letter) = unit.unwrap_or((60, 'm'));
+    format!("{}{letter}", seconds / unit)
 }
 
 fn no_store(context: &Context<'_>, args: &ForgetArgs) -> Result<Status, CliError> {

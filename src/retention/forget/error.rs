@@ -54,7 +54,7 @@ pub enum ForgetError {
         of: Option<InstanceId>,
     },
     /// A path is all that a session covers, or lies above that.
-    #[error("{} is not inside the directory of {instance}, but contains it", path.display())]
+    #[error("{} is all that {instance} covers, or contains it", path.display())]
     Whole {
         /// The path.
         path: PathBuf,
@@ -171,7 +171,7 @@ impl Diagnostic for ForgetError {
         match self {
             Self::Nowhere { path, .. } => format!("no snapshot has {}", sanitize::path(path)),
             Self::Whole { path, instance } => format!(
-                "{} is not inside the directory of {instance}, but contains it",
+                "{} is all that {instance} covers, or contains it",
                 sanitize::path(path)
             ),
             Self::Sealed { path, instance } => format!(
