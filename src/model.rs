@@ -34,9 +34,7 @@ pub use coverage::{Coverage, ExcludeRule, ExcludeSource, NativeUse, WithheldPath
 pub use digest::{Content, Digest, DigestMethod, Hasher};
 pub use entry::{Entry, EntryKind};
 pub use export::ExportNote;
-pub use forgotten::{
-    AmendedManifest, AmendedMount, AmendedSnapshot, Amendment, ForgottenContent, without,
-};
+pub use forgotten::{AmendedManifest, AmendedMount, AmendedSnapshot, Amendment, ForgottenContent, without};
 pub use fork::{ForkMount, ForkReference};
 pub use fs_snapshot::{FrozenMount, FsSnapshotIntent, NativePlace, NativeRef};
 pub use handle_fs::{ByteString, FileSystemId, InodeFlags, Name, PathError, RelPath, Time, Xattr};

@@ -32,8 +32,8 @@ pub(crate) use crate::retention::Held;
 pub(crate) use change::{ChangeDocument, why_words};
 pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
 pub(crate) use fold::{Extent, Fold, FoldedLine, fold_changes, is_notable};
-pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument};
 pub(crate) use forget::{ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind};
+pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument};
 pub(crate) use head::Head;
 pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,

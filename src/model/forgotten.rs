@@ -185,7 +185,11 @@ fn relink(manifest: &mut Manifest) {
     let mut firsts: HashMap<RelPath, RelPath> = HashMap::new();
     for directory in &mut manifest.directories {
         let is_lost = |link: &RelPath| lost.contains(link);
-        if !directory.entries.iter().any(|entry| entry.link.as_ref().is_some_and(is_lost)) {
+        if !directory
+            .entries
+            .iter()
+            .any(|entry| entry.link.as_ref().is_some_and(is_lost))
+        {
             continue;
         }
         let directory = Arc::make_mut(directory);

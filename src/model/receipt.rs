@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AmendedSnapshot, ArchiveId, ArchiveRef, AsideChange, ByteString, ChangeCounts, Coverage, Digest, ForgottenContent,
-    ForkId, InstanceId, PrunedSnapshot, RelPath, RepositoryFacts, SnapshotId, SnapshotKind, StoreId, Time,
+    AmendedSnapshot, ArchiveId, ArchiveRef, AsideChange, ByteString, ChangeCounts, Coverage, Digest,
+    ForgottenContent, ForkId, InstanceId, PrunedSnapshot, RelPath, RepositoryFacts, SnapshotId, SnapshotKind,
+    StoreId, Time,
 };
 
 /// One link: the line in the log is `<BLAKE3 of the JSON, hex> <JSON>\n`, and `previous` is the hash of the line before.

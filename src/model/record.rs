@@ -224,7 +224,6 @@ impl SnapshotRecord {
         }
     }
 
-
     /// Entries over all mounts.
     #[must_use]
     pub fn entries(&self) -> u64 {

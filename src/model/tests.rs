@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 
 mod flags;
+mod forgotten;
 
 fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).unwrap()

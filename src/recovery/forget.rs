@@ -88,7 +88,9 @@ impl Recovery<'_> {
     ) -> Result<ForgetSubject, RecoveryError> {
         if let Some(age) = request.older_than {
             let now = self.services.clock.now();
-            let sec = now.sec.saturating_sub(i64::try_from(age.as_secs()).unwrap_or(i64::MAX));
+            let sec = now
+                .sec
+                .saturating_sub(i64::try_from(age.as_secs()).unwrap_or(i64::MAX));
             return Ok(ForgetSubject::EndedBefore(Time { sec, ..now }));
         }
         let row = match request.session {

@@ -164,7 +164,11 @@ impl ForgetDocument {
             copies: proposal.copies.iter().map(KeptCopyDocument::from).collect(),
             archives: proposal.plan.archives(),
             freed: proposal.plan.freed,
-            on_disk: planned.on_disk.iter().map(|path| HostPathDocument::new(path)).collect(),
+            on_disk: planned
+                .on_disk
+                .iter()
+                .map(|path| HostPathDocument::new(path))
+                .collect(),
             outside: planned.outside.iter().map(OutsideDocument::from).collect(),
             ends_undo: proposal.ends_undo,
             ..Self::nothing()

@@ -91,7 +91,13 @@ pub fn propose(
     match subject {
         ForgetSubject::Session(instance) => {
             let row = store.catalog().instance(instance)?;
-            sessions(store, subject, row.into_iter().collect(), BTreeMap::new(), observer)
+            sessions(
+                store,
+                subject,
+                row.into_iter().collect(),
+                BTreeMap::new(),
+                observer,
+            )
         }
         ForgetSubject::EndedBefore(limit) => {
             let (rows, kept) = ended_before(store, *limit)?;
@@ -211,14 +217,13 @@ fn ends_undo(store: &Store, gone: &[PrunedSnapshot]) -> Result<bool, StoreError>
     let ids: BTreeSet<&SnapshotId> = gone.iter().map(|pruned| &pruned.id).collect();
     let restores = store.catalog().last_restores()?;
     let is_gone = |id: &SnapshotId| ids.contains(id);
-    Ok(restores.values().any(|restore| is_gone(&restore.target) || is_gone(&restore.emergency)))
+    Ok(restores
+        .values()
+        .any(|restore| is_gone(&restore.target) || is_gone(&restore.emergency)))
 }
 
 /// Returns the sessions that ended before `limit`, oldest first, and counts those that stay.
-fn ended_before(
-    store: &Store,
-    limit: Time,
-) -> Result<(Vec<InstanceRow>, BTreeMap<Held, u64>), ForgetError> {
+fn ended_before(store: &Store, limit: Time) -> Result<(Vec<InstanceRow>, BTreeMap<Held, u64>), ForgetError> {
     let mut kept: BTreeMap<Held, u64> = BTreeMap::new();
     let inventory = Inventory::look(store)?;
     let mut rows = Vec::new();
@@ -250,7 +255,9 @@ fn check(store: &Store, ids: &BTreeSet<InstanceId>) -> Result<(), ForgetError> {
     let catalog = store.catalog();
     let sight = LivenessProbe::now();
     for id in ids {
-        let Some(row) = catalog.instance(id)? else { continue };
+        let Some(row) = catalog.instance(id)? else {
+            continue;
+        };
         if let State::Active(reasons) = state_by(&sight, store, &row) {
             return Err(ForgetError::Active {
                 instance: id.clone(),

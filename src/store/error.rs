@@ -227,7 +227,9 @@ pub enum StoreError {
         reason: String,
     },
     /// A manifest cannot be read, so it is unknown what it needs.
-    #[error("a manifest of {snapshot} cannot be read, so it is unknown which content it needs; nothing was changed")]
+    #[error(
+        "a manifest of {snapshot} cannot be read, so it is unknown which content it needs; nothing was changed"
+    )]
     Unread {
         /// The snapshot.
         snapshot: SnapshotId,

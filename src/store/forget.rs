@@ -10,7 +10,9 @@ use std::collections::{HashMap, HashSet};
 use super::archive::BlobKind;
 use super::prune::{drafted, remove};
 use super::repack::{NewPart, NewParts};
-use super::{Patience, RepackGroup, RepackPlan, Sole, Store, StoreError, Swept, archive_redirects, durable};
+use super::{
+    LockGuard, Patience, RepackGroup, RepackPlan, Sole, Store, StoreError, Swept, archive_redirects, durable,
+};
 use crate::clock::Entropy;
 use crate::model::{
     AmendedManifest, AmendedMount, AmendedSnapshot, ArchiveId, Digest, ForgottenContent, Manifest,
@@ -119,7 +121,9 @@ impl<'s> AmendedRecord<'s> {
         let made = match without(&manifest, paths) {
             Some(left) => {
                 let gaps = paths.iter().filter(|path| manifest.entry(path).is_some());
-                let list = self.parts.add(&left, mount.coverage.state, &|digest| blobs.contains(digest));
+                let known = ManifestList::decode(&blobs.whole(&digest)?)
+                    .map_err(|source| StoreError::Manifest { digest, source })?;
+                let list = self.parts.add(&left, mount.coverage.state, &known.chunks);
                 let (entries, bytes) = left.totals();
                 Some(AmendedManifest {
                     digest: list,
@@ -137,13 +141,15 @@ impl<'s> AmendedRecord<'s> {
 }
 
 impl NewParts {
-    /// Adds the chunks and the list of a manifest, and returns the digest of the list. Chunks that archives have are not added.
-    fn add(&mut self, manifest: &Manifest, state: bool, is_stored: &dyn Fn(&Digest) -> bool) -> Digest {
+    /// Adds the chunks and the list of a manifest, and returns the digest of the list. The chunks of the manifest before it, which
+    /// every snapshot with that manifest has, are not added.
+    fn add(&mut self, manifest: &Manifest, state: bool, before: &[Digest]) -> Digest {
+        let before: HashSet<&Digest> = before.iter().collect();
         let mut chunks = Vec::new();
         for run in runs(manifest) {
             let chunk = run.encode(manifest);
             chunks.push(chunk.digest);
-            if !is_stored(&chunk.digest) {
+            if !before.contains(&chunk.digest) {
                 self.put(chunk.digest, BlobKind::Chunk, state, chunk.bytes);
             }
         }
@@ -270,6 +276,12 @@ impl Sole<'_> {
     ) -> Result<Forgotten, StoreError> {
         let store = self.store;
         let _kept = store.layout().enter()?;
+        // Archives of an import that was killed. Held to the end: none may begin and bring such content back meanwhile.
+        let incoming = store.incoming_stores()?;
+        let locks: Vec<LockGuard> = incoming
+            .iter()
+            .map(|from| store.lock_incoming(from))
+            .collect::<Result<_, _>>()?;
         let archives = plan.archives();
         let before = store.archive_sizes()?;
         let repacked = store.repack_with(plan.repack, &plan.parts, entropy, observer)?;
@@ -290,6 +302,10 @@ impl Sole<'_> {
         observer.reached("forget-receipt");
         let records = self.forget(observer)?;
         self.remove_forgotten(observer)?;
+        for from in &incoming {
+            store.forget_incoming(from)?;
+        }
+        drop(locks);
         let swept = self.sweep(observer)?;
         let size = |sizes: &[(ArchiveId, u64)]| sizes.iter().map(|(_, size)| size).sum::<u64>();
         let after = store.archive_sizes()?;

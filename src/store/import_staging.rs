@@ -84,6 +84,18 @@ impl Store {
         })
     }
 
+    /// Returns the stores of which archives lie here: an import is under way, or was killed.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub(super) fn incoming_stores(&self) -> Result<Vec<StoreId>, StoreError> {
+        let names = directory::names(&self.layout().all_incoming())?;
+        let ids = names
+            .iter()
+            .filter_map(|name| StoreId::parse(name.to_str()?).ok());
+        Ok(ids.collect())
+    }
+
     /// An archive that came before; `None` when it did not. Nothing says yet that it is whole.
     ///
     /// # Errors

@@ -146,7 +146,13 @@ impl Layout {
     /// Returns the staging directory of an import from a replica: `incoming/<store>/`.
     #[must_use]
     pub fn incoming(&self, store: &StoreId) -> PathBuf {
-        self.root.join("incoming").join(store.as_str())
+        self.all_incoming().join(store.as_str())
+    }
+
+    /// The directory with one for each store that archives come from.
+    #[must_use]
+    pub fn all_incoming(&self) -> PathBuf {
+        self.root.join("incoming")
     }
 
     /// The directory of snapshot records.

@@ -148,12 +148,9 @@ impl Store {
     ) -> Result<RepackPlan, StoreError> {
         let _kept = self.layout.enter()?;
         records.sort_by(|a, b| (a.taken_at, &a.id).cmp(&(b.taken_at, &b.id)));
-        let mut refs: Vec<ArchiveRef> = Vec::new();
-        for archive in records.iter().flat_map(|record| &record.archives) {
-            if !refs.contains(archive) {
-                refs.push(archive.clone());
-            }
-        }
+        let mut seen = HashSet::new();
+        let all = records.iter().flat_map(|record| &record.archives);
+        let refs: Vec<ArchiveRef> = all.filter(|archive| seen.insert(&archive.id)).cloned().collect();
         let blobs = self.blobs(&refs);
         if let Some((archive, error)) = blobs.damaged().first() {
             return Err(StoreError::Damaged {

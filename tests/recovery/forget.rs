@@ -100,9 +100,13 @@ impl Leak {
 }
 
 fn written(sandbox: &Sandbox, session: &str, name: &str) -> Tree {
-    let copy = sandbox.scratch("copy").with_extension(format!("{session}-{name}"));
+    let copy = sandbox
+        .scratch("copy")
+        .with_extension(format!("{session}-{name}"));
     let to = copy.to_str().unwrap();
-    sandbox.jackin(["restore", session, "--from", name, "--to", to, "--yes"]).ok();
+    sandbox
+        .jackin(["restore", session, "--from", name, "--to", to, "--yes"])
+        .ok();
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
     let tree = Tree::read(&copy);
     fs::remove_dir_all(&copy).unwrap();
@@ -110,7 +114,9 @@ fn written(sandbox: &Sandbox, session: &str, name: &str) -> Tree {
 }
 
 fn forget(sandbox: &Sandbox, project: &Path, more: &[&str]) -> Run {
-    let args = ["forget", "--path", ".env"].into_iter().chain(more.iter().copied());
+    let args = ["forget", "--path", ".env"]
+        .into_iter()
+        .chain(more.iter().copied());
     sandbox.command(args).inside(project).run()
 }
 
@@ -124,8 +130,13 @@ fn no_byte_of_a_forgotten_secret_stays_and_everything_else_restores() {
         .shows("still exists: the next session records it again")
         .shows("to apply: jackin recovery forget --path .env");
     assert!(!found_in(&sandbox, FIRST).is_empty(), "a dry run deleted");
-    forget(&sandbox, &leak.project, &[]).code(4).shows("not confirmed");
-    assert!(!found_in(&sandbox, FIRST).is_empty(), "an unconfirmed run deleted");
+    forget(&sandbox, &leak.project, &[])
+        .code(4)
+        .shows("not confirmed");
+    assert!(
+        !found_in(&sandbox, FIRST).is_empty(),
+        "an unconfirmed run deleted"
+    );
     let done = forget(&sandbox, &leak.project, &["--yes"]).ok();
     done.shows("freed; receipt").hides(FIRST).hides(SECOND);
     for secret in [FIRST, SECOND] {
@@ -142,7 +153,9 @@ fn no_byte_of_a_forgotten_secret_stays_and_everything_else_restores() {
     // What comes after it does not bring it back either.
     sandbox.jackin(["prune", "--yes"]).ok();
     fs::remove_file(leak.project.join(".env")).unwrap();
-    sandbox.session(&leak.project, |project| fs::write(project.join("later"), "later").unwrap());
+    sandbox.session(&leak.project, |project| {
+        fs::write(project.join("later"), "later").unwrap()
+    });
     for secret in [FIRST, SECOND] {
         assert_eq!(found_in(&sandbox, secret), Vec::<PathBuf>::new());
     }
@@ -219,14 +232,19 @@ fn other_paths_keep_the_same_content_and_are_named_unless_it_goes_everywhere() {
     let id = sandbox.session(&project, |_| {});
     let before = Tree::read(&project);
     let plan = forget(&sandbox, &project, &["--dry-run", "--json"]).ok().json();
-    let mut kept: Vec<&str> = plan["copies"].as_array().unwrap().iter().map(|copy| copy["path"].as_str().unwrap()).collect();
+    let mut kept: Vec<&str> = plan["copies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|copy| copy["path"].as_str().unwrap())
+        .collect();
     kept.sort_unstable();
     let host = |name: &str| project.join(name).to_str().unwrap().to_owned();
     assert_eq!(kept, [host("copy of it"), host("linked"), host("twice")]);
     assert!(plan["contents"].as_array().unwrap().is_empty(), "{plan}");
     forget(&sandbox, &project, &["--yes"])
         .ok()
-        .shows("Other paths have the same content")
+        .shows("The same content stays in the store for other paths")
         .shows("--content");
     assert!(!found_in(&sandbox, FIRST).is_empty());
     let left = written(&sandbox, &id, "baseline");
@@ -249,7 +267,9 @@ fn a_forgotten_directory_goes_with_everything_below_it() {
     fs::write(project.join("keys/deep/one"), FIRST).unwrap();
     std::os::unix::fs::symlink(SECOND, project.join("keys/link")).unwrap();
     fs::write(project.join("code"), "one\n").unwrap();
-    let id = sandbox.session(&project, |project| fs::write(project.join("code"), "two\n").unwrap());
+    let id = sandbox.session(&project, |project| {
+        fs::write(project.join("code"), "two\n").unwrap()
+    });
     let args = ["forget", "--path", "keys/", "--yes", "--json"];
     let done = sandbox.command(args).inside(&project).run().ok().json();
     assert_eq!(done["outcome"], "forgotten");
@@ -283,7 +303,10 @@ fn one_session_goes_with_all_of_its_content_and_the_others_stay() {
     }
     is_whole(&sandbox);
     sandbox.jackin(["doctor"]).ok();
-    sandbox.jackin(["restore", &leak.first, "--yes"]).code(5).shows("pruned");
+    sandbox
+        .jackin(["restore", &leak.first, "--yes"])
+        .code(5)
+        .shows("pruned");
     sandbox.jackin(["log"]).ok().shows("forgot");
     sandbox.jackin(["forget", &leak.second, "--yes"]).ok();
     assert_eq!(found_in(&sandbox, SECOND), Vec::<PathBuf>::new());
@@ -303,11 +326,19 @@ fn sessions_that_ended_long_ago_go_and_pinned_and_active_ones_stay() {
         .jackin(["forget", "--older-than", "1d", "--yes"])
         .ok()
         .shows("No session is old enough to forget.");
-    let planned = sandbox.jackin(["forget", "--older-than", "0m", "--dry-run", "--json"]).ok().json();
+    let planned = sandbox
+        .jackin(["forget", "--older-than", "0m", "--dry-run", "--json"])
+        .ok()
+        .json();
     assert_eq!(planned["sessions"].as_array().unwrap().len(), 1);
     assert_eq!(planned["kept_sessions"]["pinned"], 1);
     sandbox.jackin(["forget", "--older-than", "0m", "--yes"]).ok();
-    sandbox.jackin(["list"]).ok().shows(&leak.second).shows(&active).hides(&leak.first);
+    sandbox
+        .jackin(["list"])
+        .ok()
+        .shows(&leak.second)
+        .shows(&active)
+        .hides(&leak.first);
     is_whole(&sandbox);
     sandbox.jackin(["end", &active]).ok();
 }
@@ -331,21 +362,41 @@ fn what_must_stay_is_refused_with_the_command_that_helps() {
     assert!(!found_in(&sandbox, FIRST).is_empty());
     sandbox.jackin(["unpin", &leak.first]).ok();
     let active = sandbox.begin(&leak.project);
-    for args in [vec!["forget", "--path", ".env", "--yes"], vec!["forget", &active, "--yes"]] {
+    for args in [
+        vec!["forget", "--path", ".env", "--yes"],
+        vec!["forget", &active, "--yes"],
+    ] {
         let run = sandbox.command(args).inside(&leak.project).run();
         run.code(3).shows("is active").shows(&format!("end {active}"));
     }
     sandbox.jackin(["end", &active]).ok();
-    let whole = sandbox.command(["forget", "--path", ".", "--yes"]).inside(&leak.project).run();
+    let whole = sandbox
+        .command(["forget", "--path", ".", "--yes"])
+        .inside(&leak.project)
+        .run();
     whole.code(2).shows("to delete the whole session");
-    let nowhere = sandbox.command(["forget", "--path", "no/such", "--yes"]).inside(&leak.project).run();
+    let nowhere = sandbox
+        .command(["forget", "--path", "no/such", "--yes"])
+        .inside(&leak.project)
+        .run();
     nowhere.code(2).shows("no snapshot has");
     sandbox.jackin(["forget"]).code(2).shows("--older-than");
     sandbox.jackin(["forget", "--content", "--yes"]).code(2);
-    sandbox.jackin(["forget", "--older-than", "soon"]).code(2).shows("such as 12h, 7d or 4w");
-    sandbox.jackin(["forget", "--older-than", "7d", &leak.first]).code(2);
-    sandbox.jackin(["forget", "nobody", "--yes"]).code(5).shows("not found");
-    sandbox.jackin(["forget", "--replica", "--yes"]).code(2).shows("replicate is not set");
+    sandbox
+        .jackin(["forget", "--older-than", "soon"])
+        .code(2)
+        .shows("such as 12h, 7d or 4w");
+    sandbox
+        .jackin(["forget", "--older-than", "7d", &leak.first])
+        .code(2);
+    sandbox
+        .jackin(["forget", "nobody", "--yes"])
+        .code(5)
+        .shows("not found");
+    sandbox
+        .jackin(["forget", "--replica", "--yes"])
+        .code(2)
+        .shows("replicate is not set");
     forget(&sandbox, &leak.project, &["--yes"]).ok();
     is_whole(&sandbox);
 }
@@ -355,7 +406,9 @@ fn copies_outside_of_the_store_are_named() {
     let sandbox = Sandbox::new();
     let leak = Leak::new(&sandbox);
     let file = sandbox.scratch("shop.tar.zst");
-    sandbox.jackin(["export", &leak.first, file.to_str().unwrap()]).ok();
+    sandbox
+        .jackin(["export", &leak.first, file.to_str().unwrap()])
+        .ok();
     let fork = sandbox.scratch("fork");
     sandbox.jackin(["fork", &leak.first, fork.to_str().unwrap()]).ok();
     forget(&sandbox, &leak.project, &["--yes"])
@@ -364,7 +417,9 @@ fn copies_outside_of_the_store_are_named() {
         .shows("the fork")
         .shows("delete it yourself");
     let after = sandbox.scratch("after.tar.zst");
-    sandbox.jackin(["export", &leak.first, after.to_str().unwrap()]).ok();
+    sandbox
+        .jackin(["export", &leak.first, after.to_str().unwrap()])
+        .ok();
     let plain = zstd::stream::decode_all(fs::File::open(&after).unwrap()).unwrap();
     assert!(!plain.windows(FIRST.len()).any(|part| part == FIRST.as_bytes()));
     let other = Sandbox::new();
@@ -387,16 +442,26 @@ fn a_copy_in_an_object_store_loses_it_when_asked_and_an_import_does_not_bring_it
     replicas::signed(&sandbox, &bucket, &["end", &id]).ok();
     replicas::signed(&sandbox, &bucket, &["replicate"]).ok();
     let archives = || {
-        let names = bucket.objects().into_iter().map(|path| path.to_string_lossy().into_owned());
-        names.filter(|name| name.contains("/archives/")).collect::<Vec<_>>()
+        let names = bucket
+            .objects()
+            .into_iter()
+            .map(|path| path.to_string_lossy().into_owned());
+        names
+            .filter(|name| name.contains("/archives/"))
+            .collect::<Vec<_>>()
     };
     let before = archives();
     let args = ["forget", "--path", ".env", "--yes"];
     let run = bucket.signed(sandbox.command(args).inside(&project)).run().ok();
     run.shows("still has it").shows("forget --replica");
     replicas::signed(&sandbox, &bucket, &["replicate"]).ok();
-    assert!(before.iter().all(|name| archives().contains(name)), "it was not asked to delete there");
-    replicas::signed(&sandbox, &bucket, &["forget", "--replica"]).ok().shows("deleted in s3://");
+    assert!(
+        before.iter().all(|name| archives().contains(name)),
+        "it was not asked to delete there"
+    );
+    replicas::signed(&sandbox, &bucket, &["forget", "--replica"])
+        .ok()
+        .shows("deleted in s3://");
     assert!(before.iter().all(|name| !archives().contains(name)), "{before:?}");
     let (fresh, _) = replicas::brought_back(&bucket, &[]);
     let copy = written(&fresh, &id, "baseline");

@@ -72,11 +72,14 @@ fn killed_at_every_point_a_path_is_there_or_gone() {
         return skip("kills in a forget", "the program has no points");
     }
     let words = ["forget", "--path", ".env", "--yes"];
-    killed_everywhere(&|_| words.map(str::to_owned).to_vec(), &|sandbox, leak, is_gone| {
-        if is_gone {
-            leak.restores_without(sandbox, ".env");
-        }
-    });
+    killed_everywhere(
+        &|_| words.map(str::to_owned).to_vec(),
+        &|sandbox, leak, is_gone| {
+            if is_gone {
+                leak.restores_without(sandbox, ".env");
+            }
+        },
+    );
 }
 
 #[test]

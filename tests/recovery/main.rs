@@ -45,12 +45,9 @@ mod emergency;
 mod exports;
 mod file_systems;
 mod flags;
-<<<<<<< HEAD
 mod folding;
-=======
 mod forget;
 mod forget_killed;
->>>>>>> 1c813b0a (Test and describe forget)
 mod forks;
 mod frozen;
 mod full_disk;

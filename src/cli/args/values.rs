@@ -156,7 +156,9 @@ pub(in crate::cli) fn age(text: &str) -> Result<Duration, &'static str> {
         return Err(FORM);
     }
     let number: u64 = digits.parse().map_err(|_| "it is too long")?;
-    let seconds = number.checked_mul(unit).filter(|seconds| i64::try_from(*seconds).is_ok());
+    let seconds = number
+        .checked_mul(unit)
+        .filter(|seconds| i64::try_from(*seconds).is_ok());
     seconds.map(Duration::from_secs).ok_or("it is too long")
 }
 

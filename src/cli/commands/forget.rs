@@ -90,8 +90,10 @@ impl Command for ForgetArgs {
         if args.replica {
             CliError::require(Feature::S3)?;
             if replication.is_none() {
-                return Err(CliError::new(ErrorKind::Config, "replicate is not set, so there is no copy")
-                    .hint("leave out --replica"));
+                return Err(
+                    CliError::new(ErrorKind::Config, "replicate is not set, so there is no copy")
+                        .hint("leave out --replica"),
+                );
             }
         }
         let engine = context.engine();
@@ -137,7 +139,10 @@ impl ForgetArgs {
         let quoted = |word: &OsString| crate::display::shell::word(word);
         words.extend(self.instance.iter().map(|instance| quoted(&instance.into())));
         words.extend(self.path.iter().map(|path| format!("--path {}", quoted(path))));
-        words.extend(self.older_than.map(|age| format!("--older-than {}", age_word(age))));
+        words.extend(
+            self.older_than
+                .map(|age| format!("--older-than {}", age_word(age))),
+        );
         words.extend(self.content.then(|| "--content".to_owned()));
         words.join(" ")
     }
@@ -147,7 +152,9 @@ impl ForgetArgs {
 fn age_word(age: Duration) -> String {
     let seconds = age.as_secs();
     let units = [(24 * 3600, 'd'), (3600, 'h')];
-    let unit = units.into_iter().find(|(unit, _)| seconds >= *unit && seconds.is_multiple_of(*unit));
+    let unit = units
+        .into_iter()
+        .find(|(unit, _)| seconds >= *unit && seconds.is_multiple_of(*unit));
     let (unit, letter) = unit.unwrap_or((60, 'm'));
     format!("{}{letter}", seconds / unit)
 }
@@ -218,10 +225,18 @@ fn remove_there(
         .engine()
         .replicate(store, &replication, &stop, ReplicationCare::Thorough)?;
     print_damaged(context, &done.copied);
-    let again = || format!("the copy may still have it; repeat `{}`", context.command("forget --replica"));
+    let again = || {
+        format!(
+            "the copy may still have it; repeat `{}`",
+            context.command("forget --replica")
+        )
+    };
     if done.is_busy {
-        return Err(CliError::new(ErrorKind::RefusedActive, format!("another process is copying to {place}"))
-            .hint(again()));
+        return Err(CliError::new(
+            ErrorKind::RefusedActive,
+            format!("another process is copying to {place}"),
+        )
+        .hint(again()));
     }
     if let Err(error) = done.ended {
         return Err(CliError::from(error).hint(again()));

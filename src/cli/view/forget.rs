@@ -76,7 +76,9 @@ fn sessions(document: &ForgetDocument, now: Time, columns: usize) -> String {
         Column::new("SNAPSHOTS"),
     ]);
     for session in document.sessions.iter().take(NAMED) {
-        let ended = session.ended_at.map_or_else(|| "-".to_owned(), |at| size::age(at, now));
+        let ended = session
+            .ended_at
+            .map_or_else(|| "-".to_owned(), |at| size::age(at, now));
         table.row([
             session.instance.clone().into(),
             ended.into(),
@@ -127,7 +129,7 @@ fn copies(document: &ForgetDocument, columns: usize) -> Vec<String> {
     if document.copies.is_empty() {
         return Vec::new();
     }
-    let text = "Other paths have the same content, so it stays in the store (--content forgets them as well):";
+    let text = "The same content stays in the store for other paths (--content forgets these as well):";
     let mut lines = width::wrap(&style::paint(Role::Warning, text), columns);
     for copy in document.copies.iter().take(NAMED) {
         lines.push(format!(
@@ -144,7 +146,10 @@ fn copies(document: &ForgetDocument, columns: usize) -> Vec<String> {
 fn total(document: &ForgetDocument) -> String {
     let archives = match document.archives {
         0 => String::new(),
-        count => format!("{} to rewrite or delete; ", size::counted(count, "archive", "archives")),
+        count => format!(
+            "{} to rewrite or delete; ",
+            size::counted(count, "archive", "archives")
+        ),
     };
     let free = size::bytes(document.freed);
     let what = match document.paths.as_slice() {

@@ -254,7 +254,9 @@ fn forgot(snapshots: &[PrunedSnapshot], amended: &[AmendedSnapshot], bytes: u64)
     let paths: BTreeSet<&RelPath> = mounts.flat_map(|mount| &mount.paths).collect();
     if !paths.is_empty() {
         let named: Vec<String> = paths.iter().map(|path| sanitize::name(path.as_bytes())).collect();
-        let held = amended.iter().filter(|amended| amended.mounts.iter().any(|mount| mount.manifest.is_some()));
+        let held = amended
+            .iter()
+            .filter(|amended| amended.mounts.iter().any(|mount| mount.manifest.is_some()));
         let count = size::counted(held.count() as u64, "snapshot", "snapshots");
         told.push(format!("{} of {count}", named.join(", ")));
     }

@@ -114,7 +114,10 @@ impl<'s> Search<'s> {
             if is_held || is_private(mount, &below) {
                 is_found = true;
                 let session = self.wanted.entry(record.instance.clone()).or_default();
-                session.entry(mount.coverage.label.clone()).or_default().insert(below);
+                session
+                    .entry(mount.coverage.label.clone())
+                    .or_default()
+                    .insert(below);
             }
         }
         Ok(is_found)
@@ -135,7 +138,9 @@ impl<'s> Search<'s> {
                 let entries = manifest.entries();
                 let same = entries.filter_map(|(path, entry)| {
                     let content = entry.content()?;
-                    contents.contains(&content.digest).then_some((path, content.digest))
+                    contents
+                        .contains(&content.digest)
+                        .then_some((path, content.digest))
                 });
                 self.occurrences.insert(digest, same.collect());
             }
@@ -250,7 +255,9 @@ impl<'s> Search<'s> {
         let mut all = Vec::new();
         for record in &self.records {
             for (mount, path) in wanted_in(&self.wanted, record) {
-                let found = held(self.store, &mut self.found, record, mount, path).ok().flatten();
+                let found = held(self.store, &mut self.found, record, mount, path)
+                    .ok()
+                    .flatten();
                 let found = match found {
                     Some(found) => found,
                     None if is_private(mount, path) => Vec::new(),
@@ -343,7 +350,9 @@ fn held(
 fn contents_at(manifest: &Manifest, path: &RelPath) -> Option<Vec<ForgottenContent>> {
     let own = manifest.entry(path)?;
     let below = manifest.directories_within(path).flat_map(|dir| &dir.entries);
-    let contents = std::iter::once(own).chain(below).filter_map(|entry| entry.content());
+    let contents = std::iter::once(own)
+        .chain(below)
+        .filter_map(|entry| entry.content());
     let contents = contents.filter(|content| content.size > 0);
     let facts = contents.map(|content| ForgottenContent {
         digest: content.digest,

@@ -1,5 +1,5 @@
-//! A prune in a simulated file system: a crash, a power loss or an error at every call. What is listed is whole, what the rules keep is
-//! listed, and another prune brings everything to its end.
+//! A prune and a forget in a simulated file system: a crash, a power loss or an error at every call. What is listed is whole, what is
+//! kept is listed, and the same command once more brings everything to its end.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,9 +10,11 @@ use crate::capture::{Request, take};
 use crate::config::{Retention, Room};
 use crate::model::{Ending, InstanceId, Operation, SnapshotId, SnapshotKind, Time};
 use crate::observer::Silent;
-use crate::retention::{Acting, Care, PrunePlan, Rules, carry_out, plan};
+use crate::retention::{
+    Acting, Care, ForgetError, ForgetSubject, PrunePlan, Rules, carry_out, forget, plan, propose,
+};
 use crate::simulated_share::{stride, wants_all};
-use crate::store::{Store, StoreError};
+use crate::store::{AmendedRecord, Store, StoreError};
 use handle_fs::simulated::{
     Disk, Fault, Letters, Losses, Moment, Node, Shared, World, errors, outcomes, within, world,
 };
@@ -86,15 +88,103 @@ fn session(store: &Store, number: u8, checkpoints: usize) {
     store.append(now(), 1000, &instance, end).unwrap();
 }
 
-/// A store that the rules have something to do with.
+/// A command that deletes something from the store.
+struct Deletion {
+    name: &'static str,
+    /// Does what the command does. Does nothing when it is done already.
+    run: fn() -> Result<(), StoreError>,
+    /// Returns the snapshots that it deletes.
+    chosen: fn(&Store) -> BTreeSet<SnapshotId>,
+    /// Returns what is left to do.
+    left: fn(&Store) -> Vec<String>,
+}
+
+const PRUNE: Deletion = Deletion {
+    name: "prune",
+    run: prune,
+    chosen: |store| {
+        let plan = planned(store).unwrap();
+        assert!(plan.repacks(), "something is to be packed anew");
+        let chosen = plan.chosen.iter().map(|one| one.snapshot.id.clone());
+        let chosen: BTreeSet<SnapshotId> = chosen.collect();
+        assert_eq!(chosen.len(), 7, "the older session, two checkpoints of the newer");
+        chosen
+    },
+    left: |store| {
+        let plan = planned(store).unwrap();
+        let (chosen, gain) = (plan.chosen.len(), plan.repack_gain());
+        let left = format!("{chosen} chosen, {} idle, {gain} to gain", plan.idle);
+        (!plan.is_empty()).then_some(left).into_iter().collect()
+    },
+};
+
+/// Nothing of a path, or of what other commands left, may stay in an archive.
+fn dead_content(store: &Store) -> Vec<String> {
+    let plan = store.plan_forget(Vec::new(), AmendedRecord::of(store), Vec::new(), &Silent);
+    let archives = plan.unwrap().archives();
+    let left = format!("{archives} archives hold what nothing needs");
+    (archives > 0).then_some(left).into_iter().collect()
+}
+
+const FORGET_PATH: Deletion = Deletion {
+    name: "forget a path",
+    run: || {
+        forgotten(&ForgetSubject::Paths {
+            paths: vec![format!("{ROOT}/file-1").into()],
+            of: None,
+            copies: false,
+        })
+    },
+    chosen: |_| BTreeSet::new(),
+    left: dead_content,
+};
+
+const FORGET_SESSION: Deletion = Deletion {
+    name: "forget a session",
+    run: || {
+        let store = Store::open_write(Path::new(STORE))?;
+        let oldest = store.catalog().instances()?.pop().unwrap().id;
+        forgotten(&ForgetSubject::Session(oldest))
+    },
+    chosen: |store| {
+        let oldest = store.catalog().instances().unwrap().pop().unwrap().id;
+        let all = store.catalog().snapshots(&oldest).unwrap();
+        all.into_iter().map(|row| row.id).collect()
+    },
+    left: dead_content,
+};
+
+/// Does what the command `forget` does.
+fn forgotten(subject: &ForgetSubject) -> Result<(), StoreError> {
+    let store = Store::open_write(Path::new(STORE))?;
+    let acting = Acting {
+        entropy: &Letters,
+        observer: &Silent,
+        now: now(),
+        uid: 1000,
+        automatic: false,
+    };
+    let done = propose(&store, subject, &Silent).and_then(|proposal| match proposal.is_empty() {
+        true => Ok(()),
+        false => forget(&store, &proposal, &acting).map(drop),
+    });
+    match done {
+        Ok(()) | Err(ForgetError::Nowhere { .. }) => Ok(()),
+        Err(ForgetError::Store(error)) => Err(error),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A store that a command has something to delete from.
 struct Scene {
+    deletion: &'static Deletion,
     from: Moment,
     kept: BTreeSet<SnapshotId>,
     chosen: BTreeSet<SnapshotId>,
 }
 
 impl Scene {
-    fn new() -> Self {
+    fn new(deletion: &'static Deletion) -> Self {
         let mut world = World::new(&["/disk", "/data"]);
         world.put(ROOT, Node::Directory(std::collections::BTreeMap::new()), 0o755);
         let ((kept, chosen), world) = within(world, || {
@@ -102,17 +192,14 @@ impl Scene {
             let store = Store::open_write(Path::new(STORE)).unwrap();
             session(&store, 1, 3);
             session(&store, 2, 3);
-            let plan = planned(&store).unwrap();
-            assert!(plan.repacks(), "something is to be packed anew");
-            let chosen = plan.chosen.iter().map(|one| one.snapshot.id.clone());
-            let chosen: BTreeSet<SnapshotId> = chosen.collect();
-            assert_eq!(chosen.len(), 7, "the older session, two checkpoints of the newer");
+            let chosen = (deletion.chosen)(&store);
             let kept = listed(&store).difference(&chosen).cloned().collect();
             (kept, chosen)
         });
         let mut world = world.lock();
         world.settle();
         Self {
+            deletion,
             from: world.moment(),
             kept,
             chosen,
@@ -140,14 +227,8 @@ impl Scene {
         if is_finished {
             let there = self.chosen.intersection(&listed);
             wrong.extend(there.map(|id| format!("{id} is there still")));
-            let plan = planned(&store).unwrap();
-            if !plan.is_empty() {
-                let (chosen, gain) = (plan.chosen.len(), plan.repack_gain());
-                wrong.push(format!(
-                    "not done: {chosen} chosen, {} idle, {gain} to gain",
-                    plan.idle
-                ));
-            }
+            let left = (self.deletion.left)(&store).into_iter();
+            wrong.extend(left.map(|left| format!("not done: {left}")));
             let litter = world.lock().names_in(&format!("{STORE}/tmp"));
             wrong.extend(litter.iter().map(|name| format!("litter: {name}")));
         }
@@ -156,10 +237,10 @@ impl Scene {
 
     /// Another prune after a crash or an error, to its end.
     fn finish(&self, world: World, about: &str) {
-        let (done, world) = within(world, prune);
+        let (done, world) = within(world, self.deletion.run);
         world.lock().end_process();
         if let Err(error) = done {
-            panic!("{about}: the next prune: {error}");
+            panic!("{about}: the next {}: {error}", self.deletion.name);
         }
         let wrong = self.judge(&world, true);
         assert!(wrong.is_empty(), "{about}, finished: {wrong:#?}");
@@ -168,7 +249,7 @@ impl Scene {
     /// The moments before each call of a prune that changes something, and the one after it.
     fn moments(&self, mut world: World) -> Vec<Moment> {
         world.moments = Some(Vec::new());
-        let (done, world) = within(world, prune);
+        let (done, world) = within(world, self.deletion.run);
         done.unwrap();
         let mut moments = {
             let mut world = world.lock();
@@ -234,8 +315,8 @@ fn prune() -> Result<(), StoreError> {
     carry_out(&store, plan, &acting).map(drop)
 }
 
-fn crashed(losses: Losses, every: usize, nested: usize) {
-    let scene = Scene::new();
+fn crashed(deletion: &'static Deletion, losses: Losses, every: usize, nested: usize) {
+    let scene = Scene::new(deletion);
     let (mut states, mut calls) = (0_u64, 0_u64);
     let moments = scene.moments(World::after(&scene.from, scene.from.disk()));
     for moment in moments.iter().step_by(every) {
@@ -245,7 +326,8 @@ fn crashed(losses: Losses, every: usize, nested: usize) {
         }
     }
     println!(
-        "prune, {losses:?}: {calls} of {} calls, {states} states",
+        "{}, {losses:?}: {calls} of {} calls, {states} states",
+        deletion.name,
         moments.len()
     );
     assert!(moments.len() > 40 && states > calls);
@@ -254,13 +336,13 @@ fn crashed(losses: Losses, every: usize, nested: usize) {
 #[test]
 fn a_prune_that_is_killed_at_any_call_and_again_loses_nothing() {
     let (every, nested) = if wants_all() { (1, 1) } else { (3 * stride(2), 13) };
-    crashed(Losses::Kill, every, nested);
+    crashed(&PRUNE, Losses::Kill, every, nested);
 }
 
 #[test]
 fn a_prune_that_meets_a_power_loss_at_any_call_loses_nothing() {
     let (most, every) = if wants_all() { (64, 1) } else { (4, 7) };
-    crashed(Losses::Power { most }, every, 0);
+    crashed(&PRUNE, Losses::Power { most }, every, 0);
 }
 
 /// `None`: it was done before it came so far.
@@ -268,7 +350,7 @@ fn struck(scene: &Scene, fault: Fault) -> Option<Result<(), StoreError>> {
     let about = format!("{fault:?}");
     let mut world = World::after(&scene.from, scene.from.disk());
     world.fault = Some(fault);
-    let (done, world) = within(world, prune);
+    let (done, world) = within(world, scene.deletion.run);
     let has_struck = {
         let mut world = world.lock();
         world.end_process();
@@ -284,9 +366,8 @@ fn struck(scene: &Scene, fault: Fault) -> Option<Result<(), StoreError>> {
     Some(done)
 }
 
-#[test]
-fn a_prune_that_meets_an_error_loses_nothing() {
-    let scene = Scene::new();
+fn failed(deletion: &'static Deletion) {
+    let scene = Scene::new(deletion);
     let every = if wants_all() { 1 } else { 23 * stride(3) as u64 };
     let (mut runs, mut refused) = (0_u64, 0_u64);
     for (number, error, stays) in errors() {
@@ -297,6 +378,31 @@ fn a_prune_that_meets_an_error_loses_nothing() {
             at += every;
         }
     }
-    println!("prune, errors: {runs} runs, {refused} refused");
+    println!("{}, errors: {runs} runs, {refused} refused", deletion.name);
     assert!(refused > 0);
+}
+
+#[test]
+fn a_prune_that_meets_an_error_loses_nothing() {
+    failed(&PRUNE);
+}
+
+#[test]
+fn a_forget_that_is_killed_at_any_call_and_again_loses_nothing_and_leaves_nothing() {
+    let (every, nested) = if wants_all() { (1, 1) } else { (2 * stride(2), 17) };
+    crashed(&FORGET_PATH, Losses::Kill, every, nested);
+    crashed(&FORGET_SESSION, Losses::Kill, every, nested);
+}
+
+#[test]
+fn a_forget_that_meets_a_power_loss_at_any_call_loses_nothing_and_leaves_nothing() {
+    let (most, every) = if wants_all() { (64, 1) } else { (4, 7) };
+    crashed(&FORGET_PATH, Losses::Power { most }, every, 0);
+    crashed(&FORGET_SESSION, Losses::Power { most }, every, 0);
+}
+
+#[test]
+fn a_forget_that_meets_an_error_loses_nothing_and_leaves_nothing() {
+    failed(&FORGET_PATH);
+    failed(&FORGET_SESSION);
 }

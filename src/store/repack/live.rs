@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
-use super::super::{Blobs, StoreError};
 use super::super::archive::{Archive, BlobKind};
+use super::super::{Blobs, StoreError};
 use super::{FEW, NewParts, RepackGroup, SMALL};
 use crate::model::{
     ArchiveId, ArchiveRef, Chunk, Digest, Entry, ManifestList, MountRecord, RelPath, SnapshotRecord,
@@ -70,7 +70,8 @@ impl Live {
         let mut whole = list.is_some();
         for chunk in list.into_iter().flat_map(|list| list.chunks) {
             let known = read.get(&chunk).copied();
-            let is_read = known.unwrap_or_else(|| self.chunk(&chunk, &mount.coverage.label, source).is_some());
+            let is_read =
+                known.unwrap_or_else(|| self.chunk(&chunk, &mount.coverage.label, source).is_some());
             read.insert(chunk, is_read);
             whole &= is_read;
         }
@@ -103,7 +104,9 @@ impl Live {
     /// Fails if a manifest of `records` could not be read: any content may be needed, or forgotten, in it.
     pub(super) fn check(&self, records: &[SnapshotRecord]) -> Result<(), StoreError> {
         let is_barred = |archive: &ArchiveRef| self.barred.contains(&archive.id);
-        let unread = records.iter().find(|record| record.archives.iter().any(is_barred));
+        let unread = records
+            .iter()
+            .find(|record| record.archives.iter().any(is_barred));
         match unread {
             Some(record) => Err(StoreError::Unread {
                 snapshot: record.id.clone(),
@@ -209,11 +212,7 @@ impl Source<'_> {
 }
 
 /// Makes a group of archives with their needed bytes and all their bytes, in the order in which records came to need them.
-fn grouped(
-    mut facts: Vec<(&ArchiveRef, u64, u64)>,
-    records: &[SnapshotRecord],
-    state: bool,
-) -> RepackGroup {
+fn grouped(mut facts: Vec<(&ArchiveRef, u64, u64)>, records: &[SnapshotRecord], state: bool) -> RepackGroup {
     let order: HashMap<&ArchiveId, usize> = records
         .iter()
         .flat_map(|record| &record.archives)
