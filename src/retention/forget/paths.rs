@@ -48,6 +48,9 @@ pub struct KeptCopy {
 /// Forgotten paths of a session, by the label of their mount.
 type Wanted = BTreeMap<String, BTreeSet<RelPath>>;
 
+/// Label of a mount, with the paths that it loses.
+type MountPaths = (String, Vec<RelPath>);
+
 /// Snapshots with the contents of their manifests, as far as the question goes.
 pub(super) struct Search<'s> {
     store: &'s Store,
@@ -198,7 +201,7 @@ impl<'s> Search<'s> {
     }
 
     /// Returns every snapshot of the affected sessions with its forgotten paths.
-    pub(super) fn to_amend(&self) -> Vec<(&SnapshotRecord, Vec<(String, Vec<RelPath>)>)> {
+    pub(super) fn to_amend(&self) -> Vec<(&SnapshotRecord, Vec<MountPaths>)> {
         let mut all = Vec::new();
         for record in &self.records {
             let Some(session) = self.wanted.get(&record.instance) else {
