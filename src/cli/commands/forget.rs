@@ -92,7 +92,7 @@ impl Command for ForgetArgs {
             if replication.is_none() {
                 return Err(
                     CliError::new(ErrorKind::Config, "replicate is not set, so there is no copy")
-                        .hint("leave out --replica"),
+                        .hint("omit --replica"),
                 );
             }
         }
