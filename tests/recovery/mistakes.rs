@@ -68,7 +68,14 @@ fn each_leads_back() {
 fn command_line(book: &mut Book, shop: &Path, plain: &Path) {
     let usage = ("usage", 2);
     book.mistake("a verb with a slip", usage, &["lst"], plain);
-    book.mistake("a verb of other programs", usage, &["forget", "x"], plain);
+    book.mistake("a verb of other programs", usage, &["rm", "x"], plain);
+    book.mistake("nothing to forget named", usage, &["forget"], plain);
+    book.mistake(
+        "an age without a unit",
+        usage,
+        &["forget", "--older-than", "7"],
+        plain,
+    );
     book.mistake("no session named", usage, &["restore"], plain);
     book.mistake(
         "a flag of another verb",
