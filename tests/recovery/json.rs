@@ -80,6 +80,8 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["pin", id, "--json"], 0);
     run(&["unpin", id, "--json"], 0);
     run(&["prune", "--dry-run", "--json"], 0);
+    run(&["forget", id, "--path", "a", "--dry-run", "--json"], 0);
+    run(&["forget", id, "--dry-run", "--json"], 0);
     run(&["import", &exported, "--dry-run", "--json"], 0);
     let imported = run(&["import", &exported, "--yes", "--json"], 0).json();
     run(&["show", imported["instance"].as_str().unwrap(), "--json"], 0);
