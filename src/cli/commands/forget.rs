@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clap::{ArgGroup, Args, ValueHint};
+use clap::{Args, ValueHint};
 
 use crate::cli::args::{Example, Group, age, some_text};
 use crate::cli::command::Command;
@@ -24,10 +24,6 @@ use crate::terminal::{sanitize, size};
 
 /// Delete a session, or a path from all snapshots, for good
 #[derive(Clone, Debug, Args)]
-#[command(group = ArgGroup::new("subject")
-    .args(["instance", "path", "older_than", "replica"])
-    .required(true)
-    .multiple(true))]
 pub struct ForgetArgs {
     /// The session: an id or its prefix, a workspace, a container, or @latest; with --path, only its snapshots
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
@@ -86,6 +82,13 @@ impl Command for ForgetArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
+        if args.is_replica_alone() && !args.replica {
+            return Err(
+                CliError::new(ErrorKind::Usage, "no session or path to forget was named")
+                    .hint("name a session, or use --path PATH or --older-than TIME")
+                    .hint(format!("`{}` lists the sessions", context.command("list"))),
+            );
+        }
         let replication = context.engine().replication();
         if args.replica {
             CliError::require(Feature::S3)?;

@@ -70,9 +70,9 @@ fn a_record_of_a_newer_version_is_refused_by_name() {
     let store = place.write();
     // Everything but the number may have changed.
     let path = place.layout().record(&snapshot(1));
-    fs::write(&path, r#"{"format":2,"snapshots":[]}"#).unwrap();
+    fs::write(&path, r#"{"format":3,"snapshots":[]}"#).unwrap();
     let error = store.record(&snapshot(1)).unwrap_err();
-    assert!(matches!(&error, StoreError::Newer { path: named, found: 2, known: 1 } if *named == path));
+    assert!(matches!(&error, StoreError::Newer { path: named, found: 3, known: 2 } if *named == path));
     assert!(matches!(place.read().warnings(), [StoreError::Newer { .. }]));
 }
 
