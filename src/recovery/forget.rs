@@ -77,7 +77,11 @@ impl Recovery<'_> {
     /// [`RecoveryError::Forget`]; then nothing was deleted, unless the store failed behind the receipt. The next command that
     /// opens the store for writing finishes it then.
     pub fn forget(&self, store: &Store, proposal: &ForgetProposal) -> Result<Forgotten, RecoveryError> {
-        Ok(forget(store, proposal, &self.acting(false))?)
+        let forgotten = forget(store, proposal, &self.acting(false))?;
+        for session in &proposal.sessions {
+            store.remove_contract(&session.instance)?;
+        }
+        Ok(forgotten)
     }
 
     fn forget_subject(

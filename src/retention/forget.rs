@@ -253,7 +253,7 @@ fn ended_before(store: &Store, limit: Time) -> Result<(Vec<InstanceRow>, BTreeMa
 /// stored yet.
 fn check(store: &Store, ids: &BTreeSet<InstanceId>) -> Result<(), ForgetError> {
     let catalog = store.catalog();
-    let sight = LivenessProbe::now();
+    let sight = LivenessProbe::now(store);
     for id in ids {
         let Some(row) = catalog.instance(id)? else {
             continue;
