@@ -1,6 +1,6 @@
 //! The session that starts for an agent that calls jackin on its own.
 
-use super::contract_args::{Asking, contract};
+use super::contract_args::{Asking, contract, save};
 use crate::cli::args::Scope;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -28,7 +28,9 @@ pub(super) fn begin_for(
         agent,
         ..NewSession::from(&contract)
     };
-    Ok(context.engine().begin_in(store, &session)?)
+    let begun = context.engine().begin_in(store, &session)?;
+    save(context, store, &begun.instance, (&contract, false));
+    Ok(begun)
 }
 
 /// The agent's own process: the nearest one above that is no shell.

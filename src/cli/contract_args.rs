@@ -9,10 +9,15 @@ use super::args::Scope;
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::suggested_command::Words;
+use super::view;
 use crate::config::{Config, ConfigError, Flags, Mode};
 use crate::contract::{Contract, ContractError};
-use crate::recovery::{ContractRequest, RecoveryError};
-use crate::terminal::sanitize;
+use crate::model::InstanceId;
+use crate::recovery::{ContractRequest, RecoveryError, Store};
+use crate::terminal::{sanitize, style};
+
+/// Width of the text that is stored, in columns.
+const STORED: usize = 80;
 
 /// Command that asks for a contract, as an error suggests it again.
 pub(super) struct Asking<'a> {
@@ -101,4 +106,28 @@ fn explained(error: ContractError, context: &Context<'_>, scope: &Scope, asking:
         }
         _ => error.into(),
     }
+}
+
+/// Stores the contract with the session that began, and whether the operator was shown it. The session is whole without it.
+pub(super) fn save(
+    context: &Context<'_>,
+    store: &Store,
+    instance: &InstanceId,
+    (contract, shown): (&Contract, bool),
+) {
+    let text = plain(&view::contract::contract(contract, STORED));
+    let saved = context
+        .engine()
+        .save_contract(store, instance, contract, (text, shown));
+    if let Err(error) = saved {
+        context
+            .terminal
+            .detail(&format!("the contract was not stored: {error}"));
+    }
+}
+
+/// Returns a text without its styles.
+fn plain(text: &str) -> String {
+    let line = |line: &str| -> String { style::parts(line).into_iter().map(|(_, text)| text).collect() };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }

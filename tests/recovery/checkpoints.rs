@@ -366,8 +366,8 @@ fn inside_a_session_a_difference_needs_no_name() {
     sandbox
         .jackin(["diff"])
         .code(2)
-        .shows("not inside a session")
-        .shows("jackin recovery list");
+        .shows("no session is recorded yet")
+        .shows("jackin recovery launch");
     let said = sandbox.scratch("said");
     let script = format!(
         "echo agent > a; '{}' recovery diff > '{}'",

@@ -107,7 +107,7 @@ fn a_used_store_is_well_in_one_line_each() {
         "{findings:#?}"
     );
     let document = sandbox.jackin(["doctor", "--json"]).ok().json();
-    assert_eq!(document["versions"]["record"], 1);
+    assert_eq!(document["versions"]["record"], 2);
     assert!(document["store"]["bytes"].as_u64().is_some_and(|bytes| bytes > 0));
     assert!(document["store"]["free"].is_u64());
 }

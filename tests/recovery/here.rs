@@ -128,20 +128,22 @@ fn words_count_back_among_the_sessions_here() {
 fn outside_of_every_session_the_error_lists_them_and_nothing_is_touched() {
     let (sandbox, [(shop, _), (web, _)]) = two();
     let outside = sandbox.project("other");
-    let before = Tree::read(&sandbox.sources());
-    for args in [
-        &["restore", "--yes"][..],
-        &["undo", "--yes"],
-        &["diff"],
-        &["show"],
-        &["fork"],
-    ] {
+    for args in [&["restore", "--yes"][..], &["diff"], &["show"], &["fork"]] {
         let told = run(&sandbox, &outside, args).code(2);
         for project in [&shop, &web] {
             told.has(project.to_str().unwrap());
         }
         told.has("no session covers").has("--any");
     }
+    run(&sandbox, &outside, &["undo", "--yes"])
+        .code(5)
+        .shows("nothing to undo");
+    run(&sandbox, &shop, &["restore", "--yes"]).ok();
+    let before = Tree::read(&sandbox.sources());
+    run(&sandbox, &outside, &["undo", "--yes"])
+        .code(2)
+        .shows(shop.to_str().unwrap())
+        .hides(web.to_str().unwrap());
     // Above a project one is outside of it, too: a restore there could mean any of them.
     run(&sandbox, &sandbox.sources(), &["restore", "--yes"]).code(2);
     assert_untouched(&before, &Tree::read(&sandbox.sources()));

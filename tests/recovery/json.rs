@@ -49,6 +49,8 @@ fn every_document_of_the_schema_is_printed_and_valid() {
         0,
     );
     run(&["end", id, "--json"], 0);
+    run(&["rename", id, "renamed", "--json"], 0);
+    run(&["show", id, "--contract", "--json"], 0);
     fs::write(project.join("later"), "mine\n").unwrap();
     run(&["diff", id, "--json"], 0);
     run(&["restore", id, "--dry-run", "--json"], 6);

@@ -53,9 +53,9 @@ fn a_session_is_followed_from_its_start_to_its_undo() {
     assert_eq!(below["changed_is_exact"], true);
     sandbox.jackin(["restore", "@latest", "--yes"]).ok();
     assert!(line(&sandbox, &project).starts_with("restored "));
-    sandbox.jackin(["undo", "--yes"]).ok();
+    sandbox.jackin(["undo", "--any", "--yes"]).ok();
     assert!(line(&sandbox, &project).starts_with("undo: 2 changed "));
-    sandbox.jackin(["undo", "--yes"]).ok();
+    sandbox.jackin(["undo", "--any", "--yes"]).ok();
     assert_eq!(document(&sandbox, &project)["state"], "restored");
     // The latest session counts, and one elsewhere does not.
     sandbox.launch(&project, "true");

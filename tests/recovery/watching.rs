@@ -127,7 +127,7 @@ fn what_cannot_be_watched_is_refused() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("p");
     Build::at(&project).file("a", "a\n");
-    sandbox.jackin(["watch"]).code(2).shows("jackin recovery list");
+    sandbox.jackin(["watch"]).code(2).shows("jackin recovery launch");
     sandbox.jackin(["watch", "nobody"]).code(5);
     let id = sandbox.launch(&project, "rm a");
     let run = sandbox.command(["watch"]).inside(&project).run().refused();

@@ -76,6 +76,7 @@ impl Command for BeginArgs {
             ..NewSession::from(&contract)
         };
         let StartedSession { store, begun } = context.engine().begin(&session)?;
+        contract_args::save(context, &store, &begun.instance, (&contract, asking.is_shown));
         warn_about(context, &begun, true);
         replication::behind(context, &store);
         if let Some(interval) = args.scope.checkpoint_every.filter(|_| begun.baseline.is_some())

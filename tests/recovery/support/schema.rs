@@ -74,6 +74,7 @@ pub(crate) fn printed_by(args: &[OsString]) -> Option<&'static str> {
     }
     let name = match verb {
         "restore" if words.contains(&"--to") => "restore-to",
+        "show" if words.contains(&"--contract") => "show-contract",
         "import" if words.contains(&"--from") => "import-from",
         "log" if is_bare(&words, "--anchor") => "log-anchor",
         "completions" if words.contains(&"--install") => "completions-install",

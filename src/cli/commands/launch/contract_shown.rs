@@ -1,13 +1,11 @@
 //! How much of the contract a launch shows: all of it the first time and after a change, three lines otherwise.
 
 use crate::cli::context::Context;
+use crate::cli::contract_args;
 use crate::cli::error::CliError;
 use crate::cli::view;
 use crate::recovery::{Begun, Contract, Store};
-use crate::terminal::{Verbosity, style};
-
-/// Width of the text that is stored, in columns.
-const STORED: usize = 80;
+use crate::terminal::Verbosity;
 
 /// Form in which the contract is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,17 +52,7 @@ impl Shown {
 
     /// Stores the contract with its session, and prints the three lines if they are to be shown.
     pub(super) fn begun(self, context: &Context<'_>, store: &Store, contract: &Contract, begun: &Begun) {
-        let text = view::contract::contract(contract, STORED);
-        let text = (plain(&text), self != Self::Hidden);
-        let saved = context
-            .engine()
-            .save_contract(store, &begun.instance, contract, text);
-        if let Err(error) = saved {
-            // The session is whole without it.
-            context
-                .terminal
-                .detail(&format!("the contract was not stored: {error}"));
-        }
+        contract_args::save(context, store, &begun.instance, (contract, self != Self::Hidden));
         if self != Self::Brief {
             return;
         }
@@ -79,10 +67,4 @@ impl Shown {
             .terminal
             .note(&view::contract::brief(contract, captured, home, (&undo, width)));
     }
-}
-
-/// Returns a text without its styles.
-fn plain(text: &str) -> String {
-    let line = |line: &str| -> String { style::parts(line).into_iter().map(|(_, text)| text).collect() };
-    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
