@@ -52,7 +52,7 @@ fn an_earlier_file_is_replaced_and_a_foreign_one_stays() {
     let whole = fs::read_to_string(&other).unwrap();
     // An earlier version, in a directory of dotfiles.
     let kept = sandbox.home().join("dotfiles");
-    fs::write(&kept, whole.replace("complete", "compleat")).unwrap();
+    fs::write(&kept, whole.replace("complete", "complete_earlier")).unwrap();
     fs::remove_file(&other).unwrap();
     symlink(&kept, &other).unwrap();
     fs::write(&jackin, "# of jackin itself\n").unwrap();
