@@ -13,7 +13,7 @@ use super::args::{CalledAs, CommandSet, command_for};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::model::Time;
-use crate::session::find_instance;
+use crate::session::find_called;
 use crate::store::{InstanceRow, Layout, SnapshotRow, Store};
 use crate::terminal::{sanitize, size};
 
@@ -180,8 +180,14 @@ impl Line {
                 if known.any(|arg| takes_value(&arg)) {
                     words.next();
                 }
-            } else if word.starts_with('-') {
-                // No short flag takes a value.
+            } else if let Some(flag) = word.strip_prefix('-') {
+                let takes_value = |arg: &Arg| {
+                    arg.get_short().is_some_and(|short| flag == short.to_string())
+                        && arg.get_action().takes_values()
+                };
+                if command.get_arguments().any(takes_value) {
+                    words.next();
+                }
             } else if line.verb.is_none() {
                 command = command.find_subcommand(&*word).unwrap_or(command);
                 line.verb = Some(word.into_owned());
@@ -215,7 +221,7 @@ impl Source {
     }
 
     /// Ids, newest first; where a command needs a session that has not ended, only those.
-    fn instances(&self, _: &str) -> Vec<CompletionCandidate> {
+    fn instances(&self, current: &str) -> Vec<CompletionCandidate> {
         let open = matches!(self.line.verb.as_deref(), Some("end" | "checkpoint"));
         let rows = self.rows();
         let fitting = rows.iter().filter(|row| !open || row.ended_at.is_none());
@@ -223,7 +229,14 @@ impl Source {
             .map(|row| candidate(row.id.as_str(), self.about(row)))
             .collect();
         if !all.is_empty() {
-            all.push(candidate("@latest", "the session that began last".to_owned()));
+            all.push(candidate("@latest", "the latest session here".to_owned()));
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for row in rows.iter().filter(|row| !open || row.ended_at.is_none()) {
+            if let Some(name) = row.title.name.as_deref().filter(|name| !names.contains(name)) {
+                names.push(name);
+                all.push(candidate(name, self.about(row)));
+            }
         }
         let mut workspaces: Vec<&str> = Vec::new();
         for name in rows.iter().filter_map(|row| row.workspace.as_deref()) {
@@ -233,7 +246,21 @@ impl Source {
         }
         let latest = |name: &str| candidate(name, "the latest session of this workspace".to_owned());
         all.extend(workspaces.into_iter().map(latest));
+        // Without a session the first word is a path.
+        let may_be_path = !current.starts_with("rc-") && !current.starts_with('@');
+        match self.line.verb.as_deref().filter(|_| may_be_path) {
+            Some("restore" | "diff") => all.extend(asks(Shell::Files)),
+            Some("fork") => all.extend(asks(Shell::Directories)),
+            _ => {}
+        }
         all
+    }
+
+    /// Returns the session that the line names; the latest one here if it names none, or a path.
+    fn session(&self, store: &Store) -> Option<InstanceRow> {
+        let named = self.line.session.as_deref();
+        let named = named.and_then(|name| find_called(store, &self.environment, name).ok());
+        named.or_else(|| find_called(store, &self.environment, "@latest").ok())
     }
 
     fn about(&self, row: &InstanceRow) -> String {
@@ -248,7 +275,7 @@ impl Source {
     /// Snapshots of the session that stands on the line.
     fn own_snapshots(&self) -> Option<Vec<SnapshotRow>> {
         let store = self.store()?;
-        let row = find_instance(&store, self.line.session.as_deref()?).ok()?;
+        let row = self.session(&store)?;
         store.catalog().snapshots(&row.id).ok()
     }
 
@@ -303,8 +330,8 @@ impl Source {
         let Some(store) = self.store() else {
             return Vec::new();
         };
-        let rows = match &self.line.session {
-            Some(session) => find_instance(&store, session).ok().into_iter().collect(),
+        let rows = match self.line.session {
+            Some(_) => self.session(&store).into_iter().collect(),
             None => self.rows(),
         };
         let mut restores: Vec<_> = rows

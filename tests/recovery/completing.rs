@@ -56,7 +56,10 @@ fn each_place_gets_what_it_takes() {
     let (sandbox, id) = shop();
     let id = id.as_str();
     assert_eq!(offered(&sandbox, &["rest"]), ["restore"]);
-    assert_eq!(offered(&sandbox, &["restore", ""]), [id, "@latest", "shop"]);
+    assert_eq!(
+        offered(&sandbox, &["restore", ""]),
+        [id, "@latest", "shop", ":files"]
+    );
     assert_eq!(offered(&sandbox, &["restore", "rc-"]), [id]);
     assert_eq!(offered(&sandbox, &["show", "sh"]), ["shop"]);
     assert_eq!(offered(&sandbox, &["restore", id, "a"]), [":files"]);
@@ -263,8 +266,9 @@ fn zsh_gets_words_with_what_they_are() {
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[0], "_jackin jackin");
     assert!(lines[1].starts_with(&format!("{id}:")), "{said}");
-    assert_eq!(lines[2], "@latest:the session that began last");
-    assert_eq!(lines[4..], ["files", "files -/"]);
+    assert_eq!(lines[2], "@latest:the latest session here");
+    // Both times a path is possible.
+    assert_eq!(lines[4..], ["files", "files", "files -/"]);
 }
 
 #[test]
