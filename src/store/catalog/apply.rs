@@ -67,7 +67,7 @@ impl<'a> Tables<'a> {
     }
 
     /// The number of the last link that was applied; 0 when there is none.
-    pub(super) fn last_number(&self) -> Result<u64, StoreError> {
+    pub(in crate::store) fn last_number(&self) -> Result<u64, StoreError> {
         let last = self
             .transaction
             .prepare_cached("SELECT coalesce(max(number), 0) FROM receipts")
