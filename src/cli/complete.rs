@@ -247,7 +247,7 @@ impl Source {
         let latest = |name: &str| candidate(name, "the latest session of this workspace".to_owned());
         all.extend(workspaces.into_iter().map(latest));
         // Without a session the first word is a path.
-        let may_be_path = !current.starts_with("rc-") && !current.starts_with('@');
+        let may_be_path = !current.starts_with("rc") && !current.starts_with('@');
         match self.line.verb.as_deref().filter(|_| may_be_path) {
             Some("restore" | "diff") => all.extend(asks(Shell::Files)),
             Some("fork") => all.extend(asks(Shell::Directories)),

@@ -1,4 +1,4 @@
-//! The argument that names a session, and what stands for it: the latest session that covers the current directory.
+//! The argument that names a session, or the default: the latest session that covers the current directory.
 
 use std::ffi::{OsStr, OsString};
 
@@ -39,10 +39,10 @@ pub struct SessionPathsArg {
     pub any: bool,
 }
 
-/// How a command asks for its session.
+/// The way in which a command asks for its session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking {
-    /// What the session must have if it is not named.
+    /// Requirement for a session that is not named.
     pub(super) wanted: Wanted,
     /// True if the operator must not be asked, because the answer would not be seen or was given with `--yes`.
     pub(super) is_silent: bool,
@@ -64,7 +64,7 @@ impl SessionArg {
         settle(context, self.instance.as_deref(), self.any, asking)
     }
 
-    /// Returns the id of the session, or the line that `fork` printed, which stands for a session with its fork.
+    /// Returns the id of the session, or the line that `fork` printed, which names a session with its fork.
     pub(super) fn settle_or_fork(&self, context: &Context<'_>, asking: Asking) -> Result<String, CliError> {
         match &self.instance {
             Some(given) if given.trim_start().starts_with('{') => Ok(given.clone()),

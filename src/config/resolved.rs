@@ -159,7 +159,7 @@ pub struct Resolved {
     pub sensitive: Sourced<Sensitive>,
     /// Action of a launch whose baseline cannot be taken.
     pub on_failure: Sourced<OnFailure>,
-    /// How much of a launched command is recorded.
+    /// Detail in which a launched command is recorded.
     pub command: Sourced<CommandDetail>,
     /// Restores that an agent may start by itself.
     pub agent_restore: Sourced<AgentRestore>,

@@ -110,7 +110,7 @@ words! {
     }
 }
 words! {
-    /// How much of a launched command is recorded.
+    /// Detail in which a launched command is recorded.
     CommandDetail {
         /// The program and the number of its arguments.
         Program = "program",

@@ -49,7 +49,7 @@ pub struct Contract {
     pub on_failure: Sourced<OnFailure>,
     /// Whether excludes by detected stack apply.
     pub integrations: Sourced<bool>,
-    /// How much of a launched command is recorded.
+    /// Detail in which a launched command is recorded.
     pub command: Sourced<CommandDetail>,
 }
 

@@ -18,9 +18,9 @@ pub struct Terms(BTreeMap<String, BTreeSet<String>>);
 pub struct TermChange {
     /// The heading.
     pub heading: String,
-    /// What no longer holds.
+    /// Words that no longer hold.
     pub before: Vec<String>,
-    /// What holds now.
+    /// Words that hold now.
     pub now: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ use crate::session::{
 };
 use crate::store::{InstanceRow, RestoreStage, Store};
 
-/// What a session must have to be chosen without being named.
+/// Requirement for a session that is chosen without being named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Nothing in particular.
@@ -30,7 +30,7 @@ pub struct SessionChoice<'a> {
     pub named: Option<&'a str>,
     /// True to choose among the sessions of all directories.
     pub any: bool,
-    /// What it must have if it is not named.
+    /// Requirement for a session that is not named.
     pub wanted: Wanted,
 }
 
@@ -165,7 +165,7 @@ impl Recovery<'_> {
         };
         let snapshots = store.catalog().snapshots(&row.id)?.into_iter();
         for snapshot in snapshots.filter(|snapshot| snapshot.kind != SnapshotKind::Emergency) {
-            // Of a record or manifest that cannot be read nothing is known; who restores from it is told so.
+            // Of a record or manifest that cannot be read nothing is known; a restore from it fails with the reason.
             let Ok(record) = store.record(&snapshot.id) else {
                 continue;
             };

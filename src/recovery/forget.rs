@@ -37,7 +37,7 @@ pub enum OutsideCopy {
 
 /// Plan of what to forget, with the copies that stay outside of the store.
 pub struct PlannedForget {
-    /// What is deleted.
+    /// The deleted session or paths.
     pub proposal: ForgetProposal,
     /// Forgotten paths that still exist: the next session records them again.
     pub on_disk: Vec<PathBuf>,

@@ -390,7 +390,7 @@ fn placed(path: &RelPath, here: &RelPath, there: &RelPath) -> Option<RelPath> {
     RelPath::new(&[there.as_bytes(), rest].concat()).ok()
 }
 
-/// Returns the outermost git directory that a path is or lies in.
+/// Returns the outermost git directory that a path is or is in.
 fn git_directory(path: &RelPath, repositories: &[&RelPath]) -> Option<RelPath> {
     let mut end = 0;
     for part in path.parts() {

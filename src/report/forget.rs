@@ -40,7 +40,7 @@ pub(crate) struct ForgetDocument {
     pub(crate) contents: Vec<ForgottenContent>,
     /// Other paths that keep the same content.
     pub(crate) copies: Vec<KeptCopyDocument>,
-    /// Number of archives that are written anew or deleted.
+    /// Number of archives that are rewritten or deleted.
     pub(crate) archives: u64,
     /// Bytes that become free; of a plan about as many.
     pub(crate) freed: u64,

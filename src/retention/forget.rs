@@ -48,7 +48,7 @@ pub struct ForgottenSession {
     pub snapshots: u64,
 }
 
-/// What `forget` would delete.
+/// Proposal of what `forget` would delete.
 pub struct ForgetProposal {
     /// The question that it answers.
     pub subject: ForgetSubject,

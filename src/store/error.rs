@@ -234,8 +234,8 @@ pub enum StoreError {
         /// The snapshot.
         snapshot: SnapshotId,
     },
-    /// Archives that have to be written anew do not fit beside the old ones.
-    #[error("{path:?}: writing archives anew needs {need} bytes, and {free} are free; nothing was changed")]
+    /// Archives that have to be rewritten do not fit beside the old ones.
+    #[error("{path:?}: rewriting archives needs {need} bytes, and {free} are free; nothing was changed")]
     NoRoom {
         /// The store.
         path: PathBuf,

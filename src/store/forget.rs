@@ -1,5 +1,5 @@
 //! Deletes snapshots and paths so that no byte of them stays in an archive. Archives with any content that nothing needs are
-//! written anew without it; one receipt then makes all of it true at once, and the old archives go.
+//! rewritten without it; one receipt then makes all of it true at once, and the old archives go.
 //!
 //! The receipt is the moment of truth. Before it, the redirects lead nowhere, since an archive that is there is read whatever
 //! its redirect says. Behind it, the old archives are dead, and the next process that opens the store for writing removes
@@ -30,7 +30,7 @@ pub struct AmendedRecord<'s> {
     known: HashMap<(Digest, Vec<RelPath>), Option<AmendedManifest>>,
 }
 
-/// Plan of what to delete, with the archives that are written anew for it.
+/// Plan of what to delete, with the archives that are rewritten for it.
 pub struct ForgetPlan {
     snapshots: Vec<PrunedSnapshot>,
     amended: Vec<AmendedSnapshot>,
@@ -47,7 +47,7 @@ pub struct ForgetPlan {
 pub struct Forgotten {
     /// Number of the receipt.
     pub receipt: u64,
-    /// Archives that were written anew or removed.
+    /// Archives that were rewritten or removed.
     pub archives: u64,
     /// Bytes that became free.
     pub freed: u64,
@@ -166,7 +166,7 @@ impl NewParts {
 }
 
 impl ForgetPlan {
-    /// Number of archives that are written anew or removed.
+    /// Number of archives that are rewritten or removed.
     #[must_use]
     pub fn archives(&self) -> u64 {
         let replaced: usize = self.repack.groups.iter().map(|group| group.from.len()).sum();

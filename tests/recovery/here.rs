@@ -299,7 +299,7 @@ fn of_two_sessions_with_a_name_the_latest_is_meant() {
     let all = instances(&sandbox.jackin(["list", "--json"]).ok());
     let shown = sandbox.jackin(["show", "try", "--json"]).ok().json();
     assert_eq!(shown["instance"]["id"], all[0].id.as_str());
-    // In a list the name stands for that one, and the other has its id.
+    // In a list the name is that of this one, and the other has its id.
     let list = sandbox.jackin(["list"]).ok().text();
     assert_eq!(list.matches("try").count(), 1, "{list}");
     assert!(list.contains(&all[1].id), "{list}");

@@ -297,7 +297,7 @@ fn who_captures_nothing_is_told_before_the_hooks_are_written() {
     let words = "until then the hooks do nothing";
     let run = sandbox.jackin(["hook", "install", "claude", "--dry-run"]).ok();
     run.has(words).has("jackin recovery init .");
-    // The tests' program lies in a build directory.
+    // The tests' program is in a build directory.
     run.has("`cargo clean` removes it; install it first");
     sandbox.captured("shop", "");
     let run = sandbox.jackin(["hook", "install", "claude", "--dry-run"]).ok();

@@ -235,7 +235,7 @@ fn a_new_workspace_has_a_name_and_a_mode_of_its_own() {
         assert_eq!(made["workspace"], name);
         sandbox.jackin(["explain", name]).ok().harmless();
     }
-    // A name that is not UTF-8 stands in no file.
+    // A name that is not UTF-8 is in no file.
     let odd = sandbox.sources().join(std::ffi::OsStr::new("odd")).join(
         <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff"),
     );

@@ -15,12 +15,12 @@ const FRESH: Duration = Duration::from_secs(2);
 
 /// The processes as one command sees them: each file of a process is read once, unless what is known of it is older than two seconds.
 ///
-/// Which processes there are is asked anew each time. One that ended is not in the next answer, and one that began is. A row that is
+/// The set of processes is asked again each time. One that ended is not in the next answer, and one that began is. A row that is
 /// used again may have a parent that ended since, or belong to a process that is a zombie now.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessTable(Arc<Mutex<BTreeMap<u32, Known>>>);
 
-/// What was read of one process.
+/// Facts that were read of one process.
 #[derive(Clone, Debug)]
 struct Known {
     identity: u64,

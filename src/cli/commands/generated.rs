@@ -24,7 +24,7 @@ use crate::session::recorded_mounts;
 /// Print or install shell completions
 #[derive(Clone, Copy, Debug, Args)]
 pub struct CompletionsArgs {
-    /// Which shell [default with --install: that of SHELL]
+    /// The shell [default with --install: that of SHELL]
     #[arg(value_enum, value_name = "SHELL", required_unless_present = "install")]
     pub shell: Option<Shell>,
     /// Install the files where the shell reads them

@@ -26,7 +26,7 @@ fn the_definition_is_sound() {
 fn each_definition_alone_is_that_of_the_whole() {
     use clap::Command;
 
-    /// What clap asks of an argument to understand a command line.
+    /// Properties of an argument by which clap understands a command line.
     fn arguments(command: &Command) -> Vec<String> {
         let one = |argument: &clap::Arg| {
             format!(

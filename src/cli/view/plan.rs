@@ -37,7 +37,7 @@ pub(in crate::cli) fn paths(plan: &RestoreDocument<'_>, columns: usize, listed: 
     lines
 }
 
-/// What a plan does around the paths, and their number.
+/// Text of a plan around its paths, with their number.
 pub(in crate::cli) fn summary(plan: &RestoreDocument<'_>, columns: usize) -> String {
     let mut lines = Vec::new();
     if plan.mounts().any(|mount| mount.is_busy()) {

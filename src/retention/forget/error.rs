@@ -37,7 +37,7 @@ pub enum ForgetError {
         /// The session.
         instance: InstanceId,
     },
-    /// A snapshot still lies in a snapshot of the file system.
+    /// A snapshot is still kept in a snapshot of the file system.
     #[error("the {} snapshot of {instance} is not stored yet", kind.word())]
     NotStored {
         /// The session.

@@ -104,7 +104,7 @@ const PRUNE: Deletion = Deletion {
     run: prune,
     chosen: |store| {
         let plan = planned(store).unwrap();
-        assert!(plan.repacks(), "something is to be packed anew");
+        assert!(plan.repacks(), "something is to be repacked");
         let chosen = plan.chosen.iter().map(|one| one.snapshot.id.clone());
         let chosen: BTreeSet<SnapshotId> = chosen.collect();
         assert_eq!(chosen.len(), 7, "the older session, two checkpoints of the newer");

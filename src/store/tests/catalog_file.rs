@@ -58,7 +58,7 @@ fn a_catalog_that_is_behind_catches_up() {
     place.read();
     assert_eq!(tree(&place.root), before);
     let store = place.write();
-    // The receipt that is missing is written by the next process that writes, and no reader was told anything else.
+    // The receipt that is missing is written by the next process that writes, and no reader saw anything else.
     let told = |act: &Operation| matches!(act, Operation::Capture { snapshot: of, .. } if *of == snapshot(8));
     let receipts = store.receipts().unwrap();
     assert_eq!(receipts.iter().filter(|receipt| told(&receipt.act)).count(), 1);

@@ -21,7 +21,7 @@ pub(super) struct Workplace {
 }
 
 impl Workplace {
-    /// Chooses the directory: the one that was given, the caller's if it lies in a mount, else the first mount on this machine.
+    /// Chooses the directory: the one that was given, the caller's if it is in a mount, else the first mount on this machine.
     ///
     /// # Errors
     /// A usage error if the given directory does not exist or is not a directory.

@@ -11,7 +11,7 @@ use crate::terminal::{Role, sanitize, size, style, width};
 /// Number of excludes that the first line names.
 const NAMED: usize = 4;
 
-/// What is protected, how large it is (entries and bytes, once they are known), and how to undo.
+/// Returns the protected directories with their size (entries and bytes, once they are known), and the command to undo.
 pub(in crate::cli) fn brief(
     contract: &Contract,
     captured: Option<(u64, u64)>,
