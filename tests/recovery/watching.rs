@@ -110,7 +110,9 @@ fn it_stops_for_a_signal_and_for_a_reader_that_is_gone() {
     let project = sandbox.project("p");
     Build::at(&project).file("a", "a\n").aged();
     let session = Background::launch(&sandbox, &project, "rm a");
-    let watch = sandbox.command(["watch", "@latest"]).start();
+    // A job in the background of a shell without job control ignores it.
+    let watch = sandbox.command(["watch", "@latest"]);
+    let watch = watch.through(&["env", "--default-signal=INT"]).start();
     sees(watch.stdout_file(), "D a");
     let pid = Pid::from_child(&watch.child);
     kill_process(pid, Signal::INT).unwrap();
