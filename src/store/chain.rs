@@ -137,7 +137,7 @@ impl Store {
     }
 
     /// Appends a receipt like [`Store::append`], and leaves the catalog for later: what this process does next tells it, and one
-    /// transaction serves for both. [`Catalog::flush`](super::Catalog::flush) writes it if that takes a while. Until then the receipt
+    /// transaction serves for both. `Catalog::flush` writes it if that takes a while. Until then the receipt
     /// is on disk, another process that writes takes it from there, and one that only reads computes its answers in memory.
     ///
     /// # Errors
