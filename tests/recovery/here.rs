@@ -370,7 +370,8 @@ fn outside_on_a_terminal_a_session_is_typed_and_chosen() {
     let Some(tmux) = Tmux::start(&sandbox, &outside, (80, 24), script, &[]) else {
         return;
     };
-    tmux.sees("Session (");
+    let list = tmux.sees("Session (");
+    assert!(!list.contains("x1b") && !list.contains("\\x"), "{list}");
     // Letters narrow the list.
     tmux.press(&["shop"]);
     tmux.misses("~/src/web");

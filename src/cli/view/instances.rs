@@ -104,7 +104,9 @@ pub(in crate::cli) fn choices(
     home: Option<&Path>,
 ) -> Vec<String> {
     let table = list(sessions, now, columns, home);
-    table.lines().skip(1).map(str::to_owned).collect()
+    // A list of choices shows color codes as text.
+    let plain = |line: &str| style::parts(line).into_iter().map(|(_, text)| text).collect();
+    table.lines().skip(1).map(plain).collect()
 }
 
 /// Returns the line that tells which session was chosen.
