@@ -16,7 +16,6 @@ mod contract_args;
 pub mod error;
 pub mod exit_code;
 mod fail_point;
-mod fork;
 pub mod generate;
 #[cfg(feature = "html")]
 mod html;

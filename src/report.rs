@@ -33,7 +33,7 @@ pub(crate) use change::{ChangeDocument, why_words};
 pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
 pub(crate) use fold::{Extent, Fold, FoldedLine, fold_changes, is_notable};
 pub(crate) use forget::{ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind};
-pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument};
+pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument, problems};
 pub(crate) use head::Head;
 pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
@@ -53,10 +53,7 @@ pub(crate) use patch::{
     word_marks,
 };
 pub(crate) use path::{HostPathDocument, PathDocument, ReasonDocument};
-pub(crate) use replica::{
-    AdoptDocument, AdoptOutcome, HurtDocument, LostDocument, ReplicateDocument, ReplicateOutcome,
-    WaitingDocument,
-};
+pub(crate) use replica::{AdoptDocument, AdoptOutcome, ReplicateDocument, ReplicateOutcome};
 pub(crate) use repository::{
     CommitDocument, ExecutionDocument, HeadDocument, RefDocument, RepositoryDocument, RepositoryState,
     RepositoryStateDocument,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::args::CalledAs;
 use super::context::Context;
 use super::error::CliError;
+use super::view::replicate::waits;
 use crate::clock::{Clock as _, SystemClock};
 use crate::diagnostic::Diagnostic as _;
 use crate::environment::Environment;
@@ -101,17 +102,6 @@ pub(super) fn at_the_end(context: &Context<'_>, store: &Store) {
     }
 }
 
-/// Describes the snapshots and receipts that are still to be copied.
-pub(super) fn waits(left: Waiting) -> String {
-    let snapshots = size::counted(left.snapshots, "snapshot", "snapshots");
-    let receipts = size::counted(left.receipts, "receipt", "receipts");
-    match (left.snapshots, left.receipts) {
-        (0, _) => receipts,
-        (_, 0) => snapshots,
-        _ => format!("{snapshots} and {receipts}"),
-    }
-}
-
 /// Describes what is still to be copied, as the end of an error.
 pub(super) fn still_waits(left: Waiting) -> String {
     match left.is_nothing() {
@@ -119,8 +109,8 @@ pub(super) fn still_waits(left: Waiting) -> String {
         false => format!(
             "nothing is lost: {} not copied yet; the next attempt copies them",
             match left.snapshots + left.receipts {
-                1 => format!("{} is", waits(left)),
-                _ => format!("{} are", waits(left)),
+                1 => format!("{} is", waits(left.snapshots, left.receipts)),
+                _ => format!("{} are", waits(left.snapshots, left.receipts)),
             }
         ),
     }

@@ -16,11 +16,14 @@ pub(super) mod instances;
 pub(super) mod patch;
 pub(super) mod plan;
 pub(super) mod prune;
+pub(super) mod rebuild;
 pub(super) mod receipt;
+pub(super) mod replicate;
 pub(super) mod repository;
 pub(super) mod settings;
 pub(super) mod status;
 pub(super) mod steps;
+pub(super) mod verify;
 pub(super) mod watch;
 
 #[cfg(test)]

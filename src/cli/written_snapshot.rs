@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use crate::recovery::WrittenSnapshot;
-use crate::report::ReasonDocument;
 use crate::terminal::sanitize;
 
 /// Prints the notes, and the problems unless `json`, which has them in its document.
@@ -19,14 +18,4 @@ pub(super) fn print_problems(context: &Context<'_>, written: &WrittenSnapshot, j
             terminal.warn(&format!("{host}: {problem}"));
         }
     }
-}
-
-/// Returns the paths that differ from the snapshot, with the reasons.
-pub(super) fn problems(written: &WrittenSnapshot) -> Vec<ReasonDocument> {
-    let all = written
-        .mounts
-        .iter()
-        .flat_map(|mount| mount.problems.iter().map(move |problem| (mount, problem)));
-    all.map(|(mount, (path, problem))| ReasonDocument::new(&mount.coverage, path, problem.words.clone()))
-        .collect()
 }

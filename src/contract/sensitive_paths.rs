@@ -1,6 +1,7 @@
 //! Places on this host that no archive may hold: the operator's own secrets, agents' credentials, the store. Each one is
 //! known by its plain path and by the path its links lead to, whether it exists or not.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -106,7 +107,8 @@ impl Places {
     pub(super) fn credential_around(&self, root: &Path) -> Option<PathBuf> {
         let all = self.credentials_for(root).into_iter();
         let mut all = all.filter(|place| Some(place) != self.data.as_ref());
-        all.find(|place| root.starts_with(place) || is_inside(root, place))
+        let above = Above::of(root);
+        all.find(|place| root.starts_with(place) || above.lies_in(place))
     }
 
     /// Returns the directory of the store, which may not exist yet.
@@ -134,9 +136,11 @@ impl Places {
         let all = || self.secrets.iter().chain(&there);
         // The familiar path is reported, if there is one.
         let by_path = all().find(|place| root.starts_with(place));
-        by_path
-            .or_else(|| all().find(|place| is_inside(root, place)))
-            .cloned()
+        if by_path.is_some() {
+            return by_path.cloned();
+        }
+        let above = Above::of(root);
+        all().find(|place| above.lies_in(place)).cloned()
     }
 
     /// Returns the reasons that `root` is too broad; empty if it is not.
@@ -200,9 +204,9 @@ impl Places {
         let sensitive = secrets
             .chain(&credentials)
             .map(|place| (place, WithheldReason::Sensitive));
-        let own = Identity::of(root);
+        let mut shown = ShownBelow::of(root);
         for (place, reason) in store.chain(sensitive) {
-            for path in below(root, place).into_iter().chain(shown_below(own, place)) {
+            for path in below(root, place).into_iter().chain(shown.path(place)) {
                 if !withheld.iter().any(|known| known.path == path) {
                     withheld.push(WithheldPath { path, reason });
                 }
@@ -225,36 +229,63 @@ impl Identity {
     }
 }
 
-/// Returns true if `root` is in `place` under another path (a bind mount of it or of a directory in it).
-fn is_inside(root: &Path, place: &Path) -> bool {
-    let mut above: Vec<Identity> = root.ancestors().filter_map(Identity::of).collect();
-    // The top of this machine holds everything.
-    above.retain(|above| Identity::of(Path::new("/")) != Some(*above));
-    if above.is_empty() {
-        return false;
+/// Identities of a root and of the directories above it, without the top of this machine, which holds everything.
+struct Above(Vec<Identity>);
+
+impl Above {
+    fn of(root: &Path) -> Self {
+        let mut above: Vec<Identity> = root.ancestors().filter_map(Identity::of).collect();
+        let top = Identity::of(Path::new("/"));
+        above.retain(|above| Some(*above) != top);
+        Self(above)
     }
-    let mut waiting = vec![place.to_path_buf()];
-    let mut left = MAX_INSIDE;
-    while let (Some(at), Some(fewer)) = (waiting.pop(), left.checked_sub(1)) {
-        left = fewer;
-        if Identity::of(&at).is_some_and(|at| above.contains(&at)) {
-            return true;
+
+    /// Returns true if the root is in `place` under another path (a bind mount of it or of a directory in it).
+    fn lies_in(&self, place: &Path) -> bool {
+        if self.0.is_empty() {
+            return false;
         }
-        let entries = fs::read_dir(&at).into_iter().flatten().flatten();
-        let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        waiting.extend(inner.map(|entry| entry.path()));
+        let mut waiting = vec![place.to_path_buf()];
+        let mut left = MAX_INSIDE;
+        while let (Some(at), Some(fewer)) = (waiting.pop(), left.checked_sub(1)) {
+            left = fewer;
+            if Identity::of(&at).is_some_and(|at| self.0.contains(&at)) {
+                return true;
+            }
+            let entries = fs::read_dir(&at).into_iter().flatten().flatten();
+            let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            waiting.extend(inner.map(|entry| entry.path()));
+        }
+        false
     }
-    false
 }
 
-/// Returns the path of `place` below a root that is a bind mount of one of its parents.
-fn shown_below(root: Option<Identity>, place: &Path) -> Option<RelPath> {
-    let root = root?;
-    let above = place
-        .ancestors()
-        .skip(1)
-        .find(|above| Identity::of(above) == Some(root))?;
-    below(above, place)
+/// Search for places below a root that is a bind mount of one of their parents. Places share most of their parents: each one is
+/// looked at once.
+struct ShownBelow<'p> {
+    root: Option<Identity>,
+    is_root: HashMap<&'p Path, bool>,
+}
+
+impl<'p> ShownBelow<'p> {
+    fn of(root: &Path) -> Self {
+        Self {
+            root: Identity::of(root),
+            is_root: HashMap::new(),
+        }
+    }
+
+    /// Returns the path of `place` below the root.
+    fn path(&mut self, place: &'p Path) -> Option<RelPath> {
+        let root = self.root?;
+        let above = place.ancestors().skip(1).find(|above| {
+            *self
+                .is_root
+                .entry(above)
+                .or_insert_with(|| Identity::of(above) == Some(root))
+        })?;
+        below(above, place)
+    }
 }
 
 /// Returns the secret places of the acting user on the other machine that `root` lies on.

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Head, HostPathDocument, ReasonDocument};
-use crate::model::{ForkReference, Time};
+use crate::model::{ForkReference, SnapshotKind, Time};
+use crate::recovery::{Forked, WrittenSnapshot};
 use crate::store::ForkRow;
 
 /// `fork --json`. Whole or in its own four fields (`provider`, `id`, `snapshot`, `mounts`) it is accepted by `fork` and `show`.
@@ -34,6 +35,48 @@ pub(crate) struct ForkDocument {
     pub(crate) unread: u64,
     /// Paths that could not be written, or differ from the snapshot.
     pub(crate) failed: Vec<ReasonDocument>,
+    /// Kind of the snapshot.
+    #[serde(skip)]
+    pub(crate) kind: SnapshotKind,
+    /// Exact path of `directory`.
+    #[serde(skip)]
+    pub(crate) place: PathBuf,
+}
+
+impl ForkDocument {
+    /// Makes the report of a fork that was made.
+    pub(crate) fn of(forked: Forked, branch: Option<&str>) -> Self {
+        let place = HostPathDocument::new(&forked.directory);
+        let failed = problems(&forked.written);
+        Self {
+            head: Head::default(),
+            reference: forked.reference,
+            instance: forked.target.instance.to_string(),
+            branch: branch.map(str::to_owned),
+            outcome: match failed.is_empty() {
+                true => ForkOutcome::Forked,
+                false => ForkOutcome::Partial,
+            },
+            directory: place.path,
+            directory_bytes: place.path_bytes,
+            complete: forked.target.complete,
+            paths: forked.written.paths,
+            unread: forked.written.unread,
+            failed,
+            kind: forked.target.kind,
+            place: place.exact,
+        }
+    }
+}
+
+/// Returns the paths that differ from the snapshot that was written, with the reasons.
+pub(crate) fn problems(written: &WrittenSnapshot) -> Vec<ReasonDocument> {
+    let all = written
+        .mounts
+        .iter()
+        .flat_map(|mount| mount.problems.iter().map(move |problem| (mount, problem)));
+    all.map(|(mount, (path, problem))| ReasonDocument::new(&mount.coverage, path, problem.words.clone()))
+        .collect()
 }
 
 /// Result of a fork.

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{DroppedDocument, Head};
-use crate::model::SnapshotId;
+use crate::config::BucketPlace;
+use crate::model::{InstanceId, SnapshotId, StoreId};
+use crate::recovery::{Adopted, Anchor, Copied, FoundReplica, Waiting};
 use crate::transfer::DroppedWhat;
 
 /// Result of `replicate`.
@@ -49,6 +51,34 @@ pub(crate) struct ReplicateDocument {
     pub(crate) hurt: Vec<HurtDocument>,
 }
 
+impl ReplicateDocument {
+    /// Makes the report of a copy to `place`, or of what waits for one.
+    pub(crate) fn of(
+        place: &BucketPlace,
+        outcome: ReplicateOutcome,
+        store: Option<&StoreId>,
+        left: Waiting,
+        copied: &Copied,
+    ) -> Self {
+        Self {
+            head: Head::default(),
+            outcome,
+            place: place.to_string(),
+            store: store.map(ToString::to_string),
+            snapshots: copied.snapshots.iter().map(ToString::to_string).collect(),
+            receipts: copied.receipts,
+            objects: copied.objects,
+            bytes: copied.bytes,
+            removed: copied.removed,
+            waiting: WaitingDocument {
+                snapshots: left.snapshots,
+                receipts: left.receipts,
+            },
+            hurt: copied.damaged.iter().map(HurtDocument::of).collect(),
+        }
+    }
+}
+
 /// Data that is not copied yet.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct WaitingDocument {
@@ -63,6 +93,15 @@ pub(crate) struct HurtDocument {
     pub(crate) snapshot: String,
     /// Why, in words.
     pub(crate) why: String,
+}
+
+impl HurtDocument {
+    fn of((snapshot, why): &(SnapshotId, String)) -> Self {
+        Self {
+            snapshot: snapshot.to_string(),
+            why: why.clone(),
+        }
+    }
 }
 
 /// Result of `import --from`.
@@ -113,15 +152,61 @@ pub(crate) struct AdoptDocument {
     pub(crate) troubles: Vec<String>,
     /// Snapshots that could not be brought back.
     pub(crate) failed: Vec<HurtDocument>,
+    /// Number of sessions in the replica.
+    #[serde(skip)]
+    pub(crate) available_sessions: u64,
+    /// Bytes in the replica.
+    #[serde(skip)]
+    pub(crate) available_bytes: u64,
+}
+
+impl AdoptDocument {
+    /// Makes the report of a replica that was found, and of what was imported from it.
+    pub(crate) fn of(found: &FoundReplica<'_>, adopted: Option<&Adopted>, trusted: bool) -> Self {
+        let none = Adopted::default();
+        let done = adopted.unwrap_or(&none);
+        let mut sessions: Vec<&InstanceId> = found.records.iter().map(|record| &record.instance).collect();
+        sessions.sort();
+        sessions.dedup();
+        Self {
+            head: Head::default(),
+            outcome: match adopted {
+                None => AdoptOutcome::Planned,
+                Some(done) if done.failed.is_empty() && found.troubles.is_empty() => AdoptOutcome::Imported,
+                Some(_) => AdoptOutcome::Partial,
+            },
+            place: found.place.clone(),
+            store: found.store.to_string(),
+            anchor: found.chain.head.unwrap_or(Anchor::NOTHING).to_string(),
+            receipts: found.chain.receipts.len() as u64,
+            trusted,
+            available: found.records.len() as u64,
+            sessions: done.sessions.iter().map(ToString::to_string).collect(),
+            snapshots: done.snapshots.iter().map(ToString::to_string).collect(),
+            there: done.there,
+            given_up: done.given_up,
+            dropped: done.dropped,
+            owners: done.owners,
+            dropped_paths: done
+                .named
+                .iter()
+                .map(|(id, what)| LostDocument::new(id, what))
+                .collect(),
+            troubles: found.troubles.clone(),
+            failed: done.failed.iter().map(HurtDocument::of).collect(),
+            available_sessions: sessions.len() as u64,
+            available_bytes: found.index.bytes,
+        }
+    }
 }
 
 /// A path of a snapshot of which something was dropped.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LostDocument {
     /// The snapshot.
-    snapshot: String,
+    pub(crate) snapshot: String,
     #[serde(flatten)]
-    what: DroppedDocument,
+    pub(crate) what: DroppedDocument,
 }
 
 impl LostDocument {

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::path::lossy;
 use super::{Head, HostPathDocument};
-use crate::model::{PruneReason, PrunedSnapshot, SnapshotId, Time};
+use crate::model::{PruneReason, PrunedSnapshot, RelPath, SnapshotId, Time};
+use crate::recovery::{LostRecord, Pinned, Rebuilt, Verification};
 use crate::retention::{Chosen, Held, PrunePlan, Shortage};
 use crate::store::Finding;
 
@@ -39,22 +40,50 @@ pub(crate) struct VerifyDocument {
     pub(crate) bytes: u64,
     /// The damaged items.
     pub(crate) findings: Vec<DamageDocument>,
+    /// Sessions whose interrupted restores can only be left as they are.
+    #[serde(skip)]
+    pub(crate) lost_restores: Vec<String>,
+}
+
+impl VerifyDocument {
+    /// Makes the report of a check.
+    pub(crate) fn of(found: &Verification, read_data: bool) -> Self {
+        let verified = &found.verified;
+        Self {
+            head: Head::default(),
+            outcome: if found.is_whole() {
+                VerifyOutcome::Whole
+            } else {
+                VerifyOutcome::Damaged
+            },
+            read_data,
+            snapshots: verified.snapshots,
+            archives: verified.archives,
+            receipts: verified.receipts,
+            bytes: verified.bytes,
+            findings: verified.findings.iter().map(DamageDocument::from).collect(),
+            lost_restores: found.lost_restores.iter().map(ToString::to_string).collect(),
+        }
+    }
 }
 
 /// A damaged item, and where it is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DamageDocument {
-    snapshot: Option<String>,
-    archive: Option<String>,
+    pub(crate) snapshot: Option<String>,
+    pub(crate) archive: Option<String>,
     /// Label of the mount.
-    mount: Option<String>,
+    pub(crate) mount: Option<String>,
     /// Below the mount.
     path: Option<String>,
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     path_bytes: Option<String>,
     /// Problem, in words.
-    what: String,
+    pub(crate) what: String,
+    /// Exact path of `path`.
+    #[serde(skip)]
+    pub(crate) place: Option<RelPath>,
 }
 
 impl From<&Finding> for DamageDocument {
@@ -73,6 +102,7 @@ impl From<&Finding> for DamageDocument {
             path,
             path_bytes,
             what: finding.what.clone(),
+            place: finding.path.as_ref().map(|(_, path)| path.clone()),
         }
     }
 }
@@ -94,6 +124,39 @@ pub(crate) struct RebuildDocument {
     pub(crate) regained: Option<u64>,
     /// Path that the damaged log was moved to.
     pub(crate) damaged_log: Option<HostPathDocument>,
+    /// Entries of `lost` and `given_up`, for the text.
+    #[serde(skip)]
+    pub(crate) lost_records: Vec<LostRecord>,
+    #[serde(skip)]
+    pub(crate) discarded_records: Vec<LostRecord>,
+    /// Number of receipts in the repaired log.
+    #[serde(skip)]
+    pub(crate) links: u64,
+}
+
+impl RebuildDocument {
+    /// Makes the report of a repair.
+    pub(crate) fn of(found: Rebuilt) -> Self {
+        let ids = |lost: &[LostRecord]| lost.iter().map(|lost| lost.snapshot.to_string()).collect();
+        let mended = found.mended.as_ref();
+        Self {
+            head: Head::default(),
+            instances: found.sessions,
+            unreadable: found.unread.iter().map(ToString::to_string).collect(),
+            lost: ids(&found.lost),
+            given_up: ids(&found.accepted),
+            regained: mended.map(|mended| mended.regained),
+            damaged_log: mended.map(|mended| HostPathDocument::new(&mended.aside)),
+            links: mended.map_or(0, |mended| mended.links),
+            lost_records: found.lost,
+            discarded_records: found.accepted,
+        }
+    }
+
+    /// Returns true if no record is missing or unreadable.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.unreadable.is_empty() && self.lost.is_empty()
+    }
 }
 
 /// Result of `prune`.
@@ -265,4 +328,22 @@ pub(crate) struct PinDocument {
     pub(crate) pinned: bool,
     /// The number in `log`; none when it was so already.
     pub(crate) receipt: Option<u64>,
+    /// True if an unpinned snapshot is kept because its whole session is pinned.
+    #[serde(skip)]
+    pub(crate) is_kept_by_session: bool,
+}
+
+impl PinDocument {
+    /// Makes the report of a pin (`pinned`), or of its removal.
+    pub(crate) fn of(done: &Pinned, pinned: bool) -> Self {
+        let is_kept_by_session = !pinned && done.snapshot.is_some() && done.was_whole;
+        Self {
+            head: Head::default(),
+            instance: done.row.id.to_string(),
+            snapshot: done.snapshot.as_ref().map(ToString::to_string),
+            pinned: pinned || is_kept_by_session,
+            receipt: done.receipt,
+            is_kept_by_session,
+        }
+    }
 }

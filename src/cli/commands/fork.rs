@@ -8,15 +8,15 @@ use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::fork::document;
 use crate::cli::identity_arg::identities;
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::suggested_command::Words;
+use crate::cli::view;
 use crate::cli::written_snapshot::print_problems;
-use crate::recovery::{ForkRequest, Forked};
-use crate::report::ForkDocument;
-use crate::terminal::{sanitize, size};
+use crate::recovery::ForkRequest;
+use crate::report::{ForkDocument, ForkOutcome};
+use crate::terminal::size;
 
 impl Command for ForkArgs {
     const NAME: &'static str = "fork";
@@ -63,7 +63,11 @@ impl Command for ForkArgs {
             ..ForkRequest::of(&session)
         })?;
         print_problems(context, &forked.written, args.json);
-        Ok(tell(context, args, forked))
+        Ok(tell(
+            context,
+            args,
+            &ForkDocument::of(forked, args.branch.as_deref()),
+        ))
     }
 }
 
@@ -91,52 +95,34 @@ fn is_directory(word: &OsString) -> bool {
     (bytes.contains(&b'/') || bytes == b"." || bytes == b"..") && !bytes.trim_ascii_start().starts_with(b"{")
 }
 
-fn tell(context: &Context<'_>, args: &ForkArgs, forked: Forked) -> Status {
+fn tell(context: &Context<'_>, args: &ForkArgs, fork: &ForkDocument) -> Status {
     let terminal = context.terminal;
-    let problems = forked.written.problem_count();
-    let code = match problems {
-        0 => ExitCode::Done,
-        _ => ExitCode::Partial,
+    let code = match fork.outcome {
+        ForkOutcome::Forked => ExitCode::Done,
+        ForkOutcome::Partial => ExitCode::Partial,
     };
     if args.json {
-        terminal.json(&document(forked, args.branch.as_deref()));
+        terminal.json(fork);
         return code.into();
     }
-    let Forked {
-        directory,
-        target,
-        reference,
-        written,
-    } = forked;
-    let paths = size::counted(written.paths, "path", "paths");
-    let read = match written.unread {
-        0 => "each read back".to_owned(),
-        some => format!("each read back but {some} that you may not read"),
-    };
-    terminal.note(&format!(
-        "forked the {} snapshot {} of {} into {}: {paths}, {read}",
-        target.kind.word(),
-        target.id,
-        target.instance,
-        sanitize::path(&directory)
-    ));
-    if !target.complete {
+    terminal.note(&view::forks::made(fork));
+    if !fork.complete {
         terminal.warn(&format!(
             "the snapshot and so the fork are incomplete; `show {}` lists what is missing",
-            target.instance
+            fork.instance
         ));
     }
-    if code == ExitCode::Partial {
-        let count = size::counted(problems, "path is", "paths are");
+    if !fork.failed.is_empty() {
+        let count = size::counted(fork.failed.len() as u64, "path is", "paths are");
         terminal.warn(&format!("{count} differ from the snapshot; each is listed above"));
     }
-    // The reference alone, so that a script can keep what it reads; nobody reads it on a screen.
+    // The reference alone, so that a script can keep what it reads; it is not meant for a screen.
     if !terminal.is_tty_out() {
-        terminal.json(&reference);
+        terminal.json(&fork.reference);
     }
     let words = Words::new("launch")
         .plain("--snapshot project")
-        .arg(&directory)
+        .arg(&fork.place)
         .plain("-- COMMAND");
     context.propose("to run an agent there", &words.text());
     code.into()

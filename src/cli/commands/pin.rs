@@ -9,8 +9,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionArg};
-use crate::recovery::Pinned;
-use crate::report::{Head, PinDocument};
+use crate::report::PinDocument;
 
 /// Exempt a session or snapshot from retention
 #[derive(Clone, Debug, Args)]
@@ -96,32 +95,26 @@ fn set(context: &Context<'_>, args: &PinArgs, pinned: bool) -> Result<Status, Cl
         true => engine.pin(&session, wanted)?,
         false => engine.unpin(&session, wanted)?,
     };
-    let Pinned { row, snapshot, .. } = &done;
+    let found = PinDocument::of(&done, pinned);
     let terminal = context.terminal;
-    let still = !pinned && snapshot.is_some() && done.was_whole;
     if args.json {
-        terminal.json(&PinDocument {
-            head: Head::default(),
-            instance: row.id.to_string(),
-            snapshot: snapshot.as_ref().map(ToString::to_string),
-            pinned: pinned || still,
-            receipt: done.receipt,
-        });
+        terminal.json(&found);
         return Ok(ExitCode::Done.into());
     }
-    let what = match snapshot {
-        Some(id) => format!("snapshot {id} of {}", row.id),
-        None => format!("{} with all of its snapshots", row.id),
+    let session = &found.instance;
+    let what = match &found.snapshot {
+        Some(id) => format!("snapshot {id} of {session}"),
+        None => format!("{session} with all of its snapshots"),
     };
-    terminal.out(&match (pinned, done.was_so) {
-        (true, false) => format!("{what} is pinned"),
-        (true, true) => format!("{what} is already pinned"),
-        (false, false) => format!("{what} is unpinned"),
-        (false, true) => format!("{what} is not pinned"),
+    terminal.out(&match (pinned, found.receipt) {
+        (true, Some(_)) => format!("{what} is pinned"),
+        (true, None) => format!("{what} is already pinned"),
+        (false, Some(_)) => format!("{what} is unpinned"),
+        (false, None) => format!("{what} is not pinned"),
     });
-    if still {
-        terminal.note(&format!("{} is pinned as a whole, so it is still kept", row.id));
-        context.propose("to unpin the whole session", &format!("unpin {}", row.id));
+    if found.is_kept_by_session {
+        terminal.note(&format!("{session} is pinned as a whole, so it is still kept"));
+        context.propose("to unpin the whole session", &format!("unpin {session}"));
     }
     Ok(ExitCode::Done.into())
 }

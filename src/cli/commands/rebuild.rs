@@ -8,9 +8,8 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
-use crate::recovery::{LostRecord, Rebuilt};
-use crate::report::{Head, HostPathDocument, RebuildDocument};
-use crate::terminal::{sanitize, size};
+use crate::cli::view;
+use crate::report::RebuildDocument;
 
 /// Rebuild the catalog from snapshots and receipts
 #[derive(Clone, Debug, Args)]
@@ -41,60 +40,22 @@ impl Command for RebuildArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
-        let found = context.engine().rebuild(args.accept_loss)?;
-        tell(context, args, &found);
-        Ok(if found.unread.is_empty() && found.lost.is_empty() {
-            ExitCode::Done
-        } else {
-            ExitCode::Integrity
+        let found = RebuildDocument::of(context.engine().rebuild(args.accept_loss)?);
+        let code = match found.is_whole() {
+            true => ExitCode::Done,
+            false => ExitCode::Integrity,
+        };
+        if args.json {
+            context.terminal.json(&found);
+            return Ok(code.into());
         }
-        .into())
+        view::rebuild::warnings(&found)
+            .iter()
+            .for_each(|text| context.terminal.warn(text));
+        view::rebuild::notes(&found)
+            .iter()
+            .for_each(|text| context.terminal.note(text));
+        context.terminal.out(&view::rebuild::result(&found));
+        Ok(code.into())
     }
-}
-
-fn ids(lost: &[LostRecord]) -> Vec<String> {
-    lost.iter().map(|lost| lost.snapshot.to_string()).collect()
-}
-
-fn tell(context: &Context<'_>, args: &RebuildArgs, found: &Rebuilt) {
-    let mended = found.mended.as_ref();
-    if args.json {
-        let unreadable = found.unread.iter().map(ToString::to_string).collect();
-        context.terminal.json(&RebuildDocument {
-            head: Head::default(),
-            instances: found.sessions,
-            unreadable,
-            lost: ids(&found.lost),
-            given_up: ids(&found.accepted),
-            regained: mended.map(|mended| mended.regained),
-            damaged_log: mended.map(|mended| HostPathDocument::new(&mended.aside)),
-        });
-        return;
-    }
-    for error in &found.unread {
-        context.terminal.warn(&error.to_string());
-    }
-    for lost in &found.lost {
-        context.terminal.warn(&format!(
-            "{lost} is lost: receipt {} names it, and its record is missing; copy snapshots/{}.json from a backup, \
-            or discard it with `rebuild --accept-loss`",
-            lost.receipt, lost.snapshot
-        ));
-    }
-    for lost in &found.accepted {
-        context.terminal.note(&format!("{lost} is discarded"));
-    }
-    if let Some(mended) = mended {
-        let aside = sanitize::path(&mended.aside);
-        let regained = size::counted(mended.regained, "receipt", "receipts");
-        context.terminal.note(&format!(
-            "the log was damaged: it has {} receipts again, {regained} from the catalog's copy; the damaged file is \
-            {aside}",
-            size::count(mended.links)
-        ));
-    }
-    let sessions = size::counted(found.sessions, "session", "sessions");
-    context
-        .terminal
-        .out(&format!("the catalog was rebuilt: {sessions}"));
 }

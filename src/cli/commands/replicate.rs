@@ -10,13 +10,13 @@ use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::replication::{print_damaged, still_waits, waits};
+use crate::cli::replication::{print_damaged, still_waits};
 use crate::cli::schema::Document;
-use crate::config::{Config, Replication};
+use crate::cli::view;
+use crate::config::Config;
 use crate::features::Feature;
-use crate::recovery::{Copied, Replicated, ReplicationCare, Stop, Waiting};
-use crate::report::{Head, HurtDocument, ReplicateDocument, ReplicateOutcome, WaitingDocument};
-use crate::terminal::size;
+use crate::recovery::{Copied, ReplicationCare, Stop, Waiting};
+use crate::report::{ReplicateDocument, ReplicateOutcome};
 
 /// Copy the store to the configured object store
 #[derive(Clone, Debug, Args)]
@@ -69,12 +69,14 @@ impl Command for ReplicateArgs {
         let replication = Config::load(context.environment)?
             .replication()
             .ok_or_else(nowhere)?;
+        let place = &replication.place.value;
         let terminal = context.terminal;
         let engine = context.engine();
         let Some(store) = engine.store_for_care(args.dry_run)? else {
             if args.json {
-                let nothing = (None, Waiting::default(), ReplicateOutcome::Nothing);
-                terminal.json(&document(&replication, nothing, &Copied::default()));
+                let nothing = ReplicateOutcome::Nothing;
+                let none = (Waiting::default(), Copied::default());
+                terminal.json(&ReplicateDocument::of(place, nothing, None, none.0, &none.1));
             } else {
                 terminal.note("no sessions yet");
             }
@@ -85,12 +87,13 @@ impl Command for ReplicateArgs {
         }
         if args.dry_run {
             let left = engine.waiting_for_replica(&store, &replication)?;
-            let named = store.replica_identity()?.map(|identity| identity.id.to_string());
+            let named = store.replica_identity()?.map(|identity| identity.id);
+            let planned = ReplicateOutcome::Planned;
+            let found = ReplicateDocument::of(place, planned, named.as_ref(), left, &Copied::default());
             if args.json {
-                let planned = (named, left, ReplicateOutcome::Planned);
-                terminal.json(&document(&replication, planned, &Copied::default()));
+                terminal.json(&found);
             } else {
-                terminal.out(&words_of(&replication, left));
+                terminal.out(&view::replicate::result(&found));
                 if !left.is_nothing() {
                     context.propose("to apply", "replicate");
                 }
@@ -101,7 +104,7 @@ impl Command for ReplicateArgs {
         let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
         let done = engine.replicate(&store, &replication, &stop, ReplicationCare::Thorough)?;
         let left = engine.waiting_for_replica(&store, &replication)?;
-        let named = store.replica_identity()?.map(|identity| identity.id.to_string());
+        let named = store.replica_identity()?.map(|identity| identity.id);
         print_damaged(context, &done.copied);
         if let Err(error) = done.ended {
             return Err(CliError::from(error).hint(still_waits(left)));
@@ -112,10 +115,10 @@ impl Command for ReplicateArgs {
             (true, _) if done.copied == Copied::default() => ReplicateOutcome::Nothing,
             _ => ReplicateOutcome::Copied,
         };
-        if args.json {
-            terminal.json(&document(&replication, (named, left, outcome), &done.copied));
-        } else {
-            terminal.out(&told(&replication, &done, named.as_deref().unwrap_or_default()));
+        let found = ReplicateDocument::of(place, outcome, named.as_ref(), left, &done.copied);
+        match args.json {
+            true => terminal.json(&found),
+            false => terminal.out(&view::replicate::result(&found)),
         }
         Ok(match outcome {
             ReplicateOutcome::Partial => ExitCode::Partial,
@@ -129,61 +132,4 @@ impl Command for ReplicateArgs {
 fn nowhere() -> CliError {
     CliError::new(ErrorKind::Config, "replicate is not set")
         .hint("set replicate = \"s3://bucket/prefix\" in [recovery.store] of config.toml, and recipients in [recovery.state]")
-}
-
-fn words_of(replication: &Replication, left: Waiting) -> String {
-    let place = &replication.place.value;
-    match left.is_nothing() {
-        true => format!("nothing to copy to {place}"),
-        false => format!("{} to copy to {place}", waits(left)),
-    }
-}
-
-fn told(replication: &Replication, done: &Replicated, store: &str) -> String {
-    let place = &replication.place.value;
-    let copied = &done.copied;
-    if done.is_busy {
-        return format!("another process is copying to {place}, including everything stored so far");
-    }
-    if *copied == Copied::default() {
-        return format!("{place}/{store} is up to date");
-    }
-    let snapshots = size::counted(copied.snapshots.len() as u64, "snapshot", "snapshots");
-    let receipts = size::counted(copied.receipts, "receipt", "receipts");
-    let sent = size::bytes(copied.bytes);
-    let removed = match copied.removed {
-        0 => String::new(),
-        count => format!("; {} removed there", size::counted(count, "object", "objects")),
-    };
-    format!("{snapshots} and {receipts} copied to {place}/{store}, {sent} sent{removed}")
-}
-
-fn document(
-    replication: &Replication,
-    (store, left, outcome): (Option<String>, Waiting, ReplicateOutcome),
-    copied: &Copied,
-) -> ReplicateDocument {
-    ReplicateDocument {
-        head: Head::default(),
-        outcome,
-        place: replication.place.value.to_string(),
-        store,
-        snapshots: copied.snapshots.iter().map(ToString::to_string).collect(),
-        receipts: copied.receipts,
-        objects: copied.objects,
-        bytes: copied.bytes,
-        removed: copied.removed,
-        waiting: WaitingDocument {
-            snapshots: left.snapshots,
-            receipts: left.receipts,
-        },
-        hurt: copied
-            .damaged
-            .iter()
-            .map(|(id, why)| HurtDocument {
-                snapshot: id.to_string(),
-                why: why.clone(),
-            })
-            .collect(),
-    }
 }

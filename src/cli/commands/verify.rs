@@ -9,9 +9,8 @@ use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::identity_arg::identities;
 use crate::cli::schema::Document;
-use crate::recovery::Verified;
-use crate::report::{DamageDocument, Head, VerifyDocument, VerifyOutcome};
-use crate::terminal::{sanitize, size, width};
+use crate::cli::view;
+use crate::report::{VerifyDocument, VerifyOutcome};
 
 /// Check the store for damaged or missing data
 #[derive(Clone, Debug, Args)]
@@ -43,25 +42,15 @@ impl Command for VerifyArgs {
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let keys = || identities(context, &args.unlock);
-        let found = context.engine().verify(args.read_data, &keys)?;
-        let (verified, whole) = (&found.verified, found.is_whole());
+        let found = VerifyDocument::of(&context.engine().verify(args.read_data, &keys)?, args.read_data);
+        let terminal = context.terminal;
         if args.json {
-            context.terminal.json(&VerifyDocument {
-                head: Head::default(),
-                outcome: if whole {
-                    VerifyOutcome::Whole
-                } else {
-                    VerifyOutcome::Damaged
-                },
-                read_data: args.read_data,
-                snapshots: verified.snapshots,
-                archives: verified.archives,
-                receipts: verified.receipts,
-                bytes: verified.bytes,
-                findings: verified.findings.iter().map(DamageDocument::from).collect(),
-            });
+            terminal.json(&found);
         } else {
-            tell(context, verified, args.read_data);
+            terminal.out(&view::verify::result(&found, terminal.width_out()));
+            if !args.read_data && found.findings.is_empty() {
+                context.propose("see also", "verify --read-data");
+            }
             for instance in &found.lost_restores {
                 context.propose(
                     "to discard its restore and keep every path as it is now",
@@ -69,51 +58,10 @@ impl Command for VerifyArgs {
                 );
             }
         }
-        Ok(if whole {
-            ExitCode::Done
-        } else {
-            ExitCode::Integrity
+        Ok(match found.outcome {
+            VerifyOutcome::Whole => ExitCode::Done,
+            VerifyOutcome::Damaged => ExitCode::Integrity,
         }
         .into())
-    }
-}
-
-fn tell(context: &Context<'_>, verified: &Verified, read_data: bool) {
-    let terminal = context.terminal;
-    for finding in &verified.findings {
-        let mut object = Vec::new();
-        object.extend(finding.snapshot.as_ref().map(|id| format!("snapshot {id}")));
-        object.extend(finding.archive.as_ref().map(|id| format!("archive {id}")));
-        object.extend(finding.path.as_ref().map(|(mount, path)| {
-            format!(
-                "{} in {}",
-                sanitize::name(path.as_bytes()),
-                sanitize::name(mount.as_bytes())
-            )
-        }));
-        let object = if object.is_empty() {
-            "store".to_owned()
-        } else {
-            object.join(", ")
-        };
-        let line = format!("{object}: {}", sanitize::text(&finding.what));
-        terminal.out(&width::wrap(&line, terminal.width_out()).join("\n  "));
-    }
-    let snapshots = size::counted(verified.snapshots, "snapshot", "snapshots");
-    let receipts = size::counted(verified.receipts, "receipt", "receipts");
-    let read = if read_data {
-        format!(", {} of content read", size::bytes(verified.bytes))
-    } else {
-        String::new()
-    };
-    let found = verified.findings.len() as u64;
-    let result = if found == 0 {
-        "all valid".to_owned()
-    } else {
-        size::counted(found, "item is damaged", "items are damaged")
-    };
-    terminal.out(&format!("{snapshots}, {receipts}{read}: {result}"));
-    if !read_data && found == 0 {
-        context.propose("see also", "verify --read-data");
     }
 }

@@ -15,7 +15,7 @@ use super::tools::{self, Create, Diff, Fork, Label, Nothing, Restore, Tool, Whic
 use crate::agents;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
-use crate::cli::fork::document as fork_document;
+
 use crate::cli::named_session::if_not_active;
 use crate::cli::replication::leave;
 use crate::cli::restore_flow::act;
@@ -26,7 +26,7 @@ use crate::model::{SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::recovery::{Caller, ForkRequest, Question, RestoreRequest, TakenCheckpoint, Until};
 use crate::report::restore_document;
 use crate::report::steps;
-use crate::report::{CheckpointDocument, Head};
+use crate::report::{CheckpointDocument, ForkDocument, Head};
 use crate::report::{Sources, diff_document};
 use crate::restore::refuse_locked;
 use crate::session::{Allowed, CheckpointRequest, check_name, ensure_outside_session, find_snapshot};
@@ -127,7 +127,7 @@ fn call(
                 .engine()
                 .fork_of(store, &row, target.id.as_str(), &request)?;
             print_problems(context, &forked.written, true);
-            let mut made = fork_document(forked, branch.as_deref());
+            let mut made = ForkDocument::of(forked, branch.as_deref());
             let text = text::forked(&made, &called_by(&target));
             made.failed.truncate(MOST);
             Reply::new(text, &made)

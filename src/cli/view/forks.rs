@@ -1,7 +1,7 @@
 //! Forks: snapshots that were written into directories of their own.
 
 use crate::model::Time;
-use crate::report::ForkedDocument;
+use crate::report::{ForkDocument, ForkedDocument};
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size};
 
@@ -65,6 +65,22 @@ pub(in crate::cli) fn origin(fork: &ForkedDocument) -> String {
 /// The fork that was named, in one line.
 pub(in crate::cli) fn named(fork: &ForkedDocument) -> String {
     format!("the fork {} of {}", called(fork), fork.snapshot)
+}
+
+/// A fork that was just made, in one line.
+pub(in crate::cli) fn made(fork: &ForkDocument) -> String {
+    let paths = size::counted(fork.paths, "path", "paths");
+    let read = match fork.unread {
+        0 => "each read back".to_owned(),
+        some => format!("each read back but {some} that you may not read"),
+    };
+    format!(
+        "forked the {} snapshot {} of {} into {}: {paths}, {read}",
+        fork.kind.word(),
+        fork.reference.snapshot,
+        fork.instance,
+        sanitize::path(&fork.place)
+    )
 }
 
 fn called(fork: &ForkedDocument) -> String {

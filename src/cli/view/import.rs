@@ -1,6 +1,6 @@
-//! `import`: what a file holds, and what would be dropped of it.
+//! `import`: what a file or a replica holds, and what would be dropped of it.
 
-use crate::report::ImportDocument;
+use crate::report::{AdoptDocument, ImportDocument};
 use crate::terminal::{sanitize, size};
 
 /// Describes the file. Every word of it is untrusted.
@@ -86,4 +86,61 @@ fn what_is_dropped(found: &ImportDocument) -> String {
         (0, _) => owners,
         _ => format!("{rights}, {owners} beside them"),
     }
+}
+
+/// Describes a replica, before anything is imported from it.
+pub(in crate::cli) fn replica(found: &AdoptDocument) -> String {
+    let sessions = size::counted(found.available_sessions, "session", "sessions");
+    let snapshots = size::counted(found.available, "snapshot", "snapshots");
+    let receipts = size::counted(found.receipts, "receipt", "receipts");
+    let what = match found.trusted {
+        true => {
+            "They are imported as this machine's own: owners, set-user-id bits and devices are kept, and `restore` \
+            writes to their paths."
+        }
+        false => {
+            "You become the owner; set-user-id bits, capabilities and devices are dropped. Their paths are another \
+            machine's: use `fork` or `restore --to`."
+        }
+    };
+    format!(
+        "{}/{}: {sessions} with {snapshots}, {} there\n{receipts}, the last is {}\n{what}",
+        found.place,
+        found.store,
+        size::bytes(found.available_bytes),
+        found.anchor
+    )
+}
+
+/// Describes what was imported from a replica.
+pub(in crate::cli) fn adopted(done: &AdoptDocument) -> String {
+    let snapshots = size::counted(done.snapshots.len() as u64, "snapshot", "snapshots");
+    let sessions = size::counted(done.sessions.len() as u64, "session", "sessions");
+    let mut text = format!("{snapshots} imported, {sessions} new here");
+    if !done.sessions.is_empty() {
+        text.push_str(" and pinned, so that the retention policy does not delete them at once");
+    }
+    if done.there > 0 {
+        text.push_str(&format!("; {} here before", size::count(done.there)));
+    }
+    if done.given_up > 0 {
+        text.push_str(&format!(
+            "; {} pruned here before, and not imported",
+            size::count(done.given_up)
+        ));
+    }
+    if done.dropped > 0 {
+        let paths = size::counted(done.dropped, "path", "paths");
+        text.push_str(&format!("\n{paths} lost a right:"));
+        for lost in &done.dropped_paths {
+            let place = format!("{}/{}", lost.what.label, lost.what.path);
+            text.push_str(&format!(
+                "\n  {} {}: {}",
+                lost.snapshot,
+                sanitize::name(place.as_bytes()),
+                sanitize::text(&lost.what.what.join(", "))
+            ));
+        }
+    }
+    text
 }

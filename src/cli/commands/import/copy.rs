@@ -10,12 +10,13 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::identity_arg::identities;
+use crate::cli::view;
 use crate::config::BucketPlace;
 use crate::features::Feature;
-use crate::model::{InstanceId, SnapshotRecord, StoreId};
-use crate::recovery::{Adopted, Anchor, FoundReplica, ReplicaRequest, Stop};
-use crate::report::{AdoptDocument, AdoptOutcome, Head, HurtDocument, LostDocument};
-use crate::terminal::{sanitize, size};
+use crate::model::StoreId;
+use crate::recovery::{Anchor, ReplicaRequest, Stop};
+use crate::report::{AdoptDocument, AdoptOutcome};
+use crate::terminal::sanitize;
 
 pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Result<Status, CliError> {
     CliError::require(Feature::S3)?;
@@ -50,21 +51,22 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Resul
         keys: &keys,
         anchor,
     })?;
-    let shown = shown(&found, args.trust);
+    let planned = AdoptDocument::of(&found, None, args.trust);
+    let shown = view::import::replica(&planned);
     match (args.json, args.dry_run) {
-        (true, true) => tell(context, args, &found, None),
+        (true, true) => context.terminal.json(&planned),
         (false, _) => context.terminal.out(&shown),
         (true, false) if !args.yes && context.terminal.can_ask() => context.terminal.err(&shown),
         (true, false) => {}
     }
-    for trouble in &found.troubles {
+    for trouble in &planned.troubles {
         context.terminal.warn(&sanitize::text(trouble));
     }
     if args.dry_run {
         return Ok(ExitCode::Done.into());
     }
-    if found.records.is_empty() {
-        let message = format!("{}/{} has no snapshot to import", found.place, found.store);
+    if planned.available == 0 {
+        let message = format!("{}/{} has no snapshot to import", planned.place, planned.store);
         return Err(CliError::new(ErrorKind::NothingToRestore, message));
     }
     confirm(
@@ -74,122 +76,22 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs, from: &str) -> Resul
         args.yes,
     )?;
     let adopted = engine.import_replica(&found, args.trust)?;
-    for (id, why) in &adopted.failed {
-        let why = sanitize::text(why);
+    let done = AdoptDocument::of(&found, Some(&adopted), args.trust);
+    for failed in &done.failed {
+        let (id, why) = (&failed.snapshot, sanitize::text(&failed.why));
         context.terminal.warn(&format!("{id} was not imported: {why}"));
     }
     if args.json {
-        tell(context, args, &found, Some(&adopted));
+        context.terminal.json(&done);
     } else {
-        context.terminal.out(&told(&adopted));
-        if !adopted.sessions.is_empty() {
+        context.terminal.out(&view::import::adopted(&done));
+        if !done.sessions.is_empty() {
             context.propose("to list them", "list");
         }
     }
-    Ok(match adopted.failed.is_empty() && found.troubles.is_empty() {
-        true => ExitCode::Done,
-        false => ExitCode::Partial,
+    Ok(match done.outcome {
+        AdoptOutcome::Partial => ExitCode::Partial,
+        AdoptOutcome::Planned | AdoptOutcome::Imported => ExitCode::Done,
     }
     .into())
-}
-
-fn sessions(records: &[SnapshotRecord]) -> Vec<&InstanceId> {
-    let mut all: Vec<&InstanceId> = records.iter().map(|record| &record.instance).collect();
-    all.sort();
-    all.dedup();
-    all
-}
-
-fn shown(found: &FoundReplica<'_>, trusted: bool) -> String {
-    let sessions = size::counted(sessions(&found.records).len() as u64, "session", "sessions");
-    let snapshots = size::counted(found.records.len() as u64, "snapshot", "snapshots");
-    let receipts = size::counted(found.chain.receipts.len() as u64, "receipt", "receipts");
-    let head = found.chain.head.unwrap_or(Anchor::NOTHING);
-    let what = match trusted {
-        true => {
-            "They are imported as this machine's own: owners, set-user-id bits and devices are kept, and `restore` \
-            writes to their paths."
-        }
-        false => {
-            "You become the owner; set-user-id bits, capabilities and devices are dropped. Their paths are another \
-            machine's: use `fork` or `restore --to`."
-        }
-    };
-    format!(
-        "{}/{}: {sessions} with {snapshots}, {} there\n{receipts}, the last is {head}\n{what}",
-        found.place,
-        found.store,
-        size::bytes(found.index.bytes)
-    )
-}
-
-fn told(adopted: &Adopted) -> String {
-    let snapshots = size::counted(adopted.snapshots.len() as u64, "snapshot", "snapshots");
-    let sessions = size::counted(adopted.sessions.len() as u64, "session", "sessions");
-    let mut text = format!("{snapshots} imported, {sessions} new here");
-    if !adopted.sessions.is_empty() {
-        text.push_str(" and pinned, so that the retention policy does not delete them at once");
-    }
-    if adopted.there > 0 {
-        text.push_str(&format!("; {} here before", size::count(adopted.there)));
-    }
-    if adopted.given_up > 0 {
-        text.push_str(&format!(
-            "; {} pruned here before, and not imported",
-            size::count(adopted.given_up)
-        ));
-    }
-    if adopted.dropped > 0 {
-        let paths = size::counted(adopted.dropped, "path", "paths");
-        text.push_str(&format!("\n{paths} lost a right:"));
-        for (id, what) in &adopted.named {
-            let path = sanitize::name(what.path.as_bytes());
-            text.push_str(&format!(
-                "\n  {id} {}/{path}: {}",
-                what.label,
-                what.what.join(", ")
-            ));
-        }
-    }
-    text
-}
-
-fn tell(context: &Context<'_>, args: &ImportArgs, found: &FoundReplica<'_>, adopted: Option<&Adopted>) {
-    let none = Adopted::default();
-    let done = adopted.unwrap_or(&none);
-    let outcome = match adopted {
-        None => AdoptOutcome::Planned,
-        Some(adopted) if !adopted.failed.is_empty() || !found.troubles.is_empty() => AdoptOutcome::Partial,
-        Some(_) => AdoptOutcome::Imported,
-    };
-    context.terminal.json(&AdoptDocument {
-        head: Head::default(),
-        outcome,
-        place: found.place.clone(),
-        store: found.store.to_string(),
-        anchor: found.chain.head.unwrap_or(Anchor::NOTHING).to_string(),
-        receipts: found.chain.receipts.len() as u64,
-        trusted: args.trust,
-        available: found.records.len() as u64,
-        sessions: done.sessions.iter().map(ToString::to_string).collect(),
-        snapshots: done.snapshots.iter().map(ToString::to_string).collect(),
-        there: done.there,
-        given_up: done.given_up,
-        dropped: done.dropped,
-        owners: done.owners,
-        dropped_paths: done
-            .named
-            .iter()
-            .map(|(id, what)| LostDocument::new(id, what))
-            .collect(),
-        troubles: found.troubles.clone(),
-        failed: done
-            .failed
-            .iter()
-            .map(|(id, why)| HurtDocument {
-                snapshot: id.to_string(),
-                why: why.clone(),
-            })
-            .collect(),
-    });
 }

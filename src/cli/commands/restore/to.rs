@@ -5,9 +5,9 @@ use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::written_snapshot::{print_problems, problems};
+use crate::cli::written_snapshot::print_problems;
 use crate::recovery::{MissingClaim, OutputPlan};
-use crate::report::{Head, HostPathDocument, NewClaimDocument, RestoreOutcome, RestoreToDocument};
+use crate::report::{Head, HostPathDocument, NewClaimDocument, RestoreOutcome, RestoreToDocument, problems};
 use crate::terminal::{sanitize, size};
 
 pub(super) fn to_directory(
