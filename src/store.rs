@@ -302,7 +302,8 @@ impl Store {
         for amendment in self.catalog.amendments(id)? {
             amendment.apply(&mut record);
         }
-        record.archives = archive_redirects::resolve_all(&self.layout, record.archives);
+        let gone = self.catalog.forgotten_archives()?;
+        record.archives = archive_redirects::resolve_all(&self.layout, record.archives, &gone);
         Ok(record)
     }
 
@@ -396,7 +397,13 @@ impl Store {
     /// [`StoreError::Locked`] while another process has it exclusively; [`StoreError::Io`].
     pub fn share(&self) -> Result<LockGuard, StoreError> {
         let _kept = self.layout.enter()?;
-        lock::share(&self.layout)
+        let shared = lock::share(&self.layout)?;
+        // A `forget` that was killed between its receipt and the catalog: what is read from here on must know of it.
+        if self.writable && catalog_sync::lacks_forget(&self.catalog, &self.layout)? {
+            let _receipts = lock::wait(&self.layout, RECEIPTS)?;
+            catalog_sync::catch_up(&self.catalog, &self.layout)?;
+        }
+        Ok(shared)
     }
 
     /// Makes the catalog anew from records and receipts. Returns the records that could not be read.

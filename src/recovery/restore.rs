@@ -98,6 +98,10 @@ impl RestorePlan {
             .held
             .replace(Some((Some(store.lock_restore(roots)?), store.share()?)));
         refuse_torn(store, row)?;
+        // The plan reads from archives that may be gone, and may bring back what was forgotten.
+        if store.catalog().has_rewritten_since(seen)? {
+            return Err(RecoveryError::Outdated(row.id.clone()));
+        }
         for id in store.catalog().concerned_since(seen)? {
             let other = store.catalog().instance(&id)?;
             let mounts = other.iter().flat_map(|other| &other.mounts);

@@ -12,8 +12,9 @@ use crate::model::{ArchiveId, ArchiveRef, Digest};
 const FORMAT: u32 = 1;
 /// An id, a size and two digests (bytes).
 const LIMIT: u64 = 4096;
-/// Most redirects that are followed. A repack makes every redirect point at the last archive, so more than this are a cycle.
-const STEPS: usize = 32;
+/// Most redirects that are followed; more than this are a cycle. A repack makes every redirect point at the last archive, and each
+/// `forget` adds one step.
+const STEPS: usize = 4096;
 
 #[derive(Serialize, Deserialize)]
 struct Moved {
@@ -82,16 +83,32 @@ pub(super) fn write(
     let written = draft.join(format!("{id}.moved"));
     durable::remove(&written)?;
     durable::write(&written, &[head.as_bytes(), json.as_bytes()])?;
-    durable::publish(&written, &path)
+    // One that is there leads the way for records: it must not be missing at any moment.
+    durable::replace(&written, &path)
 }
 
 /// Returns the archive that holds the content of `wanted` now: itself while it exists, or the one that replaced it.
 pub(super) fn resolve(layout: &Layout, wanted: &ArchiveRef) -> Result<ArchiveRef, StoreError> {
+    resolve_without(layout, wanted, &[])
+}
+
+/// The same, when the archives `gone` (sorted) count as removed as soon as what replaced them is there: a `forget` that was killed
+/// behind its receipt left them, and nothing may rely on them again.
+fn resolve_without(
+    layout: &Layout,
+    wanted: &ArchiveRef,
+    gone: &[ArchiveId],
+) -> Result<ArchiveRef, StoreError> {
     let mut at = wanted.clone();
+    // The last one that is there, although it is to go.
+    let mut left = None;
     for _ in 0..STEPS {
         // The archive before its redirect: a repack that was killed leaves both, and captures may rely on the old one again.
         if durable::is_there(&layout.archive(&at.id))? {
-            return Ok(at);
+            if gone.binary_search(&at.id).is_err() {
+                return Ok(at);
+            }
+            left = Some(at.clone());
         }
         match read(layout, &at.id)? {
             Some((into, _)) => at = into,
@@ -99,15 +116,15 @@ pub(super) fn resolve(layout: &Layout, wanted: &ArchiveRef) -> Result<ArchiveRef
             None => break,
         }
     }
-    Ok(wanted.clone())
+    Ok(left.unwrap_or_else(|| wanted.clone()))
 }
 
 /// The same for all archives of a record, each once.
-pub(super) fn resolve_all(layout: &Layout, wanted: Vec<ArchiveRef>) -> Vec<ArchiveRef> {
+pub(super) fn resolve_all(layout: &Layout, wanted: Vec<ArchiveRef>, gone: &[ArchiveId]) -> Vec<ArchiveRef> {
     let mut all: Vec<ArchiveRef> = Vec::with_capacity(wanted.len());
     for archive in wanted {
         // A name that cannot be read hurts what needs it, and nothing else.
-        let found = resolve(layout, &archive).unwrap_or(archive);
+        let found = resolve_without(layout, &archive, gone).unwrap_or(archive);
         if !all.contains(&found) {
             all.push(found);
         }

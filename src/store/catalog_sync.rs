@@ -3,7 +3,7 @@
 use super::catalog::{Catalog, Tables};
 use super::log::{self, Place};
 use super::{Layout, StoreError, record, store_id};
-use crate::model::SnapshotId;
+use crate::model::{Operation, SnapshotId};
 
 /// Differences between the catalog and what it mirrors.
 struct State {
@@ -113,6 +113,19 @@ pub(super) fn catch_up(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreEr
     };
     catalog.caught_up();
     Ok(unreadable)
+}
+
+/// Returns true if the log has a receipt of `forget` that the catalog lacks. A log that cannot be read is named by others.
+pub(super) fn lacks_forget(catalog: &Catalog, layout: &Layout) -> Result<bool, StoreError> {
+    let mut lacks = false;
+    let scanned = log::scan(&layout.receipts(), catalog.last_link()?, |link| {
+        lacks |= matches!(link.receipt.act, Operation::Forget { .. });
+        Ok(())
+    });
+    match scanned {
+        Ok(_) | Err(StoreError::Chain { .. }) => Ok(lacks),
+        Err(error) => Err(error),
+    }
 }
 
 /// Empties the catalog and applies everything, in one transaction.

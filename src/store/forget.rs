@@ -2,16 +2,19 @@
 //! rewritten without it; one receipt then makes all of it true at once, and the old archives go.
 //!
 //! The receipt is the moment of truth. Before it, the redirects lead nowhere, since an archive that is there is read whatever
-//! its redirect says. Behind it, the old archives are dead, and the next process that opens the store for writing removes
-//! what a killed one left.
+//! its redirect says; older redirects that lead to it stay, for they are followed. Behind it, the old archives are dead: captures
+//! do not look into them any more ([`Store::record`]), and the next process that opens the store for writing removes what a
+//! killed one left. Nothing is removed while the catalog lacks the receipt, because then it does not know what is needed.
 
 use std::collections::{HashMap, HashSet};
 
+use super::archive::Archive;
 use super::archive::BlobKind;
-use super::prune::{drafted, remove};
+use super::prune::{Needs, drafted, remove};
 use super::repack::{NewPart, NewParts};
 use super::{
-    LockGuard, Patience, RepackGroup, RepackPlan, Sole, Store, StoreError, Swept, archive_redirects, durable,
+    LockGuard, Patience, RECEIPTS, RepackGroup, RepackPlan, Repacked, Sole, Store, StoreError, Swept,
+    archive_redirects, catalog_sync, durable, lock,
 };
 use crate::clock::Entropy;
 use crate::model::{
@@ -266,7 +269,9 @@ impl Sole<'_> {
     /// Executes a plan that was made while nothing else used the store.
     ///
     /// # Errors
-    /// When an archive or the receipt cannot be written; then everything is as it was.
+    /// When an archive or the receipt cannot be written; then everything is as it was, except that an import that was killed begins
+    /// from its start. When the catalog cannot follow or a file cannot be removed; then the next command that changes the store
+    /// finishes it.
     pub fn forget_planned(
         &self,
         (at, uid): (Time, u32),
@@ -282,9 +287,13 @@ impl Sole<'_> {
             .iter()
             .map(|from| store.lock_incoming(from))
             .collect::<Result<_, _>>()?;
+        for from in &incoming {
+            store.forget_incoming(from)?;
+        }
         let archives = plan.archives();
         let before = store.archive_sizes()?;
         let repacked = store.repack_with(plan.repack, &plan.parts, entropy, observer)?;
+        plan.parts.check_written(store, &repacked)?;
         for new in &repacked {
             self.redirect(new, &new.from)?;
         }
@@ -300,11 +309,9 @@ impl Sole<'_> {
         };
         let receipt = store.append(at, uid, None, act)?.number;
         observer.reached("forget-receipt");
+        self.catch_up()?;
         let records = self.forget(observer)?;
         self.remove_forgotten(observer)?;
-        for from in &incoming {
-            store.forget_incoming(from)?;
-        }
         drop(locks);
         let swept = self.sweep(observer)?;
         let size = |sizes: &[(ArchiveId, u64)]| sizes.iter().map(|(_, size)| size).sum::<u64>();
@@ -317,21 +324,62 @@ impl Sole<'_> {
         })
     }
 
-    /// Removes the archives that receipts of `forget` say are gone. May be repeated at any time.
+    /// Brings the catalog up to date. What is removed depends on its answers.
+    pub(super) fn catch_up(&self) -> Result<(), StoreError> {
+        let store = self.store;
+        let _receipts = lock::wait(&store.layout, RECEIPTS)?;
+        catalog_sync::catch_up(&store.catalog, &store.layout).map(drop)
+    }
+
+    /// Removes the archives that receipts of `forget` say are gone. May be repeated at any time. One that a record still needs, because
+    /// nothing that took its place is there, stays.
     pub(super) fn remove_forgotten(&self, observer: &dyn Observer) -> Result<(), StoreError> {
         let layout = self.store.layout();
-        for id in left_over(self.store)? {
-            // Records may name it: then what took its place must be there.
-            let leads = archive_redirects::next(layout, &id)?;
-            if let Some(into) = leads
-                && !durable::is_there(&layout.archive(&archive_redirects::resolve(layout, &into)?.id))?
-            {
-                continue;
+        let left = left_over(self.store)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let mut needs = None;
+        for id in left {
+            let is_replaced = match archive_redirects::next(layout, &id)? {
+                Some(into) => {
+                    durable::is_there(&layout.archive(&archive_redirects::resolve(layout, &into)?.id))?
+                }
+                None => {
+                    let needs = match &needs {
+                        Some(needs) => needs,
+                        None => needs.insert(Needs::of(self.store)?),
+                    };
+                    needs.unreadable.is_empty() && !needs.name(&id)
+                }
+            };
+            if is_replaced {
+                remove(&layout.archive(&id))?;
+                observer.reached("forget-archive");
             }
-            remove(&layout.archive(&id))?;
-            observer.reached("forget-archive");
         }
         durable::sync_parent(&layout.archives().join("any"))
+    }
+}
+
+impl NewParts {
+    /// Fails if a part is in none of the new archives. The receipt would lead snapshots to nothing.
+    fn check_written(&self, store: &Store, repacked: &[Repacked]) -> Result<(), StoreError> {
+        let mut written = Vec::new();
+        for new in repacked {
+            written.push(Archive::open(
+                &store.layout.archive(&new.into.id),
+                Some(&new.into),
+            )?);
+        }
+        let is_written = |digest: &Digest| written.iter().any(|archive| archive.locate(digest).is_some());
+        match self.0.keys().find(|digest| !is_written(digest)) {
+            None => Ok(()),
+            Some(digest) => Err(StoreError::Content {
+                digest: *digest,
+                reason: "it is in none of the new archives".to_owned(),
+            }),
+        }
     }
 }
 

@@ -89,6 +89,7 @@ impl Sole<'_> {
         let layout = self.store.layout();
         let _kept = layout.enter()?;
         let mut swept = Swept::default();
+        self.catch_up()?;
         self.remove_forgotten(observer)?;
         let needs = Needs::of(self.store)?;
         swept.unreadable = needs.unreadable.clone();
@@ -243,6 +244,11 @@ impl Needs {
         }
         self.archives.insert(at);
         Ok(())
+    }
+
+    /// Returns true if a record names the archive, or a redirect that a record uses leads to it.
+    pub(super) fn name(&self, id: &ArchiveId) -> bool {
+        self.names.contains(id)
     }
 
     /// The archives that nothing needs.

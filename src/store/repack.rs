@@ -62,6 +62,18 @@ impl NewParts {
     fn of(&self, state: bool) -> Vec<(&Digest, &NewPart)> {
         self.0.iter().filter(|(_, part)| part.state == state).collect()
     }
+
+    /// Returns a group that replaces no archive, for parts of this kind; `None` if there are none.
+    fn alone(&self, state: bool) -> Option<RepackGroup> {
+        let parts = self.of(state);
+        let bytes = parts.iter().map(|(_, part)| part.bytes.len() as u64).sum();
+        (!parts.is_empty()).then(|| RepackGroup {
+            state,
+            from: Vec::new(),
+            live: bytes,
+            total: bytes,
+        })
+    }
 }
 
 /// Archives to repack, with the facts that the choice is based on.
@@ -162,7 +174,9 @@ impl Store {
         live.check(&records)?;
         let mut groups = Vec::new();
         for state in [false, true] {
-            groups.extend(live.with_dead_content(&blobs, &records, state));
+            let group = live.with_dead_content(&blobs, &records, state);
+            // Other snapshots may need all that the archives have. The new parts still want one.
+            groups.extend(group.or_else(|| parts.alone(state)));
         }
         if let Some(group) = groups.iter().find(|group| !self.has_room(group)) {
             return Err(StoreError::NoRoom {
@@ -342,6 +356,7 @@ impl Sole<'_> {
         }
         let into = &repacked.into;
         self.redirect(&repacked, &from)?;
+        self.shorten(&repacked, &from)?;
         observer.reached("repack-named");
         let bytes = old.saturating_sub(into.size);
         let act = Operation::Repack {
@@ -365,14 +380,22 @@ impl Sole<'_> {
         // What takes their places must be there, whatever happened meanwhile.
         Archive::open(&layout.archive(&into.id), Some(into))?;
         let draft = repacked._draft.directory();
+        for archive in from {
+            archive_redirects::write(layout, &draft, &archive.id, into)?;
+        }
+        Ok(())
+    }
+
+    /// Shortens the redirects that lead to the old archives: they lead to the new one. They are followed at once, so the new archive
+    /// must have all that the old ones are needed for.
+    fn shorten(&self, repacked: &Repacked, from: &[ArchiveRef]) -> Result<(), StoreError> {
+        let layout = self.store.layout();
+        let draft = repacked._draft.directory();
         let ids: HashSet<&ArchiveId> = from.iter().map(|archive| &archive.id).collect();
         for (name, leads) in archive_redirects::all(layout)? {
             if leads.is_some_and(|leads| ids.contains(&leads.id)) {
-                archive_redirects::write(layout, &draft, &name, into)?;
+                archive_redirects::write(layout, &draft, &name, &repacked.into)?;
             }
-        }
-        for archive in from {
-            archive_redirects::write(layout, &draft, &archive.id, into)?;
         }
         Ok(())
     }

@@ -60,6 +60,20 @@ impl Catalog {
         Ok(found.into_iter().filter_map(|receipt| receipt.instance).collect())
     }
 
+    /// Returns true if a receipt with a number above `number` tells that archives were rewritten.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn has_rewritten_since(&self, number: u64) -> Result<bool, StoreError> {
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        let sql = "SELECT EXISTS (SELECT 1 FROM receipts WHERE number > ?1 AND act IN ('forget', 'repack'))";
+        self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_row([number], |row| row.get(0))
+        })
+    }
+
     /// Returns the snapshots whose receipts are lost, which the operator has accepted.
     pub(in crate::store) fn accepted(&self) -> Result<HashSet<SnapshotId>, StoreError> {
         let sql = "SELECT json FROM receipts WHERE act = 'accept-loss'";
