@@ -203,6 +203,11 @@ pub enum RecoveryError {
         "{0} changed something here while the question was open, so the plan may be out of date; nothing was changed"
     )]
     Outdated(InstanceId),
+    /// Archives were rewritten while the caller was asked.
+    #[error(
+        "archives were rewritten while the question was open, so the plan may be out of date; nothing was changed"
+    )]
+    Rewritten,
     /// No interrupted restore waits.
     #[error("{}", none_interrupted(instance.as_ref()))]
     NoneInterrupted {
@@ -388,7 +393,7 @@ impl Diagnostic for RecoveryError {
                 Hint::command("for some paths", format!("restore {id} PATH --to DIR")),
             ],
             Self::HeldByLauncher(_) => vec![Hint::text("stop its command instead")],
-            Self::Outdated(_) => vec![Hint::text("run the command again")],
+            Self::Outdated(_) | Self::Rewritten => vec![Hint::text("run the command again")],
             Self::SeveralInterrupted { first, other } => {
                 vec![Hint::text(format!("among them {first} and {other}"))]
             }

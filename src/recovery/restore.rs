@@ -76,8 +76,8 @@ impl RestorePlan {
     /// Asks the operator with the locks released, so that no other process waits for the answer, and takes them again.
     ///
     /// # Errors
-    /// [`RecoveryError::Outdated`] if the store learned of a change to these files meanwhile, for the plan may be another one then;
-    /// the error of `ask`. Changes to the files themselves are found when the restore begins.
+    /// [`RecoveryError::Outdated`] if the store learned of a change to these files meanwhile, for the plan may be another one then, and
+    /// [`RecoveryError::Rewritten`] if archives that it reads may be gone; the error of `ask`. Changes to the files themselves are found when the restore begins.
     pub fn ask<E: From<RecoveryError>>(&self, ask: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         let Some(roots) = &self.locks.roots else {
             return ask();
@@ -100,7 +100,7 @@ impl RestorePlan {
         refuse_torn(store, row)?;
         // The plan reads from archives that may be gone, and may bring back what was forgotten.
         if store.catalog().has_rewritten_since(seen)? {
-            return Err(RecoveryError::Outdated(row.id.clone()));
+            return Err(RecoveryError::Rewritten);
         }
         for id in store.catalog().concerned_since(seen)? {
             let other = store.catalog().instance(&id)?;

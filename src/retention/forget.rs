@@ -109,7 +109,9 @@ pub fn propose(
             if *copies {
                 search.add_copies();
             }
-            check(store, &search.affected())?;
+            let mut affected = search.affected();
+            affected.extend(frozen_with(store, paths, of.as_ref())?);
+            check(store, &affected)?;
             search.check()?;
             let mut amended = AmendedRecord::of(store);
             for (record, paths) in search.to_amend() {
@@ -247,6 +249,30 @@ fn ended_before(store: &Store, limit: Time) -> Result<(Vec<InstanceRow>, BTreeMa
         }
     }
     Ok((rows, kept))
+}
+
+/// Returns the sessions with a snapshot that is frozen, not stored yet, and covers one of the paths: it would bring them back.
+fn frozen_with(
+    store: &Store,
+    paths: &[PathBuf],
+    of: Option<&InstanceId>,
+) -> Result<Vec<InstanceId>, ForgetError> {
+    let mut found = Vec::new();
+    for state in store.natives()? {
+        let Ok(paper) = state.paper else { continue };
+        if of.is_some_and(|of| *of != paper.instance)
+            || !matches!(store.record(&state.id), Err(StoreError::NoSnapshot { .. }))
+        {
+            continue;
+        }
+        let row = store.catalog().instance(&paper.instance)?;
+        let mut mounts = row.iter().flat_map(|row| &row.mounts);
+        let covers = |path: &PathBuf, root: PathBuf| path.starts_with(&root) || root.starts_with(path);
+        if mounts.any(|mount| paths.iter().any(|path| covers(path, mount.root.to_path()))) {
+            found.push(paper.instance);
+        }
+    }
+    Ok(found)
 }
 
 /// Refuses sessions that are active, pinned, or needed by an interrupted restore, and those with a snapshot that is not

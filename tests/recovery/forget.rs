@@ -14,7 +14,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 /// A secret that is in no other file.
-const FIRST: &str = "sk-live-4Zq8-the-first-secret-of-the-shop";
+pub(crate) const FIRST: &str = "sk-live-4Zq8-the-first-secret-of-the-shop";
 const SECOND: &str = "sk-live-9Xw2-the-second-secret-of-the-shop";
 
 /// Every file of the store, as it is and decompressed, that has `text` in it.

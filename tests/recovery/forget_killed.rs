@@ -4,8 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::forget::{Leak, found_in};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::forget::{FIRST, Leak, found_in};
 use crate::retention::is_whole;
+use crate::support::background::Background;
 use crate::support::machine::{has_points, run_tool, skip};
 use crate::support::sandbox::Sandbox;
 
@@ -92,4 +95,62 @@ fn killed_at_every_point_a_session_is_there_or_gone() {
         let list = sandbox.jackin(["list"]).ok();
         assert_eq!(list.text().contains(&leak.first), !is_gone, "{list}");
     });
+}
+
+/// Kills a `forget` right behind its receipt: the archives that it replaced are still there.
+fn killed_behind_the_receipt(sandbox: &Sandbox, leak: &Leak, words: &[&str]) {
+    let run = sandbox
+        .command(words)
+        .inside(&leak.project)
+        .with("JACKIN_RECOVERY_FAIL_AT", "forget-receipt")
+        .run();
+    assert_eq!(run.exit(), None, "{run}");
+}
+
+/// The snapshot of a session is whole, and has this content of `.env`.
+#[track_caller]
+fn has_env(sandbox: &Sandbox, session: &str, snapshot: &str, content: &str) {
+    let to = sandbox.scratch(&format!("env-{session}"));
+    let place = to.to_str().unwrap();
+    let words = ["restore", session, "--from", snapshot, "--yes", "--to", place];
+    sandbox.jackin(words).ok();
+    assert_eq!(fs::read_to_string(to.join(".env")).unwrap(), content);
+    is_whole(sandbox);
+}
+
+#[test]
+fn a_session_that_runs_relies_on_nothing_that_a_killed_forget_left() {
+    if !has_points() {
+        return skip("kills in a forget", "the program has no points");
+    }
+    let sandbox = Sandbox::new();
+    let leak = Leak::new(&sandbox);
+    let env = leak.project.join(".env");
+    let first = format!("KEY={FIRST}\n");
+    fs::remove_file(&env).unwrap();
+    let running = Background::launch(&sandbox, &leak.project, "true");
+    killed_behind_the_receipt(&sandbox, &leak, &["forget", &leak.first, "--yes"]);
+    // Only what was forgotten had this.
+    fs::write(&env, &first).unwrap();
+    running.end().ok();
+    let id = sandbox.newest();
+    sandbox.jackin(["pin", &id]).ok();
+    has_env(&sandbox, &id, "closing", &first);
+}
+
+#[test]
+fn a_baseline_relies_on_nothing_that_a_killed_forget_left_while_others_read() {
+    if !has_points() {
+        return skip("kills in a forget", "the program has no points");
+    }
+    let sandbox = Sandbox::new();
+    let leak = Leak::new(&sandbox);
+    let env = fs::read_to_string(leak.project.join(".env")).unwrap();
+    killed_behind_the_receipt(&sandbox, &leak, &["forget", "--path", ".env", "--yes"]);
+    let reader = fs::File::open(sandbox.store().join("locks/store")).unwrap();
+    flock(&reader, FlockOperation::LockShared).unwrap();
+    let id = sandbox.launch(&leak.project, "true");
+    drop(reader);
+    sandbox.jackin(["pin", &id]).ok();
+    has_env(&sandbox, &id, "baseline", &env);
 }

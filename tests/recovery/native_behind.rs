@@ -146,6 +146,10 @@ fn a_limit_that_is_found_behind_the_command_keeps_what_was_frozen() {
     // Told again, and kept, until there is room for it.
     sandbox.jackin(["list"]).ok().has("is not stored yet");
     let id = only(&sandbox).id;
+    // It would be stored later, with the path.
+    let forget = ["forget", "--path", "big", "--yes"];
+    let forget = sandbox.command(forget).inside(project).run();
+    forget.code(1).has("is not stored yet");
     sandbox
         .jackin(["pin", &id])
         .ok()

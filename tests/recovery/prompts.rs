@@ -46,6 +46,14 @@ fn a_restore_and_an_undo_that_wait_for_an_answer_hold_no_lock() {
     sandbox.launch(&project, "echo other > c");
     tmux.press(&["y", "Enter"]);
     tmux.sees("changed something here while the question was open");
+    let Some(tmux) = ask(&sandbox, &project, &format!("restore {id}")) else {
+        return;
+    };
+    // What is forgotten meanwhile must not come back.
+    let forget = ["forget", "--path", "b", "--yes"];
+    sandbox.command(forget).inside(&project).run().ok();
+    tmux.press(&["y", "Enter"]);
+    tmux.sees("archives were rewritten while the question was open");
     tmux.sees("code 1");
     let now = Tree::read(&project);
     assert!(now.has("c") && now.has("b"));
