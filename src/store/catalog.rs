@@ -299,6 +299,12 @@ impl Catalog {
         &self,
         ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        self.ensure_complete()?;
+        self.ask(ask)
+    }
+
+    /// Fails if a write failed since the catalog was last known to be complete: its answers lack something.
+    pub(super) fn ensure_complete(&self) -> Result<(), StoreError> {
         if self.is_behind() {
             let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let is_full = lost.as_ref().is_some_and(|lost| lost.is_full);
@@ -312,7 +318,7 @@ impl Catalog {
                 source,
             });
         }
-        self.ask(ask)
+        Ok(())
     }
 
     /// Runs a query for catching up.

@@ -309,7 +309,7 @@ impl Sole<'_> {
         };
         let receipt = store.append(at, uid, None, act)?.number;
         observer.reached("forget-receipt");
-        self.catch_up()?;
+        store.catalog.ensure_complete()?;
         let records = self.forget(observer)?;
         self.remove_forgotten(observer)?;
         drop(locks);

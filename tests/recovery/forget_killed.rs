@@ -154,3 +154,21 @@ fn a_baseline_relies_on_nothing_that_a_killed_forget_left_while_others_read() {
     sandbox.jackin(["pin", &id]).ok();
     has_env(&sandbox, &id, "baseline", &env);
 }
+
+#[test]
+fn a_catalog_that_cannot_follow_stops_it_before_anything_is_removed() {
+    let sandbox = Sandbox::new();
+    let leak = Leak::new(&sandbox);
+    let writer = rusqlite::Connection::open(sandbox.store().join("catalog.sqlite3")).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let words = ["forget", "--path", ".env", "--yes"];
+    let run = sandbox.command(words).inside(&leak.project).run();
+    assert_eq!(run.exit(), Some(1), "{run}");
+    writer.execute_batch("ROLLBACK").unwrap();
+    drop(writer);
+    // The receipt is in the log: the next command finishes it.
+    sandbox.jackin(["pin", &leak.second]).ok();
+    is_whole(&sandbox);
+    assert_eq!(found_in(&sandbox, SECRET), Vec::<PathBuf>::new());
+    leak.restores_without(&sandbox, ".env");
+}
