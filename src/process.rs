@@ -24,7 +24,8 @@ pub use transport::{
     AGENT_VARIABLE, HELPER_VARIABLE, carry, containers, left_behind, permissions, settle_cluster,
 };
 pub use transports::{
-    AgentSource, ClusterContexts, Cut, LeftBehind, NewClaim, Permission, VolumePlan, hold, remove_copy,
+    AgentSource, ClusterContexts, Cut, LeftBehind, NewClaim, Permission, Purpose, VolumePlan, hold,
+    remove_copy,
 };
 
 /// Names the instance in the environment of every process of a session.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{Finding, Group, Severity, counted};
 use crate::config::{self, settle_mount};
 use crate::environment::Environment;
-use crate::process::{LeftBehind, Permission, left_behind, permissions};
+use crate::process::{LeftBehind, Permission, Purpose, left_behind, permissions};
 use crate::session::recorded_mounts;
 use crate::store::Survey;
 use handle_fs::remote::{Address, Spot, is_elsewhere};
@@ -115,40 +115,47 @@ fn judged(address: &Address, asked: Result<Vec<Permission>, String>) -> Finding 
     let address = address.to_string();
     // As it is written down it may end with a `:`.
     let address = address.trim_end_matches(':');
-    let listed = |granted: bool, asked: &[Permission]| -> Vec<String> {
-        let those = asked.iter().filter(|permission| permission.granted == granted);
-        those
-            .map(|permission| format!("{} {}", permission.verb, permission.resource))
-            .collect()
+    let asked = match asked {
+        Ok(asked) => asked,
+        Err(why) => {
+            let what = format!("{address}: cannot check your permissions: {why}");
+            let finding = found(Severity::Warning, what);
+            return finding.words("check whether the cluster answers: kubectl version");
+        }
     };
-    match asked {
-        Err(why) => found(
-            Severity::Warning,
-            format!("{address}: cannot check your permissions: {why}"),
-        )
-        .words("check whether the cluster answers: kubectl version"),
-        Ok(asked) if asked.iter().all(|permission| permission.granted) => found(
-            Severity::Ok,
-            format!("{address}: you may {}", listed(true, &asked).join(", ")),
-        ),
-        Ok(asked)
-            if asked
-                .iter()
-                .all(|permission| permission.granted || !permission.needed) =>
-        {
-            let missing = listed(false, &asked).join(", ");
-            let what = format!(
-                "{address}: read directly, because a VolumeSnapshot needs permissions that you do not have: {missing}"
-            );
-            found(Severity::Note, what)
-        }
-        Ok(asked) => {
-            let missing = listed(false, &asked).join(", ");
-            found(
-                Severity::Error,
-                format!("{address}: missing permission: {missing}"),
-            )
-            .words(format!("ask the cluster administrator to allow: {missing}"))
-        }
+    let listed = |those: &dyn Fn(&Permission) -> bool| {
+        let those = asked.iter().filter(|permission| those(permission));
+        let words: Vec<String> = those
+            .map(|permission| format!("{} {}", permission.verb, permission.resource))
+            .collect();
+        words.join(", ")
+    };
+    let missing = |purpose| listed(&|one| !one.granted && one.purpose == purpose);
+    let needed = missing(Purpose::Access);
+    if !needed.is_empty() {
+        let finding = found(
+            Severity::Error,
+            format!("{address}: missing permission: {needed}"),
+        );
+        return finding.words(format!("ask the cluster administrator to allow: {needed}"));
     }
+    let (snapshots, connection) = (missing(Purpose::VolumeSnapshot), missing(Purpose::FastConnection));
+    let mut notes = Vec::new();
+    if !snapshots.is_empty() {
+        notes.push(format!(
+            "read directly, because a VolumeSnapshot needs permissions that you do not have: {snapshots}"
+        ));
+    }
+    if !connection.is_empty() {
+        notes.push(format!(
+            "kubectl connects at the second attempt, because you may not {connection}"
+        ));
+    }
+    if notes.is_empty() {
+        return found(
+            Severity::Ok,
+            format!("{address}: you may {}", listed(&|one| one.granted)),
+        );
+    }
+    found(Severity::Note, format!("{address}: {}", notes.join("; ")))
 }

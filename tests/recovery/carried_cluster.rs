@@ -162,6 +162,21 @@ fn a_claim_that_cannot_be_reached_is_told_with_its_reason_and_leaves_nothing() {
     new_pods(json!({}));
     cluster.change(|state| state["denied"] = json!(["create pods"]));
     claimed.refused("Forbidden");
+    cluster.change(|state| state["denied"] = json!(["delete pods"]));
+    claimed.refused("you may not delete pods in namespace default");
+    cluster.change(|state| state["denied"] = json!([]));
+    let unbound =
+        json!({ "reason": "Unschedulable", "message": "pod has unbound immediate PersistentVolumeClaims" });
+    new_pods(json!({ "condition": unbound }));
+    let event = json!({
+        "involvedObject": { "kind": "PersistentVolumeClaim" },
+        "type": "Normal",
+        "reason": "FailedBinding",
+        "message": "no persistent volumes available for this claim and no storage class is set",
+    });
+    cluster.change(|state| state["events"] = json!([event]));
+    claimed.refused("no storage class is set (FailedBinding)");
+    new_pods(json!({}));
     cluster.change(|state| state["claims"] = json!({}));
     claimed.refused("\"data\" not found");
 }
@@ -257,12 +272,33 @@ fn the_doctor_asks_for_each_right_and_names_those_that_are_missing() {
     ] {
         assert!(words.contains(right), "{right}: {words}");
     }
-    let denied = json!(["create pods/exec", "delete pods"]);
+    let deny = |denied: Value| {
+        let cluster = sandbox.machine().cluster();
+        cluster.change(|state| state["denied"] = denied);
+    };
+    deny(json!(["get pods/exec"]));
+    let slower = told();
+    let is_note = |one: &Value| {
+        one["severity"] == "note"
+            && one["what"]
+                .as_str()
+                .unwrap()
+                .contains("you may not get pods/exec")
+    };
+    assert!(slower.iter().all(is_note), "{slower:?}");
+    // What snapshots would need is not missing where nothing works at all.
+    deny(json!([
+        "create pods/exec",
+        "delete pods",
+        "create volumesnapshots.snapshot.storage.k8s.io"
+    ]));
+    let whole = told();
     sandbox
         .machine()
         .cluster()
-        .change(|state| state["denied"] = denied);
+        .change(|state| state["rules_incomplete"] = true.into());
     let lacking = told();
+    assert_eq!(whole, lacking, "asked at once, and one by one");
     let error = |one: &&Value| one["severity"] == "error";
     assert_eq!(lacking.iter().filter(error).count(), 2, "{lacking:?}");
     let claim = lacking
@@ -273,7 +309,7 @@ fn the_doctor_asks_for_each_right_and_names_those_that_are_missing() {
         claim["what"]
             .as_str()
             .unwrap()
-            .contains("missing permission: delete pods, create pods/exec"),
+            .ends_with("missing permission: delete pods, create pods/exec"),
         "{claim}"
     );
 }
@@ -384,6 +420,10 @@ fn a_claim_that_is_not_there_is_made_first() {
     claimed.cluster().change(|state| {
         state["claims"].as_object_mut().unwrap().remove("data");
     });
+    set("no_default_class", true.into());
+    to("data", &["--yes"]).code(1).shows("no default StorageClass");
+    assert!(!is_there("data"));
+    set("no_default_class", false.into());
     to("data", &["--yes"])
         .ok()
         .shows("is made first: 1Gi of the cluster's default class.");

@@ -36,7 +36,7 @@ pub struct CommandOutput {
     pub fine: bool,
     /// Its standard output.
     pub out: String,
-    /// Reason from its standard error: the first line that is meant for people.
+    /// Reason from its standard error: the line with its error, or else the first line that is meant for people.
     pub complaint: Option<String>,
 }
 
@@ -121,20 +121,32 @@ impl CommandRequest<'_> {
     }
 }
 
-/// The first line that is meant for people: kubectl writes the log of its libraries there, too (`E1123 07:25:10.7 …`).
+/// Beginnings of a line that says why a program failed.
+const ERRORS: [&str; 3] = ["Error from server", "error:", "Error:"];
+/// Beginnings of a line that says nothing about a failure.
+const WARNINGS: [&str; 2] = ["Warning:", "warning:"];
+
+/// Returns the line with the error. Before it may stand warnings, what a plugin for signing in wrote, and the log of kubectl's libraries
+/// (`E1123 07:25:10.7 …`): they are the reason only if nothing else is there.
 fn reason(complaint: &str) -> Option<String> {
-    let is_log = |line: &&str| {
+    let is_log = |line: &str| {
         let mut letters = line.chars();
         let severity = letters.next().is_some_and(|first| "IWEF".contains(first));
         severity && letters.by_ref().take(4).filter(char::is_ascii_digit).count() == 4
     };
-    let lines = || complaint.lines().filter(|line| !line.trim().is_empty());
-    let mut said = lines().filter(|line| !is_log(line));
-    let first = said.next().or_else(|| lines().next())?;
+    let begins = |line: &str, words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    let lines: Vec<&str> = complaint.lines().filter(|line| !line.trim().is_empty()).collect();
+    let find = |fits: &dyn Fn(&str) -> bool| lines.iter().position(|line| fits(line));
+    let at = find(&|line| begins(line, &ERRORS))
+        .or_else(|| find(&|line| !is_log(line) && !begins(line, &WARNINGS)))
+        .or_else(|| find(&|line| !is_log(line)))
+        .unwrap_or(0);
+    let first = lines.get(at)?;
+    let mut behind = lines.iter().skip(at + 1).filter(|line| !is_log(line));
     // One that announces the reason alone says nothing.
-    Some(match said.next().filter(|_| first.trim_end().ends_with(':')) {
+    Some(match behind.next().filter(|_| first.trim_end().ends_with(':')) {
         Some(second) => format!("{} {}", first.trim_end(), second.trim()),
-        None => first.to_owned(),
+        None => (*first).to_owned(),
     })
 }
 
@@ -171,6 +183,17 @@ mod tests {
         );
         assert_eq!(reason("W0102 only a log\n").as_deref(), Some("W0102 only a log"));
         assert_eq!(reason("\n"), None);
+        let warned = "Warning: would violate PodSecurity \"restricted:latest\": allowPrivilegeEscalation != false\n\
+            Signing in with the plugin\nError from server (Forbidden): pods \"p\" is forbidden: exceeded quota: q\n";
+        assert_eq!(
+            reason(warned).as_deref(),
+            Some("Error from server (Forbidden): pods \"p\" is forbidden: exceeded quota: q")
+        );
+        assert_eq!(
+            reason("Warning: old\nThe Pod \"p\" is invalid: spec\n").as_deref(),
+            Some("The Pod \"p\" is invalid: spec")
+        );
+        assert_eq!(reason("Warning: old\n").as_deref(), Some("Warning: old"));
         // Some announce it on a line of its own.
         let denied = "Error from server: admission webhook \"a\" denied the request:\n\n  no root\nmore\n";
         assert_eq!(

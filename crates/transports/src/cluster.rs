@@ -17,8 +17,19 @@ pub struct Permission {
     pub resource: &'static str,
     /// True if the cluster grants it.
     pub granted: bool,
-    /// True if nothing works without it.
-    pub needed: bool,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+/// Purpose of a right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Nothing works without it.
+    Access,
+    /// With it a connection is made at the first attempt; without it kubectl makes a second one.
+    FastConnection,
+    /// The baseline of a claim is read from a `VolumeSnapshot`; without it the claim is read as it is.
+    VolumeSnapshot,
 }
 
 /// An object that was made in a cluster and not deleted.

@@ -7,6 +7,7 @@ mod create_pvc;
 mod orphans;
 mod pvc;
 mod quantity;
+mod rights;
 #[cfg(test)]
 mod tests;
 mod volume_snapshot;
@@ -20,7 +21,7 @@ use serde_json::Value;
 
 use self::volume_snapshot::FOR_SNAPSHOT;
 use super::cleanup::Lifeline;
-use super::cluster::Permission;
+use super::cluster::{Permission, Purpose};
 use super::product::Product;
 use super::reach::{Reach, words};
 use handle_fs::remote::{Address, Spot};
@@ -34,8 +35,10 @@ pub(crate) use self::pvc::claim;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Approximate time of one request.
 const ASKED: Duration = Duration::from_millis(200);
+/// The verb by which a websocket is opened. A cluster that refuses it is asked again in the older way, which it may permit.
+const FOR_WEBSOCKET: (&str, &str) = ("get", "pods/exec");
 /// Permissions for a pod of the operator's.
-const FOR_POD: [(&str, &str); 3] = [("get", "pods"), ("create", "pods/exec"), ("get", "pods/exec")];
+const FOR_POD: [(&str, &str); 3] = [("get", "pods"), ("create", "pods/exec"), FOR_WEBSOCKET];
 /// Permissions for a claim.
 const FOR_CLAIM: [(&str, &str); 7] = [
     ("get", "persistentvolumeclaims"),
@@ -44,7 +47,7 @@ const FOR_CLAIM: [(&str, &str); 7] = [
     ("get", "pods"),
     ("delete", "pods"),
     ("create", "pods/exec"),
-    ("get", "pods/exec"),
+    FOR_WEBSOCKET,
 ];
 /// Label that names the owner of an object: the package of the product.
 const OWNER: &str = "app.kubernetes.io/managed-by";
@@ -97,21 +100,6 @@ impl<'a> Kubectl<'a> {
             .chain(words.iter().copied())
             .collect();
         asked(self.program, self.path).ask(&words, input)
-    }
-
-    /// Returns true if the operator may use a verb on a resource.
-    fn may(&self, verb: &str, resource: &str) -> Result<bool, String> {
-        let (what, part) = resource.split_once('/').unwrap_or((resource, ""));
-        let (place, part) = (place(self.spot), format!("--subresource={part}"));
-        let words = ["auth", "can-i", verb, what, &part];
-        let words: Vec<&str> = place.iter().map(String::as_str).chain(words).collect();
-        let told = asked(self.program, self.path).run(&words, None)?;
-        // It says no by failing.
-        match told.out.trim() {
-            "yes" => Ok(true),
-            out if out.starts_with("no") => Ok(false),
-            _ => Err(told.complaint.unwrap_or_else(|| "it does not say".to_owned())),
-        }
     }
 
     fn object(&self, words: &[&str]) -> io::Result<Value> {
@@ -215,26 +203,29 @@ pub fn permissions(
         Ok(kubectl) => kubectl,
         Err(why) => return Some(Err(why)),
     };
-    let one = |(verb, resource): &(&'static str, &'static str)| {
-        Ok(Permission {
+    let mut wanted: Vec<(&'static str, &'static str, Purpose)> = needed
+        .iter()
+        .map(|(verb, resource)| match (*verb, *resource) {
+            FOR_WEBSOCKET => (*verb, *resource, Purpose::FastConnection),
+            _ => (*verb, *resource, Purpose::Access),
+        })
+        .collect();
+    if let (Address::Claim(_), Ok(true)) = (address, kubectl.has_snapshots()) {
+        let more = FOR_SNAPSHOT.iter();
+        wanted.extend(more.map(|(verb, resource)| (*verb, *resource, Purpose::VolumeSnapshot)));
+    }
+    let asked: Vec<(&str, &str)> = wanted
+        .iter()
+        .map(|(verb, resource, _)| (*verb, *resource))
+        .collect();
+    Some(kubectl.rights(&asked).map(|granted| {
+        let all = wanted.into_iter().zip(granted);
+        all.map(|((verb, resource, purpose), granted)| Permission {
             verb,
             resource,
-            granted: kubectl.may(verb, resource)?,
-            needed: true,
+            granted,
+            purpose,
         })
-    };
-    let mut asked: Result<Vec<Permission>, String> = needed.iter().map(one).collect();
-    // Without these a claim is read as it is.
-    if let (Ok(asked), Address::Claim(_), Ok(true)) = (&mut asked, address, kubectl.has_snapshots()) {
-        for right in &FOR_SNAPSHOT {
-            match one(right) {
-                Ok(more) => asked.push(Permission {
-                    needed: false,
-                    ..more
-                }),
-                Err(why) => return Some(Err(why)),
-            }
-        }
-    }
-    Some(asked)
+        .collect()
+    }))
 }

@@ -35,7 +35,7 @@ mod token;
 pub use carrier::{carry, remove_copy};
 pub use claims::Claims;
 pub use cleanup::hold;
-pub use cluster::{Cut, LeftBehind, NewClaim, Permission, VolumePlan, VolumePlans};
+pub use cluster::{Cut, LeftBehind, NewClaim, Permission, Purpose, VolumePlan, VolumePlans};
 pub use docker::containers;
 pub use kubernetes::{ClusterContexts, left_behind, permissions};
 pub use not_built::NotBuilt;

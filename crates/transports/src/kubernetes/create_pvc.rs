@@ -42,6 +42,13 @@ impl Claims<'_> {
                 "it does not exist, and cannot be created like {like}, whose volume has no StorageClass"
             ));
         }
+        if made.class.is_none() && !kubectl.has_default_class() {
+            return Err(
+                "it does not exist, and the cluster has no default StorageClass that makes its volume: create the claim, or name one that \
+                exists"
+                    .to_owned(),
+            );
+        }
         let words = ["create", "--dry-run=server", "-o", "name", "-f", "-"];
         if let Err(why) = kubectl.ask(&words, Some(made.object.to_string().into_bytes()))
             && volume_snapshot::is_refusal(&why)
@@ -82,6 +89,29 @@ impl Kubectl<'_> {
         found
             .map(Some)
             .map_err(|error| format!("unexpected answer from kubectl: {error}"))
+    }
+}
+
+/// Annotations of the default class, today's and an older one.
+const DEFAULT_CLASS: [&str; 2] = [
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+];
+
+impl Kubectl<'_> {
+    /// Returns true if the cluster has a default StorageClass, or does not say.
+    fn has_default_class(&self) -> bool {
+        let Ok(classes) = self.object(&["get", "storageclasses"]) else {
+            return true;
+        };
+        let Some(classes) = classes.pointer("/items").and_then(Value::as_array) else {
+            return true;
+        };
+        classes.iter().any(|class| {
+            let notes = class.pointer("/metadata/annotations");
+            let is_set = |key: &&str| notes.and_then(|notes| notes.get(key)?.as_str()) == Some("true");
+            DEFAULT_CLASS.iter().any(|key| is_set(&key))
+        })
     }
 }
 

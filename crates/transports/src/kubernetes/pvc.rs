@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::claim_pod::helper;
+use super::claim_pod::{Neighbor, helper};
 use super::volume_snapshot::{is_refusal, show};
 use super::{ASKED, FOR_CLAIM, Kubectl, Silence, exec, place, text};
 use crate::cleanup::Lifeline;
@@ -24,6 +24,8 @@ use handle_fs::remote::{Helper, VOLUME_PLACE};
 const START: Duration = Duration::from_secs(180);
 /// Time limit for a helper to get a node.
 const PLACE: Duration = Duration::from_secs(30);
+/// Time without a node after which the claim is looked at.
+const SOON: Duration = Duration::from_secs(2);
 const NAP: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(3);
 /// Time limit for a volume that is made from a snapshot: some services copy all of it, and its pod has no node until then.
@@ -51,24 +53,25 @@ pub(crate) fn claim(
     let spot = kubectl.spot;
     let product = kubectl.product;
     let snapshot = spot.snapshot();
-    let (node, is_made) = match snapshot {
-        None => node_of(kubectl)?,
-        Some(_) => (None, false),
+    let (beside, is_made) = match snapshot {
+        None => neighbor_of(kubectl)?,
+        Some(_) => (Neighbor::default(), false),
     };
+    // Root in a pod that cannot be removed again would stay for hours.
+    if matches!(kubectl.may("delete", "pods"), Ok(false)) {
+        return Err(io::Error::other(format!(
+            "you may not delete pods in namespace {}, so the helper pod that reads the claim could not be removed afterwards: have that \
+            allowed, or use the address of a pod that has the claim",
+            spot.namespace
+        )));
+    }
     let image = chosen(settings.image).unwrap_or_else(|| HELPER.to_owned());
     let letters: String = unguessable(entropy).chars().take(12).collect();
     let name = format!("{}-{letters}", product.package);
     // A claim of our own shows what a snapshot has, and is called like the pod.
     let shown = snapshot.map_or(&spot.name, |_| &name);
     let is_shown = snapshot.is_some();
-    let pod = helper(
-        product.package,
-        spot,
-        &name,
-        (shown, is_shown),
-        &image,
-        node.as_deref(),
-    );
+    let pod = helper(product.package, spot, &name, (shown, is_shown), &image, &beside);
     // Each is there before what it removes: whatever comes, that goes. One for each, for each must be seen to have gone.
     let lifeline = |kind: &str| {
         let mut then = vec![kubectl.program.as_os_str().to_owned()];
@@ -111,12 +114,18 @@ pub(crate) fn claim(
             start: START,
         },
     };
-    started(kubectl, &name, &image, patience, [stop, settings.given_up])?;
+    started(
+        kubectl,
+        [&name, shown],
+        &image,
+        patience,
+        [stop, settings.given_up],
+    )?;
     Ok(Reach {
         only: vec![PathBuf::from(VOLUME_PLACE)],
         helper: Some(Helper {
             image,
-            node,
+            node: beside.node,
             permissions: FOR_CLAIM
                 .iter()
                 .map(|(verb, what)| format!("{verb} {what}"))
@@ -137,11 +146,11 @@ struct Patience {
     start: Duration,
 }
 
-/// Returns the node on which a claim is in use, if only one node can have it; and whether its volume is made already.
+/// Returns the facts of the pod that uses a claim, if there is one and only one node can have it; and whether its volume is made already.
 ///
 /// # Errors
 /// Why the claim cannot be reached.
-fn node_of(kubectl: &Kubectl<'_>) -> io::Result<(Option<String>, bool)> {
+fn neighbor_of(kubectl: &Kubectl<'_>) -> io::Result<(Neighbor, bool)> {
     let claim = &kubectl.spot.name;
     let found = kubectl.object(&["get", "persistentvolumeclaim", claim])?;
     if text(&found, "/spec/volumeMode") == Some("Block") {
@@ -163,9 +172,6 @@ fn node_of(kubectl: &Kubectl<'_>) -> io::Result<(Option<String>, bool)> {
         )));
     }
     let is_made = text(&found, "/status/phase") != Some("Pending");
-    if modes.contains(&"ReadWriteMany") {
-        return Ok((None, is_made));
-    }
     let pods = kubectl.object(&["get", "pods"])?;
     let pods = pods.pointer("/items").and_then(Value::as_array);
     let user = pods.into_iter().flatten().find(|pod| {
@@ -175,7 +181,7 @@ fn node_of(kubectl: &Kubectl<'_>) -> io::Result<(Option<String>, bool)> {
         !is_over && volumes.any(|volume| text(volume, "/persistentVolumeClaim/claimName") == Some(claim))
     });
     let Some(user) = user else {
-        return Ok((None, is_made));
+        return Ok((Neighbor::default(), is_made));
     };
     let name = text(user, "/metadata/name").unwrap_or_default();
     if modes == ["ReadWriteOncePod"] {
@@ -184,13 +190,23 @@ fn node_of(kubectl: &Kubectl<'_>) -> io::Result<(Option<String>, bool)> {
             or stop it"
         )));
     }
-    Ok((text(user, "/spec/nodeName").map(str::to_owned), is_made))
+    let node = text(user, "/spec/nodeName").filter(|_| !modes.contains(&"ReadWriteMany"));
+    let labels = ["/spec/securityContext", "/spec/containers/0/securityContext"];
+    let labels = labels
+        .iter()
+        .rev()
+        .find_map(|at| user.pointer(&format!("{at}/seLinuxOptions")));
+    let beside = Neighbor {
+        node: node.map(str::to_owned),
+        selinux: labels.cloned(),
+    };
+    Ok((beside, is_made))
 }
 
-/// Waits until a helper runs.
+/// Waits until a helper runs; `claim` is the one that it has.
 fn started(
     kubectl: &Kubectl<'_>,
-    name: &str,
+    [name, claim]: [&str; 2],
     image: &str,
     patience: Patience,
     stops: [&AtomicBool; 2],
@@ -200,20 +216,26 @@ fn started(
             "the helper pod {name} is not running: {why}"
         )))
     };
-    // The claim that it shows is called like it.
-    let with_warning = |why: String| match kubectl.warning(name) {
+    let with_warning = |why: String| match kubectl.warning(&[("Pod", name), ("PersistentVolumeClaim", claim)])
+    {
         Some(warning) => format!("{why}: {warning}"),
         None => why,
     };
     let (mut waited, mut unplaced, mut nap) = (Duration::ZERO, Duration::ZERO, NAP);
     let mut silent = Silence::default();
+    let mut is_asked = false;
     loop {
         let pod = silent
             .hear(nap, kubectl.object(&["get", "pod", name]))?
             .unwrap_or_default();
-        let waits = "/status/containerStatuses/0/state/waiting";
+        // The cluster may have added containers of its own.
+        let statuses = pod.pointer("/status/containerStatuses").and_then(Value::as_array);
+        let own = statuses
+            .into_iter()
+            .flatten()
+            .find(|one| text(one, "/name") == Some(kubectl.product.package));
         let why = |at: &str| {
-            text(&pod, &format!("{waits}/{at}"))
+            own.and_then(|own| text(own, &format!("/state/waiting/{at}")))
                 .unwrap_or_default()
                 .to_owned()
         };
@@ -239,6 +261,13 @@ fn started(
             .find(|one| text(one, "/reason") == Some("Unschedulable"));
         if let Some(no_place) = no_place {
             unplaced += nap + ASKED;
+            // Without a StorageClass the volume is never made, however long it is waited for.
+            if unplaced > SOON && !std::mem::replace(&mut is_asked, true) {
+                let hopeless = kubectl.warning(&[("PersistentVolumeClaim", claim)]);
+                if let Some(why) = hopeless.filter(|why| why.ends_with("(FailedBinding)")) {
+                    return failed(why);
+                }
+            }
             if unplaced > patience.place {
                 let why = text(no_place, "/message").unwrap_or("no node accepts it");
                 return failed(with_warning(why.to_owned()));

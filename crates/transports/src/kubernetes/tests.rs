@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Silence;
-use super::claim_pod::helper;
+use super::claim_pod::{Neighbor, helper};
 use super::contexts::{Contexts, meant};
 use super::create_pvc::new_claim;
 use super::volume_snapshot::{is_refusal, shown, snapshot};
@@ -58,19 +58,30 @@ fn where_none_is_current_none_is_made_up() {
 fn the_helper_is_a_pod_as_the_published_types_have_it() {
     let spot = Spot::new(Some("dev".to_owned()), "web", "data", Some(String::new())).unwrap();
     for node in [None, Some("node-1")] {
+        let beside = Neighbor {
+            node: node.map(str::to_owned),
+            selinux: node.map(|_| serde_json::json!({ "level": "s0:c1,c2" })),
+        };
         let made = helper(
             EXAMPLE.package,
             &spot,
             "tool-box-0",
             ("data", node.is_none()),
             "busybox",
-            node,
+            &beside,
         );
         // What the types do not know would be gone.
         let pod: Pod = serde_json::from_value(made.clone()).unwrap();
         assert_eq!(serde_json::to_value(&pod).unwrap(), made);
         let spec = pod.spec.unwrap();
         assert_eq!(spec.node_name.as_deref(), node);
+        let labels = spec.security_context.and_then(|context| context.se_linux_options);
+        assert_eq!(
+            labels.and_then(|labels| labels.level).as_deref(),
+            node.map(|_| "s0:c1,c2")
+        );
+        let amounts = spec.containers[0].resources.as_ref().unwrap();
+        assert!(amounts.requests.is_some() && amounts.limits.is_some());
         assert_eq!(spec.restart_policy.as_deref(), Some("Never"));
         assert_eq!(spec.active_deadline_seconds, Some(6 * 60 * 60));
         let labels = pod.metadata.labels.unwrap();

@@ -78,10 +78,9 @@ impl Claims<'_> {
             .to_owned();
         kubectl.can_be_made_again(&claim)?;
         let class = kubectl.class_for(&claim)?;
-        for (verb, resource) in FOR_SNAPSHOT {
-            if !kubectl.may(verb, resource)? {
-                return Err(format!("you may not {verb} {resource} there"));
-            }
+        let granted = kubectl.rights(&FOR_SNAPSHOT)?;
+        if let Some(((verb, resource), _)) = FOR_SNAPSHOT.iter().zip(granted).find(|(_, granted)| !granted) {
+            return Err(format!("you may not {verb} {resource} there"));
         }
         kubectl.would_take(&claim, class.as_deref(), self.image)?;
         let permissions = FOR_SNAPSHOT.map(|(verb, resource)| format!("{verb} {resource}"));
@@ -141,7 +140,9 @@ impl Claims<'_> {
                 }
                 _ if !go_on() => return Err("it timed out".to_owned()),
                 why if waited > patience => {
-                    let why = why.map(str::to_owned).or_else(|| kubectl.warning(name));
+                    let why = why
+                        .map(str::to_owned)
+                        .or_else(|| kubectl.warning(&[("VolumeSnapshot", name)]));
                     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                     return Err(format!(
                         "the VolumeSnapshot {name} takes longer than {} s{why}",

@@ -68,8 +68,11 @@ fn end(code: i32) -> ! {
     std::process::exit(code)
 }
 
+/// Fails as a real server does, which may warn before it says why.
 fn fail(text: &str) -> ! {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let warning =
+        "Warning: would violate PodSecurity \"restricted:latest\": allowPrivilegeEscalation != false";
+    let _ = writeln!(std::io::stderr(), "{warning}\n{text}");
     end(1)
 }
 
@@ -223,6 +226,7 @@ impl Kubectl {
             }
             ("create", ["--dry-run=server", "-o", "name", "-f", "-"]) => self.try_out(),
             ("create", ["-f", "-"]) => self.create(),
+            ("create", ["-f", "-", "-o", "json"]) => self.review(),
             ("delete", [kind, name, "--ignore-not-found", "--wait=false"]) => self.delete(kind, name),
             ("auth", [_, asked, what, part]) => {
                 let part = part.split_once('=').map_or("", |(_, part)| part);
@@ -264,19 +268,27 @@ impl Kubectl {
             }
             ("events", Some(name)) => {
                 let of = name
-                    .strip_prefix("--field-selector=involvedObject.name=")
+                    .strip_prefix("--field-selector=involvedObject.kind=")
                     .unwrap();
-                assert!(
-                    of.starts_with("jackin-recovery-") && of.ends_with(",type=Warning"),
-                    "{of}"
-                );
-                return list(self.state["events"].as_array().into_iter().flatten().cloned());
+                let (kind, _) = of.split_once(",involvedObject.name=").unwrap();
+                let all = self.state["events"].as_array().into_iter().flatten();
+                let of_kind =
+                    all.filter(|event| event["involvedObject"]["kind"].as_str().unwrap_or("Pod") == kind);
+                return list(of_kind.cloned());
             }
             (CLASSES, _) => {
                 if self.denies(&format!("get {CLASSES}")) {
                     fail(&format!("Error from server (Forbidden): {CLASSES} is forbidden"));
                 }
                 return list(self.state["classes"].as_array().into_iter().flatten().cloned());
+            }
+            ("storageclasses", None) => {
+                let notes = match self.state["no_default_class"] == true {
+                    true => json!({}),
+                    false => json!({ "storageclass.kubernetes.io/is-default-class": "true" }),
+                };
+                let quick = json!({ "metadata": { "name": "quick", "annotations": notes } });
+                return list([quick].into_iter());
             }
             ("storageclass", Some(name)) => {
                 if self.denies("get storageclasses") {
@@ -343,6 +355,27 @@ impl Kubectl {
             fail(refused);
         }
         self.say(text(&made["metadata"]["name"]));
+    }
+
+    /// The rules that apply to the operator, as far as they are asked for here.
+    fn review(&mut self) {
+        let asked = asked();
+        assert_eq!(asked["kind"], "SelfSubjectRulesReview", "{asked}");
+        assert_eq!(asked["spec"]["namespace"], "default", "{asked}");
+        let all = ["pods", "pods/exec", "persistentvolumeclaims", SNAPSHOTS, CLASSES];
+        let mut rules = Vec::new();
+        for what in all {
+            let (name, group) = what.split_once('.').unwrap_or((what, ""));
+            let verbs = ["get", "list", "create", "delete"].into_iter();
+            let granted: Vec<&str> = verbs
+                .filter(|verb| !self.denies(&format!("{verb} {what}")))
+                .collect();
+            rules.push(json!({ "verbs": granted, "apiGroups": [group], "resources": [name] }));
+        }
+        let incomplete = self.state["rules_incomplete"] == true;
+        self.say(
+            json!({ "status": { "resourceRules": rules, "nonResourceRules": [], "incomplete": incomplete } }),
+        );
     }
 
     fn create(&mut self) {
@@ -604,7 +637,11 @@ fn pod_object(name: &str, pod: &Value) -> Value {
     let phase = pod["phase"].as_str().unwrap_or("Running");
     let mut status = json!({ "phase": phase });
     if let Some(waiting) = pod.get("waiting") {
-        status = json!({ "phase": "Pending", "containerStatuses": [{ "state": { "waiting": waiting } }] });
+        // In the order of their names: one that the cluster added may be the first.
+        status = json!({ "phase": "Pending", "containerStatuses": [
+            { "name": "istio-proxy", "state": { "running": {} } },
+            { "name": "jackin-recovery", "state": { "waiting": waiting } },
+        ] });
     }
     if let Some(condition) = pod.get("condition") {
         status = json!({ "phase": "Pending", "conditions": [condition] });

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::claim_pod::helper;
+use super::super::claim_pod::{Neighbor, helper};
 use super::super::text;
 use super::super::{Kubectl, asked, place};
 use super::objects::{shown, snapshot};
@@ -138,7 +138,14 @@ impl Kubectl<'_> {
             all.insert("status".to_owned(), json!({ "restoreSize": SOME_SIZE }));
         }
         let volume = shown(package, self.spot, &tried, &ready);
-        let pod = helper(package, self.spot, &tried, (&tried, true), &image, None);
+        let pod = helper(
+            package,
+            self.spot,
+            &tried,
+            (&tried, true),
+            &image,
+            &Neighbor::default(),
+        );
         for made in [Some(cut), volume, Some(pod)].into_iter().flatten() {
             let words = ["create", "--dry-run=server", "-o", "name", "-f", "-"];
             match self.ask(&words, Some(made.to_string().into_bytes())) {
@@ -152,26 +159,38 @@ impl Kubectl<'_> {
         Ok(())
     }
 
-    /// Returns the cluster's last warning about the objects of this name, if it may be read.
-    pub(crate) fn warning(&self, name: &str) -> Option<String> {
-        let which = format!("--field-selector=involvedObject.name={name},type=Warning");
-        let events = self.object(&["get", "events", &which]).ok()?;
-        let events = events.pointer("/items").and_then(Value::as_array)?;
-        let moment = |event: &&Value| {
-            let times = ["/lastTimestamp", "/eventTime", "/metadata/creationTimestamp"];
-            times
-                .iter()
-                .find_map(|at| text(event, at))
-                .unwrap_or_default()
-                .to_owned()
+    /// Returns what keeps a claim among `objects` (kind and name) without a volume, or else the cluster's last warning about one of them, if
+    /// it may be read.
+    pub(crate) fn warning(&self, objects: &[(&str, &str)]) -> Option<String> {
+        let about = |(kind, name): &(&str, &str)| {
+            let which = format!("--field-selector=involvedObject.kind={kind},involvedObject.name={name}");
+            let events = self.object(&["get", "events", &which]).ok()?;
+            Some(events.pointer("/items")?.as_array()?.clone())
         };
-        let last = events.iter().max_by_key(moment)?;
+        let events: Vec<Value> = objects.iter().filter_map(about).flatten().collect();
+        // Some of these are of type Normal.
+        let is_unmade = |event: &&Value| {
+            matches!(
+                text(event, "/reason"),
+                Some("FailedBinding" | "ProvisioningFailed")
+            )
+        };
+        let is_warning = |event: &&Value| text(event, "/type") == Some("Warning");
+        let unmade = events.iter().filter(is_unmade).max_by_key(moment);
+        let last = unmade.or_else(|| events.iter().filter(is_warning).max_by_key(moment))?;
         let message = text(last, "/message")?;
         Some(match text(last, "/reason") {
             Some(reason) => format!("{message} ({reason})"),
             None => message.to_owned(),
         })
     }
+}
+
+/// Returns the time of an event.
+fn moment(event: &&Value) -> String {
+    let times = ["/lastTimestamp", "/eventTime", "/metadata/creationTimestamp"];
+    let found = times.iter().find_map(|at| text(event, at));
+    found.unwrap_or_default().to_owned()
 }
 
 /// The driver that made the volume of a claim.
