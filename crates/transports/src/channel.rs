@@ -23,6 +23,8 @@ const STEP: Duration = Duration::from_millis(500);
 /// Time left for an answer once the operator asked to stop.
 const STOPPED: Duration = Duration::from_secs(5);
 const NAP: Duration = Duration::from_millis(10);
+/// Time in which the last words of a carrier that has ended arrive.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Bytes that another machine's start-up files may print before the first line.
 const CHATTER: usize = 64 << 10;
 /// Message of `kubectl` if no container is named; never the reason for an error.
@@ -133,12 +135,18 @@ impl Write for Patient<ChildStdin> {
     }
 }
 
-/// Last part of the error output of a carrier.
-pub(crate) type Complaint = Arc<Mutex<Vec<u8>>>;
+/// Error output of a carrier.
+#[derive(Clone, Default)]
+pub(crate) struct Complaint {
+    /// Its last part.
+    kept: Arc<Mutex<Vec<u8>>>,
+    /// True if nothing more comes.
+    is_whole: Arc<AtomicBool>,
+}
 
 pub(crate) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
     let complaint = Complaint::default();
-    let kept = Arc::clone(&complaint);
+    let Complaint { kept, is_whole } = complaint.clone();
     if let Some(mut from) = from {
         // The thread is not joined: a process that the carrier leaves behind may keep the pipe open.
         thread::spawn(move || {
@@ -150,7 +158,10 @@ pub(crate) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
                 let surplus = kept.len().saturating_sub(KEPT);
                 kept.drain(..surplus);
             }
+            is_whole.store(true, Ordering::Release);
         });
+    } else {
+        is_whole.store(true, Ordering::Release);
     }
     complaint
 }
@@ -191,9 +202,13 @@ pub(crate) fn until_ended(child: &mut Child, patience: Duration) -> Option<ExitS
 /// Returns the reason why a carrier ended, in its own words; `None` while it runs.
 pub(crate) fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<String> {
     let status = until_ended(&mut lock(child), PATIENCE)?;
-    // Its last words may still be on their way.
-    thread::sleep(NAP);
-    let said = String::from_utf8_lossy(&lock(complaint)).into_owned();
+    // Its last words may still be on their way; what it leaves behind may keep the pipe open.
+    let mut left = LAST_WORDS;
+    while !complaint.is_whole.load(Ordering::Acquire) && !left.is_zero() {
+        thread::sleep(NAP);
+        left = left.saturating_sub(NAP);
+    }
+    let said = String::from_utf8_lossy(&lock(&complaint.kept)).into_owned();
     let last = said
         .lines()
         .rev()
@@ -236,6 +251,6 @@ mod tests {
         let complaint = listen(child.stderr.take());
         let child = Mutex::new(child);
         assert_eq!(ended(&child, &complaint).as_deref(), Some("it is closed"));
-        assert!(super::lock(&complaint).len() <= super::KEPT);
+        assert!(super::lock(&complaint.kept).len() <= super::KEPT);
     }
 }
