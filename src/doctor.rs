@@ -7,7 +7,6 @@ mod permissions;
 mod program;
 mod replica;
 mod sessions;
-mod shell;
 mod stored;
 
 use std::path::{Path, PathBuf};

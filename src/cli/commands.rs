@@ -1,7 +1,10 @@
 //! The commands: one file and one line each. A command parses, calls the engine and shows what it gives.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+use rustix::io::Errno;
 
 use super::Invocation;
 use super::args::{self, CommandInfo, CommandSet};
@@ -132,10 +135,19 @@ fn tell_lost(
             lost.into_iter().for_each(|lost| terminal.warn(&told(lost)));
             Ok(status)
         }
-        Err(error) => Err(lost.into_iter().fold(error, |error, lost| {
-            let advice = advice(&lost);
-            let error = error.hint(told(lost));
-            advice.into_iter().fold(error, CliError::hint)
-        })),
+        Err(error) => {
+            // Calls to a machine that cannot be reached fail with this, whatever the reason is.
+            let unreachable = io::Error::from(Errno::HOSTUNREACH).to_string();
+            let is_headline = lost.len() == 1 && error.message.contains(&unreachable);
+            Err(lost.into_iter().fold(error, |mut error, lost| {
+                let advice = advice(&lost);
+                if is_headline {
+                    error.message = error.message.replace(&unreachable, &sanitize::text(&lost.why));
+                } else {
+                    error = error.hint(told(lost));
+                }
+                advice.into_iter().fold(error, CliError::hint)
+            }))
+        }
     }
 }

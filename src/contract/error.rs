@@ -197,10 +197,10 @@ impl Diagnostic for ContractError {
     fn hints(&self) -> Vec<Hint> {
         let hint = match self {
             Self::Config(error) => return error.hints(),
-            Self::Missing { path, .. } => format!(
-                "name another directory, or create it:\n  mkdir -p {}",
-                shell::word(path.as_os_str())
-            ),
+            Self::Missing { path, .. } => match shell::make_directory(path) {
+                Some(make) => format!("name another directory, or create it:\n  {make}"),
+                None => "name another directory, or create it in the volume".to_owned(),
+            },
             Self::NothingToCapture { .. } => {
                 "a snapshot needs a directory: mount the directory that holds the file, or set snapshot = \"off\""
                     .to_owned()

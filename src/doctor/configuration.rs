@@ -1,7 +1,8 @@
 //! Judges the configuration files.
 
-use super::{Finding, Group, Severity, counted, shell};
+use super::{Finding, Group, Severity, counted};
 use crate::config::{ConfigError, Survey, shown};
+use crate::display::shell;
 
 pub(super) fn judge(survey: &Survey, findings: &mut Vec<Finding>) {
     let found = |severity, what: String| Finding::new(Group::Configuration, severity, what);

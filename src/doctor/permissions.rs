@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::{Finding, Group, Severity, Space, shell, size};
+use super::{Finding, Group, Severity, Space, size};
 use crate::config::shown;
+use crate::display::shell;
 use crate::environment::Environment;
 use crate::store::{Inconsistency, Survey, UnexpectedFile};
 

@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::{Finding, Group, Severity, Versions, shell};
+use super::{Finding, Group, Severity, Versions};
 use crate::config::shown;
+use crate::display::shell;
 use crate::environment::Environment;
 use crate::model::SnapshotRecord;
 use crate::store::{CATALOG_FORMAT, SQLITE_FLOOR, archive, sqlite_version};

@@ -6,9 +6,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{Finding, Group, Severity, counted, shell};
+use super::{Finding, Group, Severity, counted};
 use crate::config::{self, settle_mount, shown};
 use crate::contract::STAGING_PREFIX;
+use crate::display::shell;
 use crate::environment::Environment;
 use crate::model::{AsideChange, InstanceId, StagePlace};
 use crate::restore::damaged_journals;
@@ -342,8 +343,11 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
     }
     for root in missing {
         let what = format!("{}: a workspace mounts it, but it does not exist", shown(root));
-        let step = format!("mkdir -p {}", shell::word(root));
-        judged.push(found(Severity::Warning, what).at(root).shell(step));
+        let finding = found(Severity::Warning, what).at(root);
+        judged.push(match shell::make_directory(root) {
+            Some(step) => finding.shell(step),
+            None => finding.words("create it in the volume"),
+        });
     }
     let old: Vec<(&PathBuf, &InstanceId)> = roots
         .recorded

@@ -1,7 +1,8 @@
 //! Judges what the store holds: snapshots, receipts, catalog, drafts.
 
-use super::{Finding, Group, Severity, counted, shell, size};
+use super::{Finding, Group, Severity, counted, size};
 use crate::config::shown;
+use crate::display::shell;
 use crate::model::SnapshotId;
 use crate::store::{DraftFact, NativeFact, StoreError, Survey};
 use std::path::PathBuf;

@@ -268,7 +268,7 @@ impl Diagnostic for SessionError {
             }
             Self::OfContainer { workspace, .. } => vec![Hint::command(
                 "the last session of the workspace",
-                format!("show {}", shell::word(workspace.as_ref())),
+                format!("show {}", shell::word(workspace)),
             )],
             Self::StepPruned { instance, .. } => vec![Hint::command("details", format!("show {instance}"))],
             Self::NoStep { instance, .. } => vec![

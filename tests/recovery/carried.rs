@@ -341,7 +341,9 @@ fn addresses_that_name_no_directory_are_refused() {
     sandbox
         .jackin(["explain", "--snapshot", "project", &missing])
         .code(2)
-        .shows("does not exist");
+        .shows("does not exist")
+        .shows("  ssh ")
+        .shows("'mkdir -p /no/such/directory'");
     // More than anybody means to hand over.
     for broad in ["/", "/root"] {
         if broad == "/root" && !crate::support::machine::is_root() {
@@ -359,7 +361,9 @@ fn addresses_that_name_no_directory_are_refused() {
     let run = sandbox
         .jackin(["begin", "--snapshot", "project", "ssh://127.0.0.1:1/srv"])
         .code(2);
-    run.shows("refused");
+    run.shows("cannot be read: ssh: ")
+        .shows("refused")
+        .hides("No route to host");
 }
 
 #[test]

@@ -131,9 +131,10 @@ impl Diagnostic for OutputError {
             Self::NoDirectory { .. } | Self::NotEmpty { .. } => {
                 "choose an absent or empty directory".to_owned()
             }
-            Self::NoParent { parent, .. } => {
-                format!("make it first:\n  mkdir -p {}", shell::word(parent.as_os_str()))
-            }
+            Self::NoParent { parent, .. } => match shell::make_directory(parent) {
+                Some(make) => format!("make it first:\n  {make}"),
+                None => "make it in the volume first".to_owned(),
+            },
             Self::Volume { .. } => {
                 "make the volume or the claim first, and name a directory that is there and empty".to_owned()
             }

@@ -153,7 +153,7 @@ impl Diagnostic for ForgetError {
             Self::Whole { instance, .. } | Self::Native { instance, .. } | Self::Sealed { instance, .. } => {
                 vec![Hint::command(
                     "to delete the whole session",
-                    format!("forget {}", shell::word(instance.as_str().as_ref())),
+                    format!("forget {}", shell::word(instance.as_str())),
                 )]
             }
             Self::Outdated => vec![Hint::text("run the command again")],
