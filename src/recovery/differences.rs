@@ -10,8 +10,10 @@ use super::sides::{Later, live, stored};
 use super::{Compared, Event, Keys, Recovery, RecoveryError, Since, no_files, no_keys, refuse_imported};
 use crate::capture::{CaptureError, Earlier, PrivateOverlay, ScannedTree, Show, check_mount};
 use crate::diff::{NotCovered, Side, compare, compare_withheld, pair_renames, withheld_settings};
-use crate::model::{Coverage, Manifest, MountRecord, RelPath, SnapshotKind, SnapshotRecord};
-use crate::restore::Scope;
+use crate::model::{
+    Coverage, Entry, InstanceId, Manifest, MountRecord, RelPath, SnapshotKind, SnapshotRecord,
+};
+use crate::restore::{RefreshedIndexes, Scope};
 use crate::session::find_snapshot;
 use crate::store::{Blobs, InstanceRow, LockGuard, Store};
 
@@ -372,6 +374,7 @@ impl Recovery<'_> {
                         });
                     let mut found = match live {
                         Ok(now) => since(
+                            (store, &row.id),
                             (before.as_ref(), after.manifest.as_ref()),
                             now,
                             &mut reveal,
@@ -446,8 +449,9 @@ fn later_side(store: &Store, row: &InstanceRow, request: &DiffRequest<'_>) -> Re
     })
 }
 
-/// Compares live files with the later snapshot. Paths that cannot be read now are not included.
+/// Compares live files with the later snapshot. Paths that cannot be read now are not included, nor is an index that git only refreshed.
 fn since(
+    from: (&Store, &InstanceId),
     (before, after): (Option<&Manifest>, Option<&Manifest>),
     mut now: ScannedTree,
     reveal: &mut PrivateOverlay,
@@ -469,7 +473,17 @@ fn since(
         changes.map(|change| change.path).collect::<BTreeSet<_>>()
     };
     let from_before = differing(before);
-    let from_after = differing(after).into_iter();
+    let mut from_after = differing(after);
+    if let (Some(after), Some(now)) = (after, &now.manifest) {
+        let then = |path: &RelPath| after.entry(path);
+        let known = |path: &RelPath| then(path).and_then(Entry::content).into_iter().collect();
+        let refreshed = RefreshedIndexes::find(from, &mount.coverage.root.to_path(), now, known);
+        from_after.retain(|path| match (then(path), now.entry(path)) {
+            (Some(then), Some(now)) => !refreshed.holds(path, then, now),
+            _ => true,
+        });
+    }
+    let from_after = from_after.into_iter();
     from_after
         .map(|path| match from_before.contains(&path) {
             true => (path, Since::Edited),

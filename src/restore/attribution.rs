@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::git_index::RefreshedIndexes;
 use crate::contract::{Matcher, Verdict as Excluded};
-use crate::model::{Entry, InstanceId, Manifest, RelPath, SnapshotId};
+use crate::model::{Content, Entry, InstanceId, Manifest, RelPath, SnapshotId};
 
 /// Evidence about the states that one mount went through.
 #[derive(Default)]
@@ -23,6 +24,8 @@ pub struct ChangeHistory {
     pub elsewhere: HashMap<RelPath, Vec<Option<Entry>>>,
     /// Paths that changed while another instance on the same files lived as well.
     pub shared: HashMap<RelPath, Vec<InstanceId>>,
+    /// Indexes of git that differ from known states only in what git caches.
+    pub refreshed: RefreshedIndexes,
     /// Snapshots that should vouch and cannot be read, with the reason.
     pub unreadable: Vec<(SnapshotId, String)>,
     /// The snapshot's own excludes. A path that they match as another type was excluded then, whatever it is now.
@@ -68,7 +71,7 @@ impl ChangeHistory {
     pub fn judge(&self, path: &RelPath, then: Option<&Entry>, now: Option<&Entry>) -> Verdict {
         let is_among = |left: &HashMap<RelPath, Vec<Option<Entry>>>| {
             left.get(path)
-                .is_some_and(|states| states.iter().any(|state| same(state.as_ref(), now)))
+                .is_some_and(|states| states.iter().any(|state| self.same(path, state.as_ref(), now)))
         };
         if is_among(&self.left) || self.is_inexact(path, now) {
             return Verdict::Ours;
@@ -83,17 +86,17 @@ impl ChangeHistory {
             return Verdict::Ours;
         }
         if let Some(last) = &self.last {
-            if is_among(&self.elsewhere) && !known(last, path, now) && known(last, path, then) {
+            if is_among(&self.elsewhere) && !self.known(last, path, now) && self.known(last, path, then) {
                 return Verdict::Settled;
             }
-            return if known(last, path, now) {
+            return if self.known(last, path, now) {
                 Verdict::Ours
             } else {
                 Verdict::Later
             };
         }
         // Putting back what is missing loses nothing.
-        if now.is_none() || self.live.iter().any(|live| known(live, path, now)) {
+        if now.is_none() || self.live.iter().any(|live| self.known(live, path, now)) {
             Verdict::Ours
         } else {
             Verdict::Unvouched
@@ -102,6 +105,32 @@ impl ChangeHistory {
 }
 
 impl ChangeHistory {
+    /// Returns true if `manifest` shows `path` in the state `now`; false if it does not cover `path`.
+    fn known(&self, manifest: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
+        let then = manifest.entry(path);
+        if then.is_none() && !is_absent(manifest, path) {
+            return false;
+        }
+        self.same(path, then, now)
+    }
+
+    /// Returns true if both are the same state, or an index of git that only was refreshed.
+    fn same(&self, path: &RelPath, then: Option<&Entry>, now: Option<&Entry>) -> bool {
+        let is_refreshed = || match (then, now) {
+            (Some(then), Some(now)) => self.refreshed.holds(path, then, now),
+            _ => false,
+        };
+        same(then, now) || is_refreshed()
+    }
+
+    /// Returns the known contents of a path.
+    pub(super) fn contents(&self, path: &RelPath) -> Vec<&Content> {
+        let snapshots = self.last.iter().chain(&self.live);
+        let states = snapshots.filter_map(|manifest| manifest.entry(path));
+        let left = self.left.get(path).into_iter().flatten().flatten();
+        states.chain(left).filter_map(Entry::content).collect()
+    }
+
     /// Returns true if `now` has the content of a state of `path` that a restore left but could not make exact.
     fn is_inexact(&self, path: &RelPath, now: Option<&Entry>) -> bool {
         let alike = |state: &Option<Entry>| match (state, now) {
@@ -116,15 +145,6 @@ impl ChangeHistory {
 pub(super) fn differs(manifest: &Manifest, path: &RelPath, then: Option<&Entry>) -> bool {
     let is_known = manifest.entry(path).is_some() || is_absent(manifest, path);
     is_known && !same(manifest.entry(path), then)
-}
-
-/// Returns true if `manifest` shows `path` in the state `now`; false if it does not cover `path`.
-fn known(manifest: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
-    let then = manifest.entry(path);
-    if then.is_none() && !is_absent(manifest, path) {
-        return false;
-    }
-    same(then, now)
 }
 
 /// Returns true if the manifest proves that there was nothing at `path`.

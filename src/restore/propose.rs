@@ -2,6 +2,7 @@
 
 use super::RestoreError;
 use super::attribution::differs;
+use super::git_index::RefreshedIndexes;
 use super::history::manifest;
 use super::plan::{After, KeptPath, Why};
 use super::planner::plan;
@@ -29,7 +30,7 @@ pub fn propose(
     observer: &dyn Observer,
 ) -> Result<Proposal, RestoreError> {
     let mut mounts = Vec::new();
-    for request in requests {
+    for mut request in requests {
         let Some(record) = target
             .mounts
             .iter()
@@ -64,6 +65,13 @@ pub fn propose(
         )?;
         if let Some(now) = &mut now.manifest {
             reveal.now(now, record);
+        }
+        if let Some(now) = &now.manifest {
+            let root = request.coverage.root.to_path();
+            let from = (store, &target.instance);
+            let known = |path: &RelPath| request.witness.contents(path);
+            let refreshed = RefreshedIndexes::find(from, &root, now, known);
+            request.witness.refreshed = refreshed;
         }
         let side = Side {
             manifest: now.manifest.as_ref(),

@@ -54,6 +54,7 @@ mod full_disk;
 mod git_class;
 mod git_commit;
 mod git_diff;
+mod git_index;
 mod git_isolated;
 mod git_locked;
 mod git_state;

@@ -1,5 +1,6 @@
 //! The index: what the next commit will hold, in versions 2 to 4.
 
+mod refreshed;
 mod split;
 
 use super::error::shown;
@@ -7,6 +8,8 @@ use super::reading::{Cursor, below, whole};
 use super::repository::Repository;
 use super::{GitError, Oid};
 use handle_fs::RelPath;
+
+pub use refreshed::stages_the_same;
 
 /// Maximum bytes of an index: four million entries.
 const MOST_INDEX: u64 = 256 << 20;
@@ -61,6 +64,8 @@ impl IndexEntry {
 struct Parsed {
     index: Index,
     link: Option<Link>,
+    /// Optional extensions, in the order of the file.
+    extensions: Vec<([u8; 4], Vec<u8>)>,
     /// Checksum of the file; zero if git was configured to omit it.
     checksum: Oid,
 }
@@ -148,6 +153,7 @@ fn parse(bytes: &[u8]) -> Result<Parsed, String> {
         index.entries.push(entry);
     }
     let mut link = None;
+    let mut extensions = Vec::new();
     while !rest.0.is_empty() {
         let name: [u8; 4] = rest.array().ok_or(CUT)?;
         let size = rest.u32().and_then(|size| usize::try_from(size).ok());
@@ -156,13 +162,14 @@ fn parse(bytes: &[u8]) -> Result<Parsed, String> {
             b"link" => link = Some(split::link(content).ok_or("its link to a shared index is invalid")?),
             b"sdir" => index.is_sparse = true,
             // Those in capitals only make git faster.
-            [b'A'..=b'Z', ..] => {}
+            [b'A'..=b'Z', ..] => extensions.push((name, content.to_vec())),
             name => return Err(format!("its extension {} is not known", shown(name))),
         }
     }
     Ok(Parsed {
         index,
         link,
+        extensions,
         checksum: Oid::from_bytes(*checksum),
     })
 }
@@ -177,7 +184,8 @@ fn entry(rest: &mut Cursor, version: u32, before: &[u8]) -> Option<IndexEntry> {
     let flags = rest.u16()?;
     let is_extended = flags & 0x4000 != 0;
     let more = if is_extended { rest.u16()? } else { 0 };
-    if is_extended && version < 3 {
+    // Git refuses flags that it does not know, too.
+    if is_extended && version < 3 || more & !0x6000 != 0 {
         return None;
     }
     let path = if version == 4 {

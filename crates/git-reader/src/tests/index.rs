@@ -1,7 +1,7 @@
 //! The index in all its shapes.
 
 use super::scratch::{Scratch, clear, text};
-use crate::Index;
+use crate::{Index, stages_the_same};
 
 fn lines(index: &Index) -> Vec<String> {
     let lines = index.entries.iter().map(|entry| {
@@ -109,4 +109,118 @@ fn a_sparse_index_has_directories() {
     assert!(index.is_sparse);
     let directories = index.entries.iter().filter(|entry| entry.is_sparse_dir());
     assert!(directories.count() > 3);
+}
+
+fn index_file(scratch: &Scratch) -> Vec<u8> {
+    std::fs::read(scratch.dir.join(".git/index")).unwrap()
+}
+
+/// Makes git see every file as touched, and rewrite the index.
+fn refresh(scratch: &Scratch, by: &[&str], round: u64) -> (Vec<u8>, Vec<u8>) {
+    let before = index_file(scratch);
+    let files = scratch.lines(&["ls-files"]);
+    for (at, file) in files.iter().enumerate() {
+        let Ok(open) = std::fs::File::options().write(true).open(scratch.dir.join(file)) else {
+            continue;
+        };
+        let time = std::time::SystemTime::UNIX_EPOCH
+            + std::time::Duration::from_secs(1_000_000 + 1000 * round + at as u64);
+        open.set_modified(time).unwrap();
+    }
+    scratch.try_git(by);
+    (before, index_file(scratch))
+}
+
+#[test]
+fn a_refreshed_index_stages_the_same() {
+    for version in ["2", "3", "4"] {
+        for setting in [
+            &[][..],
+            &["core.untrackedCache", "true"],
+            &["index.skipHash", "true"],
+        ] {
+            let scratch = Scratch::new();
+            many(&scratch);
+            if let [key, value] = setting {
+                scratch.git(&["config", key, value]);
+            }
+            scratch.git(&["update-index", "--index-version", version]);
+            scratch.git(&["update-index", "--skip-worktree", "dir1/sub/file 1"]);
+            let ways = [&["status"][..], &["diff"], &["update-index", "-q", "--refresh"]];
+            for (round, by) in (0..).zip(ways) {
+                scratch.write("untracked", format!("{by:?}"));
+                let (before, after) = refresh(&scratch, by, round);
+                assert!(before != after, "{version} {setting:?} {by:?}");
+                assert!(stages_the_same(&before, &after), "{version} {setting:?} {by:?}");
+            }
+            let before = index_file(&scratch);
+            scratch.git(&["write-tree"]);
+            assert!(stages_the_same(&before, &index_file(&scratch)));
+        }
+    }
+}
+
+#[test]
+fn an_index_that_stages_something_else_differs() {
+    let scratch = Scratch::new();
+    many(&scratch);
+    let mut known = vec![index_file(&scratch)];
+    scratch.write("dir1/sub/file 1", "edited");
+    let steps: [&[&str]; 9] = [
+        &["add", "-A"],
+        &["update-index", "--chmod=+x", "file"],
+        &["update-index", "--assume-unchanged", "file"],
+        &["update-index", "--skip-worktree", "file"],
+        &["rm", "-q", "--cached", "dir0/sub/file 0"],
+        &["add", "-N", "dir0/sub/file 0"],
+        &["update-index", "--index-version", "4"],
+        &["mv", "dir2", "moved"],
+        &["update-index", "--force-remove", "dir3/sub/file 3"],
+    ];
+    for step in steps {
+        scratch.git(step);
+        let now = index_file(&scratch);
+        assert!(stages_the_same(&now, &now), "{step:?}");
+        for earlier in &known {
+            assert!(!stages_the_same(earlier, &now), "{step:?}");
+        }
+        known.push(now);
+    }
+}
+
+#[test]
+fn an_index_of_a_form_that_is_not_known_equals_none() {
+    let scratch = Scratch::new();
+    many(&scratch);
+    let whole = index_file(&scratch);
+    assert!(stages_the_same(&whole, &whole));
+    let seal = |mut content: Vec<u8>| {
+        let checksum = crate::Oid::of_bytes(&content).unwrap();
+        content.extend_from_slice(checksum.as_bytes());
+        content
+    };
+    let content = &whole[..whole.len() - 20];
+    let with = |name: &[u8; 4]| seal([content, name, &3_u32.to_be_bytes(), b"abc"].concat());
+    // An optional extension counts, if it is not known to be a cache; a required one is not understood.
+    let (cache, optional, required) = (with(b"FSMN"), with(b"XYZW"), with(b"xyzw"));
+    assert!(stages_the_same(&whole, &cache));
+    assert!(stages_the_same(&optional, &optional) && !stages_the_same(&whole, &optional));
+    assert!(!stages_the_same(&required, &required));
+    let mut version = content.to_vec();
+    version[7] = 5;
+    let version = seal(version);
+    assert!(!stages_the_same(&version, &version));
+    // Any flipped bit is found, unless the checksum was omitted.
+    for at in (0..whole.len()).step_by(7) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 4;
+        assert!(
+            !stages_the_same(&damaged, &damaged) && !stages_the_same(&whole, &damaged),
+            "{at}"
+        );
+        assert!(!stages_the_same(&whole[..at], &whole[..at]), "{at}");
+    }
+    scratch.git(&["update-index", "--split-index"]);
+    let split = index_file(&scratch);
+    assert!(!stages_the_same(&split, &split));
 }

@@ -1,0 +1,84 @@
+//! An index that git only refreshed is no later edit; one that stages something else is.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::build::Build;
+use crate::support::compare::assert_same_tree;
+use crate::support::git::Repository;
+use crate::support::machine::run_tool;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+/// Runs git as a user does: `status` may rewrite the index.
+fn git(repository: &Repository, args: &[&str]) {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(&repository.path).args(args);
+    let global = [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")];
+    run_tool(git.envs(global));
+}
+
+/// Runs git so that it finds the stat data of each file outdated and rewrites the index.
+fn refresh(repository: &Repository, args: &[&str]) {
+    let index = repository.path.join(".git/index");
+    let before = fs::read(&index).unwrap();
+    let file = fs::File::options()
+        .write(true)
+        .open(repository.path.join("README"))
+        .unwrap();
+    let now = std::time::SystemTime::now();
+    file.set_modified(now - std::time::Duration::from_secs(5000 + before.len() as u64))
+        .unwrap();
+    git(repository, args);
+    assert!(
+        before != fs::read(&index).unwrap(),
+        "git {args:?} rewrote no index"
+    );
+}
+
+#[test]
+fn a_refreshed_index_is_no_later_edit() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("refreshed");
+    let repository = Repository::with_history(&project, 3);
+    Build::at(&project).file("mine", "before\n").aged();
+    for (setting, by) in [
+        (["core.untrackedCache", "false"], &["status"][..]),
+        (["core.untrackedCache", "true"], &["status"]),
+        (["index.version", "4"], &["diff"]),
+    ] {
+        repository.git(&["config", setting[0], setting[1]]);
+        let before = Tree::read(&project);
+        let id = sandbox.launch(&project, "echo agent > mine; git add mine; git commit -qm agent");
+        refresh(&repository, by);
+        let diff = sandbox.jackin(["diff", &id, "--all"]).ok();
+        diff.shows(".git/index").hides(".git/index  edited since");
+        let damaged = Tree::read(&project);
+        let plan = sandbox.plan(&id, &[]);
+        plan.conflicted::<&str>(&[]);
+        sandbox.restore(&id, &[]);
+        assert_same_tree(&before.without("README"), &Tree::read(&project).without("README"));
+        // The same before an undo.
+        refresh(&repository, by);
+        sandbox.undo(&id);
+        assert_same_tree(&damaged, &Tree::read(&project));
+        sandbox.restore(&id, &[]);
+    }
+}
+
+#[test]
+fn an_index_that_stages_more_is_a_later_edit() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("staged");
+    let repository = Repository::with_history(&project, 2);
+    Build::at(&project).file("mine", "before\n").aged();
+    let id = sandbox.launch(&project, "echo agent > mine; git add mine");
+    Build::at(&project).file("operator", "staged\n");
+    git(&repository, &["add", "operator"]);
+    let plan = sandbox.plan(&id, &[]);
+    assert!(plan.conflicts.contains(&b".git/index".to_vec()), "{plan:?}");
+    // Cut off, it is no index, so nothing is known of it.
+    fs::write(project.join(".git/index"), "DIRC").unwrap();
+    let plan = sandbox.plan(&id, &[]);
+    assert!(plan.conflicts.contains(&b".git/index".to_vec()), "{plan:?}");
+}
