@@ -1,5 +1,7 @@
 //! The contracts of earlier sessions: what differs from them, and the contract of a session that began.
 
+use std::collections::BTreeSet;
+
 use super::{Recovery, RecoveryError};
 use crate::config::Subject;
 use crate::contract::{Contract, TermChange, Terms};
@@ -10,8 +12,8 @@ use crate::store::{InstanceRow, Store, StoredContract};
 const EARLIER: usize = 20;
 
 impl Recovery<'_> {
-    /// Returns the differences from the contract that the operator was shown last for the same workspace or directory; `None` if none
-    /// was shown.
+    /// Returns the differences from the contract that the operator was shown last for the same workspace, or for the same directories;
+    /// `None` if none was shown.
     ///
     /// # Errors
     /// [`RecoveryError::Store`].
@@ -21,11 +23,13 @@ impl Recovery<'_> {
         contract: &Contract,
     ) -> Result<Option<Vec<TermChange>>, RecoveryError> {
         let now = Terms::of(contract);
+        let wanted = serde_json::to_value(contract).unwrap_or_default();
         for row in earlier(store, contract)?.into_iter().take(EARLIER) {
             let Some(known) = store.contract(&row.id).filter(|known| known.shown) else {
                 continue;
             };
-            if known.contract.get("subject") != serde_json::to_value(&contract.subject).ok().as_ref() {
+            let same = |part| known.contract.get(part) == wanted.get(part);
+            if !same("subject") && roots(&known.contract) != roots(&wanted) {
                 continue;
             }
             // Terms that a newer version wrote differ in form, so everything is shown.
@@ -60,16 +64,32 @@ impl Recovery<'_> {
     }
 }
 
-/// Returns the earlier sessions of the same workspace or directory, newest first.
+/// Returns the directories of a contract as `explain --json` prints it.
+fn roots(contract: &serde_json::Value) -> BTreeSet<String> {
+    let mounts = contract.get("mounts").and_then(|mounts| mounts.as_array());
+    let roots = mounts.into_iter().flatten().filter_map(|mount| mount.get("root"));
+    roots.map(ToString::to_string).collect()
+}
+
+/// Returns the earlier sessions of the same workspace or directory, newest first. A directory may have become a workspace since.
 fn earlier(store: &Store, contract: &Contract) -> Result<Vec<InstanceRow>, RecoveryError> {
     let catalog = store.catalog();
     let root = contract.mounts.first().map(|mount| &mount.root);
-    Ok(match (&contract.subject, root) {
-        (Subject::Workspace { name }, _) => catalog.instances_of_workspace(name)?,
-        (Subject::Directory { .. }, Some(root)) if contract.snapshot.created => {
-            catalog.instances_on_root(&root.0)?
-        }
+    let Some(root) = root.filter(|_| contract.snapshot.created) else {
         // A session without files has no root in the catalog.
-        (Subject::Directory { .. }, _) => catalog.instances()?,
-    })
+        return Ok(catalog.instances()?);
+    };
+    let mut ids: BTreeSet<InstanceId> = BTreeSet::new();
+    ids.extend(catalog.instances_on_root(&root.0)?.into_iter().map(|row| row.id));
+    if let Subject::Workspace { name } = &contract.subject {
+        ids.extend(
+            catalog
+                .instances_of_workspace(name)?
+                .into_iter()
+                .map(|row| row.id),
+        );
+    }
+    let mut rows = catalog.instances()?;
+    rows.retain(|row| ids.contains(&row.id));
+    Ok(rows)
 }

@@ -147,3 +147,67 @@ fn new_automatic_exclude_is_marked() {
     let around: String = text.lines().skip(line.saturating_sub(2)).take(5).collect();
     assert!(around.to_lowercase().contains("new"), "{run}");
 }
+
+#[test]
+fn an_excluded_dot_env_is_not_called_captured() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("env");
+    let target = project.to_str().unwrap();
+    for (exclude, captured, excluded) in [
+        ("*.o", true, false),
+        (".env", false, true),
+        (".env*", false, true),
+        ("/.env", false, false),
+    ] {
+        let args = ["explain", "--snapshot", "project", "--exclude", exclude, target];
+        let run = sandbox.jackin(args).ok();
+        let text = run.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(text.contains("such as a .env, are captured"), captured, "{run}");
+        assert_eq!(text.contains("Any .env is excluded."), excluded, "{run}");
+    }
+}
+
+#[test]
+fn changed_terms_come_last_and_fit_the_screen() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("a-project-with-a-rather-long-name");
+    let launch = || {
+        sandbox
+            .command(["launch", "--", "true"])
+            .inside(&project)
+            .run()
+            .ok()
+    };
+    launch().hides("has changed");
+    launch().shows("protected: ~/src/").hides("has changed");
+    // A directory that became a workspace is compared with its sessions as a directory.
+    let mount = format!("[[mounts]]\nsrc = \"{}\"\ndst = \"/w\"\n", project.display());
+    let excludes = "[\".env\", \"/build-output/of/the/first/stage/*.cache\", \"logs/\"]";
+    let table =
+        format!("{mount}[recovery]\nsnapshot = \"project\"\nexclude = {excludes}\ncommand = \"full\"\n");
+    sandbox.configure("workspaces/shop.toml", &table);
+    let run = launch();
+    let text = run.text();
+    let (contract, changes) = text
+        .split_once("The contract has changed since the last launch:\n")
+        .unwrap();
+    assert!(
+        contract.contains("Recovery contract for the workspace shop"),
+        "{run}"
+    );
+    let changes = changes.split("rc-").next().unwrap();
+    assert!(
+        changes.contains("  + excluded: .env in a-project-with-a-rather-long-name, by\n"),
+        "{run}"
+    );
+    assert!(
+        changes.contains("      ~/.config/jackin/workspaces/shop.toml\n"),
+        "{run}"
+    );
+    assert!(
+        changes.contains("  recorded of the command: full (before: program)\n"),
+        "{run}"
+    );
+    assert!(changes.lines().all(|line| line.chars().count() <= 80), "{run}");
+    launch().shows("protected: ~/src/").hides("has changed");
+}

@@ -25,7 +25,8 @@ pub(super) fn whole(context: &Context<'_>, contract: &Contract) {
 }
 
 impl Shown {
-    /// Decides how much is shown, and prints the whole contract if it is to be shown, with the changes first.
+    /// Decides how much is shown, and prints the whole contract if it is to be shown. The changes come last, where the
+    /// screen shows them when the command starts.
     pub(super) fn before(
         context: &Context<'_>,
         store: Option<&Store>,
@@ -38,15 +39,18 @@ impl Shown {
             Some(store) => context.engine().changed_terms(store, contract)?,
             None => None,
         };
-        match changes.as_deref() {
-            Some([]) if context.terminal.verbosity() != Verbosity::Verbose => return Ok(Self::Brief),
-            Some([]) | None => {}
-            Some(changes) => {
-                let width = context.terminal.width_err();
-                context.terminal.note(&view::contract::changes(changes, width));
-            }
+        let changes = changes.as_deref();
+        if changes == Some(&[]) && context.terminal.verbosity() != Verbosity::Verbose {
+            return Ok(Self::Brief);
         }
         whole(context, contract);
+        if let Some(changes) = changes.filter(|changes| !changes.is_empty()) {
+            let home = context.environment.home.as_deref();
+            let width = context.terminal.width_err();
+            context
+                .terminal
+                .note(&view::contract::changes(changes, home, width));
+        }
         Ok(Self::Whole)
     }
 

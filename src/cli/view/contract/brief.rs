@@ -103,7 +103,8 @@ fn below_home(path: &Path, home: Option<&Path>) -> String {
 }
 
 /// Returns the differences from the contract that was shown last, one line each.
-pub(in crate::cli) fn changes(changes: &[TermChange], columns: usize) -> String {
+pub(in crate::cli) fn changes(changes: &[TermChange], home: Option<&Path>, columns: usize) -> String {
+    let shown = |text: &str| words_below_home(&sanitize::text(text), home);
     let mut lines = vec![style::paint(
         Role::Warning,
         "The contract has changed since the last launch:",
@@ -111,20 +112,48 @@ pub(in crate::cli) fn changes(changes: &[TermChange], columns: usize) -> String 
     for change in changes {
         let heading = sanitize::text(&change.heading);
         if let ([before], [now]) = (change.before.as_slice(), change.now.as_slice()) {
-            let (before, now) = (sanitize::text(before), sanitize::text(now));
-            lines.extend(width::wrap(
-                &format!("  {heading}: {now} (before: {before})"),
+            let (before, now) = (shown(before), shown(now));
+            lines.extend(hanging(
+                "  ",
+                &format!("{heading}: {now} (before: {before})"),
                 columns,
             ));
             continue;
         }
-        let marked = |sign: char, values: &[String]| -> Vec<String> {
-            let one = |value: &String| format!("  {sign} {heading}: {}", sanitize::text(value));
-            values.iter().map(one).collect()
-        };
-        for line in [marked('-', &change.before), marked('+', &change.now)].concat() {
-            lines.extend(width::wrap(&line, columns));
+        for (sign, values) in [("  - ", &change.before), ("  + ", &change.now)] {
+            for value in values {
+                let line = format!("{heading}: {}", shown(value));
+                lines.extend(hanging(sign, &line, columns));
+            }
         }
     }
     lines.join("\n")
+}
+
+/// Returns lines of at most `columns`, unless a word is longer. The first begins with `lead`, the others with as many spaces and two more.
+fn hanging(lead: &str, text: &str, columns: usize) -> Vec<String> {
+    let indent = " ".repeat(width::of(lead) + 2);
+    let room = columns.saturating_sub(indent.len());
+    let lines = width::fill(text.split(' '), room).into_iter();
+    let begin = |(at, line): (usize, String)| {
+        if at == 0 {
+            format!("{lead}{line}")
+        } else {
+            format!("{indent}{line}")
+        }
+    };
+    lines.enumerate().map(begin).collect()
+}
+
+/// Returns a sentence with `~` for the home in each path that begins with it.
+fn words_below_home(text: &str, home: Option<&Path>) -> String {
+    let home = home.filter(|home| home.parent().is_some());
+    let Some(home) = home.map(sanitize::path) else {
+        return text.to_owned();
+    };
+    let word = |word: &str| match word.strip_prefix(&home) {
+        Some(rest) if rest.is_empty() || rest.starts_with(['/', ':', ',']) => format!("~{rest}"),
+        _ => word.to_owned(),
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::layout::{Part, Sheet};
 use crate::config::Sensitive;
-use crate::contract::{Contract, Foreign};
-use crate::model::WithheldReason;
+use crate::contract::{Contract, Foreign, Matcher, Verdict};
+use crate::model::{RelPath, WithheldReason};
 use crate::terminal::{Role, size};
 use handle_fs::remote::{Address, Limitation};
 
@@ -63,9 +63,45 @@ pub(super) fn withheld(sheet: &mut Sheet, contract: &Contract) {
         parts.push(Part::Text(")"));
         sheet.say(&parts);
     }
-    sheet.say(&[Part::Text(
-        "Other secrets, such as a .env, are captured like any file.",
-    )]);
+    sheet.say(&[Part::Text(match dot_env(contract) {
+        DotEnv::Captured => "Other secrets, such as a .env, are captured like any file.",
+        DotEnv::Partly => "Other secrets are captured like any file that is not excluded.",
+        DotEnv::Excluded => {
+            "Other secrets are captured like any file that is not excluded. Any .env is excluded."
+        }
+    })]);
+}
+
+/// Treatment of files named `.env`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DotEnv {
+    Captured,
+    /// In some places only.
+    Partly,
+    Excluded,
+}
+
+/// Judges a `.env` at the top of each mount, and one below it.
+fn dot_env(contract: &Contract) -> DotEnv {
+    let paths = [".env", "app/.env"];
+    let paths = paths.map(|path| RelPath::new(path.as_bytes()).unwrap_or_else(|_| RelPath::root()));
+    let projects = contract.coverages().filter(|coverage| !coverage.state);
+    let found = projects.flat_map(|coverage| {
+        let matcher = Matcher::new(coverage).ok();
+        let is_excluded = |path: &RelPath| {
+            let verdict = matcher
+                .as_ref()
+                .map(|matcher| matcher.verdict_with_parents(path, false));
+            matches!(verdict, Some(Verdict::Excluded(_)))
+        };
+        paths.iter().map(is_excluded).collect::<Vec<_>>()
+    });
+    let found: Vec<bool> = found.collect();
+    match (found.contains(&true), found.contains(&false)) {
+        (true, true) => DotEnv::Partly,
+        (true, false) => DotEnv::Excluded,
+        (false, _) => DotEnv::Captured,
+    }
 }
 
 /// Sums up what only another user can read or replace; `false` if not every mount was counted.
