@@ -73,4 +73,4 @@ pub(crate) use store::{
     ShortageDocument, VerifyDocument, VerifyOutcome,
 };
 pub(crate) use transfer::{DroppedDocument, ExportDocument, ImportDocument};
-pub(crate) use watch::{WatchDocument, WatchLine, WatchedState};
+pub(crate) use watch::{WatchDocument, WatchLine, WatchedLine, WatchedState, watched_lines};

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Head, PathDocument};
+use super::fold::{Fold, FoldedLine, fold_changes};
+use super::{Change, Head, PathDocument};
 use crate::diff::ChangeKind;
-use crate::model::{EntryKind, Time};
+use crate::model::{Coverage, EntryKind, Time};
 use crate::recovery::WatchedChange;
 
 /// Difference to the baseline, in `watch --json`.
@@ -116,4 +117,54 @@ impl WatchLine {
             is_directory: entry.is_some_and(|entry| entry.kind == EntryKind::Directory),
         }
     }
+}
+
+/// A line of `watch` in words.
+#[derive(Debug)]
+pub(crate) enum WatchedLine {
+    /// One change.
+    One(WatchLine),
+    /// Several changes of one directory.
+    Fold {
+        coverage: Coverage,
+        fold: Fold,
+        /// Kinds of the changes that `fold` counts.
+        kinds: Vec<ChangeKind>,
+    },
+}
+
+/// Returns the lines for what one look found, folded as a plan is unless `unfolds`. Paths that are as in the baseline again never fold.
+pub(crate) fn watched_lines(found: &[WatchedChange], unfolds: bool) -> Vec<WatchedLine> {
+    if unfolds {
+        return found
+            .iter()
+            .map(|change| WatchedLine::One(WatchLine::new(change)))
+            .collect();
+    }
+    let mut lines = Vec::new();
+    for of_mount in found.chunk_by(|one, other| one.coverage.label == other.coverage.label) {
+        let (changed, reverted): (Vec<_>, Vec<_>) = of_mount.iter().partition(|found| found.change.is_some());
+        let changes: Vec<Change> = changed.iter().filter_map(|found| found.change.clone()).collect();
+        let kinds: Vec<ChangeKind> = changes.iter().map(|change| change.kind).collect();
+        lines.extend(
+            reverted
+                .iter()
+                .map(|found| WatchedLine::One(WatchLine::new(found))),
+        );
+        if let Some(coverage) = of_mount.first().map(|found| &found.coverage) {
+            for line in fold_changes(coverage, &changes) {
+                lines.extend(match line {
+                    FoldedLine::One(at) => changed
+                        .get(at)
+                        .map(|found| WatchedLine::One(WatchLine::new(found))),
+                    FoldedLine::Fold(fold) => Some(WatchedLine::Fold {
+                        coverage: coverage.clone(),
+                        fold,
+                        kinds: kinds.clone(),
+                    }),
+                });
+            }
+        }
+    }
+    lines
 }

@@ -206,7 +206,7 @@ fn configuration(book: &mut Book, shop: &Path, plain: &Path, home: &Path) {
         &["completions", "--install", "--yes"],
         plain,
     );
-    book.mistake("nothing to watch", ("usage", 2), &["watch"], plain);
+    book.mistake("nothing to watch", ("nothing-to-restore", 5), &["watch", "fixed"], plain);
     book.mistake(
         "more than a limit allows",
         ("limit-exceeded", 1),

@@ -57,8 +57,9 @@ fn each_change_is_one_line_until_the_session_ends() {
     sees(&shown, "= a");
     let git = project.join(".git");
     fs::create_dir(&git).unwrap();
-    fs::write(git.join("one"), "").unwrap();
-    fs::write(git.join("two"), "").unwrap();
+    for name in ["one", "two", "three", "four", "five"] {
+        fs::write(git.join(name), "").unwrap();
+    }
     sees(&shown, ".git/ (");
     // Nothing more happens until the end.
     fs::write(project.join("last"), "").unwrap();
@@ -129,13 +130,62 @@ fn what_cannot_be_watched_is_refused() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("p");
     Build::at(&project).file("a", "a\n");
-    sandbox.jackin(["watch"]).code(2).shows("jackin recovery launch");
     sandbox.jackin(["watch", "nobody"]).code(5);
     let id = sandbox.launch(&project, "rm a");
-    let run = sandbox.command(["watch"]).inside(&project).run().refused();
+    let run = sandbox.command(["watch", &id]).inside(&project).run().refused();
     run.shows("is not active")
         .shows(&format!("jackin recovery diff {id}"));
-    // Outside of every session there is none to watch.
-    let elsewhere = sandbox.project("elsewhere");
-    sandbox.command(["watch"]).inside(&elsewhere).run().code(2);
+    sandbox
+        .command(["watch", "@latest"])
+        .inside(&project)
+        .run()
+        .refused();
+}
+
+#[test]
+fn without_a_session_it_waits_for_one() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "a\n").aged();
+    // None ended here is watched, and Ctrl-C leaves.
+    for has_ended in [false, true] {
+        if has_ended {
+            sandbox.launch(&project, "true");
+        }
+        let watch = sandbox.command(["watch"]).inside(&project);
+        let waiting = watch.through(&["env", "--default-signal=INT"]).start();
+        std::thread::sleep(Duration::from_millis(700));
+        kill_process(Pid::from_child(&waiting.child), Signal::INT).unwrap();
+        let run = waiting.finish().code(130);
+        run.shows("no session is active here: waiting for one (Ctrl-C to end)");
+    }
+    let watch = sandbox.command(["watch"]).inside(&project).start();
+    std::thread::sleep(Duration::from_millis(300));
+    let session = Background::launch(&sandbox, &project, "rm a");
+    sees(watch.stdout_file(), "D a");
+    session.end().ok();
+    let run = watch.finish().ok();
+    run.shows("waiting for one")
+        .shows("watching rc-")
+        .shows(" ended: ");
+}
+
+#[test]
+fn whole_directories_are_one_line() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "a\n").aged();
+    let script = "mkdir -p out/deep; for i in 1 2 3 4 5 6; do echo $i > out/deep/$i; done; echo x > out/deep/run; chmod +x out/deep/run";
+    let session = Background::launch(&sandbox, &project, script);
+    let watch = |more: &[&str]| {
+        let args = ["watch", "@latest"].iter().chain(more);
+        sandbox.command(args).inside(&project).start()
+    };
+    let (folded, all) = (watch(&[]), watch(&["--all"]));
+    sees(folded.stdout_file(), "A out/ (6 other files, 1 directory)");
+    sees(folded.stdout_file(), "A out/deep/run");
+    sees(all.stdout_file(), "A out/deep/6");
+    session.end().ok();
+    folded.finish().ok().hides("out/deep/1");
+    all.finish().ok().hides("files");
 }

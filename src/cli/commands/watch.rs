@@ -13,12 +13,14 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::view;
-use crate::recovery::{Recovery, RecoveryError, Wanted, Watch};
-use crate::report::{WatchDocument, WatchLine};
+use crate::recovery::{Recovery, RecoveryError, SessionError, Wanted, Watch, WatchedChange};
+use crate::report::{WatchDocument, WatchLine, watched_lines};
 use crate::terminal::{sanitize, size};
 
 /// Interval at which signals, and the end of the session, are noticed.
 const NAP: Duration = Duration::from_millis(200);
+/// Interval at which a session is looked for.
+const WAIT: Duration = Duration::from_millis(500);
 
 /// Print what the agent changes, as it happens
 #[derive(Clone, Debug, Args)]
@@ -26,7 +28,7 @@ pub struct WatchArgs {
     /// Session.
     #[command(flatten)]
     pub session: SessionArg,
-    /// List each path inside .git directories
+    /// List each path, without folding directories
     #[arg(long)]
     pub all: bool,
     /// Print one JSON document for each change, each on a line
@@ -40,8 +42,9 @@ impl Command for WatchArgs {
     const LONG: &'static str = "\
         Compares the files with the baseline every two seconds, less often in large directories (at most 4 % of one \
         core), and prints each new change: A added, M modified, D deleted, T type, m mode or metadata, = as in the \
-        baseline again. Begins with the changes so far. Excluded paths are not printed, and changes inside .git \
-        directories are one line. Ends with the session, or with Ctrl-C (exit code 130).";
+        baseline again. Begins with the changes so far, and waits for a session if none is active here. Excluded paths \
+        are not printed. Five or more changes of a whole directory, or inside a .git directory, are one line. Ends with \
+        the session, or with Ctrl-C (exit code 130).";
     const EXAMPLES: &'static [Example] = &[
         (
             "In a second terminal, in the same directory:",
@@ -60,11 +63,12 @@ impl Command for WatchArgs {
         // Without progress: a look every two seconds is no news.
         let quiet = Quiet::of(context.interrupts.flag());
         let engine = context.engine_observed_by(&quiet);
-        let asking = Asking {
-            wanted: Wanted::Active,
-            is_silent: true,
+        let Some(mut watch) = self.begin(context, &engine)? else {
+            return Ok(match context.interrupts.requested() {
+                true => Status::of_interrupt(),
+                false => ExitCode::Done.into(),
+            });
         };
-        let mut watch = engine.watch(&self.session.settle(context, asking)?)?;
         if !self.json {
             let paths: Vec<String> = watch.roots().map(|root| sanitize::path(&root)).collect();
             let id = &watch.row.id;
@@ -84,6 +88,41 @@ impl Command for WatchArgs {
 }
 
 impl WatchArgs {
+    /// Begins to watch the named session, or the active one here, for which it waits. Returns `None` after a signal, or if nothing
+    /// reads the output any more.
+    fn begin(&self, context: &Context<'_>, engine: &Recovery<'_>) -> Result<Option<Watch>, CliError> {
+        let wanted = Wanted::Active;
+        if self.session.instance.is_some() {
+            let asking = Asking {
+                wanted,
+                is_silent: true,
+            };
+            let id = self.session.settle(context, asking)?;
+            return Ok(Some(engine.watch(&id)?));
+        }
+        let mut is_told = false;
+        loop {
+            if let Some(id) = self.session.settle_here(context, wanted)? {
+                match engine.watch(&id) {
+                    Err(RecoveryError::NotRunning(_)) => {}
+                    // The baseline of a session that has just begun may not be stored yet.
+                    Err(RecoveryError::Session(SessionError::NoSnapshot { .. })) if is_told => {}
+                    watch => return Ok(Some(watch?)),
+                }
+            }
+            if !is_told && !self.json {
+                let place = if self.session.any { "" } else { " here" };
+                context.terminal.note(&format!(
+                    "no session is active{place}: waiting for one (Ctrl-C to end)"
+                ));
+            }
+            is_told = true;
+            if !nap(context, WAIT) {
+                return Ok(None);
+            }
+        }
+    }
+
     /// Looks until the session ends, and returns true then; the last look is after the end. Returns false after a signal, or if
     /// nothing reads the output any more.
     fn follow(
@@ -95,7 +134,7 @@ impl WatchArgs {
         loop {
             let is_running = watch.is_running()?;
             let found = engine.look(watch)?;
-            self.print(context, watch, found.iter().map(WatchLine::new).collect());
+            self.print(context, watch, &found);
             if !is_running {
                 return Ok(true);
             }
@@ -105,15 +144,15 @@ impl WatchArgs {
         }
     }
 
-    fn print(&self, context: &Context<'_>, watch: &Watch, found: Vec<WatchLine>) {
+    fn print(&self, context: &Context<'_>, watch: &Watch, found: &[WatchedChange]) {
         if self.json {
             let (id, now) = (watch.row.id.as_str(), context.now());
-            for line in found {
+            for line in found.iter().map(WatchLine::new) {
                 context.terminal.json(&WatchDocument::change(id, now, line));
             }
         } else {
             let several = watch.roots().count() > 1;
-            for line in view::watch::lines(&found, several, self.all) {
+            for line in view::watch::lines(&watched_lines(found, self.all), several) {
                 context.terminal.out(&line);
             }
         }
@@ -139,15 +178,24 @@ impl WatchArgs {
 fn pause(context: &Context<'_>, watch: &mut Watch, wait: Duration) -> bool {
     let mut left = wait;
     while !left.is_zero() {
-        if context.interrupts.requested() || context.terminal.out_has_no_reader() {
+        let part = NAP.min(left);
+        if !nap(context, part) {
             return false;
         }
-        let nap = NAP.min(left);
-        handle_fs::pause(nap);
-        left -= nap;
+        left -= part;
         if !watch.is_held() {
             return true;
         }
     }
-    !context.interrupts.requested()
+    true
+}
+
+/// Waits. Returns false after a signal, or if the reader is gone.
+fn nap(context: &Context<'_>, wait: Duration) -> bool {
+    let is_over = || context.interrupts.requested() || context.terminal.out_has_no_reader();
+    if is_over() {
+        return false;
+    }
+    handle_fs::pause(wait);
+    !is_over()
 }

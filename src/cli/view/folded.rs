@@ -1,9 +1,11 @@
 //! Several changes on one line.
 
+use std::path::Path;
+
 use super::changes;
 use crate::model::RelPath;
 use crate::report::{ChangeKind, Extent, Fold};
-use crate::terminal::{Role, size, style};
+use crate::terminal::{Role, sanitize, size, style};
 
 /// Kinds in the order in which a fold counts them.
 const KINDS: [ChangeKind; 7] = [
@@ -16,10 +18,13 @@ const KINDS: [ChangeKind; 7] = [
     ChangeKind::Renamed,
 ];
 
-/// A directory of a listing: ends in `/`.
-fn directory(path: &RelPath) -> String {
-    let shown = changes::path(path, None);
-    if path.is_root() {
+/// A directory of a listing: ends in `/`. It is relative to the mount, or whole if the mount's `root` is given.
+fn directory(path: &RelPath, root: Option<&Path>) -> String {
+    let shown = match root {
+        Some(root) => sanitize::path(&path.on_host(root)),
+        None => changes::path(path, None),
+    };
+    if path.is_root() && root.is_none() {
         return shown;
     }
     format!("{shown}/")
@@ -40,9 +45,13 @@ pub(super) fn tally(fold: &Fold, kinds: &[ChangeKind]) -> Vec<(ChangeKind, u64)>
 
 /// The directory of a fold and the number of its paths. `words` names the kinds of a fold that has several.
 pub(super) fn text(fold: &Fold, words: &str) -> String {
+    text_below(fold, words, None)
+}
+
+fn text_below(fold: &Fold, words: &str, root: Option<&Path>) -> String {
     let place = match &fold.from_path {
-        Some(from) => format!("{} -> {}", directory(from), directory(&fold.path)),
-        None => directory(&fold.path),
+        Some(from) => format!("{} -> {}", directory(from, root), directory(&fold.path, root)),
+        None => directory(&fold.path, root),
     };
     let other = if fold.has_others { "other " } else { "" };
     let counted = |number: u64, one: &str, many: &str| {
@@ -76,6 +85,11 @@ pub(super) fn text(fold: &Fold, words: &str) -> String {
 
 /// One line of a listing: letter, directory, number of paths.
 pub(in crate::cli) fn line(fold: &Fold, kinds: &[ChangeKind]) -> String {
+    line_below(fold, kinds, None)
+}
+
+/// The same with whole paths, below the `root` of the mount.
+pub(super) fn line_below(fold: &Fold, kinds: &[ChangeKind], root: Option<&Path>) -> String {
     let (kind, words) = match fold.extent {
         Extent::Whole(kind) | Extent::Files(kind) | Extent::Git(Some(kind)) => (kind, String::new()),
         Extent::Moved => (ChangeKind::Renamed, String::new()),
@@ -93,7 +107,11 @@ pub(in crate::cli) fn line(fold: &Fold, kinds: &[ChangeKind]) -> String {
         }
     };
     let (letter, role) = changes::letter(kind);
-    let mut line = format!("{} {}", style::paint(role, letter), text(fold, &words));
+    let mut line = format!(
+        "{} {}",
+        style::paint(role, letter),
+        text_below(fold, &words, root)
+    );
     if fold.is_reverted {
         line.push_str("  ");
         line.push_str(&style::paint(Role::Warning, changes::REVERTED));
