@@ -11,6 +11,7 @@ use super::error::{CliError, ErrorKind};
 use super::view;
 use crate::recovery::{InstanceRow, RecoveryError, SessionChoice, Wanted};
 use crate::report::InstanceDocument;
+use crate::terminal::Verbosity;
 
 /// A session, or none for the latest one here.
 #[derive(Clone, Debug, Default, Args)]
@@ -178,12 +179,13 @@ fn settle(context: &Context<'_>, named: Option<&str>, any: bool, asking: Asking)
     }
 }
 
-/// Reports the session that was chosen, so that a wrong one is seen.
+/// Reports the session that was chosen, so that a wrong one is seen. In a pager it is the first line.
 fn say_which(context: &Context<'_>, row: &InstanceRow) {
     let home = context.environment.home.as_deref();
-    context.terminal.note(&view::instances::chosen(
-        &InstanceDocument::brief(row),
-        context.now(),
-        home,
-    ));
+    let line = view::instances::chosen(&InstanceDocument::brief(row), context.now(), home);
+    let terminal = context.terminal;
+    match terminal.is_paged() && terminal.verbosity() != Verbosity::Quiet {
+        true => terminal.out(&line),
+        false => terminal.note(&line),
+    }
 }

@@ -54,6 +54,8 @@ fn a_result_on_a_terminal_is_given_to_it_and_the_next_command_stands_last() {
     let text = fs::read_to_string(&paged).unwrap();
     assert!(text.contains("+agent") && text.contains('\x1b'), "{text:?}");
     assert!(!text.contains("to undo:"), "{text:?}");
+    let first = text.lines().next().unwrap();
+    assert!(first.contains(&sandbox.newest()), "{text:?}");
     let said = String::from_utf8(run.stdout).unwrap();
     let last = said.trim_end().lines().next_back().unwrap();
     assert!(last.contains("to undo: jackin recovery restore"), "{said:?}");
