@@ -59,8 +59,8 @@ pub(crate) use repository::{
     RepositoryStateDocument,
 };
 pub(crate) use restore::{
-    LeftOut, MountPlan, NewClaimDocument, RestoreDocument, RestoreOutcome, RestoreToDocument, presented,
-    restore_document,
+    LeftOut, MountPlan, MovedHead, NewClaimDocument, RestoreDocument, RestoreOutcome, RestoreToDocument,
+    presented, restore_document,
 };
 pub(crate) use session::{ChangedMeanwhileDocument, RestoredDocument, SessionReport};
 pub(crate) use sessions::{

@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use super::diff::append;
 use super::fold::{Foldable, FoldedLine, fold, fold_git, foldable};
-use super::{ChangeDocument, Head, HostPathDocument, PathDocument, ReasonDocument, why_words};
+use super::{ChangeDocument, Head, HeadDocument, HostPathDocument, PathDocument, ReasonDocument, why_words};
 use crate::diff::{Change, ChangeKind, WithheldChange, WithheldKind, renames};
 use crate::display::size;
 use crate::model::{AsideAct, AsideStep, Coverage, RelPath};
-use crate::restore::{Action, KeptPath, Location, Outcome, Proposal, ProposedMount, Report, Step};
+use crate::restore::{Action, HeadMove, KeptPath, Location, Outcome, Proposal, ProposedMount, Report, Step};
 use crate::store::InstanceRow;
 
 /// Result of a restore.
@@ -81,6 +81,7 @@ pub(crate) struct RestoreDocument<'a> {
 struct Part<'a> {
     coverage: &'a Coverage,
     aside: &'a [AsideStep],
+    heads: &'a [HeadMove],
     location: &'a Location,
     exact: Vec<Cow<'a, Change>>,
     left_out_as: Vec<LeftOut>,
@@ -108,10 +109,32 @@ pub(crate) struct MountPlan<'a> {
     pub(crate) also: &'a [PathDocument],
     /// Excluded directories that go aside or come back.
     pub(crate) aside: &'a [AsideStep],
+    /// What is done to HEAD of each repository.
+    pub(crate) heads: Vec<MovedHead<'a>>,
     /// The directory in which new content is staged.
     pub(crate) staging: &'a Path,
     /// That directory is the mount itself.
     pub(crate) is_staged_inside: bool,
+}
+
+/// HEAD of a repository, as a plan moves it.
+pub(crate) struct MovedHead<'a> {
+    /// Git directory.
+    pub(crate) own: &'a RelPath,
+    /// Position before the restore.
+    pub(crate) now: HeadDocument,
+    /// Position after it.
+    pub(crate) then: HeadDocument,
+}
+
+impl<'a> MovedHead<'a> {
+    fn new(moved: &'a HeadMove) -> Self {
+        Self {
+            own: &moved.own,
+            now: HeadDocument::from(&moved.now),
+            then: HeadDocument::from(&moved.then),
+        }
+    }
 }
 
 /// A path that a restore skips.
@@ -331,6 +354,7 @@ pub(crate) fn restore_document<'a>(
             made.parts.push(Part {
                 coverage,
                 aside: &mount.aside,
+                heads: &mount.heads,
                 location: &mount.location,
                 exact,
                 left_out_as,
@@ -388,6 +412,7 @@ impl RestoreDocument<'_> {
                 left_out: left_out.iter().zip(&part.left_out_as).collect(),
                 also: self.also.get(part.also.clone()).unwrap_or_default(),
                 aside: part.aside,
+                heads: part.heads.iter().map(MovedHead::new).collect(),
                 staging: part.location.directory(),
                 is_staged_inside: matches!(part.location, Location::Inside(_)),
             }

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::attribution::ChangeHistory;
+use super::head_move::HeadMove;
 use super::plan::Plan;
 use super::problem::is_denial;
 use super::scope::{Allow, Scope};
@@ -46,6 +47,8 @@ pub struct ProposedMount {
     pub now: ScannedTree,
     /// Changes to make.
     pub plan: Plan,
+    /// What the plan does to HEAD of each repository.
+    pub heads: Vec<HeadMove>,
     /// Location of the staging directory.
     pub location: Location,
     /// Connections to the machine of the mount.

@@ -3,6 +3,7 @@
 use super::RestoreError;
 use super::attribution::differs;
 use super::git_index::RefreshedIndexes;
+use super::head_move::head_moves;
 use super::history::manifest;
 use super::plan::{After, KeptPath, Why};
 use super::planner::plan;
@@ -86,6 +87,8 @@ pub fn propose(
         let request = MountRequest { scope, ..request };
         let plan = plan(manifest.as_ref(), &side, &request.witness, &request.scope, allow);
         let root = request.coverage.root.to_path();
+        let sides = (plain.as_ref(), now.manifest.as_ref());
+        let heads = head_moves((store, &target), &root, sides, &plan);
         let not_checked = changed_since(store.transports(), &root, &now.skipped, record.started_at);
         let mut withheld = compare_withheld(&record.withheld, reveal.facts());
         let sides = (manifest.as_ref(), now.manifest.as_ref());
@@ -107,6 +110,7 @@ pub fn propose(
             not_checked,
             aside: Vec::new(),
             also,
+            heads,
         });
     }
     if let Purpose::Step(step) = &purpose {

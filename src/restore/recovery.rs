@@ -380,6 +380,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             not_checked: Vec::new(),
             aside: meant.aside.clone(),
             also: Vec::new(),
+            heads: Vec::new(),
         });
     }
     Ok(Proposal {

@@ -328,3 +328,41 @@ fn attributes_that_are_too_large_to_be_read_are_a_doubt() {
     let shown = sandbox.jackin(["diff", &id]).ok().text();
     assert!(shown.contains(".gitattributes"), "{shown}");
 }
+
+#[test]
+fn a_plan_says_where_the_branch_goes() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 2);
+    let at = |name: &str| {
+        repository
+            .git(&["rev-parse", "--short=7", name])
+            .trim()
+            .to_owned()
+    };
+    let before = at("HEAD");
+    let script = "echo agent > new; git add new; git commit -qm agent";
+    let id = sandbox.launch(&repository.path, script);
+    let after = at("HEAD");
+    let told = format!("branch main moves back from {after} to {before}");
+    let plan = |more: &[&str]| sandbox.jackin([&["restore", id.as_str(), "--dry-run"], more].concat());
+    plan(&[]).ok().shows(&told);
+    plan(&["--all"]).ok().shows(&told);
+    plan(&["--files-only"]).ok().hides("moves back");
+    plan(&["new"]).ok().hides("moves back");
+    sandbox.restore(&id, &[]);
+    let back = sandbox.jackin(["undo", &id, "--dry-run"]).ok();
+    back.shows(&format!("branch main moves back from {before} to {after}"));
+    // Another branch, and a HEAD without one.
+    let id = sandbox.launch(
+        &repository.path,
+        "git switch -qc side; echo s > s; git add s; git commit -qm s",
+    );
+    let (main, side) = (at("main"), at("side"));
+    let plan = || sandbox.jackin(["restore", id.as_str(), "--dry-run"]);
+    plan()
+        .ok()
+        .shows(&format!("HEAD moves back from side ({side}) to main ({main})"));
+    // A later move of HEAD is kept, so nothing is said of it.
+    repository.git(&["switch", "-q", "--detach", "main"]);
+    plan().code_in(&[0, 6]).hides("moves back");
+}

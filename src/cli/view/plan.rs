@@ -1,9 +1,10 @@
 //! The plan of a restore: what stays, what will be done with each path, and how many there are.
 
-use super::{aside, changes, folded};
+use super::{aside, changes, folded, repository};
+use crate::model::RelPath;
 use crate::report::{
-    Action, Change, ChangeDocument, ChangeKind, Extent, Fold, FoldedLine, LeftOut, MountPlan, ReasonDocument,
-    RestoreDocument, is_notable,
+    Action, Change, ChangeDocument, ChangeKind, Extent, Fold, FoldedLine, HeadDocument, LeftOut, MountPlan,
+    MovedHead, ReasonDocument, RestoreDocument, is_notable,
 };
 use crate::terminal::{Role, sanitize, size, style, width};
 
@@ -108,7 +109,10 @@ fn staging(plan: &RestoreDocument<'_>) -> Vec<String> {
 /// The lines of what changes.
 fn what_changes(mount: &MountPlan<'_>, listed: Listed, lines: &mut Vec<String>) {
     lines.extend(aside::lines(mount.aside));
+    let heads = mount.heads.iter().map(|moved| (moved.own.clone(), head(moved)));
+    let mut heads: Vec<(RelPath, String)> = heads.collect();
     if listed == Listed::All {
+        lines.extend(heads.into_iter().map(|(_, line)| line));
         lines.extend(mount.applied.iter().map(|(told, change)| step(told, change)));
         return;
     }
@@ -117,7 +121,53 @@ fn what_changes(mount: &MountPlan<'_>, listed: Listed, lines: &mut Vec<String>) 
         // What folds never hide is not lost among what they replace.
         folded.sort_by_key(|line| !matches!(line, FoldedLine::One(at) if is_rare(mount, *at)));
     }
-    lines.extend(entries(mount, &folded));
+    let mut told = Vec::new();
+    for line in &folded {
+        told.extend(entries(mount, std::slice::from_ref(line)));
+        // What happens to a branch stands beside the number of git's own files.
+        if let FoldedLine::Fold(fold) = line {
+            told.extend(
+                heads
+                    .extract_if(.., |(own, _)| *own == fold.path)
+                    .map(|(_, line)| line),
+            );
+        }
+    }
+    lines.extend(heads.into_iter().map(|(_, line)| line));
+    lines.extend(told);
+}
+
+/// The line of a repository whose HEAD moves.
+fn head(moved: &MovedHead<'_>) -> String {
+    let branch = |head: &HeadDocument| {
+        let name = head.reference.as_deref()?;
+        Some(sanitize::text(name.strip_prefix("refs/heads/").unwrap_or(name)))
+    };
+    let commit = |head: &HeadDocument| match &head.commit {
+        Some(commit) => repository::short(commit),
+        None => "no commit".to_owned(),
+    };
+    let position = |head: &HeadDocument| match branch(head) {
+        Some(branch) => format!("{branch} ({})", commit(head)),
+        None => format!("{} (detached)", commit(head)),
+    };
+    let text = match branch(&moved.now) {
+        Some(name) if moved.now.reference == moved.then.reference => format!(
+            "branch {name} moves back from {} to {}",
+            commit(&moved.now),
+            commit(&moved.then)
+        ),
+        _ => format!(
+            "HEAD moves back from {} to {}",
+            position(&moved.now),
+            position(&moved.then)
+        ),
+    };
+    let place = match moved.own.as_bytes() {
+        b".git" => String::new(),
+        own => format!("  (in {})", sanitize::name(own)),
+    };
+    format!("  {} {text}{place}", style::paint(Role::Changed, "git      "))
 }
 
 /// Returns true if a step is one that folds never hide.

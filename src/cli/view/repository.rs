@@ -296,7 +296,7 @@ fn head(head: &HeadDocument) -> String {
     }
 }
 
-fn short(commit: &str) -> String {
+pub(super) fn short(commit: &str) -> String {
     commit.chars().take(SHORT).collect()
 }
 
