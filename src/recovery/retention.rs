@@ -61,6 +61,9 @@ impl Recovery<'_> {
         };
         if let Some(store) = &store {
             ensure_outside_session(store, self.environment, Allowed::Nothing)?;
+            if !dry_run {
+                store.remove_idle_contracts()?;
+            }
         }
         Ok(store)
     }

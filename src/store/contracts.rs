@@ -5,7 +5,8 @@ use std::io::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Store, StoreError, durable};
+use super::prune::remove;
+use super::{Store, StoreError, directory, durable};
 use crate::model::InstanceId;
 
 /// Largest file of a contract, in bytes.
@@ -53,6 +54,34 @@ impl Store {
         let bytes = durable::read(&self.layout().contract(instance), LARGEST).ok()??;
         let found: StoredContract = serde_json::from_slice(&bytes).ok()?;
         (found.schema == StoredContract::SCHEMA).then_some(found)
+    }
+
+    /// Removes the contracts of sessions of which nothing is left: they ended, and every snapshot of theirs was deleted. A killed
+    /// process leaves such files behind its receipt.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], [`StoreError::Catalog`].
+    pub fn remove_idle_contracts(&self) -> Result<(), StoreError> {
+        let layout = self.layout();
+        let _kept = layout.enter()?;
+        if !durable::is_there(&layout.contracts())? {
+            return Ok(());
+        }
+        let names = directory::names(&layout.contracts())?.into_iter();
+        let ids = names.filter_map(|name| InstanceId::parse(name.to_str()?.strip_suffix(".json")?).ok());
+        let ids: Vec<InstanceId> = ids.collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let (kept, pruned) = (self.catalog.tallies()?, self.catalog.pruned_counts()?);
+        for id in ids {
+            let row = self.catalog.instance(&id)?;
+            let is_over = row.is_none_or(|row| row.ended_at.is_some() && pruned.contains_key(&id));
+            if is_over && !kept.contains_key(&id) {
+                remove(&layout.contract(&id))?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the contract of a session, if there is one.

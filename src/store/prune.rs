@@ -91,6 +91,7 @@ impl Sole<'_> {
         let mut swept = Swept::default();
         self.catch_up()?;
         self.remove_forgotten(observer)?;
+        self.store.remove_idle_contracts()?;
         let needs = Needs::of(self.store)?;
         swept.unreadable = needs.unreadable.clone();
         if !swept.unreadable.is_empty() {

@@ -56,6 +56,12 @@ fn killed_everywhere(args: &dyn Fn(&Leak) -> Vec<String>, check: &dyn Fn(&Sandbo
         sandbox.jackin(["prune", "--yes"]).ok();
         assert_eq!(found_in(&sandbox, SECRET).is_empty(), is_new, "at {point}");
         check(&sandbox, &leak, is_new);
+        // No contract is left of a session that is gone.
+        let list = sandbox.jackin(["list"]).ok();
+        for name in fs::read_dir(store.join("contracts")).unwrap() {
+            let name = name.unwrap().file_name().into_string().unwrap();
+            list.has(name.strip_suffix(".json").unwrap());
+        }
         if !is_new {
             sandbox.command(args(&leak)).inside(&leak.project).run().ok();
             assert_eq!(found_in(&sandbox, SECRET), Vec::<PathBuf>::new(), "at {point}");
