@@ -71,7 +71,7 @@ fn more(all: usize) -> Option<String> {
 
 fn sessions(document: &ForgetDocument, now: Time, columns: usize) -> String {
     let mut table = Table::new([
-        Column::new("INSTANCE").fit(Fit::Cut),
+        Column::new("SESSION").fit(Fit::Cut),
         Column::new("ENDED"),
         Column::new("SNAPSHOTS"),
     ]);
@@ -105,7 +105,7 @@ fn snapshots(held: &Rows<'_>, now: Time, columns: usize) -> String {
         Column::new("TAKEN"),
         Column::new("VERSION"),
         Column::new("SIZE"),
-        Column::new("INSTANCE").fit(Fit::Cut),
+        Column::new("SESSION").fit(Fit::Cut),
     ]);
     for one in held.iter().take(NAMED) {
         let mut called = one.kind.word().to_owned();

@@ -116,7 +116,7 @@ fn snapshots(plan: &PruneDocument, now: Time, columns: usize) -> String {
         Column::new("SNAPSHOT").fit(Fit::Keep),
         Column::new("KIND AND NAME").fit(Fit::Cut),
         Column::new("TAKEN"),
-        Column::new("INSTANCE").fit(Fit::Cut),
+        Column::new("SESSION").fit(Fit::Cut),
     ]);
     for chosen in plan.snapshots.iter().take(NAMED) {
         let snapshot = &chosen.snapshot;

@@ -72,7 +72,7 @@ pub(in crate::cli) fn table(log: &LogDocument, now: Time, columns: usize) -> Str
     let mut table = Table::new([
         Column::new("N").right(),
         Column::new("WHEN"),
-        Column::new("INSTANCE").fit(Fit::Keep),
+        Column::new("SESSION").fit(Fit::Keep),
         Column::new("OPERATION").fit(Fit::Wrap),
     ]);
     for one in &log.receipts {

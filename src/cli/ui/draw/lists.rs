@@ -21,7 +21,7 @@ pub(super) fn sessions(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let age = |session: &Session| size::age(session.began, app.now);
     let bytes = |session: &Session| size::bytes(session.bytes);
     let id = widest(
-        "INSTANCE",
+        "SESSION",
         shown.iter().map(|session| width::of(&session.id)),
         LONGEST_ID,
     );
@@ -37,7 +37,7 @@ pub(super) fn sessions(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
         let words = format!(" filter: {}{cursor}  ({length} of {all})", app.sessions_filter);
         said(frame, head, &words);
     } else {
-        let [id, status, began] = [("INSTANCE", id), ("STATUS", status), ("BEGAN", began)]
+        let [id, status, began] = [("SESSION", id), ("STATUS", status), ("BEGAN", began)]
             .map(|(word, columns)| width::pad(word, columns));
         said(
             frame,
