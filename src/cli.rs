@@ -25,6 +25,7 @@ mod html;
 mod identity_arg;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod missing_agent;
 mod named_file;
 mod named_session;
 mod plan_question;
@@ -110,6 +111,10 @@ fn run_on(
     if !is_hook && let Some(args) = choose::completed(&args, &understood, environment, &terminal) {
         understood = parse(args, terminal.width_out());
     }
+    let is_removed = args.iter().any(|arg| arg == "uninstall");
+    let action = if is_removed { "uninstall" } else { "install" };
+    let called_as = CalledAs::of(args.first().map(OsString::as_os_str));
+    let understood = missing_agent::explained(understood, action, called_as, environment);
     match understood {
         Err(ParseOutcome::Asked(text)) => {
             terminal.out(&text);

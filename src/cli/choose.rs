@@ -39,7 +39,7 @@ pub(super) fn completed(
     {
         return None;
     }
-    let (items, words) = agents(environment);
+    let (items, words) = agents(environment)?;
     // Without these a signal would end the process while the terminal is changed.
     let caught = Interrupts::install().ok()?;
     let chosen = terminal.choose("Agent", &items, 0, &caught);
@@ -47,19 +47,18 @@ pub(super) fn completed(
     Some(with_chosen(args, *lack, words.get(chosen?)?))
 }
 
-/// Returns a line for each agent on this machine, or for all if none is found, and its word.
-fn agents(environment: &Environment) -> (Vec<String>, Vec<String>) {
+/// Returns a line for each agent on this machine, and its word; `None` if there is no agent.
+fn agents(environment: &Environment) -> Option<(Vec<String>, Vec<String>)> {
     let found = present(environment);
     if found.is_empty() {
-        let words: Vec<String> = Agent::ALL.iter().map(ToString::to_string).collect();
-        return (words.clone(), words);
+        return None;
     }
     let item = |(agent, presence): &(Agent, Presence)| {
         let (Presence::Program(path) | Presence::Settings(path)) = presence;
         format!("{:<10}{}", agent.word(), sanitize::path(path))
     };
     let words = found.iter().map(|(agent, _)| agent.to_string());
-    (found.iter().map(item).collect(), words.collect())
+    Some((found.iter().map(item).collect(), words.collect()))
 }
 
 /// Returns the id of the session that the operator chose from a list; `None` without a terminal, inside a session, or if nothing was

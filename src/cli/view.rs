@@ -11,6 +11,7 @@ pub(super) mod forget;
 pub(super) mod forks;
 pub(super) mod git_patch;
 pub(super) mod hooks;
+pub(super) mod host_path;
 pub(super) mod import;
 pub(super) mod instances;
 pub(super) mod patch;

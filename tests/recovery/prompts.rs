@@ -181,11 +181,12 @@ fn a_chosen_session_is_restored_only_after_a_yes() {
 fn who_chooses_nothing_is_told_what_is_missing() {
     let sandbox = Sandbox::new();
     two(&sandbox);
+    fs::create_dir(sandbox.home().join(".codex")).unwrap();
     for (words, key, told) in [
         ("restore", "Escape", "no session covers"),
         ("show", "Escape", "no session covers"),
         ("restore", "C-c", "no session covers"),
-        ("hook install", "Escape", "<AGENT>"),
+        ("hook install", "Escape", "found on this machine: codex"),
     ] {
         let Some(tmux) = start(&sandbox, &sandbox.sources(), words) else {
             return;
@@ -231,7 +232,7 @@ fn an_agent_and_a_mode_are_chosen() {
     tmux.press(&["Down"]);
     tmux.sees("> codex");
     tmux.press(&["Enter"]);
-    tmux.sees("[y/N]");
+    tmux.sees("Write ~/.codex/hooks.json? [y/N]");
     let hooks = sandbox.home().join(".codex/hooks.json");
     assert!(!hooks.exists());
     tmux.press(&["y", "Enter"]);

@@ -98,7 +98,8 @@ impl Command for InitArgs {
             }
             return Ok(ExitCode::Done.into());
         }
-        confirm(terminal, &context.interrupts, "Write this file?", args.yes)?;
+        let question = view::host_path::question("Write", edit.file(), context.environment.home.as_deref());
+        confirm(terminal, &context.interrupts, &question, args.yes)?;
         edit.apply(&config, random(context.world().entropy))?;
         if args.json {
             terminal.json(&document(InitOutcome::Written));
@@ -106,6 +107,7 @@ impl Command for InitArgs {
             terminal.out(&format!("Written: {}", sanitize::path(edit.file())));
             let explain = Words::new("explain").arg(edit.name());
             context.propose("to see the result", &explain.text());
+            context.propose("all settings", "man config");
             if mode.captures() {
                 let launch = Words::new("launch").arg(edit.name());
                 context.propose("to start an agent", &format!("{} -- COMMAND", launch.text()));

@@ -102,11 +102,12 @@ fn carry_out(
         }
         return Ok(ExitCode::Done.into());
     }
-    let (question, outcome, done) = match edit.after() {
-        After::Gone => ("Remove this file?", HookOutcome::Removed, "Removed"),
-        _ => ("Write this file?", HookOutcome::Written, "Written"),
+    let (verb, outcome, done) = match edit.after() {
+        After::Gone => ("Remove", HookOutcome::Removed, "Removed"),
+        _ => ("Write", HookOutcome::Written, "Written"),
     };
-    confirm(terminal, &context.interrupts, question, args.yes)?;
+    let question = view::host_path::question(verb, edit.file(), context.environment.home.as_deref());
+    confirm(terminal, &context.interrupts, &question, args.yes)?;
     edit.apply(random(context.world().entropy))?;
     if args.json {
         terminal.json(&document(outcome));

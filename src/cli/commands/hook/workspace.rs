@@ -57,7 +57,8 @@ pub(super) fn offer(context: &Context<'_>, args: &HookEditArgs) -> Result<(), Cl
         &edit,
         InitOutcome::Planned,
     )));
-    match confirm(terminal, &context.interrupts, "Write this file?", false) {
+    let question = view::host_path::question("Write", edit.file(), context.environment.home.as_deref());
+    match confirm(terminal, &context.interrupts, &question, false) {
         Err(error) if error.kind == ErrorKind::NotConfirmed => return declined(context),
         other => other?,
     }

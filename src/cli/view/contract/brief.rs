@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::gaps::{found, gap_lines};
+use crate::cli::view::host_path::below_home;
 use crate::config::OnFailure;
 use crate::contract::{Contract, TermChange};
 use crate::model::ExcludeSource;
@@ -90,15 +91,6 @@ fn without(contract: &Contract) -> String {
     match more {
         0 => format!(", without {shown}"),
         more => format!(", without {shown} and {} more", size::count(more as u64)),
-    }
-}
-
-/// Returns a path as its reader writes it: below the home it begins with `~`.
-fn below_home(path: &Path, home: Option<&Path>) -> String {
-    let home = home.filter(|home| home.parent().is_some());
-    match home.and_then(|home| path.strip_prefix(home).ok()) {
-        Some(rest) => sanitize::path(&Path::new("~").join(rest)),
-        None => sanitize::path(path),
     }
 }
 
