@@ -53,6 +53,7 @@ mod forget;
 mod fork;
 mod import;
 mod interrupted;
+mod known_path;
 mod log;
 mod output;
 pub(crate) mod paths;

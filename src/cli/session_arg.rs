@@ -9,9 +9,10 @@ use super::choose::chosen_session;
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::view;
+use crate::model::InstanceId;
 use crate::recovery::{InstanceRow, RecoveryError, SessionChoice, Wanted};
 use crate::report::InstanceDocument;
-use crate::terminal::Verbosity;
+use crate::terminal::{Verbosity, size};
 
 /// A session, or none for the latest one here.
 #[derive(Clone, Debug, Default, Args)]
@@ -172,11 +173,47 @@ fn settle(context: &Context<'_>, named: Option<&str>, any: bool, asking: Asking)
         Err(error @ RecoveryError::NotHere { .. }) if !asking.is_silent => {
             match chosen_session(context, asking.wanted) {
                 Some(id) => Ok(id),
-                None => Err(error.into()),
+                None => Err(with_table(context, error)),
             }
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Returns the error for a directory that no session covers, with the sessions that there are as `list` shows them.
+fn with_table(context: &Context<'_>, error: RecoveryError) -> CliError {
+    /// Maximum number of sessions that are shown.
+    const SHOWN: usize = 5;
+    let ids: Vec<InstanceId> = match &error {
+        RecoveryError::NotHere { sessions, .. } => {
+            sessions.iter().map(|session| session.id.clone()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let made = CliError::from(error);
+    let store = context.engine().store_for_reading().ok().flatten();
+    let rows = store
+        .and_then(|store| store.catalog().instances().ok())
+        .unwrap_or_default();
+    let known: Vec<InstanceDocument> = rows
+        .iter()
+        .filter(|row| ids.contains(&row.id))
+        .map(InstanceDocument::brief)
+        .collect();
+    let Some(advice) = made.hints.last().cloned().filter(|_| !known.is_empty()) else {
+        return made;
+    };
+    let home = context.environment.home.as_deref();
+    let home = home.filter(|_| context.terminal.is_tty_err());
+    let shown = known.iter().take(SHOWN).collect::<Vec<_>>();
+    let mut table = view::instances::brief(&shown, context.now(), home);
+    if let Some(more) = known.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        let more = size::count(more as u64);
+        table.push_str(&format!("\n{more} more: {}", context.command("list")));
+    }
+    let table: Vec<String> = table.lines().map(|line| format!("  {line}")).collect();
+    let hints = vec![format!("the sessions elsewhere:\n{}", table.join("\n")), advice];
+    CliError { hints, ..made }
 }
 
 /// Reports the session that was chosen, so that a wrong one is seen. In a pager it is the first line.

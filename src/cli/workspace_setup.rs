@@ -9,7 +9,9 @@ use clap::ValueEnum as _;
 use super::args::SnapshotMode;
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
-use crate::config::{Config, ConfigError, Edit, EditError, Flags, Wanted, settle, settle_mount};
+use super::suggested_command::Words;
+use super::view::host_path::below_home;
+use crate::config::{Config, ConfigError, Edit, EditError, Flags, Origin, Wanted, settle, settle_mount};
 use crate::contract::{ContractError, Target, automatic_excludes};
 use crate::recovery::{ContractRequest, RecoveryError};
 use crate::terminal::sanitize;
@@ -66,8 +68,8 @@ impl Subject {
         context: &Context<'_>,
         config: &Config,
         mode: SnapshotMode,
-    ) -> Result<Edit, EditError> {
-        match self {
+    ) -> Result<Edit, CliError> {
+        let made = match self {
             Self::Workspace(name) => Edit::propose(
                 config,
                 name,
@@ -76,7 +78,31 @@ impl Subject {
             Self::Directory(root) => {
                 Edit::create(config, root, &wanted(context, std::slice::from_ref(root), mode))
             }
-        }
+        };
+        made.map_err(|error| self.explained(context, error))
+    }
+
+    /// Says of an existing table whose it is and which file to edit.
+    fn explained(&self, context: &Context<'_>, error: EditError) -> CliError {
+        let file = match &error {
+            EditError::Already { place } => match &place.origin {
+                Origin::File { path, .. } => Some(path.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        let made = CliError::from(error);
+        let (Self::Workspace(name), Some(file)) = (self, file) else {
+            return made;
+        };
+        let shown = sanitize::text(name);
+        let home = context.environment.home.as_deref();
+        let hints = vec![format!(
+            "the workspace {shown} has recovery; to change it, edit {}",
+            below_home(&file, home)
+        )];
+        let explain = Words::new("explain").arg(name);
+        CliError { hints, ..made }.command("to see the contract", explain.text())
     }
 }
 

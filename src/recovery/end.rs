@@ -3,7 +3,9 @@
 use super::{Recovery, RecoveryError, SessionChanges, of_session};
 use crate::model::{Ending, ProcessRef};
 use crate::process::{self, Why};
-use crate::session::{Allowed, Closed, EndRequest, SessionError, end, ensure_outside_session, find_called};
+use crate::session::{
+    Allowed, Closed, EndRequest, SessionError, end, ensure_outside_session, find_called, is_active,
+};
 use crate::store::{InstanceRow, Store};
 
 /// Session that ended, with its store.
@@ -78,6 +80,22 @@ impl Recovery<'_> {
         };
         let closed = close(&store, request)?;
         Ok(EndedSession { store, row, closed })
+    }
+
+    /// Returns the active sessions that [`Self::end`] can end, newest first: no launcher holds them.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn sessions_to_end(&self) -> Result<Vec<InstanceRow>, RecoveryError> {
+        let Some(store) = self.store_for_reading()? else {
+            return Ok(Vec::new());
+        };
+        let mut rows = store.catalog().instances()?;
+        rows.retain(|row| {
+            let is_open = row.ended_at.is_none() && !row.is_imported();
+            is_open && is_active(&store, row) && !store.instance_locked(&row.id).unwrap_or_default()
+        });
+        Ok(rows)
     }
 }
 

@@ -98,6 +98,11 @@ impl SessionReport {
         let mut instance = InstanceDocument::new(row, &state(store, row), &snapshots, origin, waits);
         instance.native = natives(store).remove(&row.id).unwrap_or_default();
         instance.closing_error = catalog.missing_closings()?.remove(&row.id);
+        if let Some(name) = &row.title.name {
+            let owner = catalog.instances_named(name)?.into_iter().next();
+            let owner = owner.map(|owner| owner.id).filter(|owner| *owner != row.id);
+            instance.name_taken_by = owner.map(|owner| owner.to_string());
+        }
         if row.ended_at.is_some() {
             instance.changed = net(store, row, &mut 0)?;
         }

@@ -117,6 +117,8 @@ pub(crate) fn sessions(
     let mut missing = catalog.missing_closings()?;
     let mut all = Vec::new();
     let mut looked = 0;
+    // A name means the newest session that has it.
+    let mut named: HashMap<String, InstanceId> = HashMap::new();
     for row in catalog.instances()? {
         let snapshots = snapshots_of.remove(&row.id).unwrap_or_default();
         let state = state_by(&sight, store, &row);
@@ -128,6 +130,10 @@ pub(crate) fn sessions(
         made.is_gone = !state.is_active() && !has_snapshots && pruned.contains_key(&row.id);
         made.native = natives.remove(&row.id).unwrap_or_default();
         made.closing_error = missing.remove(&row.id);
+        if let Some(name) = &row.title.name {
+            let owner = named.entry(name.clone()).or_insert_with(|| row.id.clone());
+            made.name_taken_by = (*owner != row.id).then(|| owner.to_string());
+        }
         if row.ended_at.is_some() {
             made.changed = net(store, &row, &mut looked)?;
         }
@@ -256,6 +262,12 @@ pub(crate) struct InstanceDocument {
     /// Nothing is left of it, because every snapshot was pruned.
     #[serde(skip)]
     pub(crate) is_gone: bool,
+    /// Number of arguments of the program that were not recorded.
+    #[serde(skip)]
+    pub(crate) unrecorded: u32,
+    /// The newer session that `name` means now.
+    #[serde(skip)]
+    pub(crate) name_taken_by: Option<String>,
 }
 
 /// A snapshot of a file system.
@@ -313,6 +325,11 @@ impl InstanceDocument {
             origin: origin.map(ForkedDocument::new),
             tally: Tally::default(),
             is_gone: false,
+            unrecorded: match (&row.command, row.title.arguments.is_empty()) {
+                (Some((_, arguments)), true) => *arguments,
+                _ => 0,
+            },
+            name_taken_by: None,
         }
     }
 }

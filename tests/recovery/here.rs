@@ -301,8 +301,12 @@ fn of_two_sessions_with_a_name_the_latest_is_meant() {
     assert_eq!(shown["instance"]["id"], all[0].id.as_str());
     // In a list the name is that of this one, and the other has its id.
     let list = sandbox.jackin(["list"]).ok().text();
-    assert_eq!(list.matches("try").count(), 1, "{list}");
-    assert!(list.contains(&all[1].id), "{list}");
+    let (own, other) = (&all[0].id, &all[1].id);
+    assert_eq!(list.matches("try ").count(), 2, "{list}");
+    assert!(
+        list.contains(&format!("{other}: its name try now means {own}")),
+        "{list}"
+    );
 }
 
 #[test]

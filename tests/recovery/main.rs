@@ -44,6 +44,7 @@ mod edges;
 mod emergency;
 mod exports;
 mod file_systems;
+mod first_steps;
 mod flags;
 mod folding;
 mod forget;

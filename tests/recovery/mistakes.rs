@@ -206,7 +206,12 @@ fn configuration(book: &mut Book, shop: &Path, plain: &Path, home: &Path) {
         &["completions", "--install", "--yes"],
         plain,
     );
-    book.mistake("nothing to watch", ("nothing-to-restore", 5), &["watch", "fixed"], plain);
+    book.mistake(
+        "nothing to watch",
+        ("unknown-instance", 5),
+        &["watch", "fixed"],
+        plain,
+    );
     book.mistake(
         "more than a limit allows",
         ("limit-exceeded", 1),

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, Args as _, Command};
 
 use super::table::{CommandSet, Example, Group};
 use super::{CalledAs, GlobalArgs};
-use crate::terminal::Role;
+use crate::terminal::{Role, width};
 
 /// Examples of the overview.
 pub(in crate::cli) const OVERVIEW: &[Example] = &[
@@ -19,6 +19,8 @@ pub(in crate::cli) const OVERVIEW: &[Example] = &[
 
 /// Help wider than this is hard to read.
 const WIDEST: usize = 100;
+/// Columns of the title of a group in the short overview.
+const TITLE: usize = 10;
 
 /// The command line of the program under the name it was called by, with help for a terminal of `columns`.
 #[must_use]
@@ -104,6 +106,46 @@ fn overview<V: CommandSet>(command: &Command) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Returns the overview that fits a small terminal: the daily commands with their first lines, the names of all others.
+pub(in crate::cli) fn brief<V: CommandSet>(called_as: CalledAs, columns: usize) -> String {
+    let command = super::bare::<V>();
+    let (heading, literal) = (Role::Heading.style(), Role::Path.style());
+    let prefix = called_as.prefix();
+    let about = |command: &Command| command.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut lines = vec![
+        about(&command),
+        String::new(),
+        format!("{heading}Usage:{heading:#} {prefix} [OPTIONS] <COMMAND>"),
+        String::new(),
+    ];
+    for group in Group::ALL {
+        let names = in_group::<V>(group);
+        if group == Group::Daily {
+            for name in names {
+                let about = command.find_subcommand(name).map(about).unwrap_or_default();
+                lines.push(format!("  {literal}{name:<10}{literal:#} {about}"));
+            }
+            lines.push(String::new());
+            continue;
+        }
+        let title = format!("{}:", group.title());
+        let room = columns.min(WIDEST).saturating_sub(TITLE);
+        for (at, line) in width::fill(names, room).into_iter().enumerate() {
+            let title = if at == 0 { title.as_str() } else { "" };
+            lines.push(format!(
+                "{heading}{title:<TITLE$}{heading:#}{literal}{line}{literal:#}"
+            ));
+        }
+    }
+    lines.extend([
+        String::new(),
+        format!("{heading}Example:{heading:#}  {prefix} launch -- claude"),
+        format!("{heading}Help:{heading:#}     {prefix} --help, {prefix} COMMAND --help"),
+        format!("{heading}Settings:{heading:#} {prefix} man config"),
+    ]);
+    lines.join("\n")
 }
 
 /// Returns the names of the commands of a group, in the order of the overview.

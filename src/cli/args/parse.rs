@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 
-use super::help::{command_for, command_of};
+use super::help::{brief, command_for, command_of};
 use super::lack::{Lack, lacking};
 use super::table::CommandSet;
 use super::{CalledAs, GlobalArgs, RecoveryArgs, typed};
@@ -97,7 +97,21 @@ pub fn parse<V: CommandSet>(args: Vec<OsString>, columns: usize) -> Result<Invoc
         ClapKind::DisplayVersion if words.iter().any(|word| is_verbose(word)) => {
             ParseOutcome::Asked(format!("{}{}", error.render(), build()))
         }
-        _ => told(&error, called_as, verb, &mut command),
+        ClapKind::DisplayHelp if is_brief(&words, called_as) => {
+            ParseOutcome::Asked(brief::<V>(called_as, columns))
+        }
+        _ => match told(&error, called_as, verb, &mut command) {
+            // Who types the name alone asks for the overview.
+            ParseOutcome::Wrong {
+                error,
+                help: Some(_),
+                lacks,
+            } if verb.is_none() && is_recovery(&words, called_as) => {
+                let help = Some(brief::<V>(called_as, columns));
+                ParseOutcome::Wrong { error, help, lacks }
+            }
+            other => other,
+        },
     })?;
     Ok(Invocation {
         called_as,
@@ -171,6 +185,22 @@ fn is_verbose(word: &OsStr) -> bool {
         Some(short) => short.chars().all(char::is_alphabetic) && short.contains('v'),
         None => false,
     }
+}
+
+/// Returns true if the command line names `recovery`, or needs not.
+fn is_recovery(words: &[OsString], called_as: CalledAs) -> bool {
+    called_as == CalledAs::JackinRecovery || words.first().is_some_and(|word| word == "recovery")
+}
+
+/// Returns true if the short overview is asked for: `-h` without a command.
+fn is_brief(words: &[OsString], called_as: CalledAs) -> bool {
+    let rest = match called_as {
+        CalledAs::Jackin => words.get(1..).unwrap_or_default(),
+        CalledAs::JackinRecovery => words,
+    };
+    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    let asks = rest.iter().any(|word| word == "-h") && !rest.iter().any(|word| word == "--help");
+    is_recovery(words, called_as) && asks && rest.iter().all(is_option)
 }
 
 /// Returns the facts of this build, one on each line.
@@ -290,6 +320,7 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
             let made = match (verb, kind) {
                 ("launch", ClapKind::MissingRequiredArgument) => {
                     CliError::new(ErrorKind::Usage, "no command was given; put it after `--`")
+                        .hint(format!("for example:\n  {prefix} launch -- claude"))
                 }
                 _ => from_paragraphs(&error.render().to_string(), Some(verb)),
             };
@@ -428,6 +459,8 @@ fn from_paragraphs(text: &str, verb: Option<&str>) -> CliError {
         .filter_map(|line| line.trim().strip_prefix("tip: "));
     error.hints.extend(
         tips.filter(|tip| takes_paths || !tip.starts_with("to pass"))
+            // `zsh` is not what was meant by `tcsh`.
+            .filter(|tip| verb != Some("completions") || !tip.starts_with("a similar value"))
             .map(str::to_owned),
     );
     error

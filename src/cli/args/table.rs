@@ -10,11 +10,11 @@ pub(in crate::cli) type Example = (&'static str, &'static str);
 /// Group of commands in the overview of help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Group {
-    /// Starting and ending sessions.
+    /// Protecting, looking, undoing.
+    Daily,
+    /// Sessions and checkpoints beyond that.
     Sessions,
-    /// Reading what sessions did.
-    Inspect,
-    /// Restoring files.
+    /// Interrupted restores, and snapshots elsewhere.
     Restore,
     /// Care of the store.
     Store,
@@ -25,8 +25,8 @@ pub(in crate::cli) enum Group {
 impl Group {
     /// Groups in the order of the overview.
     pub(in crate::cli) const ALL: [Self; 5] = [
+        Self::Daily,
         Self::Sessions,
-        Self::Inspect,
         Self::Restore,
         Self::Store,
         Self::Setup,
@@ -35,8 +35,8 @@ impl Group {
     /// Returns the heading above the group.
     pub(in crate::cli) fn title(self) -> &'static str {
         match self {
+            Self::Daily => "Every day",
             Self::Sessions => "Sessions",
-            Self::Inspect => "Inspect",
             Self::Restore => "Restore",
             Self::Store => "Store",
             Self::Setup => "Setup",

@@ -110,7 +110,7 @@ pub struct DiffArgs {
 
 impl Command for DiffArgs {
     const NAME: &'static str = "diff";
-    const GROUP: Option<Group> = Some(Group::Inspect);
+    const GROUP: Option<Group> = Some(Group::Daily);
     const LONG: &'static str = "\
         Compares the baseline with the closing snapshot, or with the current files while the session is active. With \
         --now, shows exactly what a restore would change. A directory that was added, deleted or renamed with \

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::cli::args::{Example, Group, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::at_the_end;
 use crate::cli::retain::by_the_rules;
@@ -13,14 +13,16 @@ use crate::cli::schema::Document;
 use crate::cli::session_begin::{tell_notes, warn_of_unsteady};
 use crate::cli::session_changes::{documents, screen};
 use crate::cli::session_end::end_held;
+use crate::cli::view;
 use crate::report::{EndDocument, Head};
+use crate::terminal::size;
 
 /// End a session started with `begin`
 #[derive(Clone, Debug, Args)]
 pub struct EndArgs {
     /// The session: an id or its prefix, a workspace, a container, or @latest
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
-    pub instance: String,
+    pub instance: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -45,8 +47,8 @@ impl Command for EndArgs {
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let engine = context.engine();
-        let mut ended =
-            engine.end_with(&args.instance, |store, request| end_held(context, store, request))?;
+        let instance = args.instance.as_ref().ok_or_else(|| unnamed(context))?;
+        let mut ended = engine.end_with(instance, |store, request| end_held(context, store, request))?;
         if let Some(error) = ended.closed.error.take() {
             let inner = CliError::from(error);
             let message = format!(
@@ -79,4 +81,21 @@ impl Command for EndArgs {
         at_the_end(context, store);
         Ok(ExitCode::Done.into())
     }
+}
+
+/// Returns the error for a command without a session: the sessions that it can end.
+fn unnamed(context: &Context<'_>) -> CliError {
+    let made = CliError::new(ErrorKind::Usage, "the session to end was not named");
+    let waiting = context.engine().sessions_to_end().unwrap_or_default();
+    if waiting.is_empty() {
+        return made.hint("no session that `begin` started is active");
+    }
+    let home = context.environment.home.as_deref();
+    waiting.iter().fold(made, |made, row| {
+        let place = row.mounts.first().map(|mount| mount.root.to_path());
+        let place = place.map(|root| format!(" in {}", view::host_path::below_home(&root, home)));
+        let age = size::age(row.started_at, context.now());
+        let purpose = format!("active{}, began {age}", place.unwrap_or_default());
+        made.command(purpose, format!("end {}", row.id))
+    })
 }

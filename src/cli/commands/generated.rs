@@ -1,5 +1,7 @@
 //! `completions` and `man`: what is generated from the command line's own definition.
 
+use std::path::Path;
+
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
@@ -20,6 +22,7 @@ use crate::process::set_manual;
 use crate::recovery::RecoveryError;
 use crate::report::{CompletionsInstallDocument, FileDocument, InstallOutcome};
 use crate::session::recorded_mounts;
+use crate::terminal::sanitize;
 
 /// Print or install shell completions
 #[derive(Clone, Copy, Debug, Args)]
@@ -98,6 +101,7 @@ impl Command for ManArgs {
         for man(1).";
     const EXAMPLES: &'static [Example] = &[
         ("", "jackin recovery man restore"),
+        ("All settings:", "jackin recovery man config"),
         (
             "As a file:",
             "jackin recovery man restore > jackin-recovery-restore.1",
@@ -126,11 +130,12 @@ fn install(context: &Context<'_>, args: &CompletionsArgs, shell: Option<Shell>) 
     context.engine().ensure_outside()?;
     let shell = shell.or_else(|| own_shell(context.environment));
     let shell = shell.ok_or_else(|| {
-        CliError::new(
-            ErrorKind::Usage,
-            "SHELL names no shell that has completions: name bash, zsh or fish",
-        )
-        .command("for example", "completions --install bash")
+        let named = context.environment.get("SHELL").filter(|shell| !shell.is_empty());
+        let message = match named.and_then(|shell| Path::new(shell).file_name().map(sanitize::os)) {
+            Some(shell) => format!("there are no completions for {shell}: only for bash, zsh and fish"),
+            None => "SHELL names no shell: name bash, zsh or fish".to_owned(),
+        };
+        CliError::new(ErrorKind::Usage, message).command("for example", "completions --install bash")
     })?;
     let plan = CompletionFiles::plan(context.environment, shell).ok_or(RecoveryError::NoHome)?;
     let is_any = plan.changes_any();

@@ -67,7 +67,7 @@ pub struct LaunchArgs {
 
 impl Command for LaunchArgs {
     const NAME: &'static str = "launch";
-    const GROUP: Option<Group> = Some(Group::Sessions);
+    const GROUP: Option<Group> = Some(Group::Daily);
     const LONG: &'static str = "\
         Protects the current directory, or the workspace that it belongs to: prints the contract, takes the baseline, \
         runs CMD there, takes the closing snapshot, and prints what changed and how to undo it. The contract is short \

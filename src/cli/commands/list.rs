@@ -1,6 +1,6 @@
 //! `list`: instances and their snapshots, newest first, and beside them jackin's own.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::{Args, ValueHint};
@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use crate::cli::args::{Example, Group, some_path};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::view;
@@ -16,7 +16,7 @@ use crate::config::settle_path;
 use crate::model::{InstanceId, PathCounts};
 use crate::recovery::Store;
 use crate::report::{ListDocument, Status as Life};
-use crate::terminal::{self, Role, sanitize, size, style};
+use crate::terminal::{self, Role, sanitize, shell, size, style};
 
 /// List sessions and their snapshots
 #[derive(Clone, Debug, Args)]
@@ -40,10 +40,12 @@ pub struct ListArgs {
 
 impl Command for ListArgs {
     const NAME: &'static str = "list";
-    const GROUP: Option<Group> = Some(Group::Inspect);
+    const GROUP: Option<Group> = Some(Group::Daily);
     const LONG: &'static str = "\
         The newest comes first. A session is active while any of its processes runs. CHANGED counts the paths that differ \
-        between its first and its last snapshot: + added, ~ changed, - deleted, R renamed. `show` has the snapshots and their sizes.";
+        between its first and its last snapshot: + added, ~ changed, - deleted, R renamed. `sh …` in COMMAND had arguments, \
+        which `command = \"full\"` in [recovery] records. A name means the newest session that has it; older ones are listed \
+        by id. `show` has the snapshots and their sizes.";
     const EXAMPLES: &'static [Example] = &[
         ("", "jackin recovery list"),
         (
@@ -62,6 +64,9 @@ impl Command for ListArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
+        if let Some(path) = &args.path {
+            refuse_unknown(context, path)?;
+        }
         let store = context.store_for_reading()?;
         let mut found = ListDocument::of(store.as_ref(), context.environment, args.json)?;
         let is_filtered = args.is_filtered();
@@ -95,6 +100,12 @@ impl Command for ListArgs {
                     let told = view::instances::no_closing(reason);
                     let told = terminal::width::wrap(&format!("{}: {told}", session.id), width).join("\n");
                     context.terminal.out(&style::paint(Role::Warning, &told));
+                }
+                if let (Some(name), Some(newer)) = (&session.name, &session.name_taken_by) {
+                    let name = sanitize::name(name.as_bytes());
+                    let told = format!("{}: its name {name} now means {newer}", session.id);
+                    let told = terminal::width::wrap(&told, width).join("\n");
+                    context.terminal.out(&style::paint(Role::Dim, &told));
                 }
                 if let Some(fork) = &session.origin {
                     let origin = view::forks::origin(fork);
@@ -136,6 +147,30 @@ impl Command for ListArgs {
         }
         Ok(ExitCode::Done.into())
     }
+}
+
+/// Refuses a path that neither exists nor was deleted here: a misspelled one, or the name of a session.
+fn refuse_unknown(context: &Context<'_>, path: &OsStr) -> Result<(), CliError> {
+    let there = context.environment.absolute(Path::new(path));
+    let engine = context.engine();
+    let is_word = !path.as_encoded_bytes().contains(&b'/');
+    if there.symlink_metadata().is_ok() || !is_word || engine.some_session_has(path)? {
+        return Ok(());
+    }
+    let shown = sanitize::os(path);
+    let name = path.to_str().filter(|name| !name.is_empty());
+    if let Some(name) = name.filter(|name| engine.names_session(name).unwrap_or_default()) {
+        let error = CliError::new(ErrorKind::Usage, format!("{shown} is a session and not a path"));
+        return Err(error.command(
+            "for this session",
+            format!("show {}", shell::word(OsStr::new(name))),
+        ));
+    }
+    let error = CliError::new(
+        ErrorKind::Usage,
+        format!("{shown} not found: no path and no session"),
+    );
+    Err(error.command("to list all sessions", "list"))
 }
 
 impl ListArgs {

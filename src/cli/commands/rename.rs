@@ -8,9 +8,10 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
-use crate::cli::view;
-use crate::recovery::Text;
-use crate::report::{InstanceDocument, RenameDocument};
+use crate::model::{InstanceId, SessionTitle};
+use crate::recovery::{InstanceRow, SessionChoice, Text, Wanted};
+use crate::report::RenameDocument;
+use crate::terminal::sanitize;
 
 /// Give a session another name
 #[derive(Clone, Debug, Args)]
@@ -71,14 +72,70 @@ impl Command for RenameArgs {
             let error = CliError::new(ErrorKind::Usage, "nothing to change");
             return Err(error.hint("give a NAME, --message TEXT or --no-name"));
         }
-        let row = context.engine().rename(&args.instance, name, message)?;
+        let engine = context.engine();
+        let before = engine.choose(&SessionChoice {
+            named: Some(&args.instance),
+            any: false,
+            wanted: Wanted::Any,
+        })?;
+        let row = engine.rename(&args.instance, name, message)?;
         if args.json {
             context.terminal.json(&RenameDocument::new(&row));
             return Ok(ExitCode::Done.into());
         }
-        let home = context.environment.home.as_deref();
-        let shown = view::instances::chosen(&InstanceDocument::brief(&row), context.now(), home);
-        context.terminal.out(&shown);
+        for line in changes(&row.id, &before.title, &row.title) {
+            context.terminal.out(&line);
+        }
+        if let Some(name) = row
+            .title
+            .name
+            .as_ref()
+            .filter(|_| before.title.name != row.title.name)
+            && let Some(store) = context.store_for_reading()?
+        {
+            let others = store.catalog().instances_named(name)?;
+            if let Some(other) = others.iter().find(|other| other.id != row.id) {
+                tell_taken(context, name, &others, &row.id, &other.id);
+            }
+        }
         Ok(ExitCode::Done.into())
     }
+}
+
+/// Returns a line for each text of a session that changed.
+fn changes(id: &InstanceId, before: &SessionTitle, now: &SessionTitle) -> Vec<String> {
+    let shown = |text: &String| sanitize::name(text.as_bytes());
+    let mut lines = Vec::new();
+    match (&before.name, &now.name) {
+        (before, now) if before == now => {}
+        (None, Some(now)) => lines.push(format!("session {id} is named {}", shown(now))),
+        (Some(before), Some(now)) => {
+            lines.push(format!(
+                "session {id} is renamed from {} to {}",
+                shown(before),
+                shown(now)
+            ));
+        }
+        (Some(before), None) => lines.push(format!("session {id} has no name, was {}", shown(before))),
+        (None, None) => {}
+    }
+    match &now.message {
+        message if *message == before.message => {}
+        Some(message) => lines.push(format!("session {id} is described: {}", shown(message))),
+        None => lines.push(format!("session {id} has no description")),
+    }
+    if lines.is_empty() {
+        lines.push(format!("session {id} has these texts already"));
+    }
+    lines
+}
+
+/// Says which session a name means that several have: the newest.
+fn tell_taken(context: &Context<'_>, name: &str, all: &[InstanceRow], own: &InstanceId, other: &InstanceId) {
+    let name = sanitize::name(name.as_bytes());
+    let text = match all.first().is_some_and(|first| first.id == *own) {
+        true => format!("{other} has the name {name} too; it is listed by id now, and {name} means {own}"),
+        false => format!("the newer session {other} has the name {name} too, so {name} means that one"),
+    };
+    context.terminal.note(&text);
 }

@@ -82,7 +82,7 @@ pub struct RestoreArgs {
 
 impl Command for RestoreArgs {
     const NAME: &'static str = "restore";
-    const GROUP: Option<Group> = Some(Group::Restore);
+    const GROUP: Option<Group> = Some(Group::Daily);
     const LONG: &'static str = "\
         Prints the plan, asks, takes an emergency snapshot of the current files, and restores; `undo` reverts that. \
         The question also takes letters: d shows the lines that would be undone, p the plan with every path, and i \

@@ -37,7 +37,7 @@ pub struct ShowArgs {
 
 impl Command for ShowArgs {
     const NAME: &'static str = "show";
-    const GROUP: Option<Group> = Some(Group::Inspect);
+    const GROUP: Option<Group> = Some(Group::Daily);
     const LONG: &'static str =
         "Shows the settings, snapshots (and what they are missing), and restores of a session.";
     const EXAMPLES: &'static [Example] = &[

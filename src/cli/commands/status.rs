@@ -21,7 +21,7 @@ pub struct StatusArgs {
 
 impl Command for StatusArgs {
     const NAME: &'static str = "status";
-    const GROUP: Option<Group> = Some(Group::Inspect);
+    const GROUP: Option<Group> = Some(Group::Sessions);
     const LONG: &'static str = "\
         Describes the latest session that covers the current directory: `recording 3m · 4 changed` while it runs, \
         `undo: 5 changed 2m ago` after its end, `restored 1m ago` after a restore. Reads only the catalog, so a count is \

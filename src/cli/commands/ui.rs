@@ -24,7 +24,7 @@ pub struct UiArgs {
 
 impl Command for UiArgs {
     const NAME: &'static str = "ui";
-    const GROUP: Option<Group> = Some(Group::Inspect);
+    const GROUP: Option<Group> = Some(Group::Daily);
     const BEFORE: Option<&'static str> = Some("list");
     const LONG: &'static str = "\
         Opens the latest session that covers the current directory; elsewhere and with --any, the list of all sessions. Shows \

@@ -49,7 +49,7 @@ pub struct UndoArgs {
 
 impl Command for UndoArgs {
     const NAME: &'static str = "undo";
-    const GROUP: Option<Group> = Some(Group::Restore);
+    const GROUP: Option<Group> = Some(Group::Daily);
     const LONG: &'static str = "\
         Restores only what the last restore in this directory replaced or deleted. It is a restore itself: a second `undo` undoes the first one.";
     const EXAMPLES: &'static [Example] = &[

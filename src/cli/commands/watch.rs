@@ -38,7 +38,7 @@ pub struct WatchArgs {
 
 impl Command for WatchArgs {
     const NAME: &'static str = "watch";
-    const GROUP: Option<Group> = Some(Group::Inspect);
+    const GROUP: Option<Group> = Some(Group::Daily);
     const LONG: &'static str = "\
         Compares the files with the baseline every two seconds, less often in large directories (at most 4 % of one \
         core), and prints each new change: A added, M modified, D deleted, T type, m mode or metadata, = as in the \

@@ -135,6 +135,27 @@ fn the_overview_shows_every_verb_once_and_in_groups() {
     assert_eq!(defined, Verb::names().collect());
 }
 
+#[test]
+fn the_short_overview_fits_a_small_terminal() {
+    for program in ["jackin recovery", "jackin-recovery"] {
+        let page = asked(&format!("{program} -h"), 80);
+        assert!(page.lines().count() < 24, "{page}");
+        let page: Vec<String> = page.lines().map(bare).collect();
+        assert!(page.iter().all(|line| width::of(line) <= 80), "{page:?}");
+        let words: Vec<&str> = page.iter().flat_map(|line| line.split(' ')).collect();
+        for verb in Verb::names() {
+            assert!(words.contains(&verb), "{verb}");
+        }
+        assert!(
+            page.contains(&format!("Usage: {program} [OPTIONS] <COMMAND>")),
+            "{page:?}"
+        );
+        // That of a command, and of `help`, is whole.
+        assert!(asked(&format!("{program} launch -h"), 80).contains("Examples:"));
+        assert!(asked(&format!("{program} help"), 80).contains("Examples:"));
+    }
+}
+
 /// Without color codes.
 fn bare(line: &str) -> String {
     let mut rest = line;

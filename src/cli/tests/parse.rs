@@ -109,7 +109,7 @@ fn explain_begin_and_end() {
     let Verb::End(args) = understood("jackin recovery end rc-1 --json").verb else {
         panic!()
     };
-    assert_eq!((args.instance.as_str(), args.json), ("rc-1", true));
+    assert_eq!((args.instance.as_deref(), args.json), (Some("rc-1"), true));
     for line in [
         "begin --pid 0",
         "begin --pid x",

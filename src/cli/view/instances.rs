@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
+use super::host_path::below_home;
 use super::steps::step_words;
 use super::{aside, changes, forks, repository, steps};
 use crate::model::{AgentRef, Ending, RestoreKind, SnapshotKind, Time};
@@ -37,7 +38,11 @@ pub(in crate::cli) fn list(
     let mut names = HashSet::new();
     for session in sessions {
         // A name is that of the newest session which has it.
-        let name = session.name.as_deref().filter(|name| names.insert(*name));
+        let is_own = session.name_taken_by.is_none();
+        let name = session
+            .name
+            .as_deref()
+            .filter(|name| names.insert(*name) && is_own);
         let more = match session.roots.len() {
             0 | 1 => String::new(),
             some => format!(" and {} more", some - 1),
@@ -47,7 +52,7 @@ pub(in crate::cli) fn list(
                 .into(),
             size::age(session.started_at, now).into(),
             Cell::new(role(session.status), lasted(session)),
-            command(session).unwrap_or_else(|| "-".to_owned()).into(),
+            command(session, true).unwrap_or_else(|| "-".to_owned()).into(),
             changed(session).into(),
         ];
         table.row(cells.clone());
@@ -69,8 +74,33 @@ pub(in crate::cli) fn list(
     table.render(usize::MAX)
 }
 
+/// Returns the sessions in a short table: name or id, age and place. Paths in `home` begin with `~`.
+pub(in crate::cli) fn brief(sessions: &[&InstanceDocument], now: Time, home: Option<&Path>) -> String {
+    let mut table = Table::new([
+        Column::new("SESSION").fit(Fit::Keep),
+        Column::new("WHEN"),
+        Column::new("WHERE").fit(Fit::Keep),
+    ]);
+    let mut names = HashSet::new();
+    for session in sessions {
+        let name = session.name.as_deref().filter(|name| names.insert(*name));
+        let root = session.roots.first();
+        table.row([
+            sanitize::name(name.unwrap_or(&session.id).as_bytes()).into(),
+            size::age(session.started_at, now).into(),
+            root.map(|root| below_home(root, home)).unwrap_or_default().into(),
+        ]);
+    }
+    let table = table.render(usize::MAX);
+    // A hint shows color codes as text.
+    let plain = |line: &str| -> String { style::parts(line).into_iter().map(|(_, text)| text).collect() };
+    table.lines().map(plain).collect::<Vec<_>>().join("\n")
+}
+
 /// Maximum width of a command in a list, in columns.
 const COMMAND: usize = 24;
+/// Mark of arguments that were not recorded.
+const UNRECORDED: &str = "…";
 
 /// Returns the time that a session took, or the word for one that has not ended properly.
 fn lasted(session: &InstanceDocument) -> String {
@@ -83,11 +113,15 @@ fn lasted(session: &InstanceDocument) -> String {
     }
 }
 
-/// Returns the command of a session, with its arguments where they are recorded; `None` if it was not launched.
-fn command(session: &InstanceDocument) -> Option<String> {
+/// Returns the command of a session, with its arguments where they are recorded; `None` if it was not launched. `marks` arguments that
+/// were not.
+fn command(session: &InstanceDocument, marks: bool) -> Option<String> {
     let program = session.program.as_ref()?;
     let words = std::iter::once(program).chain(&session.arguments);
-    let words: Vec<String> = words.map(|word| sanitize::name(word.as_bytes())).collect();
+    let mut words: Vec<String> = words.map(|word| sanitize::name(word.as_bytes())).collect();
+    if marks && session.unrecorded > 0 {
+        words.push(UNRECORDED.to_owned());
+    }
     Some(width::cut(&words.join(" "), COMMAND))
 }
 
@@ -116,7 +150,7 @@ pub(in crate::cli) fn chosen(session: &InstanceDocument, now: Time, home: Option
         .flatten()
         .map(|text| sanitize::name(text.as_bytes()))
         .collect();
-    facts.extend(command(session));
+    facts.extend(command(session, false));
     facts.push(size::age(session.started_at, now));
     let root = session.roots.first().map(|root| match home {
         Some(home) => place(root, home, usize::MAX),
@@ -212,7 +246,14 @@ pub(in crate::cli) fn facts(known: &SessionReport, now: Time, columns: usize) ->
     let mut lines = vec![style::paint(Role::Heading, &row.id)];
     let mut fact = |name: &str, value: String| lines.push(format!("{name:10} {value}"));
     if let Some(name) = &row.name {
-        fact("name", sanitize::name(name.as_bytes()));
+        let name = sanitize::name(name.as_bytes());
+        fact(
+            "name",
+            match &row.name_taken_by {
+                Some(newer) => format!("{name} (now the name of {newer}; use the id for this session)"),
+                None => name,
+            },
+        );
     }
     if let Some(message) = &row.message {
         fact("message", sanitize::name(message.as_bytes()));

@@ -99,6 +99,14 @@ fn named(context: &Context<'_>, given: &Path) -> Result<Workplace, CliError> {
             ErrorKind::Usage,
             format!("--cwd {shown}: it is not a directory"),
         )),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let missing = sanitize::path(&path);
+            let error = CliError::new(
+                ErrorKind::Usage,
+                format!("--cwd {shown}: {missing} does not exist"),
+            );
+            Err(error.hint("create the directory first, or use --cwd keep for the current directory"))
+        }
         Err(error) => {
             Err(CliError::new(ErrorKind::Usage, format!("--cwd {shown}: it cannot be used")).because(error))
         }
