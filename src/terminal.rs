@@ -1,6 +1,7 @@
 //! The one door to stdout and stderr. Text goes out line by line, cleaned of everything that could steer a terminal; a
 //! closed pipe is remembered, never a panic. Nothing here knows what the text is about.
 
+pub mod checklist;
 mod color_code;
 pub(crate) mod filter;
 mod json;

@@ -1,15 +1,15 @@
 //! The question below a plan: yes, no, or a closer look at the plan first.
 
+use std::collections::HashMap;
+
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::view;
 use super::view::plan::Listed;
-use crate::model::RelPath;
+use crate::model::{Coverage, Entry, RelPath};
 use crate::recovery::{ChosenPaths, RecoveryError};
-use crate::report::{FoldedLine, MountPlan, RestoreDocument};
-
-/// Number of paths above which a list to choose from has folded directories.
-const LONGEST_CHOICE: usize = 1_000;
+use crate::report::{Extent, FoldedLine, MountPlan, RestoreDocument};
+use crate::terminal::checklist::Row;
 
 /// Prints lines one by one, until its argument returns false.
 type PrintLines<'a> = &'a dyn Fn(&mut dyn FnMut(&str) -> bool);
@@ -52,8 +52,7 @@ impl PlanQuestion<'_> {
     /// Asks until the answer is yes, no, or a choice of paths. The plan must be on the terminal already.
     ///
     /// # Errors
-    /// [`Unanswered::Refused`] with [`ErrorKind::NotConfirmed`] after any other answer than a letter of the help;
-    /// [`Unanswered::Chosen`].
+    /// [`Unanswered::Refused`] with [`ErrorKind::NotConfirmed`] after a no, an empty line or no answer at all; [`Unanswered::Chosen`].
     pub(super) fn ask(&self, context: &Context<'_>) -> Result<(), Unanswered> {
         let (terminal, caught) = (context.terminal, &context.interrupts);
         loop {
@@ -67,14 +66,15 @@ impl PlanQuestion<'_> {
                         return Err(Unanswered::Chosen(chosen));
                     }
                 }
-                Some("?" | "h" | "help") => terminal.err(&self.help()),
-                _ => {
+                Some("" | "n" | "no") | None => {
                     let message = "not confirmed; nothing was changed";
                     return Err(CliError::new(ErrorKind::NotConfirmed, message).into());
                 }
+                // Another answer is a slip, not a no.
+                Some(_) => terminal.err(&self.help()),
             }
             if caught.requested() {
-                let message = "not confirmed; nothing was changed";
+                let message = "cancelled; nothing was changed";
                 return Err(CliError::new(ErrorKind::NotConfirmed, message).into());
             }
         }
@@ -126,67 +126,108 @@ impl PlanQuestion<'_> {
 
     /// Lets the operator choose among the lines of the plan; `None` if nothing was chosen.
     fn choose(&self, context: &Context<'_>) -> Option<ChosenPaths> {
-        let plan = self.plan?;
-        let mounts: Vec<MountPlan<'_>> = plan.mounts().collect();
-        let total: usize = mounts.iter().map(|mount| mount.applied.len()).sum();
-        let (mut items, mut meanings) = (Vec::new(), Vec::new());
+        let mounts: Vec<MountPlan<'_>> = self.plan?.mounts().collect();
+        let mut choices = Choices::default();
         for mount in &mounts {
-            let folded = match total > LONGEST_CHOICE {
-                true => mount.folded(),
-                false => mount.folded_git(),
-            };
             let root = match mounts.len() {
                 1 => String::new(),
                 _ => format!("  in {}", view::changes::host(mount.coverage)),
             };
-            for step in mount.aside {
-                let line = view::aside::lines(std::slice::from_ref(step)).concat();
-                items.push(format!("{}{root}", line.trim_start()));
-                meanings.push((mount, Meaning::Aside(&step.path)));
-            }
-            let lines = view::plan::entries(mount, &folded);
-            for (text, line) in lines.into_iter().zip(folded) {
-                items.push(format!("{}{root}", text.trim_start()));
-                meanings.push((mount, Meaning::Steps(line)));
-            }
+            choices.add(mount, &root);
         }
-        let numbers = context
-            .terminal
-            .choose_several("Paths", &items, &context.interrupts)?;
+        let Choices { rows, paths } = choices;
+        let terminal = context.terminal;
+        let Some(numbers) = terminal.choose_several("Paths", rows, &context.interrupts) else {
+            // Ctrl-C ends the command, and its error says so.
+            if !context.interrupts.requested() {
+                terminal.err("cancelled");
+            }
+            return None;
+        };
         let mut chosen = ChosenPaths::default();
-        for (mount, meaning) in numbers.into_iter().filter_map(|number| meanings.get(number)) {
-            meaning.add_to(&mut chosen, mount);
+        for (mount, path) in numbers.iter().filter_map(|number| paths.get(*number)).flatten() {
+            chosen.insert(mount, path);
         }
         if chosen.is_empty() {
-            context.terminal.err("nothing chosen");
+            terminal.err("nothing chosen");
             return None;
         }
         Some(chosen)
     }
 }
 
-/// Meaning of a line to choose.
-enum Meaning<'a> {
-    /// An excluded directory that goes aside or comes back.
-    Aside(&'a RelPath),
-    /// Steps of the plan.
-    Steps(FoldedLine),
+/// Rows to choose from: the folded lines of a plan, with the paths that each of them means.
+#[derive(Default)]
+struct Choices<'p> {
+    rows: Vec<Row>,
+    /// Paths of each row; of a renamed file both. None of a fold, which means its members.
+    paths: Vec<Vec<(&'p Coverage, &'p RelPath)>>,
 }
 
-impl Meaning<'_> {
-    /// Adds the paths of a line; of a renamed file both.
-    fn add_to(&self, chosen: &mut ChosenPaths, mount: &MountPlan<'_>) {
-        let mut add = |at: &usize| {
-            if let Some((_, change)) = mount.applied.get(*at) {
-                let paths = [Some(&change.path), change.from_path.as_ref()];
-                let paths = paths.into_iter().flatten();
-                paths.for_each(|path| chosen.insert(mount.coverage, path));
-            }
+impl<'p> Choices<'p> {
+    /// Adds the lines of a mount.
+    fn add(&mut self, mount: &MountPlan<'p>, root: &str) {
+        let mut push = |text: &str, fold: Option<usize>, paths: Vec<&'p RelPath>| {
+            self.rows.push(Row {
+                text: format!("{}{root}", text.trim_start()),
+                fold,
+                above: Vec::new(),
+            });
+            let paths = paths.into_iter().map(|path| (mount.coverage, path));
+            self.paths.push(paths.collect());
+            self.rows.len() - 1
         };
-        match self {
-            Self::Aside(path) => chosen.insert(mount.coverage, path),
-            Self::Steps(FoldedLine::One(at)) => add(at),
-            Self::Steps(FoldedLine::Fold(fold)) => fold.items.iter().for_each(add),
+        for step in mount.aside {
+            let line = view::aside::lines(std::slice::from_ref(step)).concat();
+            push(&line, None, vec![&step.path]);
+        }
+        let both = |at: usize| {
+            let change = mount.applied.get(at).map(|(_, change)| *change);
+            let paths = change.map(|change| [Some(&change.path), change.from_path.as_ref()]);
+            paths.into_iter().flatten().flatten().collect::<Vec<_>>()
+        };
+        let mut places: Vec<(usize, usize)> = Vec::new();
+        for line in mount.folded() {
+            let text = view::plan::entries(mount, std::slice::from_ref(&line)).concat();
+            match &line {
+                FoldedLine::One(at) => places.push((push(&text, None, both(*at)), *at)),
+                // A part of git's own data makes no sense alone.
+                FoldedLine::Fold(fold) if matches!(fold.extent, Extent::Git(_)) => {
+                    let paths = fold.items.iter().flat_map(|at| both(*at)).collect();
+                    let row = push(&text, None, paths);
+                    places.extend(fold.items.iter().map(|at| (row, *at)));
+                }
+                FoldedLine::Fold(fold) => {
+                    let head = push(&text, None, Vec::new());
+                    for at in &fold.items {
+                        let text = view::plan::entries(mount, &[FoldedLine::One(*at)]).concat();
+                        places.push((push(&text, Some(head), both(*at)), *at));
+                    }
+                }
+            }
+        }
+        // A directory is chosen with everything below it.
+        let is_directory = |at: usize| {
+            let change = mount.applied.get(at).map(|(_, change)| *change);
+            change.is_some_and(|change| {
+                [&change.from, &change.to]
+                    .into_iter()
+                    .flatten()
+                    .any(Entry::is_dir)
+            })
+        };
+        let directories = places.iter().filter(|(_, at)| is_directory(*at));
+        let directories: HashMap<&RelPath, usize> = directories
+            .flat_map(|(row, at)| both(*at).into_iter().map(|path| (path, *row)))
+            .collect();
+        for (row, at) in &places {
+            let ancestors = both(*at).into_iter().flat_map(RelPath::ancestors);
+            let above = ancestors.filter_map(|path| directories.get(&path).copied());
+            if let Some(own) = self.rows.get_mut(*row) {
+                own.above.extend(above.filter(|other| other != row));
+                own.above.sort_unstable();
+                own.above.dedup();
+            }
         }
     }
 }

@@ -123,17 +123,6 @@ pub(crate) fn is_notable(coverage: &Coverage, change: &Change) -> bool {
     matters(coverage, &PrivateFiles::of(coverage), change)
 }
 
-/// Returns the lines of a list in which only git's own data are folded.
-pub(crate) fn fold_git(list: &[Foldable<'_>], repositories: &[&RelPath]) -> Vec<FoldedLine> {
-    let mut folding = Folding {
-        list,
-        owner: vec![None; list.len()],
-        folds: Vec::new(),
-    };
-    folding.git(repositories);
-    folding.into_lines()
-}
-
 struct Folding<'l, 'a> {
     list: &'l [Foldable<'a>],
     /// The fold of each change.

@@ -435,11 +435,6 @@ impl MountPlan<'_> {
         fold(&self.foldable(), &[], stays.chain(unknown).chain(skipped))
     }
 
-    /// Returns the lines of a plan in which only git's own data are folded.
-    pub(crate) fn folded_git(&self) -> Vec<FoldedLine> {
-        fold_git(&self.foldable(), &[])
-    }
-
     fn foldable(&self) -> Vec<Foldable<'_>> {
         let marked = self.applied.iter().map(|(told, change)| {
             let names = !told.parted_from.is_empty() || told.names_outside.is_some();

@@ -4,12 +4,12 @@ use std::io;
 
 use dialoguer::console::Term;
 use dialoguer::theme::SimpleTheme;
-use dialoguer::{FuzzySelect, MultiSelect, Select};
+use dialoguer::{FuzzySelect, Select};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 
-use super::{Terminal, filter, sanitize, width};
+use super::{Terminal, sanitize, width};
 use crate::process::Interrupts;
 
 /// Interval at which jackin checks whether a signal asked to stop.
@@ -23,8 +23,6 @@ const LONGEST: usize = 4096;
 const FEWEST_LINES: u16 = 5;
 /// Columns beside an item of a list.
 const MARGIN: usize = 4;
-/// Columns of the box before an item of which several may be chosen.
-const BOX: usize = 4;
 
 impl Terminal {
     /// Returns true if the operator is there to answer: both stdin and stderr are a terminal.
@@ -99,7 +97,7 @@ impl Terminal {
         if !self.can_choose() || !self.everything_was_shown() || items.is_empty() || !has_room {
             return None;
         }
-        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+        self.drop_typed_ahead();
         let room = self.facts.err.width.saturating_sub(MARGIN);
         let prompt = |keys: &str| format!("{} ({keys}, Esc to cancel)", sanitize::text(what));
         let items = items.iter().map(|item| fitted(&sanitize::text(item), room));
@@ -125,35 +123,9 @@ impl Terminal {
         chosen.filter(|_| !caught.requested())
     }
 
-    /// Lets the operator choose any number of `items` on stderr, and returns their indices, ascending. Nothing is chosen at the start.
-    /// Otherwise as [`Self::choose`].
-    #[must_use]
-    pub fn choose_several(&self, what: &str, items: &[String], caught: &Interrupts) -> Option<Vec<usize>> {
-        let screen = Term::stderr();
-        let has_room = screen.size().0 >= FEWEST_LINES;
-        if !self.can_choose() || !self.everything_was_shown() || items.is_empty() || !has_room {
-            return None;
-        }
+    /// Discards what was typed or pasted before a list stood there.
+    pub(super) fn drop_typed_ahead(&self) {
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
-        let room = self.facts.err.width.saturating_sub(MARGIN + BOX);
-        let chosen = MultiSelect::with_theme(&SimpleTheme)
-            .with_prompt(format!(
-                "{} (Space to choose, a for all, Enter to go on, Esc to cancel)",
-                sanitize::text(what)
-            ))
-            .report(false)
-            .items(
-                items
-                    .iter()
-                    .map(|item| fitted(&filter::printable(item, false), room)),
-            )
-            .interact_on_opt(&screen);
-        let chosen = chosen.unwrap_or_else(|_| {
-            // After an error the library leaves the cursor hidden.
-            let _ = screen.show_cursor();
-            None
-        });
-        chosen.filter(|_| !caught.requested())
     }
 
     /// Asks on stderr for a line that does not show while it is typed; none without a terminal, or when it does not come to that.

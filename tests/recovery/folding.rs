@@ -343,17 +343,24 @@ fn chosen_paths_alone_are_restored() {
     tmux.press(&["i", "Enter"]);
     tmux.sees("Esc to cancel");
     tmux.press(&["Escape"]);
-    tmux.misses("Esc to cancel");
+    let seen = tmux.misses("Esc to cancel");
+    assert!(seen.contains("\ncancelled\n"), "{seen}");
     tmux.press(&["i", "Enter"]);
     tmux.sees("Esc to cancel");
     tmux.press(&["Enter"]);
     tmux.sees("nothing chosen");
     tmux.press(&["i", "Enter"]);
-    tmux.sees("> [ ] create    benches/");
+    let seen = tmux.sees("> [ ] create    benches/ (15 other files)");
+    let list = seen.split("Esc to cancel").last().unwrap();
+    assert!(!list.contains("benches/b1"), "{seen}");
     // `benches/b0` without its directory, and the last line of all.
-    tmux.press(&["Down", "Space"]);
-    tmux.sees("> [x] create    benches/b0");
-    tmux.press(&["Up", "Up", "Space"]);
+    tmux.press(&["/", "benches/b0", "Enter"]);
+    tmux.sees("> [ ]   create    benches/b0");
+    tmux.press(&["Space"]);
+    tmux.sees("> [x]   create    benches/b0");
+    tmux.press(&["/", "Escape"]);
+    tmux.sees("[-] create    benches/ (15 other files)");
+    tmux.press(&["Up", "Space"]);
     tmux.sees("> [x] replace   src/main.rs");
     tmux.press(&["Enter"]);
     let seen = tmux.sees("3 paths: 2 to create, 1 to replace.");
@@ -386,6 +393,71 @@ fn chosen_paths_alone_are_restored() {
     );
     sandbox.restore(&id, &[]);
     assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
+fn a_chosen_directory_and_a_chosen_fold_include_what_is_below_them() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("below");
+    let build = Build::at(&project);
+    build.file("d/a", "a\n").file("d/e/b", "b\n").file("z", "z\n");
+    for number in 0..8 {
+        build.file(format!("many/{number}"), "n\n");
+    }
+    build.aged();
+    let id = sandbox.launch(&project, "rm -r d many z");
+    let words = format!("restore {id}");
+    let Some(tmux) = asked(&sandbox, &project, (80, 24), &words, &["PAGER=cat"]) else {
+        return;
+    };
+    tmux.sees("[y/N/?]");
+    tmux.press(&["i", "Enter"]);
+    tmux.sees("> [ ] create    d/");
+    tmux.press(&["Space"]);
+    let seen = tmux.sees("4 chosen");
+    assert!(
+        seen.contains("  [x] create    d/e/b") && seen.contains("  [ ] create    many/ (8 files)"),
+        "{seen}"
+    );
+    tmux.press(&["/", "many", "Enter", "Space"]);
+    tmux.sees("13 chosen");
+    tmux.press(&["Enter"]);
+    tmux.sees("13 paths: 13 to create.");
+    tmux.press(&["y", "Enter"]);
+    tmux.sees("code 0");
+    let now = Tree::read(&project);
+    assert!(now.has("d/a") && now.has("d/e/b") && now.has("many/7") && !now.has("z"));
+}
+
+#[test]
+fn a_list_to_choose_from_has_pages_and_leaves_the_terminal_clean() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("long");
+    let build = Build::at(&project);
+    for number in 0..40 {
+        build.file(format!("f{number:02}"), "n\n");
+    }
+    build.aged();
+    let id = sandbox.launch(&project, "for f in f*; do echo x >> $f; done");
+    let words = format!("restore {id}");
+    let Some(tmux) = asked(&sandbox, &project, (80, 24), &words, &["PAGER=cat"]) else {
+        return;
+    };
+    for key in ["Escape", "C-c"] {
+        tmux.sees("[y/N/?]");
+        tmux.press(&["i", "Enter"]);
+        tmux.sees("1-21 of 40; 0 chosen");
+        tmux.press(&["NPage"]);
+        let seen = tmux.sees("22-40 of 40");
+        assert!(seen.contains("> [ ] replace   f21"), "{seen}");
+        tmux.press(&[key]);
+        let seen = tmux.misses("Esc to cancel");
+        assert!(!seen.contains("[ ]"), "{key}:\n{seen}");
+    }
+    let seen = tmux.sees("code 4");
+    assert!(seen.contains("cancelled; nothing was changed"), "{seen}");
+    assert!(tmux.shows_cursor());
+    assert!(!Tree::read(&project).has("new"));
 }
 
 #[test]

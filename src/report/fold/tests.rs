@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{Extent, FEWEST, Fold, Foldable, FoldedLine, MANY, fold, fold_git};
+use super::{Extent, FEWEST, Fold, Foldable, FoldedLine, MANY, fold};
 use crate::diff::ChangeKind;
 use crate::model::RelPath;
 
@@ -174,7 +174,6 @@ fn a_bare_repository_is_a_git_directory_and_a_mount_is_not() {
     with_list(&list, |list| {
         assert_eq!(fold(list, &[&mirror], std::iter::empty()).len(), 1);
         assert_eq!(fold(list, &[&root], std::iter::empty()).len(), 8);
-        assert_eq!(fold_git(list, &[&mirror]).len(), 1);
     });
 }
 
@@ -246,7 +245,8 @@ proptest! {
         list.sort_by(|one, other| one.1.trim_end_matches('/').cmp(other.1.trim_end_matches('/')));
         list.dedup_by(|one, other| path(&one.1) == path(&other.1));
         with_list(&list, |items| {
-            for lines in [fold(items, &[], std::iter::empty()), fold_git(items, &[])] {
+            {
+                let lines = fold(items, &[], std::iter::empty());
                 let mut seen = BTreeSet::new();
                 for line in &lines {
                     match line {
