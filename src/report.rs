@@ -27,6 +27,7 @@ mod transfer;
 mod watch;
 
 pub(crate) use crate::doctor::{Group, Severity};
+pub(crate) use crate::recovery::UndoneRestore;
 pub(crate) use crate::restore::Action;
 pub(crate) use crate::retention::Held;
 pub(crate) use change::{ChangeDocument, why_words};

@@ -30,13 +30,15 @@ pub use guard::{
     Allowed, ensure_idle, ensure_no_overlap, ensure_outside_session, is_inside, overlap, refuse_living,
     sessions_of_caller,
 };
-pub use here::{counts_back, sessions_covering, those_that_began};
+pub use here::{all_sessions_covering, counts_back, sessions_covering, those_that_began, without_forgotten};
 pub use import::{ImportRequest, import};
 pub use import_replica::{AdoptError, AdoptRequest, Adopted, adopt};
 pub use liveness::{LivenessProbe, Reason, State, distinct, is_active, state, state_by};
 pub use mounts::recorded_mounts;
 pub use recovery::{is_torn, recover_interrupted_restores, roots};
-pub use select::{check_name, check_session_name, find_before, find_called, find_instance, find_snapshot};
+pub use select::{
+    check_name, check_session_name, find_before, find_called, find_instance, find_snapshot, refuse_forgotten,
+};
 
 use std::path::Path;
 

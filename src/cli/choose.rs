@@ -61,17 +61,41 @@ fn agents(environment: &Environment) -> Option<(Vec<String>, Vec<String>)> {
     Some((found.iter().map(item).collect(), words.collect()))
 }
 
-/// Returns the id of the session that the operator chose from a list; `None` without a terminal, inside a session, or if nothing was
-/// chosen.
-pub(super) fn chosen_session(context: &Context<'_>, wanted: Wanted) -> Option<String> {
-    let terminal = context.terminal;
-    if !terminal.can_choose() || context.environment.get(INSTANCE_VARIABLE).is_some() {
-        return None;
+/// Answer of an operator who may choose a session from a list.
+pub(super) enum Chosen {
+    /// The id of the session.
+    Session(String),
+    /// The operator left the list.
+    Cancelled,
+    /// There is no terminal to ask on, or nothing to choose from, or the caller runs in a session.
+    NotAsked,
+}
+
+/// Lets the operator choose a session from a list.
+pub(super) fn chosen_session(context: &Context<'_>, wanted: Wanted) -> Chosen {
+    let is_inside = context.environment.get(INSTANCE_VARIABLE).is_some();
+    if is_inside || !context.terminal.can_choose() {
+        return Chosen::NotAsked;
     }
+    let Some((ids, lines)) = sessions_to_choose(context, wanted).filter(|(ids, _)| !ids.is_empty()) else {
+        return Chosen::NotAsked;
+    };
+    let chosen = context.terminal.find("Session", &lines, &context.interrupts);
+    match chosen.and_then(|at| ids.into_iter().nth(at)) {
+        Some(id) => Chosen::Session(id),
+        None => Chosen::Cancelled,
+    }
+}
+
+/// Returns the ids of the sessions to choose from, and a line for each.
+fn sessions_to_choose(context: &Context<'_>, wanted: Wanted) -> Option<(Vec<String>, Vec<String>)> {
+    let terminal = context.terminal;
     // The command itself reports a store that cannot be read.
     let store = context.engine().store_for_reading().ok()??;
     let forks = store.catalog().forks().ok()?;
-    let restored = store.catalog().last_restores().ok()?;
+    let mut restored = store.catalog().last_restores().ok()?;
+    let forgotten = store.catalog().forgotten().ok()?;
+    restored.retain(|id, _| !forgotten.contains_key(id));
     let all = sessions(&store, &forks, false).ok()?;
     let is_meant = |session: &&InstanceDocument| match wanted {
         Wanted::Any => session.tally.snapshots > 0,
@@ -82,6 +106,5 @@ pub(super) fn chosen_session(context: &Context<'_>, wanted: Wanted) -> Option<St
     let columns = terminal.width_err().saturating_sub(MARGIN);
     let home = context.environment.home.as_deref();
     let lines = view::instances::choices(&shown, context.now(), columns, home);
-    let chosen = terminal.find("Session", &lines, &context.interrupts)?;
-    shown.get(chosen).map(|session| session.id.clone())
+    Some((shown.iter().map(|session| session.id.clone()).collect(), lines))
 }

@@ -13,7 +13,7 @@ use super::args::{CalledAs, CommandSet, command_for};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::model::Time;
-use crate::session::find_called;
+use crate::session::{find_called, without_forgotten};
 use crate::store::{InstanceRow, Layout, SnapshotRow, Store};
 use crate::terminal::{sanitize, size};
 
@@ -214,10 +214,11 @@ impl Source {
     }
 
     fn rows(&self) -> Vec<InstanceRow> {
-        let store = self.store();
-        store
-            .and_then(|store| store.catalog().instances().ok())
-            .unwrap_or_default()
+        let found = self.store().and_then(|store| {
+            let rows = store.catalog().instances().ok()?;
+            without_forgotten(&store, rows).ok()
+        });
+        found.unwrap_or_default()
     }
 
     /// Ids, newest first; where a command needs a session that has not ended, only those.

@@ -60,6 +60,12 @@ impl CliError {
         }
     }
 
+    /// Returns the error of an operator who left a list without a choice.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self::new(ErrorKind::NotConfirmed, "cancelled")
+    }
+
     /// Refuses what needs an optional part that this build lacks.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crate::cli::view::plan::Listed;
 use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
 use crate::recovery::{Caller, ChosenPaths, RestorePlan, Wanted, emptied};
 use crate::report::{
-    ChangedMeanwhileDocument, RepositoryDocument, RestoreDocument, Sources, restore_document,
+    ChangedMeanwhileDocument, RepositoryDocument, RestoreDocument, Sources, presented, restore_document,
 };
 use crate::restore::{
     AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, refuse_locked,
@@ -290,6 +290,9 @@ fn warn_of_gaps(context: &Context<'_>, proposal: &Proposal) {
     }
 }
 
+/// Number of missing paths that a warning names.
+const NAMED: usize = 3;
+
 /// Describes the gaps of the target snapshot; `None` if it is complete.
 pub(super) fn gaps(proposal: &Proposal) -> Option<String> {
     let lacks: u64 = proposal.target.mounts.iter().map(|mount| mount.gap_count).sum();
@@ -298,7 +301,24 @@ pub(super) fn gaps(proposal: &Proposal) -> Option<String> {
         1 => "1 path, which is not touched".to_owned(),
         some => format!("{} paths, which are not touched", size::count(some)),
     };
-    Some(format!("the snapshot is incomplete: {rest}"))
+    let mut named: Vec<String> = Vec::new();
+    for mount in &proposal.target.mounts {
+        let root = mount.coverage.root.to_path();
+        let gaps = mount.gaps.iter().map(|gap| gap.path.on_host(&root));
+        named.extend(gaps.map(|path| sanitize::path(&path)));
+    }
+    let more = lacks.saturating_sub(NAMED as u64);
+    named.truncate(NAMED);
+    if more > 0 && !named.is_empty() {
+        named.push(format!("{} more", size::count(more)));
+    }
+    let named = match named.is_empty() {
+        true => String::new(),
+        false => format!(": {}", named.join(", ")),
+    };
+    Some(format!(
+        "the snapshot is incomplete: {rest}{named} (`show` has the reasons)"
+    ))
 }
 
 /// The flags that the conflicts of a proposal give way to: overwriting, deleting.
@@ -313,6 +333,17 @@ pub(super) fn flags(proposal: &Proposal) -> (bool, bool) {
         // What is in the way of what lies aside is set aside itself.
         let added = kept.change.kind == ChangeKind::Added && !matches!(kept.why, Why::Aside(_));
         (overwrite || !added, delete || added)
+    })
+}
+
+/// Returns true if the flags that conflicts give way to would only recreate what was deleted later.
+fn loses_nothing(proposal: &Proposal) -> bool {
+    let mut conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
+    conflicts.all(|kept| {
+        matches!(
+            kept.why,
+            Why::LaterDeletion(_) | Why::Holds(_) | Why::Parent(_) | Why::Socket
+        )
     })
 }
 
@@ -332,7 +363,11 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
     let (overwrite, delete) = flags(proposal);
     if overwrite || delete {
         let (overwrite, delete) = (overwrite || allow.overwrite_later, delete || allow.delete_later);
-        say("to discard later edits as well", overwrite, delete);
+        let purpose = match loses_nothing(proposal) {
+            true => "to recreate what was deleted since as well",
+            false => "to discard later edits as well",
+        };
+        say(purpose, overwrite, delete);
     }
     for mount in &proposal.mounts {
         let host = |change: &WithheldChange| change.path.on_host(&mount.request.coverage.root.to_path());
@@ -386,16 +421,28 @@ fn tell(
     }
     // As in the plan: a file that was moved is one.
     let lines = |(mount, done): (&ProposedMount, &MountReport)| {
-        crate::report::presented(&done.applied(&mount.plan)).len()
+        let applied = done.applied(&mount.plan);
+        let shown = presented(&applied);
+        let deleted = shown
+            .iter()
+            .filter(|(change, _)| change.kind == ChangeKind::Added);
+        (shown.len(), deleted.count())
     };
-    let changed: usize = proposal.mounts.iter().zip(&report.mounts).map(lines).sum();
+    let done = proposal.mounts.iter().zip(&report.mounts).map(lines);
+    let (changed, deleted) = done.fold((0, 0), |(all, of_all), (some, of_some)| {
+        (all + some, of_all + of_some)
+    });
+    let verb = match deleted > 0 && deleted == changed {
+        true => "deleted",
+        false => "restored",
+    };
     if report.emergency.is_some() {
         let changed = size::counted(changed as u64, "path", "paths");
         let aside = view::aside::told(report.mounts.iter().flat_map(|mount| &mount.aside));
         terminal.out(&match failed {
-            0 => format!("Done: {changed} restored and verified{aside}."),
+            0 => format!("Done: {changed} {verb} and verified{aside}."),
             some => format!(
-                "Done in part: {changed} restored and verified{aside}, {} could not be changed.",
+                "Done in part: {changed} {verb} and verified{aside}, {} could not be changed.",
                 size::count(some)
             ),
         });

@@ -5,12 +5,12 @@ use std::ffi::{OsStr, OsString};
 use clap::Args;
 
 use super::args::{some_path, some_text};
-use super::choose::chosen_session;
+use super::choose::{Chosen, chosen_session};
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::view;
 use crate::model::InstanceId;
-use crate::recovery::{InstanceRow, RecoveryError, SessionChoice, Wanted};
+use crate::recovery::{InstanceRow, NamedSession, RecoveryError, SessionChoice, Wanted};
 use crate::report::InstanceDocument;
 use crate::terminal::{Verbosity, size};
 
@@ -48,6 +48,19 @@ pub(super) struct Asking {
     pub(super) wanted: Wanted,
     /// True if the operator must not be asked, because the answer would not be seen or was given with `--yes`.
     pub(super) is_silent: bool,
+    /// Sessions that are reported.
+    pub(super) reported: Reported,
+}
+
+/// Sessions that a command reports before it goes on, so that a wrong one is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reported {
+    /// None: the output is for a program, or names the session itself.
+    None,
+    /// One that was not named in full.
+    Chosen,
+    /// Any.
+    All,
 }
 
 impl Asking {
@@ -56,6 +69,22 @@ impl Asking {
         Self {
             wanted: Wanted::Any,
             is_silent,
+            reported: match is_silent {
+                true => Reported::None,
+                false => Reported::Chosen,
+            },
+        }
+    }
+
+    /// Asks for the session of a command that changes files: any session is reported, also with `--yes`, unless the output is JSON.
+    pub(super) fn to_change_files(wanted: Wanted, is_json: bool, is_yes: bool) -> Self {
+        Self {
+            wanted,
+            is_silent: is_json || is_yes,
+            reported: match is_json {
+                true => Reported::None,
+                false => Reported::All,
+            },
         }
     }
 }
@@ -84,6 +113,7 @@ impl SessionArg {
             let asking = Asking {
                 wanted,
                 is_silent: true,
+                reported: Reported::None,
             };
             return self.settle(context, asking).map(Some);
         }
@@ -112,18 +142,42 @@ impl SessionPathsArg {
         };
         if let Some(name) = word.to_str().filter(|_| !is_path(word)) {
             let engine = context.engine();
-            if engine.names_session(name)? {
+            let session = engine.named_session(name)?;
+            if session == NamedSession::Here {
                 refuse_ambiguous(context, word)?;
-                return Ok((settle(context, Some(name), self.any, asking)?, self.paths.clone()));
             }
-            let unknown = settle(context, Some(name), self.any, asking);
             let is_id = name.starts_with("rc-");
-            if is_id || !engine.could_be_path(word)? {
-                return unknown.map(|id| (id, self.paths.clone()));
+            if session == NamedSession::Here || is_id || !engine.could_be_path(word)? {
+                let settled = settle(context, Some(name), self.any, asking);
+                let is_word = session == NamedSession::None && !is_id && !name.starts_with('@');
+                let settled = settled.map_err(|error| match is_word {
+                    true => neither(context, error),
+                    false => error,
+                })?;
+                return Ok((settled, self.paths.clone()));
             }
         }
         let paths = std::iter::once(word).chain(&self.paths).cloned().collect();
         Ok((settle(context, None, self.any, asking)?, paths))
+    }
+}
+
+/// Adds to the error for a word that names no session that it names no path either.
+fn neither(context: &Context<'_>, error: CliError) -> CliError {
+    let here = SessionChoice {
+        named: None,
+        any: false,
+        wanted: Wanted::Any,
+    };
+    match context.engine().choose(&here) {
+        Ok(row) if error.kind == ErrorKind::UnknownInstance => CliError {
+            message: format!(
+                "{}, and there is no such path, now or in {}",
+                error.message, row.id
+            ),
+            ..error
+        },
+        _ => error,
     }
 }
 
@@ -164,16 +218,22 @@ fn settle(context: &Context<'_>, named: Option<&str>, any: bool, asking: Asking)
     };
     match context.engine().choose(&choice) {
         Ok(row) => {
-            let is_told = named.is_none_or(|name| name.starts_with('@'));
-            if is_told && !asking.is_silent {
-                say_which(context, &row);
+            let is_chosen = named.is_none_or(|name| name.starts_with('@'));
+            match asking.reported {
+                Reported::Chosen if !is_chosen => {}
+                Reported::Chosen | Reported::All => say_which(context, &row),
+                Reported::None => {}
+            }
+            if named.is_none() && !any && asking.reported != Reported::None && asking.wanted == Wanted::Any {
+                say_outlasting(context, &row)?;
             }
             Ok(row.id.to_string())
         }
         Err(error @ RecoveryError::NotHere { .. }) if !asking.is_silent => {
             match chosen_session(context, asking.wanted) {
-                Some(id) => Ok(id),
-                None => Err(with_table(context, error)),
+                Chosen::Session(id) => Ok(id),
+                Chosen::Cancelled => Err(CliError::cancelled()),
+                Chosen::NotAsked => Err(with_table(context, error)),
             }
         }
         Err(error) => Err(error.into()),
@@ -216,8 +276,23 @@ fn with_table(context: &Context<'_>, error: RecoveryError) -> CliError {
     CliError { hints, ..made }
 }
 
+/// Reports a session here that began earlier and ended later, for it may be the one that is meant.
+fn say_outlasting(context: &Context<'_>, row: &InstanceRow) -> Result<(), CliError> {
+    if let Some((other, number)) = context.engine().outlasting(row)? {
+        let end = match other.ended_at {
+            Some(_) => "ended later",
+            None => "has not ended",
+        };
+        let id = &other.id;
+        context.terminal.note(&format!(
+            "{id} began before it and {end}; @{number} means that one"
+        ));
+    }
+    Ok(())
+}
+
 /// Reports the session that was chosen, so that a wrong one is seen. In a pager it is the first line.
-fn say_which(context: &Context<'_>, row: &InstanceRow) {
+pub(super) fn say_which(context: &Context<'_>, row: &InstanceRow) {
     let home = context.environment.home.as_deref();
     let line = view::instances::chosen(&InstanceDocument::brief(row), context.now(), home);
     let terminal = context.terminal;

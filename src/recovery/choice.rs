@@ -8,7 +8,8 @@ use super::{Candidate, Recovery, RecoveryError};
 use crate::model::{InstanceId, MountRecord, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{
-    SessionError, counts_back, find_called, find_instance, is_active, sessions_covering, those_that_began,
+    SessionError, all_sessions_covering, counts_back, find_called, find_instance, is_active,
+    sessions_covering, those_that_began, without_forgotten,
 };
 use crate::store::{InstanceRow, RestoreStage, Store};
 
@@ -86,11 +87,12 @@ impl Recovery<'_> {
         }
         let directory = &self.environment.current;
         let rows = match choice.any {
-            true => store.catalog().instances()?,
+            true => without_forgotten(store, store.catalog().instances()?)?,
             false => sessions_covering(store, directory)?,
         };
         if rows.is_empty() {
-            let mut all = those_that_began(store.catalog().instances()?);
+            let all = without_forgotten(store, store.catalog().instances()?)?;
+            let mut all = those_that_began(all);
             if choice.wanted == Wanted::Restored {
                 let restored = store.catalog().last_restores()?;
                 all.retain(|row| restored.contains_key(&row.id));
@@ -123,12 +125,28 @@ impl Recovery<'_> {
         })
     }
 
-    /// Returns the ids of the sessions that cover a path, newest first. Imported ones cover nothing on this machine.
+    /// Returns a session that covers the current directory, began before `row` and ended after it, or has not ended, with the number that
+    /// `@N` counts back to it. `None` if there is none, or `row` itself has not ended.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn outlasting(&self, row: &InstanceRow) -> Result<Option<(InstanceRow, usize)>, RecoveryError> {
+        let (Some(store), Some(own)) = (self.store_for_reading()?, row.ended_at) else {
+            return Ok(None);
+        };
+        let here = those_that_began(sessions_covering(&store, &self.environment.current)?);
+        let here = here.into_iter().zip(1..);
+        let mut earlier = here.skip_while(|(other, _)| other.id != row.id).skip(1);
+        Ok(earlier.find(|(other, _)| other.ended_at.is_none_or(|ended| ended > own)))
+    }
+
+    /// Returns the ids of the sessions that cover a path, newest first, also those that were forgotten. Imported ones cover nothing on
+    /// this machine.
     ///
     /// # Errors
     /// [`RecoveryError::Store`].
     pub fn sessions_at(&self, store: &Store, path: &Path) -> Result<Vec<InstanceId>, RecoveryError> {
-        let rows = sessions_covering(store, path)?;
+        let rows = all_sessions_covering(store, path)?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
@@ -179,21 +197,40 @@ impl Recovery<'_> {
         Ok(false)
     }
 
-    /// Returns true if a session goes by this name, also if several do.
+    /// Returns which session goes by this name, seen from the current directory.
     ///
     /// # Errors
     /// [`RecoveryError::Store`].
-    pub fn names_session(&self, word: &str) -> Result<bool, RecoveryError> {
+    pub fn named_session(&self, word: &str) -> Result<NamedSession, RecoveryError> {
         let Some(store) = self.store_for_reading()? else {
-            return Ok(false);
+            return Ok(NamedSession::None);
         };
         match find_called(&store, self.environment, word) {
-            Ok(_) | Err(SessionError::Ambiguous { .. } | SessionError::OfContainer { .. }) => Ok(true),
-            Err(SessionError::Unknown { .. }) => Ok(counts_back(word)),
-            Err(SessionError::TooFarBack { .. }) => Ok(true),
+            Ok(_) if counts_back(word) => Ok(NamedSession::Here),
+            Ok(row) => {
+                let here = sessions_covering(&store, &self.environment.current)?;
+                Ok(match here.iter().any(|other| other.id == row.id) {
+                    true => NamedSession::Here,
+                    false => NamedSession::Elsewhere,
+                })
+            }
+            Err(SessionError::Ambiguous { .. } | SessionError::OfContainer { .. }) => Ok(NamedSession::Here),
+            Err(SessionError::Unknown { .. }) if !counts_back(word) => Ok(NamedSession::None),
+            Err(SessionError::Unknown { .. } | SessionError::TooFarBack { .. }) => Ok(NamedSession::Here),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Session that goes by a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedSession {
+    /// There is none.
+    None,
+    /// One or several, of which one may cover the current directory.
+    Here,
+    /// One that does not cover the current directory, or was forgotten: a path here that is called alike is more likely meant.
+    Elsewhere,
 }
 
 /// Returns the error for a store without sessions.

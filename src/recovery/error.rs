@@ -273,6 +273,9 @@ pub enum RecoveryError {
         /// The current directory.
         directory: PathBuf,
     },
+    /// The named session was not restored.
+    #[error("nothing to undo: {0} was not restored")]
+    NeverRestored(InstanceId),
     /// There is no restore to undo, or none with this receipt.
     #[error("{}", nothing_to_undo(*receipt))]
     NothingToUndo {
@@ -337,6 +340,7 @@ impl Diagnostic for RecoveryError {
             | Self::Excluded { .. }
             | Self::NoneInterrupted { .. }
             | Self::NothingToUndoHere { .. }
+            | Self::NeverRestored(_)
             | Self::NothingToUndo { receipt: None } => ErrorKind::NothingToRestore,
             Self::NothingToUndo { receipt: Some(_) } => ErrorKind::UnknownSnapshot,
             Self::HeldByLauncher(_) => ErrorKind::RefusedActive,
@@ -403,6 +407,10 @@ impl Diagnostic for RecoveryError {
             )],
             Self::NothingRecorded => vec![Hint::command("to record one", "launch -- COMMAND")],
             Self::NotHere { sessions, .. } => not_here(sessions),
+            Self::NeverRestored(id) => vec![Hint::command(
+                "to undo what the session did",
+                format!("restore {id}"),
+            )],
             Self::NothingToUndoHere { .. } => vec![Hint::command(
                 "to undo the last restore of any directory",
                 "undo --any",

@@ -2,7 +2,7 @@
 
 use super::{Recovery, RecoveryError, no_files};
 use crate::model::{Operation, SnapshotId};
-use crate::session::{Allowed, ensure_outside_session, find_called, find_snapshot};
+use crate::session::{Allowed, ensure_outside_session, find_called, find_snapshot, refuse_forgotten};
 use crate::store::InstanceRow;
 
 /// Result of pinning or unpinning.
@@ -66,6 +66,9 @@ impl Recovery<'_> {
         let store = self.store_for_writing()?;
         let row = find_called(&store, self.environment, session)?;
         ensure_outside_session(&store, self.environment, Allowed::Nothing)?;
+        if pinned {
+            refuse_forgotten(&store, &row.id)?;
+        }
         let snapshot = match snapshot {
             Some(wanted) => {
                 let found = find_snapshot(&store, &row, wanted).map_err(|error| no_files(&row, error))?;

@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use super::restore::refuse_torn;
 use super::{Caller, ChosenPaths, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_keys};
-use crate::model::RelPath;
+use crate::model::{Receipt, RelPath, Time};
 use crate::restore::{Allow, MountRequest, Purpose, Report, Scope, bring_back, of_restore, propose};
-use crate::session::{Allowed, ensure_outside_session, find_called, find_instance, refuse_living, roots};
+use crate::session::{
+    Allowed, ensure_outside_session, find_called, find_instance, overlap, refuse_forgotten, refuse_living,
+    roots, without_forgotten,
+};
 use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store};
 
 /// Request to take a restore back.
@@ -24,6 +27,17 @@ pub struct UndoRequest<'a> {
     pub keys: Keys<'a>,
     /// True if the plan is only shown: nothing is locked or written.
     pub dry_run: bool,
+}
+
+/// Restore that a plan undoes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndoneRestore {
+    /// Number of its receipt.
+    pub receipt: u64,
+    /// Time of the restore.
+    pub at: Time,
+    /// Number of sessions that began on the same files since.
+    pub sessions_since: u64,
 }
 
 impl Default for UndoRequest<'_> {
@@ -132,12 +146,40 @@ impl Recovery<'_> {
         })
     }
 
+    /// Returns the restore that a plan undoes; `None` if the plan is no undo.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn undone_by(&self, planned: &RestorePlan) -> Result<Option<UndoneRestore>, RecoveryError> {
+        let Purpose::Undo(number) = planned.proposal.purpose else {
+            return Ok(None);
+        };
+        let catalog = planned.store.catalog();
+        let Some(Receipt { at, .. }) = catalog.receipt(number)? else {
+            return Ok(None);
+        };
+        let overlaps = |row: &InstanceRow| {
+            let mut theirs = row.mounts.iter();
+            theirs.any(|theirs| planned.row.mounts.iter().any(|ours| overlap(ours, theirs)))
+        };
+        let mut rows = catalog.instances()?;
+        rows.retain(|row| row.started_at > at && !row.is_imported() && overlaps(row));
+        Ok(Some(UndoneRestore {
+            receipt: number,
+            at,
+            sessions_since: rows.len() as u64,
+        }))
+    }
+
     /// Returns the session that is meant. One whose restore waits, or was done without a receipt, comes before all others.
     fn concerned(&self, store: &Store, request: &UndoRequest<'_>) -> Result<InstanceRow, RecoveryError> {
         let named = match request.session {
             Some(name) => Some(find_called(store, self.environment, name)?),
             None => None,
         };
+        if let Some(row) = &named {
+            refuse_forgotten(store, &row.id)?;
+        }
         let mut pending = store.pending_restores()?;
         pending.retain(|found| {
             let meant = named.as_ref().is_none_or(|row| row.id == found.intent.instance);
@@ -162,10 +204,12 @@ impl Recovery<'_> {
         store: &Store,
         request: &UndoRequest<'_>,
     ) -> Result<(InstanceRow, RestoreRow), RecoveryError> {
-        let rows = match request.session {
-            Some(name) => vec![find_called(store, self.environment, name)?],
-            None => store.catalog().instances()?,
+        let rows = match (request.session, request.receipt) {
+            (Some(name), _) => vec![find_called(store, self.environment, name)?],
+            (None, Some(_)) => store.catalog().instances()?,
+            (None, None) => without_forgotten(store, store.catalog().instances()?)?,
         };
+        let named = request.session.and_then(|_| Some(rows.first()?.id.clone()));
         let mut found: Option<(InstanceRow, RestoreRow)> = None;
         for row in rows {
             for restore in store.catalog().restores(&row.id)? {
@@ -183,6 +227,11 @@ impl Recovery<'_> {
             }
         }
         let receipt = request.receipt;
-        found.ok_or(RecoveryError::NothingToUndo { receipt })
+        let found = found.ok_or_else(|| match (named, receipt) {
+            (Some(id), None) => RecoveryError::NeverRestored(id),
+            _ => RecoveryError::NothingToUndo { receipt },
+        })?;
+        refuse_forgotten(store, &found.0.id)?;
+        Ok(found)
     }
 }

@@ -108,7 +108,7 @@ impl LogDocument {
         let hashes = all.iter().skip(1).map(|next| next.previous);
         let hashes: Vec<Digest> = hashes.chain(std::iter::once(head.hash)).collect();
         let receipts = all.into_iter().zip(hashes).rev();
-        let receipts = receipts.filter(|(receipt, _)| only.is_none() || receipt.instance.as_ref() == only);
+        let receipts = receipts.filter(|(receipt, _)| only.is_none_or(|only| concerns(receipt, only)));
         Self {
             head: Head::default(),
             verified: broken.is_none(),
@@ -128,5 +128,22 @@ impl LogDocument {
                 .collect(),
             some_inside,
         }
+    }
+}
+
+/// Returns true for a receipt of a session, also if it is about several.
+fn concerns(receipt: &Receipt, session: &InstanceId) -> bool {
+    if receipt.instance.as_ref() == Some(session) {
+        return true;
+    }
+    match &receipt.act {
+        Operation::Prune { snapshots, .. } => snapshots.iter().any(|gone| gone.instance == *session),
+        Operation::Forget {
+            snapshots, amended, ..
+        } => {
+            snapshots.iter().any(|gone| gone.instance == *session)
+                || amended.iter().any(|amended| amended.instance == *session)
+        }
+        _ => false,
     }
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::diff::append;
-use super::fold::{Foldable, FoldedLine, fold, fold_git, foldable};
+use super::fold::{Foldable, FoldedLine, fold, foldable};
 use super::{ChangeDocument, Head, HeadDocument, HostPathDocument, PathDocument, ReasonDocument, why_words};
 use crate::diff::{Change, ChangeKind, WithheldChange, WithheldKind, renames};
 use crate::display::size;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::origin::{ImportedDocument, begun, imported};
-use super::sessions::{natives, waiting_instances};
+use super::sessions::{ForgottenAtDocument, natives, waiting_instances};
 use super::steps::{net, steps};
 use super::{
     ForkedDocument, Head, InstanceDocument, PathDocument, ReasonDocument, RepositoryStateDocument,
@@ -96,6 +96,8 @@ impl SessionReport {
         let waits = waiting_instances(store).contains(&row.id);
         let origin = forked_from(store, &all_forks, row)?;
         let mut instance = InstanceDocument::new(row, &state(store, row), &snapshots, origin, waits);
+        let forgotten = catalog.forgotten()?.remove(&row.id);
+        instance.forgotten = forgotten.map(ForgottenAtDocument::from);
         instance.native = natives(store).remove(&row.id).unwrap_or_default();
         instance.closing_error = catalog.missing_closings()?.remove(&row.id);
         if let Some(name) = &row.title.name {

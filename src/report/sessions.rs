@@ -14,7 +14,7 @@ use crate::environment::Environment;
 use crate::model::{Ending, InstanceId, PathCounts, SnapshotKind, Time};
 use crate::session::{Docker, LivenessProbe, Reason, SessionError, State, distinct, forked_from, state_by};
 use crate::store::{
-    ForkRow, InstanceRow, PendingRestore, RestoreStage, SnapshotRow, Store, StoreError, Tally,
+    ForgottenRow, ForkRow, InstanceRow, PendingRestore, RestoreStage, SnapshotRow, Store, StoreError, Tally,
 };
 
 /// `list --json`.
@@ -115,6 +115,7 @@ pub(crate) fn sessions(
     };
     let pruned = catalog.pruned_counts()?;
     let mut missing = catalog.missing_closings()?;
+    let mut forgotten = catalog.forgotten()?;
     let mut all = Vec::new();
     let mut looked = 0;
     // A name means the newest session that has it.
@@ -128,6 +129,7 @@ pub(crate) fn sessions(
         made.tally = tallies.get(&row.id).copied().unwrap_or_default();
         let has_snapshots = made.tally.snapshots > 0 || !made.snapshots.is_empty();
         made.is_gone = !state.is_active() && !has_snapshots && pruned.contains_key(&row.id);
+        made.forgotten = forgotten.remove(&row.id).map(ForgottenAtDocument::from);
         made.native = natives.remove(&row.id).unwrap_or_default();
         made.closing_error = missing.remove(&row.id);
         if let Some(name) = &row.title.name {
@@ -259,7 +261,7 @@ pub(crate) struct InstanceDocument {
     /// Number of its snapshots, where they are not listed.
     #[serde(skip)]
     pub(crate) tally: Tally,
-    /// Nothing is left of it, because every snapshot was pruned.
+    /// Nothing is left of it, because every snapshot was pruned or forgotten.
     #[serde(skip)]
     pub(crate) is_gone: bool,
     /// Number of arguments of the program that were not recorded.
@@ -268,6 +270,27 @@ pub(crate) struct InstanceDocument {
     /// The newer session that `name` means now.
     #[serde(skip)]
     pub(crate) name_taken_by: Option<String>,
+    /// Deletion by `forget`; absent if it was not forgotten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) forgotten: Option<ForgottenAtDocument>,
+}
+
+/// Deletion of a session by `forget`.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub(crate) struct ForgottenAtDocument {
+    /// Number in `log`.
+    pub(crate) receipt: u64,
+    /// RFC 3339, UTC.
+    pub(crate) at: Time,
+}
+
+impl From<ForgottenRow> for ForgottenAtDocument {
+    fn from(row: ForgottenRow) -> Self {
+        Self {
+            receipt: row.receipt,
+            at: row.at,
+        }
+    }
 }
 
 /// A snapshot of a file system.
@@ -330,6 +353,7 @@ impl InstanceDocument {
                 _ => 0,
             },
             name_taken_by: None,
+            forgotten: None,
         }
     }
 }

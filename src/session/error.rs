@@ -107,6 +107,16 @@ pub enum SessionError {
         /// Error of the first of these snapshots.
         source: Box<StoreError>,
     },
+    /// The session was deleted by `forget`.
+    #[error("{instance} was forgotten on {} (receipt {receipt}): nothing of it is left", size::moment(*at))]
+    Forgotten {
+        /// The session.
+        instance: InstanceId,
+        /// Number of the receipt.
+        receipt: u64,
+        /// Time of the receipt.
+        at: Time,
+    },
     /// The snapshot was pruned.
     #[error("{} of {instance} was pruned", snapshot.called())]
     Pruned {
@@ -218,7 +228,9 @@ impl Diagnostic for SessionError {
             | Self::Ambiguous { .. }
             | Self::OfContainer { .. } => ErrorKind::UnknownInstance,
             Self::NoSnapshot { .. } => ErrorKind::UnknownSnapshot,
-            Self::StepPruned { .. } | Self::Pruned { .. } => ErrorKind::NothingToRestore,
+            Self::StepPruned { .. } | Self::Pruned { .. } | Self::Forgotten { .. } => {
+                ErrorKind::NothingToRestore
+            }
             Self::OnlyCheckpoints(_) | Self::Active { other: false, .. } => ErrorKind::RefusedActive,
             Self::Container { .. } | Self::Active { other: true, .. } => ErrorKind::RefusedOverlap,
             Self::Inside(_) => ErrorKind::RefusedInside,
@@ -283,6 +295,9 @@ impl Diagnostic for SessionError {
                 ),
                 Hint::command("to list the checkpoints", format!("show {instance}")),
             ],
+            Self::Forgotten { instance, .. } => {
+                vec![Hint::command("its receipts", format!("log {instance}"))]
+            }
             Self::Pruned { receipt, .. } => vec![
                 Hint::text(format!(
                     "receipt {receipt} in `log` says why; `pin` keeps what must stay"
@@ -414,7 +429,11 @@ const SIGNS: usize = 8;
 /// Returns the hints for a session that is not there.
 fn unknown(wanted: &str, nearest: &[String], some_recorded: bool) -> Vec<Hint> {
     let mut hints = Vec::new();
-    if wanted.starts_with('@') {
+    if wanted == "@0" {
+        hints.push(Hint::text(
+            "sessions are counted from 1: the latest of the current directory is @latest or @1",
+        ));
+    } else if wanted.starts_with('@') {
         hints.push(Hint::text(
             "the latest session of the current directory is @latest or @1, the one before it @2",
         ));

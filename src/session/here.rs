@@ -4,15 +4,35 @@ use std::path::Path;
 
 use super::SessionError;
 use crate::model::{Coverage, Ending};
-use crate::store::{InstanceRow, Store};
+use crate::store::{InstanceRow, Store, StoreError};
 
-/// Returns the sessions that cover a directory (canonical path), newest first. Imported ones cover nothing on this machine.
+/// Returns the sessions that cover a directory (canonical path), newest first, without those that were forgotten. Imported ones cover
+/// nothing on this machine.
 ///
 /// # Errors
-/// [`SessionError::Store`].
-pub fn sessions_covering(store: &Store, directory: &Path) -> Result<Vec<InstanceRow>, SessionError> {
+/// As [`crate::store::Catalog::instances`].
+pub fn sessions_covering(store: &Store, directory: &Path) -> Result<Vec<InstanceRow>, StoreError> {
+    let rows = all_sessions_covering(store, directory)?;
+    without_forgotten(store, rows)
+}
+
+/// Returns the sessions that cover a directory (canonical path), newest first, also those that were forgotten.
+///
+/// # Errors
+/// As [`crate::store::Catalog::instances`].
+pub fn all_sessions_covering(store: &Store, directory: &Path) -> Result<Vec<InstanceRow>, StoreError> {
     let mut rows = store.catalog().instances_around(directory)?;
     rows.retain(|row| !row.is_imported() && row.mounts.iter().any(|mount| covers(mount, directory)));
+    Ok(rows)
+}
+
+/// Returns the sessions without those that were forgotten: nothing is left of them that a command could be about.
+///
+/// # Errors
+/// As [`crate::store::Catalog::instances`].
+pub fn without_forgotten(store: &Store, mut rows: Vec<InstanceRow>) -> Result<Vec<InstanceRow>, StoreError> {
+    let forgotten = store.catalog().forgotten()?;
+    rows.retain(|row| !forgotten.contains_key(&row.id));
     Ok(rows)
 }
 
@@ -68,7 +88,7 @@ pub(super) fn count_back(
     rows.into_iter()
         .nth(number - 1)
         .ok_or_else(|| match (count, number) {
-            (0, 1) => SessionError::Unknown {
+            (0, 1) if directory.is_none() => SessionError::Unknown {
                 wanted: word.to_owned(),
                 nearest: Vec::new(),
                 some_recorded: false,

@@ -1,11 +1,13 @@
 //! Lookup of sessions and snapshots by id, prefix, workspace, kind or name.
 
 use super::SessionError;
-use super::here::{count_back, counts_back, sessions_covering, those_that_began};
+use super::here::{
+    all_sessions_covering, count_back, counts_back, sessions_covering, those_that_began, without_forgotten,
+};
 use crate::config::jackin_instances;
 use crate::environment::Environment;
 use crate::model::{Ending, InstanceId, Operation, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
-use crate::store::{CaptureRow, InstanceBrief, InstanceRow, SnapshotRow, Store};
+use crate::store::{CaptureRow, ForgottenRow, InstanceBrief, InstanceRow, SnapshotRow, Store};
 
 /// Finds a session by what the operator typed, like [`find_instance`].
 ///
@@ -20,10 +22,11 @@ pub fn find_called(
     wanted: &str,
 ) -> Result<InstanceRow, SessionError> {
     if counts_back(wanted) {
-        let covering = sessions_covering(store, &environment.current)?;
-        return match covering.is_empty() {
+        let here = &environment.current;
+        // A directory whose sessions were all forgotten is still one that sessions covered: no other directory's is meant.
+        return match all_sessions_covering(store, here)?.is_empty() {
             true => find_instance(store, wanted),
-            false => count_back(covering, wanted, Some(&environment.current)),
+            false => count_back(sessions_covering(store, here)?, wanted, Some(here)),
         };
     }
     let unknown = match find_instance(store, wanted) {
@@ -72,38 +75,64 @@ fn began_for_a_container(store: &Store, row: &InstanceRow) -> Result<bool, Sessi
 /// Finds an instance by id, name, workspace, jackin's container or label (its latest), unique prefix of an id, or `@latest` and `@N`, which
 /// count all sessions.
 ///
+/// A session that was forgotten is found only by what no other one goes by, and never by `@latest` and `@N`.
+///
 /// # Errors
 /// [`SessionError::Unknown`] with what comes close; [`SessionError::TooFarBack`]; [`SessionError::Ambiguous`]; [`SessionError::Store`].
 pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, SessionError> {
     let catalog = store.catalog();
+    if counts_back(wanted) {
+        return count_back(without_forgotten(store, catalog.instances()?)?, wanted, None);
+    }
     let all = catalog.instances_in_short()?;
+    let forgotten = catalog.forgotten()?;
+    let (gone, there): (Vec<InstanceBrief>, Vec<InstanceBrief>) = all
+        .into_iter()
+        .partition(|brief| forgotten.contains_key(&brief.id));
+    match find_among(store, &there, wanted) {
+        Err(SessionError::Unknown { wanted, nearest, .. }) => match find_among(store, &gone, &wanted) {
+            Err(SessionError::Unknown { .. }) => Err(SessionError::Unknown {
+                wanted,
+                nearest,
+                some_recorded: !(there.is_empty() && gone.is_empty()),
+            }),
+            found => found,
+        },
+        found => found,
+    }
+}
+
+/// Finds one of these sessions, as [`find_instance`] does.
+fn find_among(store: &Store, all: &[InstanceBrief], wanted: &str) -> Result<InstanceRow, SessionError> {
+    let catalog = store.catalog();
     let unknown = || SessionError::Unknown {
         wanted: wanted.to_owned(),
-        nearest: nearest(&all, wanted),
+        nearest: nearest(all, wanted),
         some_recorded: !all.is_empty(),
     };
     let whole = |id: &InstanceId| catalog.instance(id)?.ok_or_else(unknown);
-    if counts_back(wanted) {
-        return count_back(catalog.instances()?, wanted, None);
-    }
+    let among = |mut rows: Vec<InstanceRow>| {
+        rows.retain(|row| all.iter().any(|brief| brief.id == row.id));
+        rows
+    };
     if let Some(found) = all.iter().find(|brief| brief.id.as_str() == wanted) {
         return whole(&found.id);
     }
-    if let Some(named) = those_that_began(catalog.instances_named(wanted)?)
+    if let Some(named) = those_that_began(among(catalog.instances_named(wanted)?))
         .into_iter()
         .next()
     {
         return Ok(named);
     }
-    if let Some(found) = latest(&all, |brief| brief.workspace.as_deref() == Some(wanted)) {
+    if let Some(found) = latest(all, |brief| brief.workspace.as_deref() == Some(wanted)) {
         return whole(found);
     }
-    let of_container = catalog.instances_of_container(wanted)?;
+    let of_container = among(catalog.instances_of_container(wanted)?);
     let began = |row: &&InstanceRow| !row.is_imported() && !matches!(row.ending, Some(Ending::Failed(_)));
     if let Some(row) = of_container.iter().find(began).or(of_container.first()) {
         return Ok(row.clone());
     }
-    if let Some(found) = latest(&all, |brief| brief.id.label() == wanted) {
+    if let Some(found) = latest(all, |brief| brief.id.label() == wanted) {
         return whole(found);
     }
     let found: Vec<&InstanceId> = all
@@ -156,9 +185,13 @@ fn nearest(all: &[InstanceBrief], wanted: &str) -> Vec<String> {
 /// Finds a snapshot of an instance: a kind (the latest of it), else a checkpoint's name, else an id or its prefix.
 ///
 /// # Errors
-/// [`SessionError::Pruned`]; [`SessionError::Damaged`]; [`SessionError::NoSnapshot`] with what there is; [`SessionError::Store`].
+/// [`SessionError::Forgotten`]; [`SessionError::Pruned`]; [`SessionError::Damaged`]; [`SessionError::NoSnapshot`] with what there is;
+/// [`SessionError::Store`].
 pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<SnapshotRow, SessionError> {
     let all = store.catalog().snapshots(&row.id)?;
+    if all.is_empty() {
+        refuse_forgotten(store, &row.id)?;
+    }
     let kind = [
         SnapshotKind::Baseline,
         SnapshotKind::Checkpoint,
@@ -196,6 +229,21 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
         wanted: wanted.to_owned(),
         known: (0..all.len().min(10)).map(|at| shortest(&all, at)).collect(),
     })
+}
+
+/// Refuses a session that was forgotten.
+///
+/// # Errors
+/// [`SessionError::Forgotten`]; [`SessionError::Store`].
+pub fn refuse_forgotten(store: &Store, session: &InstanceId) -> Result<(), SessionError> {
+    match store.catalog().forgotten()?.remove(session) {
+        Some(ForgottenRow { receipt, at }) => Err(SessionError::Forgotten {
+            instance: session.clone(),
+            receipt,
+            at,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Refuses when what is meant is a snapshot whose record is lost or cannot be read: by its id, by its name, or because it would be

@@ -16,6 +16,7 @@ use crate::model::SnapshotRecord;
 
 mod apply;
 mod database;
+mod forgotten;
 mod forks;
 mod health;
 mod instances;
@@ -25,6 +26,7 @@ mod schema;
 mod snapshots;
 
 pub(super) use apply::Tables;
+pub use forgotten::ForgottenRow;
 pub use forks::ForkRow;
 pub use health::{CATALOG_FORMAT, SQLITE_FLOOR, sqlite_version};
 pub(super) use health::{Health, health};

@@ -211,6 +211,125 @@ fn a_word_that_is_a_session_and_a_path_is_refused() {
 }
 
 #[test]
+fn a_name_of_a_session_elsewhere_keeps_no_file_here_from_being_meant() {
+    let (sandbox, [(shop, _), (web, _)]) = two();
+    let launch = ["launch", "--name", "docs", "--", "true"];
+    run(&sandbox, &web, &launch).ok();
+    run(&sandbox, &shop, &["restore", "docs", "--dry-run"])
+        .ok()
+        .shows("Nothing to do");
+    // Where it is no path, the session is meant.
+    run(&sandbox, &sandbox.sources(), &["show", "docs"])
+        .ok()
+        .shows(web.to_str().unwrap());
+    run(&sandbox, &web, &["restore", "docs", "--dry-run"])
+        .code(2)
+        .shows("both a session and a path");
+}
+
+#[test]
+fn the_session_is_named_before_files_are_changed() {
+    let (sandbox, [(shop, _), _]) = two();
+    let id = instances(&run(&sandbox, &shop, &["list", ".", "--json"]).ok())
+        .remove(0)
+        .id;
+    let line = format!("session {id} (sh, just now)");
+    for args in [
+        &["restore", "--yes"][..],
+        &["undo", "--yes"],
+        &["restore", &id, "--yes"],
+    ] {
+        run(&sandbox, &shop, args).ok().shows(&line);
+        run(&sandbox, &shop, &[args, &["-q"]].concat()).ok().hides(&line);
+    }
+    let undo = ["undo", &id, "--yes", "--json"];
+    assert!(run(&sandbox, &shop, &undo).ok().stderr.is_empty());
+}
+
+#[test]
+fn an_undo_says_which_restore_it_is_about() {
+    let (sandbox, [(shop, _), _]) = two();
+    run(&sandbox, &shop, &["restore", "--yes"]).ok();
+    let first = run(&sandbox, &shop, &["undo", "--dry-run"]).ok();
+    first
+        .shows("undoing the restore of 2")
+        .shows("just now, receipt ")
+        .hides("since");
+    for _ in 0..2 {
+        run(&sandbox, &shop, &["launch", "-q", "--", "true"]).ok();
+    }
+    run(&sandbox, &shop, &["undo", "--dry-run"])
+        .ok()
+        .shows("2 sessions have begun here since");
+}
+
+#[test]
+fn the_session_that_changed_a_path_last_is_named() {
+    let (sandbox, [(shop, _), _]) = two();
+    run(&sandbox, &shop, &["restore", "--yes"]).ok();
+    for name in ["third", "fourth"] {
+        let launch = ["launch", "--name", name, "--", "touch", "x"];
+        run(&sandbox, &shop, &launch).ok();
+    }
+    let told = run(&sandbox, &shop, &["restore", "src/main.rs", "--yes"]).ok();
+    told.has("Nothing to do")
+        .has("jackin recovery restore @3 src/main.rs");
+    // One that the latest session changed itself is restored already.
+    let launch = ["launch", "--", "rm", "src/main.rs"];
+    run(&sandbox, &shop, &launch).ok();
+    run(&sandbox, &shop, &["restore", "src/main.rs", "--yes"]).ok();
+    run(&sandbox, &shop, &["restore", "src/main.rs", "--yes"])
+        .ok()
+        .shows("Nothing to do")
+        .hides("restore @");
+    run(&sandbox, &shop, &["restore", "docs/a.md", "--yes"])
+        .ok()
+        .hides("restore @");
+}
+
+#[test]
+fn the_latest_session_began_last_and_one_that_outlasts_it_is_named() {
+    let (sandbox, [(shop, _), _]) = two();
+    let earlier = sandbox.begin(&shop);
+    run(&sandbox, &shop, &["launch", "-q", "--", "touch", "x"]).ok();
+    let latest = sandbox.newest();
+    for (end, told) in [(false, "has not ended"), (true, "ended later")] {
+        if end {
+            sandbox.jackin(["end", &earlier]).ok();
+        }
+        let status = run(&sandbox, &shop, &["status", "--json"]).ok().json();
+        assert_eq!(status["instance"], latest.as_str(), "{status}");
+        run(&sandbox, &shop, &["diff"])
+            .ok()
+            .shows(&format!("session {latest} "))
+            .shows(&format!(
+                "{earlier} began before it and {told}; @2 means that one"
+            ));
+    }
+    run(&sandbox, &shop, &["diff", "@2"])
+        .ok()
+        .hides("began before it");
+}
+
+#[test]
+fn a_word_that_is_nothing_says_so() {
+    let (sandbox, [(shop, _), _]) = two();
+    run(&sandbox, &shop, &["diff", "foo", "bar"])
+        .code(5)
+        .shows("session \"foo\" not found, and there is no such path, now or in rc-");
+    run(&sandbox, &shop, &["diff", "@0"])
+        .code(5)
+        .shows("counted from 1");
+    let id = sandbox.newest();
+    run(&sandbox, &shop, &["undo", &id])
+        .code(5)
+        .shows("was not restored");
+    let slip = run(&sandbox, &shop, &["restroe"]).code(2).text();
+    let at = |command: &str| slip.find(command).unwrap_or(usize::MAX);
+    assert!(at("recovery restore?") < at("recovery resume?"), "{slip}");
+}
+
+#[test]
 fn a_project_that_was_deleted_with_the_shell_in_it_is_restored_without_a_name() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("gone");

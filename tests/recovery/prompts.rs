@@ -183,9 +183,9 @@ fn who_chooses_nothing_is_told_what_is_missing() {
     two(&sandbox);
     fs::create_dir(sandbox.home().join(".codex")).unwrap();
     for (words, key, told) in [
-        ("restore", "Escape", "no session covers"),
-        ("show", "Escape", "no session covers"),
-        ("restore", "C-c", "no session covers"),
+        ("restore", "Escape", "error: cancelled\n"),
+        ("show", "Escape", "error: cancelled\n"),
+        ("restore", "C-c", "error: cancelled\n"),
         ("hook install", "Escape", "found on this machine: codex"),
     ] {
         let Some(tmux) = start(&sandbox, &sandbox.sources(), words) else {
@@ -194,7 +194,11 @@ fn who_chooses_nothing_is_told_what_is_missing() {
         tmux.sees("Esc to cancel");
         tmux.sees("> ");
         tmux.press(&[key]);
-        let seen = tmux.sees("code 2");
+        let seen = tmux.sees(if words == "hook install" {
+            "code 2"
+        } else {
+            "code 4"
+        });
         assert!(seen.contains(told), "{words} {key}:\n{seen}");
         assert!(tmux.shows_cursor(), "{words} {key}");
     }
@@ -314,6 +318,29 @@ pub(crate) fn answered(sandbox: &Sandbox, typed: &str) -> Option<Run> {
         .with("TERM", "xterm")
         .run();
     Some(run)
+}
+
+#[test]
+fn an_unknown_answer_asks_again() {
+    let sandbox = Sandbox::new();
+    let (project, before, id) = project(&sandbox);
+    let damaged = Tree::read(&project);
+    let Some(tmux) = ask(&sandbox, &project, &format!("restore {id}")) else {
+        return;
+    };
+    tmux.press(&["jes", "Enter"]);
+    let seen = tmux.sees("i  choose some of the paths");
+    assert!(!seen.contains("code "), "{seen}");
+    assert_same_tree(&damaged, &Tree::read(&project));
+    tmux.press(&["y", "Enter"]);
+    tmux.sees("code 0");
+    assert_same_tree(&before, &Tree::read(&project));
+    for answer in [&["Enter"][..], &["n", "Enter"], &["C-d"]] {
+        let tmux = ask(&sandbox, &project, "undo").unwrap();
+        tmux.press(answer);
+        assert!(tmux.sees("code 4").contains("not confirmed"), "{answer:?}");
+    }
+    assert_same_tree(&before, &Tree::read(&project));
 }
 
 #[test]

@@ -436,7 +436,10 @@ fn unknown(error: &clap::Error, what: &str, prefix: &str) -> CliError {
     } else if let Some(ContextValue::Strings(near)) = error.get(ContextKind::SuggestedSubcommand) {
         // What begins so was typed in part, and is nearer than what only holds the same letters.
         let mut near: Vec<&String> = near.iter().collect();
-        near.sort_by_key(|near| !near.starts_with(&given));
+        near.sort_by_key(|near| {
+            let edits = strsim::damerau_levenshtein(near, &given);
+            (!near.starts_with(&given), edits)
+        });
         made.hints
             .extend(near.iter().map(|near| format!("did you mean {prefix} {near}?")));
     }

@@ -45,7 +45,7 @@ impl CheckpointArgs {
     fn session(&self, context: &Context<'_>) -> Result<String, CliError> {
         let asking = Asking {
             wanted: Wanted::Active,
-            is_silent: self.json,
+            ..Asking::any(self.json)
         };
         self.session
             .settle(context, asking)

@@ -14,7 +14,7 @@ use crate::cli::schema::Document;
 use crate::cli::view;
 use crate::config::settle_path;
 use crate::model::{InstanceId, PathCounts};
-use crate::recovery::Store;
+use crate::recovery::{NamedSession, Store};
 use crate::report::{ListDocument, Status as Life};
 use crate::terminal::{self, Role, sanitize, shell, size, style};
 
@@ -116,12 +116,18 @@ impl Command for ListArgs {
                 }
             }
         }
-        let gone = (all - shown.len()) as u64;
-        if gone > 0 {
-            let sessions = size::counted(gone, "session", "sessions");
-            context.terminal.note(&format!(
-                "{sessions} more, whose snapshots were all pruned (see `log`)"
-            ));
+        let gone = found.instances.iter().filter(|session| session.is_gone);
+        let (forgotten, pruned): (Vec<_>, Vec<_>) = gone.partition(|session| session.forgotten.is_some());
+        for (number, fate) in [
+            (pruned.len(), "whose snapshots were all pruned"),
+            (forgotten.len(), "forgotten"),
+        ] {
+            if number > 0 {
+                let sessions = size::counted(number as u64, "session", "sessions");
+                context
+                    .terminal
+                    .note(&format!("{sessions} more, {fate} (see `log`)"));
+            }
         }
         if is_filtered {
             return Ok(ExitCode::Done.into());
@@ -159,7 +165,11 @@ fn refuse_unknown(context: &Context<'_>, path: &OsStr) -> Result<(), CliError> {
     }
     let shown = sanitize::os(path);
     let name = path.to_str().filter(|name| !name.is_empty());
-    if let Some(name) = name.filter(|name| engine.names_session(name).unwrap_or_default()) {
+    if let Some(name) = name.filter(|name| {
+        engine
+            .named_session(name)
+            .is_ok_and(|found| found != NamedSession::None)
+    }) {
         let error = CliError::new(ErrorKind::Usage, format!("{shown} is a session and not a path"));
         return Err(error.command(
             "for this session",

@@ -16,8 +16,9 @@ use crate::cli::restore_flow::{RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::suggested_command::Words;
-use crate::recovery::{Allow, ChosenPaths, InstanceRow, RestoreRequest, Wanted};
-use crate::report::{RestoreDocument, RestoreToDocument};
+use crate::cli::view;
+use crate::recovery::{Allow, ChosenPaths, EarlierChange, InstanceRow, Proposal, RestoreRequest, Wanted};
+use crate::report::{InstanceDocument, RestoreDocument, RestoreToDocument};
 
 /// Restore files from a snapshot
 #[derive(Clone, Debug, Args)]
@@ -123,7 +124,8 @@ impl Command for RestoreArgs {
         let (context, args) = (&context, self);
         let engine = context.engine();
         let keys = || identities(context, &args.unlock);
-        let (session, paths) = args.subject.settle(context, Asking::any(args.json || args.yes))?;
+        let asking = Asking::to_change_files(Wanted::Any, args.json, args.yes);
+        let (session, paths) = args.subject.settle(context, asking)?;
         let request = RestoreRequest {
             session: &session,
             paths: &paths,
@@ -150,6 +152,11 @@ impl Command for RestoreArgs {
         }
         let planned = engine.plan_of(subject, &request)?;
         let how = how(context, args, &paths, &planned.row);
+        let is_whole = args.from.is_none() && args.only_changes_of.is_none();
+        let earlier = match is_whole && !args.json && is_idle(&planned.proposal) && !paths.is_empty() {
+            true => engine.earlier_change(&planned.store, &planned.row, &paths)?,
+            false => None,
+        };
         let narrow = |chosen: &ChosenPaths| {
             let chosen = Some(chosen);
             let request = RestoreRequest {
@@ -158,8 +165,35 @@ impl Command for RestoreArgs {
             };
             Ok(engine.plan(&request)?)
         };
-        carry_out(context, planned, &how, Some(&narrow))
+        let status = carry_out(context, planned, &how, Some(&narrow))?;
+        if let Some(earlier) = earlier {
+            tell_earlier(context, &earlier, &paths);
+        }
+        Ok(status)
     }
+}
+
+/// Returns true if a plan changes nothing and keeps nothing that differs.
+fn is_idle(proposal: &Proposal) -> bool {
+    let mut mounts = proposal.mounts.iter();
+    proposal.is_empty() && mounts.all(|mount| mount.plan.conflicts.is_empty() && mount.plan.kept.is_empty())
+}
+
+/// Names the session that changed the paths last, and the command that restores them from it.
+fn tell_earlier(context: &Context<'_>, earlier: &EarlierChange, paths: &[OsString]) {
+    let home = context.environment.home.as_deref();
+    let session = view::instances::chosen(&InstanceDocument::brief(&earlier.row), context.now(), home);
+    let what = match paths.len() {
+        1 => "this path",
+        _ => "these paths",
+    };
+    context
+        .terminal
+        .note(&format!("an earlier session changed {what}: {session}"));
+    let words = Words::new("restore")
+        .arg(format!("@{}", earlier.number))
+        .paths(paths);
+    context.propose("to restore what it changed", &words.text());
 }
 
 fn how(context: &Context<'_>, args: &RestoreArgs, paths: &[OsString], row: &InstanceRow) -> RestoreOptions {

@@ -1,19 +1,23 @@
 //! `undo`: undoes a restore, limited to what that restore touched. It is a restore itself.
 
+use std::path::Path;
+
 use clap::Args;
 
 use crate::cli::args::{Example, Group, Unlock};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
 use crate::cli::restore_flow::{RestoreOptions, carry_out};
 use crate::cli::schema::Document;
-use crate::cli::session_arg::{Asking, SessionArg};
+use crate::cli::session_arg::{Asking, SessionArg, say_which};
 use crate::cli::suggested_command::Words;
-use crate::recovery::{Allow, ChosenPaths, Purpose, UndoRequest, Wanted};
+use crate::cli::view;
+use crate::recovery::{Allow, ChosenPaths, NamedSession, Purpose, UndoRequest, Wanted};
 use crate::report::RestoreDocument;
+use crate::terminal::sanitize;
 
 /// Undo the last restore
 #[derive(Clone, Debug, Args)]
@@ -76,11 +80,9 @@ impl Command for UndoArgs {
             // Receipts are counted over all sessions.
             (None, Some(_)) => None,
             _ => {
-                let asking = Asking {
-                    wanted: Wanted::Restored,
-                    is_silent: args.json || args.yes,
-                };
-                Some(args.session.settle(context, asking)?)
+                let asking = Asking::to_change_files(Wanted::Restored, args.json, args.yes);
+                let settled = args.session.settle(context, asking);
+                Some(settled.map_err(|error| self.explained(context, error))?)
             }
         };
         let request = UndoRequest {
@@ -95,7 +97,16 @@ impl Command for UndoArgs {
             keys: &keys,
             dry_run: args.dry_run,
         };
-        let planned = context.engine().plan_undo(&request)?;
+        let planned = context.engine().plan_undo(&request);
+        let planned = planned.map_err(|error| self.explained(context, error.into()))?;
+        if !args.json {
+            if session.is_none() {
+                say_which(context, &planned.row);
+            }
+            if let Some(undone) = context.engine().undone_by(&planned)? {
+                context.terminal.note(&view::undo::undone(&undone, context.now()));
+            }
+        }
         let receipt = match planned.proposal.purpose {
             Purpose::Undo(number) => Some(number),
             Purpose::Restore | Purpose::Step(_) => None,
@@ -125,5 +136,34 @@ impl Command for UndoArgs {
             Ok(context.engine().plan_undo(&request)?)
         };
         carry_out(context, planned, &how, Some(&narrow))
+    }
+}
+
+impl UndoArgs {
+    /// Adds what can be typed for a path, if the word that names no session is one.
+    fn explained(&self, context: &Context<'_>, error: CliError) -> CliError {
+        let word = self.session.instance.as_deref();
+        let is_concerned = matches!(
+            error.kind,
+            ErrorKind::UnknownInstance | ErrorKind::NothingToRestore
+        );
+        let word = word.filter(|word| is_concerned && !word.starts_with(['@']) && !word.starts_with("rc-"));
+        let is_path = |word: &&str| {
+            let path = context.environment.absolute(Path::new(word));
+            path.symlink_metadata().is_ok() || context.engine().could_be_path(word.as_ref()).unwrap_or(false)
+        };
+        let is_other = |word: &&str| {
+            let session = context.engine().named_session(word);
+            session.is_ok_and(|session| session != NamedSession::Here)
+        };
+        let Some(path) = word.filter(is_path).filter(is_other) else {
+            return error;
+        };
+        let shown = sanitize::name(path.as_bytes());
+        let message = format!("{shown} is a path, and `undo` takes a session");
+        let restore = Words::new("restore").paths(&[path.into()]);
+        CliError::new(error.kind, message)
+            .command("to undo what a session did to it", restore.text())
+            .hint("to undo the last restore for some paths only, answer i at the question of `undo`")
     }
 }

@@ -11,7 +11,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
-use crate::cli::session_arg::{Asking, SessionArg};
+use crate::cli::session_arg::{Asking, Reported, SessionArg};
 use crate::cli::view;
 use crate::recovery::{Recovery, RecoveryError, SessionError, Wanted, Watch, WatchedChange};
 use crate::report::{WatchDocument, WatchLine, watched_lines};
@@ -96,6 +96,7 @@ impl WatchArgs {
             let asking = Asking {
                 wanted,
                 is_silent: true,
+                reported: Reported::None,
             };
             let id = self.session.settle(context, asking)?;
             return Ok(Some(engine.watch(&id)?));

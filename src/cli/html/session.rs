@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::cli::view;
-use crate::cli::view::instances::{agent_words, ending, kind_words, notes, status};
+use crate::cli::view::instances::{agent_words, ending, kind_words, lost, notes, status};
 use crate::cli::view::receipt::Telling;
 use crate::cli::view::steps::step_words;
 use crate::model::Coverage;
@@ -128,8 +128,8 @@ pub(super) fn snapshots(known: &SessionReport) -> Markup {
                     }
                 }
             }
-            @if known.pruned > 0 {
-                p { (size::counted(known.pruned, "snapshot was", "snapshots were")) " pruned by the retention policy" }
+            @if let Some(lost) = lost(known) {
+                p { (lost) }
             }
         }
     }

@@ -161,7 +161,7 @@ pub(in crate::cli) fn chosen(session: &InstanceDocument, now: Time, home: Option
 }
 
 /// A path for a terminal: below the home as `~/…`, and without as many directories at its left as do not fit.
-fn place(path: &Path, home: &Path, room: usize) -> String {
+pub(super) fn place(path: &Path, home: &Path, room: usize) -> String {
     let (mut shown, parts) = match path.strip_prefix(home) {
         Ok(rest) if home.parent().is_some() => (Path::new("~").join(rest), rest),
         _ => (path.to_path_buf(), path),
@@ -216,10 +216,7 @@ pub(in crate::cli) fn show(known: &SessionReport, now: Time, columns: usize) -> 
         lines.push(String::new());
         lines.push(snapshots(known, now, columns));
     }
-    if known.pruned > 0 {
-        let pruned = size::counted(known.pruned, "snapshot was", "snapshots were");
-        lines.push(format!("{pruned} pruned by the retention policy (see `log`)"));
-    }
+    lines.extend(lost(known));
     lacking(known, &mut lines);
     if !known.changed_meanwhile.is_empty() {
         lines.push(String::new());
@@ -424,6 +421,19 @@ fn snapshots(known: &SessionReport, now: Time, columns: usize) -> String {
         ]);
     }
     table.render(columns)
+}
+
+/// Returns the line about snapshots that were deleted.
+pub(in crate::cli) fn lost(known: &SessionReport) -> Option<String> {
+    if let Some(forgotten) = known.instance.forgotten {
+        return Some(format!(
+            "forgotten on {} (receipt {}): nothing of it is left",
+            size::moment(forgotten.at),
+            forgotten.receipt
+        ));
+    }
+    let pruned = size::counted(known.pruned, "snapshot was", "snapshots were");
+    (known.pruned > 0).then(|| format!("{pruned} pruned by the retention policy (see `log`)"))
 }
 
 fn lacking(known: &SessionReport, lines: &mut Vec<String>) {

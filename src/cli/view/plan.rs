@@ -206,7 +206,7 @@ fn fold_line(fold: &Fold, kinds: &[ChangeKind]) -> String {
                 ChangeKind::Added => ("to delete", *number),
                 ChangeKind::Deleted => ("to create", *number),
                 ChangeKind::Modified | ChangeKind::Type => ("to replace", *number),
-                ChangeKind::Mode | ChangeKind::Metadata => ("to set modes or attributes on", *number),
+                ChangeKind::Mode | ChangeKind::Metadata => ("to change mode or attributes", *number),
             });
             (("restore", Role::Changed), folded::counts(parts))
         }
@@ -415,7 +415,7 @@ fn counts(plan: &RestoreDocument<'_>) -> String {
         (Action::Create, "to create"),
         (Action::Replace, "to replace"),
         (Action::Delete, "to delete"),
-        (Action::Metadata, "to set modes or attributes on"),
+        (Action::Metadata, "to change mode or attributes"),
     ] {
         let number = count(action);
         if number > 0 {

@@ -1,0 +1,96 @@
+//! The earlier session that changed a path which a later one left alone.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::paths::place;
+use super::{Recovery, RecoveryError};
+use crate::diff::{Change, Side, compare};
+use crate::model::{MountRecord, RelPath, SnapshotKind, SnapshotRecord};
+use crate::session::{sessions_covering, those_that_began};
+use crate::store::{InstanceRow, Store};
+
+/// Number of sessions that are compared. Each costs the reading of two manifests.
+const MOST: usize = 50;
+
+/// Session that changed a path.
+#[derive(Clone, Debug)]
+pub struct EarlierChange {
+    /// The session.
+    pub row: InstanceRow,
+    /// Number that `@N` counts back to it in the current directory.
+    pub number: usize,
+}
+
+impl Recovery<'_> {
+    /// Returns the newest session before `row` that covers the current directory and changed one of these paths, or something below one.
+    /// `None` if `row` changed one itself, or no earlier session did.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`]. Snapshots that cannot be read are passed over.
+    pub fn earlier_change(
+        &self,
+        store: &Store,
+        row: &InstanceRow,
+        paths: &[OsString],
+    ) -> Result<Option<EarlierChange>, RecoveryError> {
+        if self.did_change(store, row, paths)? {
+            return Ok(None);
+        }
+        let here = those_that_began(sessions_covering(store, &self.environment.current)?);
+        let here = here.into_iter().zip(1..);
+        let earlier = here.skip_while(|(other, _)| other.id != row.id).skip(1);
+        for (row, number) in earlier.take(MOST) {
+            if self.did_change(store, &row, paths)? {
+                return Ok(Some(EarlierChange { row, number }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns true if one of these paths differs between the first and the last snapshot of a session.
+    fn did_change(
+        &self,
+        store: &Store,
+        row: &InstanceRow,
+        paths: &[OsString],
+    ) -> Result<bool, RecoveryError> {
+        let mut own = store.catalog().snapshots(&row.id)?.into_iter();
+        let (last, first) = (
+            own.find(|snapshot| snapshot.kind != SnapshotKind::Emergency),
+            own.find(|snapshot| snapshot.kind == SnapshotKind::Baseline),
+        );
+        let records = first
+            .zip(last)
+            .and_then(|(first, last)| Some((store.record(&first.id).ok()?, store.record(&last.id).ok()?)));
+        let Some((before, after)) = records else {
+            return Ok(false);
+        };
+        let placed = |path: &OsString| place(self.environment, &row.mounts, Path::new(path)).ok();
+        let placed: Vec<(usize, RelPath)> = paths.iter().filter_map(placed).collect();
+        for (at, mount) in row.mounts.iter().enumerate() {
+            let is_meant = |change: &Change| {
+                let mut meant = placed.iter().filter(|(of, _)| *of == at);
+                meant.any(|(_, path)| change.path.is_within(path))
+            };
+            if !placed.iter().any(|(of, _)| *of == at) {
+                continue;
+            }
+            let same = |other: &&MountRecord| other.coverage.label == mount.label;
+            let manifest = |record: &SnapshotRecord| {
+                let mount = record.mounts.iter().find(same)?;
+                store.manifest(record, mount).ok().flatten()
+            };
+            let (from, to) = (manifest(&before), manifest(&after));
+            let side = |manifest| Side {
+                manifest,
+                skipped: &[],
+            };
+            let compared = compare(&side(from.as_ref()), &side(to.as_ref()));
+            if compared.changes.iter().any(is_meant) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
