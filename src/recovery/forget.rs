@@ -10,7 +10,7 @@ use super::{Recovery, RecoveryError};
 use crate::config::settle_path;
 use crate::model::{Operation, SnapshotId, Time};
 use crate::retention::{ForgetProposal, ForgetSubject, forget, propose};
-use crate::session::{State, find_called, state};
+use crate::session::{State, find_called, refuse_forgotten, state};
 use crate::store::{Forgotten, InstanceRow, Store};
 
 /// Question that [`Recovery::plan_forget`] answers.
@@ -20,8 +20,10 @@ pub struct ForgetRequest<'a> {
     pub session: Option<&'a str>,
     /// Paths to delete out of all snapshots.
     pub paths: &'a [OsString],
-    /// Delete all sessions that ended longer ago.
+    /// Delete the sessions that cover the current directory and ended longer ago.
     pub older_than: Option<Duration>,
+    /// With an age: delete those of all directories.
+    pub any: bool,
     /// Also delete every other path with the same content.
     pub copies: bool,
 }
@@ -95,7 +97,10 @@ impl Recovery<'_> {
             let sec = now
                 .sec
                 .saturating_sub(i64::try_from(age.as_secs()).unwrap_or(i64::MAX));
-            return Ok(ForgetSubject::EndedBefore(Time { sec, ..now }));
+            return Ok(ForgetSubject::EndedBefore {
+                limit: Time { sec, ..now },
+                covering: (!request.any).then(|| self.environment.current.clone()),
+            });
         }
         let row = match request.session {
             Some(wanted) => Some(self.forget_session(store, wanted, dry_run)?),
@@ -122,6 +127,7 @@ impl Recovery<'_> {
         dry_run: bool,
     ) -> Result<InstanceRow, RecoveryError> {
         let row = find_called(store, self.environment, wanted)?;
+        refuse_forgotten(store, &row.id)?;
         if !dry_run && row.ended_at.is_none() && state(store, &row) == State::Lost {
             self.close_if_orphaned(store, &row)?;
         }

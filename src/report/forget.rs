@@ -1,6 +1,7 @@
 //! `forget`: what is deleted, and what stays elsewhere.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +9,7 @@ use serde::Serialize;
 use super::{Head, Held, HostPathDocument};
 use crate::model::{ForgottenContent, PrunedSnapshot, SnapshotKind, Time};
 use crate::recovery::{OutsideCopy, PlannedForget};
-use crate::retention::{HeldPath, KeptCopy};
+use crate::retention::{ForgetSubject, HeldPath, KeptCopy};
 
 /// Result of `forget`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -28,6 +29,10 @@ pub(crate) struct ForgetDocument {
     #[serde(flatten)]
     pub(crate) head: Head,
     pub(crate) outcome: ForgetOutcome,
+    /// Directory that the sessions cover; none if other sessions were asked for, or those of all directories.
+    pub(crate) covering: Option<HostPathDocument>,
+    /// Number of sessions that are old enough, too, but do not cover that directory.
+    pub(crate) elsewhere: u64,
     /// Sessions of which everything is deleted, oldest first.
     pub(crate) sessions: Vec<ForgottenSessionDocument>,
     /// Their snapshots.
@@ -54,9 +59,8 @@ pub(crate) struct ForgetDocument {
     pub(crate) replica_removed: Option<u64>,
     /// The number in `log`.
     pub(crate) receipt: Option<u64>,
-    /// True if an undo of a last restore is lost.
-    #[serde(skip)]
-    pub(crate) ends_undo: bool,
+    /// Sessions whose last restore cannot be undone any more.
+    pub(crate) ends_undo: Vec<String>,
 }
 
 /// A session of which everything is deleted.
@@ -67,6 +71,11 @@ pub(crate) struct ForgottenSessionDocument {
     pub(crate) ended_at: Option<Time>,
     /// Number of its snapshots.
     pub(crate) snapshots: u64,
+    /// The host path of every mount that it covers.
+    mounts: Vec<String>,
+    /// Exact paths of `mounts`.
+    #[serde(skip)]
+    pub(crate) roots: Vec<PathBuf>,
 }
 
 /// A path that one snapshot has.
@@ -123,6 +132,8 @@ impl ForgetDocument {
         Self {
             head: Head::default(),
             outcome: ForgetOutcome::Nothing,
+            covering: None,
+            elsewhere: 0,
             sessions: Vec::new(),
             snapshots: Vec::new(),
             kept_sessions: BTreeMap::new(),
@@ -136,29 +147,41 @@ impl ForgetDocument {
             replica: None,
             replica_removed: None,
             receipt: None,
-            ends_undo: false,
+            ends_undo: Vec::new(),
         }
     }
 
     /// Makes the report of a plan.
     pub(crate) fn of(planned: &PlannedForget) -> Self {
         let proposal = &planned.proposal;
+        let covering = match &proposal.subject {
+            ForgetSubject::EndedBefore { covering, .. } => covering.as_deref(),
+            ForgetSubject::Session(_) | ForgetSubject::Paths { .. } => None,
+        };
+        let empty = Self {
+            covering: covering.map(HostPathDocument::new),
+            elsewhere: proposal.elsewhere,
+            kept_sessions: proposal.kept_sessions.clone(),
+            ..Self::nothing()
+        };
         if proposal.is_empty() {
-            return Self {
-                kept_sessions: proposal.kept_sessions.clone(),
-                ..Self::nothing()
-            };
+            return empty;
         }
         let sessions = proposal.sessions.iter().map(|session| ForgottenSessionDocument {
             instance: session.instance.to_string(),
             ended_at: session.ended_at,
             snapshots: session.snapshots,
+            mounts: session
+                .roots
+                .iter()
+                .map(|root| root.to_string_lossy().into_owned())
+                .collect(),
+            roots: session.roots.clone(),
         });
         Self {
             outcome: ForgetOutcome::Planned,
             sessions: sessions.collect(),
             snapshots: proposal.plan.snapshots().to_vec(),
-            kept_sessions: proposal.kept_sessions.clone(),
             paths: paths(&proposal.held),
             contents: proposal.plan.contents().to_vec(),
             copies: proposal.copies.iter().map(KeptCopyDocument::from).collect(),
@@ -170,8 +193,8 @@ impl ForgetDocument {
                 .map(|path| HostPathDocument::new(path))
                 .collect(),
             outside: planned.outside.iter().map(OutsideDocument::from).collect(),
-            ends_undo: proposal.ends_undo,
-            ..Self::nothing()
+            ends_undo: proposal.ends_undo.iter().map(ToString::to_string).collect(),
+            ..empty
         }
     }
 }

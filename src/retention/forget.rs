@@ -4,8 +4,8 @@
 mod error;
 mod paths;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
 
 pub use error::ForgetError;
 pub use paths::{HeldPath, KeptCopy};
@@ -14,7 +14,7 @@ use super::Acting;
 use super::inventory::{Held, Inventory};
 use crate::model::{InstanceId, PruneReason, PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
-use crate::session::{LivenessProbe, State, state_by};
+use crate::session::{LivenessProbe, State, sessions_covering, state_by};
 use crate::store::{AmendedRecord, ForgetPlan, Forgotten, InstanceRow, Patience, Store, StoreError};
 
 use paths::Search;
@@ -24,8 +24,13 @@ use paths::Search;
 pub enum ForgetSubject {
     /// One session with all of its snapshots.
     Session(InstanceId),
-    /// Every session that ended before this time, is not pinned and has no interrupted restore.
-    EndedBefore(Time),
+    /// Every session that ended some time ago, is not pinned and has no interrupted restore.
+    EndedBefore {
+        /// Latest end.
+        limit: Time,
+        /// Only the sessions that cover this directory; `None` for all sessions.
+        covering: Option<PathBuf>,
+    },
     /// Paths, out of the snapshots of all sessions.
     Paths {
         /// Host paths.
@@ -46,6 +51,8 @@ pub struct ForgottenSession {
     pub ended_at: Option<Time>,
     /// Number of its snapshots.
     pub snapshots: u64,
+    /// Roots of its mounts.
+    pub roots: Vec<PathBuf>,
 }
 
 /// Proposal of what `forget` would delete.
@@ -56,12 +63,14 @@ pub struct ForgetProposal {
     pub sessions: Vec<ForgottenSession>,
     /// Sessions that are old enough and stay, by the reason.
     pub kept_sessions: BTreeMap<Held, u64>,
+    /// Number of sessions that would be deleted, but do not cover the directory.
+    pub elsewhere: u64,
     /// Paths with the snapshots that have them, oldest first.
     pub held: Vec<HeldPath>,
     /// Other paths that keep the same content.
     pub copies: Vec<KeptCopy>,
-    /// True if the undo of the last restore of a workspace is lost.
-    pub ends_undo: bool,
+    /// Sessions whose last restore cannot be undone any more, sorted.
+    pub ends_undo: Vec<InstanceId>,
     /// Changes to the store.
     pub plan: ForgetPlan,
 }
@@ -91,17 +100,15 @@ pub fn propose(
     match subject {
         ForgetSubject::Session(instance) => {
             let row = store.catalog().instance(instance)?;
-            sessions(
-                store,
-                subject,
-                row.into_iter().collect(),
-                BTreeMap::new(),
-                observer,
-            )
+            let old = OldSessions {
+                rows: row.into_iter().collect(),
+                ..OldSessions::default()
+            };
+            sessions(store, subject, old, observer)
         }
-        ForgetSubject::EndedBefore(limit) => {
-            let (rows, kept) = ended_before(store, *limit)?;
-            sessions(store, subject, rows, kept, observer)
+        ForgetSubject::EndedBefore { limit, covering } => {
+            let old = ended_before(store, *limit, covering.as_deref())?;
+            sessions(store, subject, old, observer)
         }
         ForgetSubject::Paths { paths, of, copies } => {
             let mut search = Search::new(store, of.as_ref());
@@ -123,9 +130,10 @@ pub fn propose(
                 subject: subject.clone(),
                 sessions: Vec::new(),
                 kept_sessions: BTreeMap::new(),
+                elsewhere: 0,
                 held: search.held(),
                 copies,
-                ends_undo: false,
+                ends_undo: Vec::new(),
                 plan,
             })
         }
@@ -162,8 +170,11 @@ pub fn forget(
 fn sessions(
     store: &Store,
     subject: &ForgetSubject,
-    rows: Vec<InstanceRow>,
-    kept_sessions: BTreeMap<Held, u64>,
+    OldSessions {
+        rows,
+        kept,
+        elsewhere,
+    }: OldSessions,
     observer: &dyn Observer,
 ) -> Result<ForgetProposal, ForgetError> {
     let ids: BTreeSet<InstanceId> = rows.iter().map(|row| row.id.clone()).collect();
@@ -179,6 +190,7 @@ fn sessions(
             instance: row.id.clone(),
             ended_at: row.ended_at,
             snapshots: snapshots.len() as u64,
+            roots: row.mounts.iter().map(|mount| mount.root.to_path()).collect(),
         });
         gone.extend(snapshots.into_iter().map(|snapshot| PrunedSnapshot {
             id: snapshot.id,
@@ -206,7 +218,8 @@ fn sessions(
     Ok(ForgetProposal {
         subject: subject.clone(),
         sessions,
-        kept_sessions,
+        kept_sessions: kept,
+        elsewhere,
         held: Vec::new(),
         copies: Vec::new(),
         ends_undo,
@@ -214,21 +227,38 @@ fn sessions(
     })
 }
 
-/// Returns true if the emergency snapshot or the target of a session's last restore goes.
-fn ends_undo(store: &Store, gone: &[PrunedSnapshot]) -> Result<bool, StoreError> {
+/// Returns the sessions of whose last restore the emergency snapshot or the target goes.
+fn ends_undo(store: &Store, gone: &[PrunedSnapshot]) -> Result<Vec<InstanceId>, StoreError> {
     let ids: BTreeSet<&SnapshotId> = gone.iter().map(|pruned| &pruned.id).collect();
     let restores = store.catalog().last_restores()?;
     let is_gone = |id: &SnapshotId| ids.contains(id);
-    Ok(restores
-        .values()
-        .any(|restore| is_gone(&restore.target) || is_gone(&restore.emergency)))
+    let ended = restores
+        .into_iter()
+        .filter(|(_, restore)| is_gone(&restore.target) || is_gone(&restore.emergency));
+    let mut ended: Vec<InstanceId> = ended.map(|(id, _)| id).collect();
+    ended.sort();
+    Ok(ended)
 }
 
-/// Returns the sessions that ended before `limit`, oldest first, and counts those that stay.
-fn ended_before(store: &Store, limit: Time) -> Result<(Vec<InstanceRow>, BTreeMap<Held, u64>), ForgetError> {
-    let mut kept: BTreeMap<Held, u64> = BTreeMap::new();
+/// Sessions that ended before a time.
+#[derive(Default)]
+struct OldSessions {
+    /// Those to delete, oldest first.
+    rows: Vec<InstanceRow>,
+    /// Number of those that stay, by the reason.
+    kept: BTreeMap<Held, u64>,
+    /// Number of those that would be deleted, but do not cover the directory.
+    elsewhere: u64,
+}
+
+/// Returns the sessions that ended before `limit` and cover a directory, if there is one.
+fn ended_before(store: &Store, limit: Time, covering: Option<&Path>) -> Result<OldSessions, ForgetError> {
+    let mut old = OldSessions::default();
     let inventory = Inventory::look(store)?;
-    let mut rows = Vec::new();
+    let covering: Option<HashSet<InstanceId>> = match covering {
+        Some(directory) => Some(ids(sessions_covering(store, directory)?)),
+        None => None,
+    };
     for session in inventory.sessions.iter().rev() {
         let shots = session.snapshots.iter().filter_map(|at| inventory.shots.get(*at));
         let shots: Vec<_> = shots.collect();
@@ -243,12 +273,20 @@ fn ended_before(store: &Store, limit: Time) -> Result<(Vec<InstanceRow>, BTreeMa
         let held = shots.iter().filter_map(|shot| shot.held);
         let blocks = |held: &Held| matches!(held, Held::Pinned | Held::Active | Held::Interrupted);
         let held = held.filter(blocks).min();
-        match held.or_else(|| (!session.is_over).then_some(Held::Active)) {
-            Some(held) => *kept.entry(held).or_default() += 1,
-            None => rows.push(row),
+        let held = held.or_else(|| (!session.is_over).then_some(Held::Active));
+        match held {
+            _ if covering.as_ref().is_some_and(|ids| !ids.contains(&row.id)) => {
+                old.elsewhere += u64::from(held.is_none());
+            }
+            Some(held) => *old.kept.entry(held).or_default() += 1,
+            None => old.rows.push(row),
         }
     }
-    Ok((rows, kept))
+    Ok(old)
+}
+
+fn ids(rows: Vec<InstanceRow>) -> HashSet<InstanceId> {
+    rows.into_iter().map(|row| row.id).collect()
 }
 
 /// Returns the sessions with a snapshot that is frozen, not stored yet, and covers one of the paths: it would bring them back.

@@ -127,7 +127,7 @@ fn no_byte_of_a_forgotten_secret_stays_and_everything_else_restores() {
     assert!(!found_in(&sandbox, FIRST).is_empty() && !found_in(&sandbox, SECOND).is_empty());
     let plan = forget(&sandbox, &leak.project, &["--dry-run"]).ok();
     plan.shows("1 path to forget in 6 snapshots of 2 sessions")
-        .shows("still exists: the next session records it again")
+        .shows("still exists: later snapshots store it again, also the emergency snapshot of a restore")
         .shows("to apply: jackin recovery forget --path .env");
     assert!(!found_in(&sandbox, FIRST).is_empty(), "a dry run deleted");
     forget(&sandbox, &leak.project, &[])
@@ -295,7 +295,10 @@ fn one_session_goes_with_all_of_its_content_and_the_others_stay() {
         .jackin(["forget", &leak.first, "--yes"])
         .ok()
         .shows("1 session with 4 snapshots to forget")
-        .shows("cannot be undone any more");
+        .shows(&format!(
+            "The last restore of {} cannot be undone after this.",
+            leak.first
+        ));
     assert_eq!(found_in(&sandbox, FIRST), Vec::<PathBuf>::new());
     assert!(!found_in(&sandbox, SECOND).is_empty(), "the other session has it");
     for (session, name, tree) in leak.trees.iter().filter(|(session, ..)| *session == leak.second) {
@@ -306,7 +309,8 @@ fn one_session_goes_with_all_of_its_content_and_the_others_stay() {
     sandbox
         .jackin(["restore", &leak.first, "--yes"])
         .code(5)
-        .shows("pruned");
+        .shows(&format!("{} was forgotten on ", leak.first))
+        .hides("pruned");
     sandbox.jackin(["log"]).ok().shows("forgot");
     sandbox.jackin(["forget", &leak.second, "--yes"]).ok();
     assert_eq!(found_in(&sandbox, SECOND), Vec::<PathBuf>::new());
@@ -323,16 +327,18 @@ fn sessions_that_ended_long_ago_go_and_pinned_and_active_ones_stay() {
     let active = sandbox.begin(&other);
     sandbox.jackin(["pin", &leak.second]).ok();
     sandbox
-        .jackin(["forget", "--older-than", "1d", "--yes"])
+        .jackin(["forget", "--older-than", "1d", "--any", "--yes"])
         .ok()
         .shows("No session is old enough to forget.");
     let planned = sandbox
-        .jackin(["forget", "--older-than", "0m", "--dry-run", "--json"])
+        .jackin(["forget", "--older-than", "0m", "--any", "--dry-run", "--json"])
         .ok()
         .json();
     assert_eq!(planned["sessions"].as_array().unwrap().len(), 1);
     assert_eq!(planned["kept_sessions"]["pinned"], 1);
-    sandbox.jackin(["forget", "--older-than", "0m", "--yes"]).ok();
+    sandbox
+        .jackin(["forget", "--older-than", "0m", "--any", "--yes"])
+        .ok();
     sandbox
         .jackin(["list"])
         .ok()
@@ -341,6 +347,143 @@ fn sessions_that_ended_long_ago_go_and_pinned_and_active_ones_stay() {
         .hides(&leak.first);
     is_whole(&sandbox);
     sandbox.jackin(["end", &active]).ok();
+}
+
+#[test]
+fn an_age_means_the_sessions_here_unless_all_are_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("config.toml", "[recovery.retention]\ninstances = 40\n");
+    let projects = ["shop", "web"].map(|name| sandbox.project(name));
+    let [here, there] = projects.each_ref().map(|project| {
+        fs::write(project.join("a"), "a\n").unwrap();
+        sandbox.launch(project, "echo b > a")
+    });
+    for number in 0..25 {
+        sandbox.launch(&projects[0], &format!("echo {number} > a"));
+    }
+    let old = |project: &Path, more: &[&str]| {
+        let args = ["forget", "--older-than", "0m", "--dry-run"];
+        let run = sandbox.command([&args, more].concat()).inside(project).run();
+        run.ok()
+    };
+    let shop = projects[0].to_str().unwrap();
+    old(&projects[0], &[])
+        .shows(&format!("Sessions that cover {shop}:"))
+        .shows(&here)
+        .hides(&there)
+        .shows("and 6 more (--all lists them)")
+        .shows("1 session elsewhere")
+        .shows("forget --older-than 0m --any --dry-run")
+        .shows("to apply: jackin recovery forget --older-than 0m\n");
+    let all = old(&projects[0], &["--any", "--all"]);
+    all.has(&there)
+        .has("WHERE")
+        .has(shop)
+        .has("27 sessions with 54 snapshots");
+    assert!(!all.text().contains("more (--all"), "{all}");
+    let document = old(&projects[1], &["--json"]).json();
+    assert_eq!(document["sessions"][0]["instance"], there.as_str(), "{document}");
+    assert_eq!(
+        document["sessions"][0]["mounts"][0],
+        projects[1].to_str().unwrap()
+    );
+    assert_eq!(document["elsewhere"], 26);
+    // Outside of every session none is meant.
+    old(&sandbox.sources(), &[])
+        .shows("No session that covers")
+        .hides(&there);
+    let done = ["forget", "--older-than", "0m", "--yes"];
+    sandbox.command(done).inside(&projects[1]).run().ok();
+    let list = sandbox.jackin(["list"]).ok();
+    list.shows(&here).shows("1 session more, forgotten").hides(&there);
+}
+
+#[test]
+fn a_forgotten_session_is_chosen_by_nothing_and_says_when_it_was_forgotten() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    fs::write(project.join("a"), "a\n").unwrap();
+    fs::write(project.join("notes"), "kept\n").unwrap();
+    let run = |args: &[&str]| sandbox.command(args).inside(&project).run();
+    let named = |name: &str, script: &str| {
+        run(&["launch", "--name", name, "--", "sh", "-c", script]).ok();
+        sandbox.newest()
+    };
+    let older = named("notes-2", "echo older > a");
+    run(&["restore", "--yes"]).ok();
+    let other = named("notes-2", "echo other > a");
+    let newer = named("notes", "echo newer > a; rm notes");
+    run(&["restore", "--yes"]).ok();
+    let receipt = |id: &str| {
+        let done = run(&["forget", id, "--yes", "--json"]).ok().json();
+        done["receipt"].as_u64().unwrap()
+    };
+    receipt(&other);
+    let receipt = receipt(&newer);
+    // Neither the default nor a number nor a name means it.
+    for args in [&["diff"][..], &["diff", "@1"], &["show"], &["diff", "--any"]] {
+        run(args).ok().shows(&older).hides(&newer);
+    }
+    for args in [&["undo", "--dry-run"][..], &["undo", "--dry-run", "--any"]] {
+        let undo = run(args).code_in(&[0, 6]);
+        undo.shows(&older).hides("there is no snapshot");
+    }
+    run(&["diff", "@2"]).code(5).shows("1 session covers");
+    run(&["diff", "notes-2"]).ok();
+    // Its name is free for the file.
+    fs::write(project.join("notes"), "edited\n").unwrap();
+    run(&["restore", "notes", "--dry-run"])
+        .code_in(&[0, 6])
+        .hides("both a session");
+    // Named in full it says what became of it.
+    let told = format!("{newer} was forgotten on 2");
+    for args in [
+        &["diff", newer.as_str()][..],
+        &["restore", &newer, "--yes"],
+        &["undo", &newer, "--yes"],
+        &["fork", &newer],
+        &["pin", &newer],
+        &["forget", &newer, "--yes"],
+    ] {
+        let refused = run(args).code(5);
+        refused.has(&told).has(&format!("(receipt {receipt})"));
+        refused.has(&format!("log {newer}"));
+        assert!(!refused.text().contains("pruned"), "{refused}");
+    }
+    run(&["show", &newer])
+        .ok()
+        .shows("forgotten on 2")
+        .shows(&format!("(receipt {receipt})"))
+        .hides("retention");
+    let shown = run(&["show", &newer, "--json"]).ok().json();
+    assert_eq!(shown["instance"]["forgotten"]["receipt"], receipt);
+    run(&["log", &newer]).ok().shows("forgot");
+    run(&["list"]).ok().shows("2 sessions more, forgotten");
+    run(&["forget", &older, "--yes"]).ok();
+    run(&["undo"]).code(5).shows("nothing to undo");
+    run(&["diff", "@1"]).code(5).shows("no sessions cover");
+}
+
+#[test]
+fn a_path_that_is_no_session_is_proposed_as_a_path() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    for file in ["creds.txt", "more.txt"] {
+        fs::write(project.join(file), "a\n").unwrap();
+    }
+    sandbox.launch(&project, "echo b > creds.txt");
+    let run = |args: &[&str]| sandbox.command(args).inside(&project).run();
+    run(&["forget", "creds.txt", "--yes"])
+        .code(5)
+        .shows("jackin recovery forget --path creds.txt\n");
+    run(&["forget", "--path", "creds.txt", "more.txt", "--yes"])
+        .code(5)
+        .shows("repeat --path")
+        .shows("forget --path creds.txt --path more.txt\n");
+    run(&["undo", "creds.txt"])
+        .code(5)
+        .shows("`undo` takes a session")
+        .shows("jackin recovery restore creds.txt\n");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `forget`: plan, show, ask, delete sessions or paths for good.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -15,7 +16,9 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::print_damaged;
 use crate::cli::schema::Document;
+use crate::cli::suggested_command::Words;
 use crate::cli::view;
+use crate::cli::view::plan::Listed;
 use crate::config::Replication;
 use crate::features::Feature;
 use crate::recovery::{ForgetRequest, PlannedForget, ReplicationCare, Stop, Store};
@@ -34,9 +37,15 @@ pub struct ForgetArgs {
     /// With --path, also forget other paths with the same content
     #[arg(long, requires = "path")]
     pub content: bool,
-    /// Delete all sessions that ended longer ago, such as 12h, 7d or 4w
+    /// Delete the sessions here that ended longer ago, such as 12h, 7d or 4w
     #[arg(long, value_name = "TIME", value_parser = age, conflicts_with_all = ["instance", "path"])]
     pub older_than: Option<Duration>,
+    /// With --older-than: delete the sessions of all directories
+    #[arg(long, requires = "older_than")]
+    pub any: bool,
+    /// List every session or snapshot of the plan
+    #[arg(long)]
+    pub all: bool,
     /// Also delete it from the copy in the object store; alone, all that was forgotten before
     #[arg(long)]
     pub replica: bool,
@@ -55,8 +64,8 @@ impl Command for ForgetArgs {
     const NAME: &'static str = "forget";
     const GROUP: Option<Group> = Some(Group::Store);
     const LONG: &'static str = "\
-        Deletes one session with all of its snapshots, all sessions that ended some time ago, or one path from every \
-        snapshot that has it, such as a file with a leaked secret. No byte of it stays in the store: archives that hold \
+        Deletes one session with all of its snapshots, the sessions that cover the current directory and ended some time \
+        ago, or one path from every snapshot that has it, such as a file with a leaked secret. No byte of it stays in the store: archives that hold \
         any of it are rewritten. A snapshot that lost a path says so, and a restore leaves that path alone. Pinned and \
         active sessions are refused. The receipt names what was deleted, by digest. Forgetting cannot be undone.";
     const EXAMPLES: &'static [Example] = &[
@@ -66,8 +75,12 @@ impl Command for ForgetArgs {
             "jackin recovery forget --path .env",
         ),
         (
-            "Preview which sessions ended more than a week ago:",
+            "Preview which sessions of this directory ended more than a week ago:",
             "jackin recovery forget --older-than 7d --dry-run",
+        ),
+        (
+            "The old sessions of all directories:",
+            "jackin recovery forget --older-than 30d --any",
         ),
     ];
     const DOCUMENTS: &'static [Document] = &[Document::of::<ForgetDocument>("forget")];
@@ -109,9 +122,11 @@ impl Command for ForgetArgs {
                 session: args.instance.as_deref(),
                 paths: &args.path,
                 older_than: args.older_than,
+                any: args.any,
                 copies: args.content,
             };
-            let planned = engine.plan_forget(&store, &request, args.dry_run)?;
+            let planned = engine.plan_forget(&store, &request, args.dry_run);
+            let planned = planned.map_err(|error| args.explained(context, error.into()))?;
             document = ForgetDocument::of(&planned);
             document.replica = replication.as_ref().map(|copy| copy.place.value.to_string());
             show(context, args, &document);
@@ -146,8 +161,33 @@ impl ForgetArgs {
             self.older_than
                 .map(|age| format!("--older-than {}", age_word(age))),
         );
+        words.extend(self.any.then(|| "--any".to_owned()));
         words.extend(self.content.then(|| "--content".to_owned()));
         words.join(" ")
+    }
+
+    /// Adds what can be typed for a file, if the word that names no session is one.
+    fn explained(&self, context: &Context<'_>, error: CliError) -> CliError {
+        let word = self.instance.as_deref();
+        let word = word.filter(|_| error.kind == ErrorKind::UnknownInstance);
+        let is_path = |word: &&str| {
+            let path = context.environment.absolute(Path::new(word));
+            path.symlink_metadata().is_ok() || context.engine().could_be_path(word.as_ref()).unwrap_or(false)
+        };
+        let Some(path) = word.filter(is_path) else {
+            return error;
+        };
+        let message = format!("session {path:?} not found, but it is a path");
+        let paths = self.path.iter().cloned().chain([path.into()]);
+        let words = paths.fold(Words::new("forget"), |words, path| {
+            words.flag("--path", Some(path))
+        });
+        let purpose = match self.path.is_empty() {
+            true => "to delete this path from all snapshots",
+            false => "for several paths, repeat --path",
+        };
+        let words = words.switch("--content", self.content);
+        CliError::new(error.kind, message).command(purpose, words.text())
     }
 }
 
@@ -176,11 +216,26 @@ fn no_store(context: &Context<'_>, args: &ForgetArgs) -> Result<Status, CliError
 /// Prints the plan where the operator sees it before the question.
 fn show(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
     let terminal = context.terminal;
-    let now = context.now();
+    let home = context.environment.home.as_deref();
+    let form = |columns: usize| view::forget::Form {
+        now: context.now(),
+        columns,
+        listed: match args.all {
+            true => Listed::All,
+            false => Listed::Folded,
+        },
+        home: home.filter(|_| terminal.is_tty_out()),
+    };
     if !args.json {
-        terminal.out(&view::forget::plan(document, now, terminal.width_out()));
+        terminal.out(&view::forget::plan(document, &form(terminal.width_out())));
     } else if !args.yes && !args.dry_run && terminal.can_ask() {
-        terminal.err(&view::forget::plan(document, now, terminal.width_err()));
+        terminal.err(&view::forget::plan(document, &form(terminal.width_err())));
+    }
+    if !args.json && document.elsewhere > 0 {
+        let number = size::counted(document.elsewhere, "session", "sessions");
+        terminal.note(&format!("{number} elsewhere ended as long ago and would stay"));
+        let words = format!("{} --any --dry-run", args.words());
+        context.propose("to include them", &words);
     }
 }
 

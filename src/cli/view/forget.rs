@@ -2,27 +2,74 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use std::path::Path;
+
+use super::instances::place;
+use super::plan::Listed;
 use super::prune::held_words;
 use crate::model::Time;
 use crate::report::{ForgetDocument, ForgottenPathDocument, OutsideKind};
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style, width};
 
-/// So many rows are named one by one; the rest is counted.
+/// So many rows are named one by one unless all are asked for; the rest is counted.
 const NAMED: usize = 20;
 
+/// Form of a plan.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli) struct Form<'a> {
+    /// The time to compare with.
+    pub(in crate::cli) now: Time,
+    /// Width in columns.
+    pub(in crate::cli) columns: usize,
+    /// Rows that are listed.
+    pub(in crate::cli) listed: Listed,
+    /// Home directory of the reader, if paths in it begin with `~`.
+    pub(in crate::cli) home: Option<&'a Path>,
+}
+
+impl Form<'_> {
+    /// Returns the number of rows that are listed.
+    fn named(&self) -> usize {
+        match self.listed {
+            Listed::All => usize::MAX,
+            Listed::Folded => NAMED,
+        }
+    }
+
+    /// Returns the line that counts the rows that are not listed.
+    fn more(&self, all: usize) -> Option<String> {
+        let more = all.saturating_sub(self.named());
+        (more > 0).then(|| format!("and {} more (--all lists them)", size::count(more as u64)))
+    }
+
+    fn path(&self, path: &Path, room: usize) -> String {
+        match self.home {
+            Some(home) => place(path, home, room),
+            None => sanitize::path(path),
+        }
+    }
+}
+
 /// Returns the plan, without the notes on copies elsewhere.
-pub(in crate::cli) fn plan(document: &ForgetDocument, now: Time, columns: usize) -> String {
+pub(in crate::cli) fn plan(document: &ForgetDocument, form: &Form<'_>) -> String {
+    let columns = form.columns;
     let mut lines = Vec::new();
+    let covering = document.covering.as_ref();
+    let covering = covering.map(|directory| form.path(&directory.exact, usize::MAX));
     if !document.sessions.is_empty() {
-        lines.push(sessions(document, now, columns));
-        lines.extend(more(document.sessions.len()));
+        if let Some(directory) = &covering {
+            let heading = format!("Sessions that cover {directory}:");
+            lines.push(style::paint(Role::Heading, &heading));
+        }
+        lines.push(sessions(document, form));
+        lines.extend(form.more(document.sessions.len()));
         lines.push(String::new());
     }
     for (path, held) in by_path(document) {
         lines.push(format!("{}:", sanitize::path(path)));
-        lines.push(snapshots(&held, now, columns));
-        lines.extend(more(held.len()));
+        lines.push(snapshots(&held, form));
+        lines.extend(form.more(held.len()));
         lines.push(String::new());
     }
     for (held, count) in &document.kept_sessions {
@@ -30,14 +77,17 @@ pub(in crate::cli) fn plan(document: &ForgetDocument, now: Time, columns: usize)
         lines.push(format!("  {count}: {}", held_words(*held)));
     }
     if document.sessions.is_empty() && document.paths.is_empty() {
-        lines.push("No session is old enough to forget.".to_owned());
+        let which = covering.map_or_else(String::new, |directory| format!(" that covers {directory}"));
+        lines.extend(width::wrap(
+            &format!("No session{which} is old enough to forget."),
+            columns,
+        ));
         return lines.join("\n");
     }
-    if document.ends_undo {
-        let text = "The last restore of a session cannot be undone any more.";
-        lines.extend(width::wrap(&style::paint(Role::Warning, text), columns));
+    if let Some(text) = ends_undo(&document.ends_undo) {
+        lines.extend(width::wrap(&style::paint(Role::Warning, &text), columns));
     }
-    lines.extend(copies(document, columns));
+    lines.extend(copies(document, form));
     lines.extend(width::wrap(&total(document), columns));
     lines.join("\n")
 }
@@ -47,7 +97,8 @@ pub(in crate::cli) fn elsewhere(document: &ForgetDocument) -> Vec<String> {
     let mut lines = Vec::new();
     for path in &document.on_disk {
         lines.push(format!(
-            "{} still exists: the next session records it again, unless you delete or exclude it",
+            "{} still exists: later snapshots store it again, also the emergency snapshot of a restore, unless you delete \
+             or exclude it",
             sanitize::path(&path.exact)
         ));
     }
@@ -64,33 +115,62 @@ pub(in crate::cli) fn elsewhere(document: &ForgetDocument) -> Vec<String> {
     lines
 }
 
-fn more(all: usize) -> Option<String> {
-    let more = all.saturating_sub(NAMED);
-    (more > 0).then(|| format!("and {} more (--json has them)", size::count(more as u64)))
+/// Maximum number of sessions that a warning names.
+const WARNED: usize = 3;
+
+/// Returns the warning about last restores that can be undone no more.
+fn ends_undo(sessions: &[String]) -> Option<String> {
+    let named = sessions.get(..sessions.len().min(WARNED))?.join(", ");
+    match sessions.len() {
+        0 => None,
+        1 => Some(format!(
+            "The last restore of {named} cannot be undone after this."
+        )),
+        some if some > WARNED => Some(format!(
+            "The last restores of {some} sessions cannot be undone after this, among them {named}."
+        )),
+        _ => Some(format!(
+            "The last restores of {named} cannot be undone after this."
+        )),
+    }
 }
 
-fn sessions(document: &ForgetDocument, now: Time, columns: usize) -> String {
-    let mut table = Table::new([
-        Column::new("SESSION").fit(Fit::Cut),
+/// Returns the table of the sessions. Their directory has a column unless all cover the one that the heading names.
+fn sessions(document: &ForgetDocument, form: &Form<'_>) -> String {
+    let mut columns = vec![
+        Column::new("SESSION").fit(Fit::Keep),
         Column::new("ENDED"),
         Column::new("SNAPSHOTS"),
-    ]);
-    for session in document.sessions.iter().take(NAMED) {
+    ];
+    let has_places = document.covering.is_none();
+    columns.extend(has_places.then(|| Column::new("WHERE").fit(Fit::Wrap)));
+    let mut table = Table::new(columns);
+    for session in document.sessions.iter().take(form.named()) {
         let ended = session
             .ended_at
-            .map_or_else(|| "-".to_owned(), |at| size::age(at, now));
-        table.row([
+            .map_or_else(|| "-".to_owned(), |at| size::age(at, form.now));
+        let mut cells = vec![
             session.instance.clone().into(),
             ended.into(),
             size::count(session.snapshots).into(),
-        ]);
+        ];
+        if has_places {
+            let first = session.roots.first();
+            let first = first.map_or_else(String::new, |root| form.path(root, form.columns / 2));
+            let more = match session.roots.len() {
+                0 | 1 => String::new(),
+                some => format!(" and {} more", some - 1),
+            };
+            cells.push(format!("{first}{more}").into());
+        }
+        table.row(cells);
     }
-    table.render(columns)
+    table.render(form.columns)
 }
 
 type Rows<'d> = Vec<&'d ForgottenPathDocument>;
 
-fn by_path(document: &ForgetDocument) -> BTreeMap<&std::path::Path, Rows<'_>> {
+fn by_path(document: &ForgetDocument) -> BTreeMap<&Path, Rows<'_>> {
     let mut all: BTreeMap<_, Rows<'_>> = BTreeMap::new();
     for held in &document.paths {
         all.entry(held.at.exact.as_path()).or_default().push(held);
@@ -98,7 +178,7 @@ fn by_path(document: &ForgetDocument) -> BTreeMap<&std::path::Path, Rows<'_>> {
     all
 }
 
-fn snapshots(held: &Rows<'_>, now: Time, columns: usize) -> String {
+fn snapshots(held: &Rows<'_>, form: &Form<'_>) -> String {
     let mut table = Table::new([
         Column::new("SNAPSHOT").fit(Fit::Keep),
         Column::new("KIND AND NAME").fit(Fit::Cut),
@@ -107,7 +187,7 @@ fn snapshots(held: &Rows<'_>, now: Time, columns: usize) -> String {
         Column::new("SIZE"),
         Column::new("SESSION").fit(Fit::Cut),
     ]);
-    for one in held.iter().take(NAMED) {
+    for one in held.iter().take(form.named()) {
         let mut called = one.kind.word().to_owned();
         if let Some(name) = &one.name {
             called.push_str(&format!(" {}", sanitize::name(name.as_bytes())));
@@ -115,23 +195,23 @@ fn snapshots(held: &Rows<'_>, now: Time, columns: usize) -> String {
         table.row([
             one.snapshot.clone().into(),
             called.into(),
-            size::age(one.taken_at, now).into(),
+            size::age(one.taken_at, form.now).into(),
             size::count(one.version).into(),
             size::bytes(one.bytes).into(),
             one.instance.clone().into(),
         ]);
     }
-    table.render(columns)
+    table.render(form.columns)
 }
 
 /// Names the paths that keep the same content.
-fn copies(document: &ForgetDocument, columns: usize) -> Vec<String> {
+fn copies(document: &ForgetDocument, form: &Form<'_>) -> Vec<String> {
     if document.copies.is_empty() {
         return Vec::new();
     }
     let text = "The same content stays in the store for other paths (--content forgets these as well):";
-    let mut lines = width::wrap(&style::paint(Role::Warning, text), columns);
-    for copy in document.copies.iter().take(NAMED) {
+    let mut lines = width::wrap(&style::paint(Role::Warning, text), form.columns);
+    for copy in document.copies.iter().take(form.named()) {
         lines.push(format!(
             "  {} in {} of {}",
             sanitize::path(&copy.at.exact),
@@ -139,7 +219,7 @@ fn copies(document: &ForgetDocument, columns: usize) -> Vec<String> {
             copy.instance
         ));
     }
-    lines.extend(more(document.copies.len()));
+    lines.extend(form.more(document.copies.len()));
     lines
 }
 
