@@ -24,6 +24,8 @@ pub(super) struct PlanQuestion<'a> {
     pub(super) diff: Option<PrintLines<'a>>,
     /// Paths can be chosen.
     pub(super) can_choose: bool,
+    /// The list to choose from comes before the question.
+    pub(super) chooses_first: bool,
     /// Stdout belongs to a program, so everything goes to stderr.
     pub(super) is_json: bool,
 }
@@ -55,6 +57,12 @@ impl PlanQuestion<'_> {
     /// [`Unanswered::Refused`] with [`ErrorKind::NotConfirmed`] after a no, an empty line or no answer at all; [`Unanswered::Chosen`].
     pub(super) fn ask(&self, context: &Context<'_>) -> Result<(), Unanswered> {
         let (terminal, caught) = (context.terminal, &context.interrupts);
+        if self.chooses_first && self.can_choose {
+            return Err(match self.choose(context) {
+                Some(chosen) => Unanswered::Chosen(chosen),
+                None => CliError::new(ErrorKind::NotConfirmed, "not confirmed; nothing was changed").into(),
+            });
+        }
         loop {
             let answer = terminal.ask_line(self.words, "y/N/?", caught);
             match answer.as_deref() {

@@ -33,6 +33,8 @@ pub(super) struct RestoreOptions {
     pub(super) patch: bool,
     /// The plan lists every path.
     pub(super) all: bool,
+    /// The operator chooses paths before the question.
+    pub(super) is_interactive: bool,
     pub(super) question: &'static str,
     /// The file with the operator's key, when one was given.
     pub(super) identity: Option<OsString>,
@@ -54,8 +56,12 @@ pub(super) fn carry_out(
     if how.dry_run {
         return Ok(show_only(context, &planned, how));
     }
+    let mut is_first = true;
     loop {
-        let chosen = match (agree(context, &planned, how, narrow.is_some()), narrow) {
+        let can_choose = narrow.is_some();
+        let chooses_first = how.is_interactive && std::mem::replace(&mut is_first, false);
+        let agreed = agree(context, &planned, how, (can_choose, chooses_first));
+        let chosen = match (agreed, narrow) {
             (Ok(()), _) => return carry(context, &planned, how),
             (Err(Unanswered::Refused(error)), _) => return Err(error),
             (Err(Unanswered::Chosen(_)), None) => continue,
@@ -108,7 +114,7 @@ fn agree(
     context: &Context<'_>,
     planned: &RestorePlan,
     how: &RestoreOptions,
-    can_choose: bool,
+    (can_choose, chooses_first): (bool, bool),
 ) -> Result<(), Unanswered> {
     let RestorePlan {
         store, row, proposal, ..
@@ -138,6 +144,7 @@ fn agree(
             plan: Some(&document),
             diff: Some(&diff),
             can_choose: can_choose && terminal.can_choose(),
+            chooses_first,
             is_json: how.json,
         };
         question.ask(context)

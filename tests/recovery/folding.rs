@@ -430,6 +430,34 @@ fn a_chosen_directory_and_a_chosen_fold_include_what_is_below_them() {
 }
 
 #[test]
+fn an_interactive_restore_begins_with_the_list() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("listed");
+    Build::at(&project).file("a", "a\n").file("b", "b\n").aged();
+    let id = sandbox.launch(&project, "rm a b");
+    let words = format!("restore -i {id}");
+    let Some(tmux) = asked(&sandbox, &project, (80, 24), &words, &[]) else {
+        return;
+    };
+    tmux.sees("> [ ] create    a");
+    tmux.press(&["Escape"]);
+    tmux.sees("code 4");
+    let tmux = asked(&sandbox, &project, (80, 24), &words, &[]).unwrap();
+    tmux.sees("> [ ] create    a");
+    tmux.press(&["Space", "Enter"]);
+    tmux.sees("[y/N/?]");
+    tmux.press(&["y", "Enter"]);
+    tmux.sees("code 0");
+    let now = Tree::read(&project);
+    assert!(now.has("a") && !now.has("b"));
+    sandbox
+        .jackin(["restore", "-i", &id])
+        .code(4)
+        .shows("not a terminal");
+    assert!(!project.join("b").exists());
+}
+
+#[test]
 fn a_list_to_choose_from_has_pages_and_leaves_the_terminal_clean() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("long");

@@ -222,7 +222,7 @@ fn a_session_and_its_restore_are_counted_alike_everywhere() {
     assert_eq!(differing["changes"].as_array().unwrap().len(), 9);
     // And so is the restore: its plan, its result, and what is recorded of it.
     let plan = sandbox.jackin(["restore", &id, "--dry-run"]).ok();
-    plan.shows("9 paths: 2 to move back, 1 to create, 2 to replace, 3 to delete, 1 to set modes or");
+    plan.shows("9 paths: 2 to move back, 1 to create, 2 to replace, 3 to delete, 1 to change mode");
     let done = sandbox.jackin(["restore", &id, "--yes"]).ok();
     done.shows("9 paths restored");
     sandbox.jackin(["log", &id]).ok().shows("9 paths");

@@ -38,6 +38,9 @@ pub struct RestoreArgs {
     /// Do not ask
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
+    /// Choose the paths from a list before the question
+    #[arg(short, long, conflicts_with_all = ["dry_run", "yes", "json", "to"])]
+    pub interactive: bool,
     /// The snapshot to restore: a kind, a checkpoint's name, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
@@ -94,6 +97,7 @@ impl Command for RestoreArgs {
     const EXAMPLES: &'static [Example] = &[
         ("Preview the changes:", "jackin recovery restore --dry-run"),
         ("One directory only:", "jackin recovery restore src"),
+        ("Choose paths from a list:", "jackin recovery restore -i"),
         (
             "From the session before the latest:",
             "jackin recovery restore @2",
@@ -209,6 +213,7 @@ fn how(context: &Context<'_>, args: &RestoreArgs, paths: &[OsString], row: &Inst
         dry_run: args.dry_run,
         patch: args.patch,
         all: args.all,
+        is_interactive: args.interactive,
         question: "Restore these files?",
         identity: args.unlock.identity.clone(),
         again: Words::new("restore")

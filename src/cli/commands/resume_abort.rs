@@ -224,6 +224,7 @@ fn agree(
         plan: document.as_ref(),
         diff: (has_diff && proposal.is_some()).then_some(&diff),
         can_choose: false,
+        chooses_first: false,
         is_json: args.json,
     };
     match question.ask(context) {
@@ -333,6 +334,7 @@ fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> RestoreOpti
         dry_run: false,
         patch: false,
         all: false,
+        is_interactive: false,
         question: "Restore these files?",
         identity: None,
         again,

@@ -118,6 +118,7 @@ impl Command for UndoArgs {
             dry_run: args.dry_run,
             patch: false,
             all: args.all,
+            is_interactive: false,
             question: "Undo this restore?",
             identity: args.unlock.identity.clone(),
             again: Words::new("undo")

@@ -80,6 +80,7 @@ pub(super) fn act(
         dry_run: false,
         patch: false,
         all: true,
+        is_interactive: false,
         question: "",
         identity: None,
         again,
