@@ -220,6 +220,24 @@ fn conflicts_name_the_flags_that_they_give_way_to() {
 }
 
 #[test]
+fn a_file_that_was_deleted_since_is_recreated_not_discarded() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("deleted");
+    Build::at(&project).file("a", "1\n").file("b", "1\n").aged();
+    let id = sandbox.launch(&project, "echo 2 > a; echo 2 > b; touch new");
+    fs::remove_file(project.join("a")).unwrap();
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    let words = proposed(&run, "to recreate what was deleted since as well:");
+    assert!(!complaint(&run).contains("discard"), "{run}");
+    typed(&sandbox, &project, &words, "--yes").ok();
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "1\n");
+    // A restore that only deletes says so.
+    let other = sandbox.launch(&project, "touch x y");
+    let done = sandbox.jackin(["restore", &other, "--yes"]).ok();
+    done.shows("Done: 2 paths deleted and verified.");
+}
+
+#[test]
 fn what_is_active_comes_with_how_to_end_it() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("begun");

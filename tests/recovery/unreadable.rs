@@ -112,6 +112,12 @@ fn s35_require_complete_refuses_an_incomplete_snapshot() {
         .jackin(["restore", &id, "--yes", "--require-complete"])
         .refused();
     assert_untouched(&damaged, &Tree::read(&project));
+    let plan = sandbox.jackin(["restore", &id, "--dry-run"]);
+    let said = plan.said();
+    assert!(
+        said.contains(&*project.to_string_lossy()) && said.contains("`show`"),
+        "{plan}"
+    );
 }
 
 #[test]
