@@ -2,6 +2,7 @@
 //! they refuse.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -74,14 +75,13 @@ fn every_tool(era: Era) {
     assert!(lines[0].contains("changed +2 ~1 -1"), "{listed:?}");
     assert!(lines[1].starts_with(&format!("s1\t{id}\t")) && lines[1].ends_with("before"));
     let all = client.call("session_checkpoints", json!({})).ok();
-    let told: Value = serde_json::from_str(&all.text).unwrap();
+    let whole: Value = serde_json::from_str(&all.text).unwrap();
+    assert_eq!(all.structured, whole, "{all:?}");
+    let told = &whole["checkpoints"];
     assert_eq!(told[0]["id"], mess.as_str(), "{all:?}");
     assert_eq!(told[0]["label"], "a mess, with words");
     assert_eq!(told[1]["label"], "before");
     assert!(told[1]["created"].as_str().unwrap().ends_with('Z'));
-    // An array is a structured result only in the newer era.
-    let is_newer = era == Era::Stateless;
-    assert_eq!(all.structured == told, is_newer, "{all:?}");
     let between = client
         .call("snapshot_diff", json!({"name": "s1", "to": mess}))
         .ok();
@@ -213,40 +213,51 @@ fn each_tool_says_what_it_takes_gives_and_does() {
                 );
                 assert!(schema.get("default").is_none(), "{name} {argument}: {schema}");
             }
-            // An array is no structured result before there was one.
-            let array = name == "session_checkpoints" && era == Era::Initialize;
-            assert_eq!(tool.get("outputSchema").is_none(), array, "{tool}");
         }
+        // A model reads it in every conversation.
+        let listed = client.ask("tools/list", json!({}))["result"]["tools"].to_string();
+        assert!(listed.len() <= 5 << 10, "{} bytes: {listed}", listed.len());
         client.end();
     }
 }
 
-/// What each tool gives is what it said that it gives.
+/// Some clients give a model the structured result alone, and the protocol wants an object.
 #[test]
 #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
-fn results_fit_their_schemas() {
+fn structured_results_are_objects_with_the_text() {
     let (sandbox, project) = workspace(ALLOWED);
-    let mut client = Client::start(&sandbox, &project, &[], Era::Stateless);
-    let schemas: Vec<(String, Value)> = client
-        .tools()
-        .into_iter()
-        .map(|(name, tool)| (name, tool["outputSchema"].clone()))
-        .collect();
+    fs::write(project.join("token"), "ghp_x\n").unwrap();
+    fs::set_permissions(project.join("token"), fs::Permissions::from_mode(0o600)).unwrap();
+    let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);
+    let names: Vec<String> = client.tools().into_iter().map(|(name, _)| name).collect();
     client.call("snapshot_create", json!({})).ok();
-    fs::write(project.join("new"), "new").unwrap();
-    for (name, schema) in schemas {
-        let arguments = if name == "snapshot_restore" {
-            json!({"name": "checkpoint"})
-        } else {
-            json!({})
+    fs::write(project.join("a"), "of the agent\n").unwrap();
+    fs::write(project.join("token"), "ghp_y\n").unwrap();
+    for name in names {
+        let arguments = match name.as_str() {
+            "snapshot_restore" => json!({"name": "checkpoint", "dry_run": true}),
+            "snapshot_diff" => json!({"name": "baseline"}),
+            _ => json!({}),
         };
         let called = client.call(&name, arguments).ok();
-        let validator = jsonschema::validator_for(&schema).unwrap();
-        let faults: Vec<String> = validator
-            .iter_errors(&called.structured)
-            .map(|error| error.to_string())
-            .collect();
-        assert!(faults.is_empty(), "{name}: {faults:?} {called:?}");
+        assert!(called.structured.is_object(), "{name}: {called:?}");
+        let is_json = serde_json::from_str::<Value>(&called.text).is_ok();
+        assert_eq!(
+            called.structured.get("text").is_none(),
+            is_json,
+            "{name}: {called:?}"
+        );
+        assert!(
+            !called.text.contains("--show-secrets"),
+            "{name} gives a hint for the operator: {called:?}"
+        );
+        if name == "snapshot_diff" {
+            let text = called.at("/text");
+            assert!(
+                text.contains("+of the agent") && text.contains("content hidden"),
+                "{text}"
+            );
+        }
     }
     client.end();
 }

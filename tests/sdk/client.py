@@ -3,7 +3,7 @@
     python3 client.py PROGRAM PROJECT
 
 PROJECT lies in a workspace that is captured, whose agent may restore checkpoints, and in which one checkpoint is kept at a time
-beside the newest. The client checks by itself that each structured result fits the schema that its tool declares. Prints what it did;
+beside the newest. Prints what it did;
 the first thing that is wrong ends it with a traceback.
 """
 
@@ -77,7 +77,7 @@ async def through_every_tool(mode, tag):
         went = json.loads(text(await good(client, "session_restore")))
         assert went == {"restored_to": checkpoint["checkpoint_id"], "files_changed": 1}, went
         assert tree() == before
-        found = json.loads(text(await good(client, "session_checkpoints")))
+        found = json.loads(text(await good(client, "session_checkpoints")))["checkpoints"]
         assert found[0]["id"] == checkpoint["checkpoint_id"] and found[0]["label"] == "words and more"
 
         fork = await good(client, "snapshot_fork", branch=f"b{tag}")

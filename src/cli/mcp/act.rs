@@ -9,7 +9,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::bound::{Bound, Found as Session, Reply, no_session};
-use super::results::{Checkpointed, Differing, Labeled, Listed, MOST, Restored, Snapshot, WentBack};
+use super::results::{
+    Checkpointed, Differing, Labeled, LabeledList, Listed, MOST, Restored, Snapshot, WentBack,
+};
 use super::text;
 use super::tools::{self, Create, Diff, Fork, Label, Nothing, Restore, Tool, Which};
 use crate::agents;
@@ -78,8 +80,10 @@ fn call(
         }
         Tool::SessionCheckpoints => {
             let Nothing {} = arguments(tool, given)?;
-            let all: Vec<Labeled> = list(found)?.snapshots.into_iter().map(Labeled::from).collect();
-            json(&all)
+            let checkpoints = list(found)?.snapshots.into_iter().map(Labeled::from);
+            json(&LabeledList {
+                checkpoints: checkpoints.collect(),
+            })
         }
         Tool::Diff => compare(context, session(context, found)?, arguments(tool, given)?),
         Tool::Restore => {

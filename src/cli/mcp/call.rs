@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rmcp::model::JsonObject;
+use serde_json::Value;
 
 use super::bound::{Bound, Found, Reply};
 use super::tools::Tool;
@@ -39,12 +40,27 @@ pub(super) fn call(
             if !said.is_empty() {
                 reply.beside.push(text::bounded(said));
             }
+            complete(&mut reply);
             Ok(reply)
         }
         Err(error) => {
             let whole = format!("{}\n\n{said}", in_words(&error));
             Err(text::bounded(whole.trim_end()))
         }
+    }
+}
+
+/// Adds the texts to the structured result: Claude Code and Codex give their models nothing else.
+fn complete(reply: &mut Reply) {
+    let is_json = reply.text == reply.structured.to_string();
+    let Value::Object(structured) = &mut reply.structured else {
+        return;
+    };
+    if !is_json {
+        structured.insert("text".to_owned(), reply.text.clone().into());
+    }
+    if !reply.beside.is_empty() {
+        structured.insert("notes".to_owned(), reply.beside.clone().into());
     }
 }
 

@@ -1,6 +1,5 @@
 //! Results of the tools as JSON, short enough for a model to read.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::{CallRef, PathCounts, Time};
@@ -12,8 +11,7 @@ use crate::report::{
 pub(super) const MOST: usize = 200;
 
 /// `snapshot_list`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SnapshotList")]
+#[derive(Debug, Serialize)]
 pub(super) struct Listed {
     #[serde(flatten)]
     pub(super) head: Head,
@@ -26,7 +24,7 @@ pub(super) struct Listed {
 }
 
 /// A snapshot that was taken in the session.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub(super) struct Snapshot {
     pub(super) id: String,
     pub(super) name: Option<String>,
@@ -55,8 +53,7 @@ impl Snapshot {
 }
 
 /// `snapshot_diff`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SnapshotDiff")]
+#[derive(Debug, Serialize)]
 pub(super) struct Differing {
     #[serde(flatten)]
     head: Head,
@@ -89,8 +86,7 @@ impl From<DiffDocument<'_>> for Differing {
 }
 
 /// `snapshot_restore`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SnapshotRestore")]
+#[derive(Debug, Serialize)]
 pub(super) struct Restored {
     #[serde(flatten)]
     head: Head,
@@ -141,15 +137,20 @@ impl Restored {
 }
 
 /// `session_checkpoint`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SessionCheckpoint")]
+#[derive(Debug, Serialize)]
 pub(super) struct Checkpointed {
     pub(super) checkpoint_id: String,
 }
 
+/// `session_checkpoints`. A structured result is an object in the protocol, never a list.
+#[derive(Debug, Serialize)]
+pub(super) struct LabeledList {
+    /// The newest 200 of them, newest first.
+    pub(super) checkpoints: Vec<Labeled>,
+}
+
 /// One of `session_checkpoints`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SessionCheckpointFound")]
+#[derive(Debug, Serialize)]
 pub(super) struct Labeled {
     id: String,
     /// What it was taken for, else its name.
@@ -168,8 +169,7 @@ impl From<Snapshot> for Labeled {
 }
 
 /// `session_restore`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SessionRestore")]
+#[derive(Debug, Serialize)]
 pub(super) struct WentBack {
     /// Id of the checkpoint.
     pub(super) restored_to: String,

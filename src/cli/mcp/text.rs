@@ -92,7 +92,7 @@ pub(super) fn differing(found: &DiffDocument<'_>, sources: &Sources<'_>) -> Stri
     };
     for mount in found.mounts() {
         if !mount.settings.is_empty() {
-            add(view::settings::settings(mount.settings, WIDTH));
+            add(without_hints(&view::settings::settings(mount.settings, WIDTH)));
         }
         for change in mount.repositories {
             add(view::repository::change(change, WIDTH));
@@ -101,7 +101,12 @@ pub(super) fn differing(found: &DiffDocument<'_>, sources: &Sources<'_>) -> Stri
             add(view::changes::host(mount.coverage));
         }
         for change in mount.exact {
-            add(view::patch::patch(mount.coverage, change, sources, options));
+            add(view::patch::patch_for_a_model(
+                mount.coverage,
+                change,
+                sources,
+                options,
+            ));
         }
         for change in mount.withheld {
             add(view::changes::withheld(change));
@@ -114,6 +119,12 @@ pub(super) fn differing(found: &DiffDocument<'_>, sources: &Sources<'_>) -> Stri
         ));
     }
     text.trim_end().to_owned()
+}
+
+/// Removes what only the operator can follow from changes of settings.
+fn without_hints(text: &str) -> String {
+    text.replace("; --show-secrets shows it)", ")")
+        .replace(" (--json has them)", "")
 }
 
 /// Describes a restore, path by path.

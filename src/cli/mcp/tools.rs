@@ -1,15 +1,10 @@
 //! The tools: their names, what they take, and what they say of themselves.
 
-use std::sync::Arc;
-
 use rmcp::model::{JsonObject, Tool as Definition, ToolAnnotations};
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-use super::results::{Checkpointed, Differing, Labeled, Listed, Restored, WentBack};
-use crate::report::{CheckpointDocument, ForkDocument};
 
 /// A tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +69,8 @@ impl Tool {
         }
     }
 
-    /// Returns the definition that clients see.
+    /// Returns the definition that clients see. Each client gives it to its model in every conversation, so it has no schema of the
+    /// results: these explain themselves.
     pub(super) fn definition(self) -> Definition {
         let made =
             Definition::new(self.name(), self.description(), JsonObject::new()).with_title(self.title());
@@ -87,20 +83,6 @@ impl Tool {
             Self::SessionCheckpoint => made.with_input_schema::<Label>(),
             Self::SessionRestore => made.with_input_schema::<Which>(),
         };
-        let made = match self {
-            Self::Create => made.with_output_schema::<CheckpointDocument>(),
-            Self::List => made.with_output_schema::<Listed>(),
-            Self::Diff => made.with_output_schema::<Differing>(),
-            Self::Restore => made.with_output_schema::<Restored>(),
-            Self::Fork => made.with_output_schema::<ForkDocument>(),
-            Self::SessionCheckpoint => made.with_output_schema::<Checkpointed>(),
-            Self::SessionCheckpoints => made.with_output_schema::<Vec<Labeled>>(),
-            Self::SessionRestore => made.with_output_schema::<WentBack>(),
-        };
-        let mut made = made;
-        if let Some(schema) = &mut made.output_schema {
-            without_formats(Arc::make_mut(schema).values_mut());
-        }
         let reads = self.needs() == Right::Read;
         let replaces = matches!(self, Self::Restore | Self::SessionRestore);
         made.with_annotations(ToolAnnotations::from_raw(
@@ -162,24 +144,12 @@ pub(super) fn arguments<T: DeserializeOwned>(given: JsonObject) -> Result<T, Str
     serde_json::from_value(Value::Object(given)).map_err(|error| error.to_string())
 }
 
-/// Clients warn of formats that JSON Schema does not know, such as the widths of Rust's numbers.
-fn without_formats<'a>(parts: impl Iterator<Item = &'a mut Value>) {
-    for part in parts {
-        match part {
-            Value::Object(object) => {
-                if object.get("format").is_some_and(Value::is_string) {
-                    object.remove("format");
-                }
-                without_formats(object.values_mut());
-            }
-            Value::Array(parts) => without_formats(parts.iter_mut()),
-            _ => {}
-        }
-    }
-}
-
-/// An argument that is skipped has no value of its own; clients that check defaults against types stumble over `null`.
+/// Removes what no model needs. An argument that is skipped has no value of its own; clients that check defaults against types stumble
+/// over `null`.
 fn without_defaults(schema: &mut Schema) {
+    for key in ["$schema", "title", "description"] {
+        schema.remove(key);
+    }
     let arguments = schema.get_mut("properties").and_then(Value::as_object_mut);
     for argument in arguments.into_iter().flat_map(|all| all.values_mut()) {
         if let Some(argument) = argument.as_object_mut() {
@@ -191,6 +161,7 @@ fn without_defaults(schema: &mut Schema) {
 /// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = without_defaults)]
 pub(super) struct Nothing {}
 
 /// Arguments of `snapshot_create`.

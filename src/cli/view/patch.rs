@@ -5,12 +5,35 @@ use crate::model::{Coverage, Entry, EntryKind, RelPath};
 use crate::report::{Body, Change, Line, MountDiff, PatchOptions, ReasonDocument, Sources, made};
 use crate::terminal::{Role, sanitize, size, style, width};
 
+/// Flag that shows hidden content.
+const SHOWS_SECRETS: &str = " (--show-secrets shows it)";
+
 /// One change as a unified patch.
 pub(in crate::cli) fn patch(
     coverage: &Coverage,
     change: &Change,
     sources: &Sources<'_>,
     options: PatchOptions,
+) -> String {
+    patch_with(coverage, change, sources, options, SHOWS_SECRETS)
+}
+
+/// One change as a unified patch for a model, which no flag concerns.
+pub(in crate::cli) fn patch_for_a_model(
+    coverage: &Coverage,
+    change: &Change,
+    sources: &Sources<'_>,
+    options: PatchOptions,
+) -> String {
+    patch_with(coverage, change, sources, options, "")
+}
+
+fn patch_with(
+    coverage: &Coverage,
+    change: &Change,
+    sources: &Sources<'_>,
+    options: PatchOptions,
+    hint: &str,
 ) -> String {
     let mut lines = vec![style::paint(Role::Heading, &changes::line(change))];
     match made(coverage, change, sources, options).body {
@@ -39,9 +62,7 @@ pub(in crate::cli) fn patch(
                 size::bytes(new)
             ));
         }
-        Body::Hidden => {
-            lines.push("  content hidden: it may hold secrets (--show-secrets shows it)".to_owned())
-        }
+        Body::Hidden => lines.push(format!("  content hidden: it may hold secrets{hint}")),
         Body::Unavailable(why) => lines.push(format!("  content not available: {}", sanitize::text(&why))),
     }
     lines.join("\n")
