@@ -102,6 +102,12 @@ impl Event {
             "stop" | "posttooluse" | "aftertool" | "userpromptsubmit" | "beforesubmitprompt" => {
                 HookEvent::Other
             }
+            "userpromptsubmitted"
+            | "beforeagent"
+            | "chatmessage"
+            | "afteragent"
+            | "agentstop"
+            | "sessionidle" => HookEvent::Other,
             _ => {
                 return Err(EventError::Unknown {
                     agent,
@@ -212,9 +218,13 @@ pub fn may_be_own(tool: &str) -> bool {
     OWN.iter().any(|own| name.ends_with(own))
 }
 
+/// Returns true for `jackin-recovery` and one of its tools, behind `mcp` or not. Claude Code names the servers of a plugin
+/// `plugin_PLUGIN_SERVER`; jackin's plugin has the name of its server.
 fn is_own(name: &str) -> bool {
+    const SERVER: &str = "jackinrecovery";
     let name = name.strip_prefix("mcp").unwrap_or(name);
-    let tool = name.strip_prefix("jackinrecovery");
+    let name = name.strip_prefix(&format!("plugin{SERVER}")).unwrap_or(name);
+    let tool = name.strip_prefix(SERVER);
     tool.is_some_and(|tool| OWN.contains(&tool))
 }
 
@@ -348,12 +358,14 @@ mod tests {
             "mcp_jackin-recovery_session_restore",
             "jackin-recovery_snapshot_create",
             "jackin_recovery-snapshot_fork",
+            "mcp__plugin_jackin-recovery_jackin-recovery__snapshot_create",
         ] {
             assert_eq!(effect(own), Effect::Reads, "{own}");
         }
         // Another server's tool of that name does whatever it does.
         for other in [
             "mcp__sandbox__snapshot_restore",
+            "mcp__plugin_other_jackin-recovery__snapshot_restore",
             "snapshot_restore",
             "mcp__jackin-recovery__other",
         ] {
