@@ -7,6 +7,7 @@ mod event;
 mod presence;
 pub mod settings;
 mod shell;
+pub mod trust;
 
 pub use agent::{Agent, Scope};
 pub use classify::{Effect, of_arguments, of_command};

@@ -1,6 +1,7 @@
 //! `doctor`: inspects configuration, store, sessions, mounts and program, judges them, and names the next step. It changes
 //! nothing, and no damage stops it: a damaged object is a finding.
 
+mod agents;
 mod clusters;
 mod configuration;
 mod permissions;
@@ -67,6 +68,8 @@ pub enum Group {
     Sessions,
     /// Mount roots, and what a restore left at them.
     Mounts,
+    /// Hooks of coding agents.
+    Agents,
     /// Versions, and what runs when the program's name is typed.
     Program,
 }
@@ -232,6 +235,7 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
         &mut findings,
     );
     replica::judge(environment, seen, &mut findings);
+    agents::judge(environment, &mut findings);
     program::judge(environment, program, &mut findings);
     findings.sort_by_key(|finding| (finding.group, std::cmp::Reverse(finding.severity)));
     Checkup {

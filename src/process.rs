@@ -15,11 +15,12 @@ use crate::model::{InstanceId, ProcessRef};
 
 pub use freeze::{Dataset, Freezer, snapshot_programs};
 pub use processes::{
-    Caller, Ended, Exit, HeldBack, INTERRUPT, Interrupts, Invocation, LaunchError, Life, Member, Pager,
-    Patience, Probe, ProbeError, ProcessTable, Running, Why, check, cpu_time, current_boot, die, holder,
-    in_front, is_alive, is_child_of, is_shell, leave_terminal, life, outlive_file_limit, parent, reference,
-    start, suspend,
+    Caller, Conversation, Ended, Exit, HeldBack, INTERRUPT, Interrupts, Invocation, LaunchError, Life,
+    Member, Pager, Patience, Probe, ProbeError, ProcessTable, Running, Why, check, cpu_time, current_boot,
+    die, holder, in_front, is_alive, is_child_of, is_shell, leave_terminal, life, outlive_file_limit, parent,
+    reference, start, suspend,
 };
+pub use processes::{find, path_outside};
 pub use transport::{
     AGENT_VARIABLE, HELPER_VARIABLE, carry, containers, left_behind, permissions, settle_cluster,
 };

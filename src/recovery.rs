@@ -34,6 +34,7 @@
 //! # }
 //! ```
 
+mod agents;
 mod around_command;
 mod begin;
 mod candidate;

@@ -38,6 +38,7 @@ pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument, problems};
 pub(crate) use head::Head;
 pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
+    HookTrust,
 };
 pub(crate) use installation::{
     CompletionFileDocument, CompletionState, CompletionsInstallDocument, DoctorDocument, FileDocument,

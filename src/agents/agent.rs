@@ -48,6 +48,21 @@ impl Agent {
     }
 }
 
+impl Agent {
+    /// Returns the name under which people know it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+            Self::Opencode => "opencode",
+            Self::Cursor => "Cursor",
+            Self::Copilot => "Copilot",
+        }
+    }
+}
+
 impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())

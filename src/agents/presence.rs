@@ -48,14 +48,11 @@ fn programs(agent: Agent) -> &'static [&'static str] {
 }
 
 fn settings_directory(agent: Agent, environment: &Environment) -> Option<PathBuf> {
-    if agent == Agent::Copilot {
-        return environment.home.as_ref().map(|home| home.join(".copilot"));
-    }
     let file = settings::place(agent, Scope::User, environment).ok()?;
-    // The file of opencode's plugin lies one directory deeper than the settings.
+    // The files of opencode's plugin and of Copilot's hooks lie one directory deeper than the settings.
     let above = file.path().parent().map(Path::to_path_buf)?;
     match agent {
-        Agent::Opencode => above.parent().map(Path::to_path_buf),
+        Agent::Opencode | Agent::Copilot => above.parent().map(Path::to_path_buf),
         _ => Some(above),
     }
 }

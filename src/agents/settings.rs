@@ -62,6 +62,27 @@ pub struct Found {
     pub events: Vec<String>,
     /// Events that should have a hook and have none.
     pub missing: Vec<String>,
+    /// Each hook; empty for opencode, which loads a plugin.
+    pub hooks: Vec<FoundHook>,
+}
+
+/// A hook of jackin in a file of settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundHook {
+    /// Event, as the agent calls it.
+    pub event: String,
+    /// Index of its group in the list of the event.
+    pub group: usize,
+    /// Index in its group.
+    pub index: usize,
+    /// Command line.
+    pub command: String,
+    /// Pattern of the tools, if there is one.
+    pub matcher: Option<String>,
+    /// Maximum run time, in the agent's unit; `None` for the agent's own.
+    pub timeout: Option<u64>,
+    /// True if the hook has nothing but a type, a command and a timeout.
+    pub is_plain: bool,
 }
 
 /// Returns the agent's file with jackin's hooks. `text` is its current content, `None` if there is no file.
@@ -107,6 +128,16 @@ pub fn look(agent: Agent, text: Option<&str>) -> Result<Found, Fault> {
             ..Found::default()
         }),
     }
+}
+
+/// Returns the strings in the list `key` of a text of JSON with comments; none if there is no such list.
+pub(super) fn strings_of(text: &str, key: &str) -> Vec<String> {
+    let Ok(root) = json::read(text) else {
+        return Vec::new();
+    };
+    let list = root.get(key).map(json::Node::parts).unwrap_or_default();
+    let texts = list.iter().filter_map(|part| part.value.text());
+    texts.map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -22,6 +22,26 @@ pub(crate) enum HookOutcome {
     Removed,
 }
 
+/// Trust of an agent in hooks: Codex runs only those that its user trusts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum HookTrust {
+    /// It runs all of jackin's hooks.
+    Trusted,
+    /// It does not run some of them.
+    Untrusted,
+}
+
+impl HookTrust {
+    /// Returns the trust, given the events whose hooks are not run.
+    pub(crate) fn of(untrusted: &[String]) -> Self {
+        match untrusted {
+            [] => Self::Trusted,
+            _ => Self::Untrusted,
+        }
+    }
+}
+
 /// `hook install --json` and `hook uninstall --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct HookEditDocument {
@@ -37,6 +57,9 @@ pub(crate) struct HookEditDocument {
     pub(crate) linked: bool,
     /// Changes as a unified diff. Values that are not jackin's are hidden.
     pub(crate) diff: String,
+    /// Trust of the agent in the hooks; none if the agent asks for no trust, or has no hooks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trust: Option<HookTrust>,
     /// Its lines; `None` stands for the names of the file.
     #[serde(skip)]
     pub(crate) lines: Vec<(Option<Line>, String)>,
@@ -57,6 +80,7 @@ impl HookEditDocument {
                 After::Same => String::new(),
                 _ => lines.iter().map(|(_, text)| format!("{text}\n")).collect(),
             },
+            trust: None,
             lines,
         }
     }
@@ -103,6 +127,12 @@ pub(crate) struct HookStandingDocument {
     pub(crate) missing: Vec<String>,
     /// Reason that it is unknown.
     pub(crate) problem: Option<String>,
+    /// Trust of the agent in the hooks; none if the agent asks for no trust, or has no hooks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trust: Option<HookTrust>,
+    /// The events whose hooks the agent does not run, because they are not trusted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) untrusted: Vec<String>,
 }
 
 /// `hook status --json`.

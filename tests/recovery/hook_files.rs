@@ -2,6 +2,7 @@
 //! writes what it should not.
 
 mod refused;
+mod trust;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -42,7 +43,7 @@ const CURSOR: &str = "{\n  \"version\": 1,\n  \"hooks\": {\n    \"preToolUse\": 
 const COPILOT: &str = "{\"version\":1,\"hooks\":{\"preToolUse\":[]},\"unknown\":true}";
 
 /// Every agent and scope, with its file below the home or the project, and what people have in it; opencode has a file of ours.
-const ALL: [(&str, &str, &str, Option<&str>); 11] = [
+const ALL: [(&str, &str, &str, Option<&str>); 12] = [
     ("claude", "user", ".claude/settings.json", Some(CLAUDE)),
     ("claude", "project", ".claude/settings.json", Some(CLAUDE)),
     ("codex", "user", ".codex/hooks.json", Some(CODEX)),
@@ -65,6 +66,12 @@ const ALL: [(&str, &str, &str, Option<&str>); 11] = [
     ("cursor", "project", ".cursor/hooks.json", Some(CURSOR)),
     (
         "copilot",
+        "user",
+        ".copilot/hooks/jackin-recovery.json",
+        Some(COPILOT),
+    ),
+    (
+        "copilot",
         "project",
         ".github/hooks/jackin-recovery.json",
         Some(COPILOT),
@@ -85,8 +92,14 @@ impl Desk {
     }
 
     fn hook(&self, words: &[&str]) -> Run {
+        // Without programs: no agent of this machine is asked for anything.
+        self.hook_with("/nonexistent", words)
+    }
+
+    fn hook_with(&self, path: &str, words: &[&str]) -> Run {
         let words = ["hook"].iter().chain(words).copied();
-        self.sandbox.command(words).inside(&self.project).run()
+        let command = self.sandbox.command(words).with("PATH", path);
+        command.inside(&self.project).run()
     }
 
     /// The file of an agent.
@@ -263,6 +276,20 @@ fn status_tells_which_program_is_called() {
         .ok()
         .shows("partly installed")
         .shows("not for preToolUse");
+    // The plugin of an older version is completed.
+    desk.hook(&["install", "opencode", "--yes"]).ok();
+    let plugin = desk.file("user", ".config/opencode/plugins/jackin-recovery.js");
+    let text = fs::read_to_string(&plugin).unwrap();
+    fs::write(
+        &plugin,
+        text.replace("session.idle", "x").replace("chat.message", "y"),
+    )
+    .unwrap();
+    desk.hook(&["status", "opencode"])
+        .ok()
+        .shows("not for chat.message, session.idle");
+    desk.hook(&["install", "opencode", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(&plugin).unwrap(), text);
 }
 
 #[test]
@@ -277,6 +304,7 @@ fn the_agents_own_variables_say_where_they_look() {
             "opencode",
             "opencode/plugins/jackin-recovery.js",
         ),
+        ("COPILOT_HOME", "copilot", "hooks/jackin-recovery.json"),
     ] {
         for verb in ["install", "uninstall"] {
             let command = desk.sandbox.command(["hook", verb, agent, "--yes"]);

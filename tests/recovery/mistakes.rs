@@ -173,12 +173,6 @@ fn configuration(book: &mut Book, shop: &Path, plain: &Path, home: &Path) {
         &["hook", "instal", "claude"],
         plain,
     );
-    book.mistake(
-        "hooks that an agent has in projects only",
-        ("usage", 2),
-        &["hook", "install", "copilot", "--yes"],
-        plain,
-    );
     let settings = home.join(".codex/hooks.json");
     fs::create_dir(home.join(".codex")).unwrap();
     fs::write(settings, "{\n  \"hooks\": []\n}\n").unwrap();

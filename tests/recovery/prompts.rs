@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
-use crate::support::machine::{has_points, skip, tool};
+use crate::support::machine::{binary, has_points, skip, tool};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tmux::Tmux;
@@ -129,6 +129,18 @@ fn start(sandbox: &Sandbox, directory: &Path, words: &str) -> Option<Tmux> {
     Tmux::start(sandbox, directory, SMALLER, &script, &[])
 }
 
+/// The same with a program outside of the directory in which cargo builds.
+fn start_installed(sandbox: &Sandbox, directory: &Path, words: &str) -> Option<Tmux> {
+    let programs = sandbox.scratch("installed");
+    let program = programs.join("jackin");
+    fs::create_dir_all(&programs).unwrap();
+    if !program.exists() && fs::hard_link(binary(), &program).is_err() {
+        fs::copy(binary(), &program).unwrap();
+    }
+    let script = format!("jackin recovery {words}; echo \"code $?\"; sleep 60");
+    Tmux::start_from(&programs, sandbox, directory, SMALLER, &script, &[])
+}
+
 /// Two sessions in one project; returns the older and the newer one.
 fn two(sandbox: &Sandbox) -> (PathBuf, String, String) {
     let project = sandbox.project("chosen");
@@ -228,7 +240,7 @@ fn an_agent_and_a_mode_are_chosen() {
     for found in [".claude", ".codex"] {
         fs::create_dir(sandbox.home().join(found)).unwrap();
     }
-    let Some(tmux) = start(&sandbox, &project, "hook install") else {
+    let Some(tmux) = start_installed(&sandbox, &project, "hook install") else {
         return;
     };
     let seen = tmux.sees("Agent (");
@@ -278,7 +290,7 @@ fn hooks_lead_to_a_workspace() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("p");
     let file = sandbox.home().join(".config/jackin/workspaces/p.toml");
-    let Some(tmux) = start(&sandbox, &project, "hook install claude") else {
+    let Some(tmux) = start_installed(&sandbox, &project, "hook install claude") else {
         return;
     };
     tmux.sees("[y/N]");
@@ -295,7 +307,7 @@ fn hooks_lead_to_a_workspace() {
             .contains("snapshot = \"project\"")
     );
     // From now on there is nothing to offer.
-    let Some(tmux) = start(&sandbox, &project, "hook install claude") else {
+    let Some(tmux) = start_installed(&sandbox, &project, "hook install claude") else {
         return;
     };
     let seen = tmux.sees("code 0");

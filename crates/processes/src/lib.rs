@@ -6,6 +6,7 @@
 mod caller;
 mod child_registry;
 mod command_output;
+mod conversation;
 mod cpu_time;
 mod daemon;
 mod fatal;
@@ -37,6 +38,7 @@ use other as system;
 pub use caller::{Caller, caller, is_shell};
 pub use child_registry::{forget, is_registered, start_child};
 pub use command_output::{CommandOutput, CommandRequest};
+pub use conversation::Conversation;
 pub use cpu_time::cpu_time;
 pub use daemon::{leave_behind, leave_terminal};
 pub use fatal::die;

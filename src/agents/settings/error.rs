@@ -4,7 +4,6 @@ use std::io;
 use std::path::PathBuf;
 
 use super::Fault;
-use crate::agents::Agent;
 use crate::config::shown;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use handle_fs::ReplaceError;
@@ -12,12 +11,6 @@ use handle_fs::ReplaceError;
 /// Reason that a settings file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// The agent reads hooks of a project only.
-    #[error("{agent} does not support hooks for all projects")]
-    NoUserScope {
-        /// The agent.
-        agent: Agent,
-    },
     /// Unknown home directory.
     #[error("your home directory is unknown, and so are your agents' settings")]
     NoHome,
@@ -62,7 +55,6 @@ pub enum SettingsError {
 impl Diagnostic for SettingsError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoUserScope { .. } => ErrorKind::Usage,
             Self::NoHome | Self::Fault { .. } => ErrorKind::Config,
             Self::Link { .. } | Self::Program { .. } => ErrorKind::Failed,
             Self::Read { .. } => ErrorKind::Io,
@@ -72,10 +64,6 @@ impl Diagnostic for SettingsError {
 
     fn hints(&self) -> Vec<Hint> {
         let hint = match self {
-            Self::NoUserScope { agent } => Hint::command(
-                "to install them for one project",
-                format!("hook install {agent} --scope project"),
-            ),
             Self::NoHome => Hint::text("set HOME to your home directory"),
             Self::Fault { .. } => Hint::text("nothing was written; fix the file, and run the command again"),
             Self::Link { to: Some(_), .. } => Hint::text(

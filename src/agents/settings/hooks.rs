@@ -3,7 +3,7 @@
 use super::command::{Program, program_in};
 use super::edit::{Json, Style, append, applied, is_made_by_us, quoted, remove};
 use super::json::{Kind, Node, line_of, read};
-use super::{After, Fault, Found};
+use super::{After, Fault, Found, FoundHook};
 use crate::agents::Agent;
 
 /// Maximum run time of a hook, in seconds. The first snapshot of a large project takes long, and an agent that waits is better
@@ -13,19 +13,30 @@ const PATIENCE: u32 = 60;
 /// Maximum number of jackin's hooks in a file; no installation leaves more.
 const MOST: usize = 100;
 
+/// Seconds that Codex gives a hook at the end of a session. It lowers a longer time and warns of it at every start.
+const PATIENCE_AT_END: u32 = 3;
+
 /// An event that jackin hooks.
 struct Wanted {
     event: &'static str,
-    /// Pattern of the tools' names; `None` for all tools.
-    tools: Option<&'static str>,
+    /// Tools; `None` for all of them.
+    tools: Option<Tools>,
+}
+
+/// Tools whose calls jackin hooks.
+struct Tools {
+    /// Pattern of their names.
+    pattern: &'static str,
+    /// Patterns that earlier versions wrote, each with the tools that it lacks.
+    earlier: &'static [(&'static str, &'static str)],
 }
 
 const fn all(event: &'static str) -> Wanted {
     Wanted { event, tools: None }
 }
 
-/// Returns the events that jackin hooks: the start, every call that may change files, and the end where there is one. The end is
-/// optional: no agent guarantees it, so nothing depends on it.
+/// Returns the events that jackin hooks: the start, each prompt, every call that may change files, the end of each turn, and the
+/// end where there is one. The ends are optional: no agent guarantees them, so nothing depends on them.
 fn wanted(agent: Agent) -> &'static [Wanted] {
     match agent {
         // The tools that write, and all of MCP, whose effects are unknown; tools that only read would wait for nothing. A pattern
@@ -35,24 +46,47 @@ fn wanted(agent: Agent) -> &'static [Wanted] {
             const {
                 &[
                     all("SessionStart"),
+                    all("UserPromptSubmit"),
                     Wanted {
                         event: "PreToolUse",
-                        tools: Some("^(Bash|Write|Edit|MultiEdit|NotebookEdit|mcp__.*)$"),
+                        tools: Some(Tools {
+                            pattern: "^(Bash|Write|Edit|MultiEdit|NotebookEdit|EnterWorktree|ExitWorktree|mcp__.*)$",
+                            earlier: &[(
+                                "^(Bash|Write|Edit|MultiEdit|NotebookEdit|mcp__.*)$",
+                                "EnterWorktree|ExitWorktree",
+                            )],
+                        }),
                     },
+                    all("Stop"),
                     all("SessionEnd"),
                 ]
             }
         }
         // Its names for tools changed between versions: `run` tells them apart.
-        Agent::Codex => const { &[all("SessionStart"), all("PreToolUse")] },
+        Agent::Codex => {
+            const {
+                &[
+                    all("SessionStart"),
+                    all("UserPromptSubmit"),
+                    all("PreToolUse"),
+                    all("Stop"),
+                    all("SessionEnd"),
+                ]
+            }
+        }
         Agent::Gemini => {
             const {
                 &[
                     all("SessionStart"),
+                    all("BeforeAgent"),
                     Wanted {
                         event: "BeforeTool",
-                        tools: Some("^(write_file|replace|run_shell_command|mcp_.*)$"),
+                        tools: Some(Tools {
+                            pattern: "^(write_file|replace|run_shell_command|mcp_.*)$",
+                            earlier: &[],
+                        }),
                     },
+                    all("AfterAgent"),
                     all("SessionEnd"),
                 ]
             }
@@ -61,12 +95,25 @@ fn wanted(agent: Agent) -> &'static [Wanted] {
             const {
                 &[
                     all("sessionStart"),
+                    all("beforeSubmitPrompt"),
                     all("beforeShellExecution"),
                     all("preToolUse"),
+                    all("stop"),
+                    all("sessionEnd"),
                 ]
             }
         }
-        Agent::Copilot => const { &[all("sessionStart"), all("preToolUse"), all("sessionEnd")] },
+        Agent::Copilot => {
+            const {
+                &[
+                    all("sessionStart"),
+                    all("userPromptSubmitted"),
+                    all("preToolUse"),
+                    all("agentStop"),
+                    all("sessionEnd"),
+                ]
+            }
+        }
         // It loads a plugin of jackin instead of settings.
         Agent::Opencode => &[],
     }
@@ -96,6 +143,7 @@ fn entry(agent: Agent, wanted: &Wanted, program: &Program) -> Json {
         // Milliseconds.
         Agent::Gemini => ("timeout", PATIENCE * 1000),
         Agent::Copilot => ("timeoutSec", PATIENCE),
+        Agent::Codex if wanted.event == "SessionEnd" => ("timeout", PATIENCE_AT_END),
         _ => ("timeout", PATIENCE),
     };
     let command = Json::Text(program.command(agent, wanted.event));
@@ -108,8 +156,8 @@ fn entry(agent: Agent, wanted: &Wanted, program: &Program) -> Json {
         return Json::Object(hook);
     }
     let mut group = Vec::new();
-    if let Some(tools) = wanted.tools {
-        group.push(("matcher", Json::Text(tools.to_owned())));
+    if let Some(tools) = &wanted.tools {
+        group.push(("matcher", Json::Text(tools.pattern.to_owned())));
     }
     group.push(("hooks", Json::Array(vec![Json::Object(hook)])));
     Json::Object(group)
@@ -117,8 +165,35 @@ fn entry(agent: Agent, wanted: &Wanted, program: &Program) -> Json {
 
 /// Returns the text of a new file.
 pub(super) fn fresh(agent: Agent, program: &Program) -> String {
+    file(agent, wanted(agent).iter(), program)
+}
+
+/// Returns the text of a new file of the version before prompts, turns and more ends had hooks.
+fn earlier(agent: Agent, program: &Program) -> String {
+    let is_new = |event: &str| match agent {
+        Agent::Claude => matches!(event, "UserPromptSubmit" | "Stop"),
+        Agent::Codex => matches!(event, "UserPromptSubmit" | "Stop" | "SessionEnd"),
+        Agent::Gemini => matches!(event, "BeforeAgent" | "AfterAgent"),
+        Agent::Cursor => matches!(event, "beforeSubmitPrompt" | "stop" | "sessionEnd"),
+        Agent::Copilot => matches!(event, "userPromptSubmitted" | "agentStop"),
+        Agent::Opencode => false,
+    };
+    let mut text = file(
+        agent,
+        wanted(agent).iter().filter(|wanted| !is_new(wanted.event)),
+        program,
+    );
+    for tools in wanted(agent).iter().filter_map(|wanted| wanted.tools.as_ref()) {
+        if let Some((old, _)) = tools.earlier.first() {
+            text = text.replace(tools.pattern, old);
+        }
+    }
+    text
+}
+
+fn file<'w>(agent: Agent, wanted: impl Iterator<Item = &'w Wanted>, program: &Program) -> String {
     let event = |wanted: &Wanted| (wanted.event, Json::Array(vec![entry(agent, wanted, program)]));
-    let hooks = Json::Object(wanted(agent).iter().map(event).collect());
+    let hooks = Json::Object(wanted.map(event).collect());
     let mut root = vec![("hooks", hooks)];
     if !is_grouped(agent) {
         root.insert(0, ("version", Json::Number(1)));
@@ -135,8 +210,23 @@ struct Ours<'a> {
     event: &'a str,
     command: &'a Node,
     program: String,
+    /// Pattern of the tools of its group, if there is one.
+    matcher: Option<&'a Node>,
+    /// Maximum run time, if the hook states one.
+    timeout: Option<u64>,
+    /// True if the hook has nothing but a type, a command and a timeout.
+    is_plain: bool,
     /// True if its group holds no other hook.
     is_alone: bool,
+}
+
+impl Ours<'_> {
+    /// Returns the tools that its pattern lacks; `None` unless an earlier version of jackin wrote the pattern.
+    fn lacks(&self, wanted: &Wanted) -> Option<&'static str> {
+        let pattern = self.matcher.and_then(Node::text)?;
+        let mut earlier = wanted.tools.as_ref()?.earlier.iter();
+        earlier.find(|(old, _)| *old == pattern).map(|(_, lacks)| *lacks)
+    }
 }
 
 /// Returns all of jackin's hooks, in the order of the text.
@@ -151,6 +241,7 @@ fn ours<'a>(text: &str, agent: Agent, root: &'a Node) -> Result<Vec<Ours<'a>>, F
         };
         for (of_entry, entry) in part.value.parts().iter().enumerate() {
             let mut see = |hook: &'a Node, of_hook, is_alone| {
+                let number = hook.get("timeout").and_then(|node| text.get(node.span.clone()));
                 let command = hook.get(command_key(agent));
                 if let Some((command, said)) = command.and_then(|node| Some((node, node.text()?)))
                     && let Some(program) = program_in(said, agent, event)
@@ -160,6 +251,13 @@ fn ours<'a>(text: &str, agent: Agent, root: &'a Node) -> Result<Vec<Ours<'a>>, F
                         event,
                         command,
                         program,
+                        matcher: entry.value.get("matcher"),
+                        timeout: number.and_then(|number| number.parse().ok()),
+                        is_plain: hook.parts().iter().all(|part| {
+                            part.key
+                                .as_deref()
+                                .is_some_and(|key| matches!(key, "type" | "command" | "timeout"))
+                        }),
                         is_alone,
                     });
                 }
@@ -225,9 +323,21 @@ fn with(agent: Agent, text: &str, wanted: &Wanted, program: &Program) -> Result<
     let mut own = found.iter().filter(|ours| ours.event == wanted.event).peekable();
     if own.peek().is_some() {
         let command = program.command(agent, wanted.event);
-        let is_old = |ours: &&Ours<'_>| ours.command.text() != Some(&command);
-        let change = |ours: &Ours<'_>| (ours.command.span.clone(), quoted(&command));
-        return Ok(applied(text, own.filter(is_old).map(change).collect()));
+        let mut changes = Vec::new();
+        for ours in own {
+            if ours.command.text() != Some(&command) {
+                changes.push((ours.command.span.clone(), quoted(&command)));
+            }
+            // A pattern of the owner's stays; one of an earlier version is completed where its group is jackin's alone.
+            let tools = wanted
+                .tools
+                .as_ref()
+                .filter(|_| ours.is_alone && ours.lacks(wanted).is_some());
+            if let Some((tools, matcher)) = tools.zip(ours.matcher) {
+                changes.push((matcher.span.clone(), quoted(tools.pattern)));
+            }
+        }
+        return Ok(applied(text, changes));
     }
     let entry = entry(agent, wanted, program);
     let Some((_, hooks)) = hooks_of(text, &root)? else {
@@ -261,9 +371,12 @@ pub(super) fn uninstall(agent: Agent, text: &str) -> Result<After, Fault> {
         let before = command.strip_suffix(&format!(" hook run {agent} {}", first.event))?;
         Some(before.strip_suffix(" recovery").unwrap_or(before).to_owned())
     });
-    let maker = word.and_then(|word| Program::new(first.program.as_ref(), &word).ok());
-    if maker.is_some_and(|maker| fresh(agent, &maker) == text) {
-        return Ok(After::Gone);
+    if let Some(maker) = word.and_then(|word| Program::new(first.program.as_ref(), &word).ok()) {
+        let earlier = earlier(agent, &maker);
+        let completed = || install(agent, &earlier, &maker).is_ok_and(|completed| completed == text);
+        if fresh(agent, &maker) == text || earlier == text || completed() {
+            return Ok(After::Gone);
+        }
     }
     // The last one first: each step is the opposite of one of the installation's.
     let mut text = text.to_owned();
@@ -304,7 +417,21 @@ fn without(agent: Agent, text: &str, root: &Node, ours: &Ours<'_>) -> Option<Str
 pub(super) fn look(agent: Agent, text: &str) -> Result<Found, Fault> {
     let root = read(text)?;
     let mut found = Found::default();
+    let mut lacking = Vec::new();
     for ours in ours(text, agent, &root)? {
+        let of_event = wanted(agent).iter().find(|wanted| wanted.event == ours.event);
+        if let Some(lacks) = of_event.and_then(|wanted| ours.lacks(wanted)) {
+            lacking.push(format!("{}({lacks})", ours.event));
+        }
+        found.hooks.push(FoundHook {
+            event: ours.event.to_owned(),
+            group: ours.at[2],
+            index: ours.at[3],
+            command: ours.command.text().unwrap_or_default().to_owned(),
+            matcher: ours.matcher.and_then(Node::text).map(str::to_owned),
+            timeout: ours.timeout,
+            is_plain: ours.is_plain,
+        });
         if !found.events.iter().any(|event| event == ours.event) {
             found.events.push(ours.event.to_owned());
         }
@@ -314,6 +441,6 @@ pub(super) fn look(agent: Agent, text: &str) -> Result<Found, Fault> {
     }
     let there = &found.events;
     let missing = events(agent).filter(|event| !there.iter().any(|there| there == event));
-    found.missing = missing.map(str::to_owned).collect();
+    found.missing = missing.map(str::to_owned).chain(lacking).collect();
     Ok(found)
 }

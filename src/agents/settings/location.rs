@@ -26,7 +26,7 @@ impl SettingsLocation {
 /// Returns the file in which `agent` looks for hooks of that scope.
 ///
 /// # Errors
-/// [`SettingsError::NoUserScope`], [`SettingsError::NoHome`].
+/// [`SettingsError::NoHome`].
 pub fn place(
     agent: Agent,
     scope: Scope,
@@ -58,7 +58,7 @@ pub fn place(
             "opencode/plugins/jackin-recovery.js",
         ),
         Agent::Cursor => (None, ".cursor", "hooks.json"),
-        Agent::Copilot => return Err(SettingsError::NoUserScope { agent }),
+        Agent::Copilot => (Some("COPILOT_HOME"), ".copilot", "hooks/jackin-recovery.json"),
     };
     if let Some(named) = variable.and_then(|variable| environment.get(variable)) {
         return Ok(SettingsLocation {

@@ -13,7 +13,13 @@ const CALL: &str = "const CALL = ";
 const BODY: &str = include_str!("plugin.js");
 
 /// Events that the plugin passes on.
-pub(super) const EVENTS: [&str; 2] = ["session.created", "tool.execute.before"];
+pub(super) const EVENTS: [&str; 5] = [
+    "session.created",
+    "chat.message",
+    "tool.execute.before",
+    "session.idle",
+    "session.deleted",
+];
 
 /// Returns the whole file.
 pub(super) fn write(program: &Program) -> String {

@@ -3,7 +3,10 @@
 mod edit;
 mod run;
 mod status;
+mod trust;
 mod workspace;
+
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -16,6 +19,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
+use crate::environment::Environment;
 use crate::report::{HookEditDocument, HookStatusDocument};
 use crate::terminal::shell;
 
@@ -175,20 +179,32 @@ pub(super) fn run(context: Context<'_>, args: &HookArgs) -> Result<Status, CliEr
     }
 }
 
-/// This program, as a hook calls it.
-fn this() -> Result<Program, CliError> {
-    let path = std::env::current_exe().map_err(|error| {
+/// This program, as a hook calls it: by the path under which `PATH` has it, which an update of the program keeps, else by its own.
+fn this(context: &Context<'_>) -> Result<Program, CliError> {
+    let own = std::env::current_exe().map_err(|error| {
         CliError::new(
             ErrorKind::Failed,
             "the path of this program is not known, so no hook can call it",
         )
         .because(error)
     })?;
+    let path = named(context.environment, &own).unwrap_or(own);
     let made = Program::new(&path, &shell::word(path.as_os_str()));
     made.map_err(|fault| {
         let problem = fault.problem;
         SettingsError::Program { problem }.into()
     })
+}
+
+/// Returns the first file in `PATH` of this program's name, if it is this program.
+fn named(environment: &Environment, own: &Path) -> Option<PathBuf> {
+    let name = own.file_name()?;
+    let directories = std::env::split_paths(environment.get("PATH")?).filter(|one| one.is_absolute());
+    let first = directories
+        .map(|directory| directory.join(name))
+        .find(|file| file.is_file())?;
+    let real = std::fs::canonicalize(&first).ok()?;
+    (real == std::fs::canonicalize(own).ok()?).then_some(first)
 }
 
 /// The words of `hook status`.

@@ -41,6 +41,7 @@ fn heading(group: Group) -> &'static str {
         Group::Copy => "Object store",
         Group::Sessions => "Sessions",
         Group::Mounts => "Mounts",
+        Group::Agents => "Agents",
         Group::Program => "Program",
     }
 }

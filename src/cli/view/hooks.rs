@@ -1,6 +1,8 @@
 //! Output of `hook`: the change of a settings file, and the state of each agent.
 
-use crate::report::{HookEditDocument, HookProgramDocument, HookStandingDocument, HookState, Line};
+use crate::report::{
+    HookEditDocument, HookProgramDocument, HookStandingDocument, HookState, HookTrust, Line,
+};
 use crate::terminal::{Role, sanitize, style};
 
 /// Formats the change of a settings file for a terminal.
@@ -25,6 +27,10 @@ pub(in crate::cli) fn standing(one: &HookStandingDocument) -> String {
         .collect();
     let programs = programs.join(", ");
     let state = match one.state {
+        HookState::Installed if one.trust == Some(HookTrust::Untrusted) => {
+            let agent = one.agent.title();
+            format!("untrusted: {agent} does not run it: {programs}")
+        }
         HookState::Installed => format!("installed: {programs}"),
         HookState::PartlyInstalled => {
             format!("partly installed: {programs}; not for {}", one.missing.join(", "))

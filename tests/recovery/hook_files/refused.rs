@@ -63,9 +63,6 @@ fn what_is_broken_stays_and_is_named() {
         .ok()
         .shows("Nothing to do");
     assert_eq!(fs::read_to_string(&file).unwrap(), "// mine\n");
-    desk.hook(&["install", "copilot", "--yes"])
-        .code(2)
-        .shows("--scope project");
     desk.hook(&["install"]).code(2);
     desk.hook(&[]).code(2).shows("install");
     desk.hook(&["instal", "claude"])

@@ -28,6 +28,25 @@ impl Tmux {
         script: &str,
         more: &[&str],
     ) -> Option<Self> {
+        Self::start_from(
+            binary().parent().unwrap(),
+            sandbox,
+            directory,
+            (columns, lines),
+            script,
+            more,
+        )
+    }
+
+    /// The same with `jackin` from another directory.
+    pub(crate) fn start_from(
+        programs: &Path,
+        sandbox: &Sandbox,
+        directory: &Path,
+        (columns, lines): (u16, u16),
+        script: &str,
+        more: &[&str],
+    ) -> Option<Self> {
         let Some(program) = tool("tmux") else {
             skip("the screen", "tmux is not installed");
             return None;
@@ -37,7 +56,7 @@ impl Tmux {
             socket: sandbox.scratch(&format!("tmux-{}", COUNT.fetch_add(1, Ordering::Relaxed))),
         };
         let path = std::env::var("PATH").unwrap_or_default();
-        let path = format!("PATH={}:{path}", binary().parent().unwrap().display());
+        let path = format!("PATH={}:{path}", programs.display());
         let home = format!("HOME={}", sandbox.home().display());
         let mut command = Command::new(&tmux.program);
         command

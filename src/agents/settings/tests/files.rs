@@ -127,13 +127,35 @@ fn what_is_written_is_what_the_agents_read() {
         ]
       }
     ],
+    "UserPromptSubmit": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "/usr/bin/jackin recovery hook run claude UserPromptSubmit",
+            "timeout": 60
+          }
+        ]
+      }
+    ],
     "PreToolUse": [
       {
-        "matcher": "^(Bash|Write|Edit|MultiEdit|NotebookEdit|mcp__.*)$",
+        "matcher": "^(Bash|Write|Edit|MultiEdit|NotebookEdit|EnterWorktree|ExitWorktree|mcp__.*)$",
         "hooks": [
           {
             "type": "command",
             "command": "/usr/bin/jackin recovery hook run claude PreToolUse",
+            "timeout": 60
+          }
+        ]
+      }
+    ],
+    "Stop": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "/usr/bin/jackin recovery hook run claude Stop",
             "timeout": 60
           }
         ]
@@ -176,7 +198,72 @@ fn what_is_written_is_what_the_agents_read() {
             .ends_with("hook run copilot preToolUse")
     );
     let codex = json(Agent::Codex);
-    assert_eq!(codex["hooks"].as_object().unwrap().len(), 2);
+    assert_eq!(codex["hooks"].as_object().unwrap().len(), 5);
+    // Codex lowers a longer time at the end of a session, and warns of it at every start.
+    assert_eq!(codex["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"], 3);
+}
+
+/// What version 0.1.0 wrote, before prompts, turns and worktrees had hooks.
+const OLD_CLAUDE: &str = r#"{
+  "hooks": {
+    "SessionStart": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "/usr/bin/jackin recovery hook run claude SessionStart",
+            "timeout": 60
+          }
+        ]
+      }
+    ],
+    "PreToolUse": [
+      {
+        "matcher": "^(Bash|Write|Edit|MultiEdit|NotebookEdit|mcp__.*)$",
+        "hooks": [
+          {
+            "type": "command",
+            "command": "/usr/bin/jackin recovery hook run claude PreToolUse",
+            "timeout": 60
+          }
+        ]
+      }
+    ],
+    "SessionEnd": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "/usr/bin/jackin recovery hook run claude SessionEnd",
+            "timeout": 60
+          }
+        ]
+      }
+    ]
+  }
+}
+"#;
+
+#[test]
+fn an_older_installation_is_completed_and_goes_as_a_whole() {
+    let found = look(Agent::Claude, Some(OLD_CLAUDE)).unwrap();
+    assert_eq!(
+        found.missing,
+        [
+            "UserPromptSubmit",
+            "Stop",
+            "PreToolUse(EnterWorktree|ExitWorktree)"
+        ]
+    );
+    assert_eq!(uninstall(Agent::Claude, Some(OLD_CLAUDE)), Ok(After::Gone));
+    let completed = installed(Agent::Claude, Some(OLD_CLAUDE));
+    assert!(look(Agent::Claude, Some(&completed)).unwrap().missing.is_empty());
+    assert_eq!(uninstall(Agent::Claude, Some(&completed)), Ok(After::Gone));
+    // A pattern of the owner's is kept, and lacks nothing.
+    let own = OLD_CLAUDE.replace("mcp__.*", "mcp__x");
+    let completed = installed(Agent::Claude, Some(&own));
+    assert!(completed.contains("mcp__x"), "{completed}");
+    assert!(look(Agent::Claude, Some(&completed)).unwrap().missing.is_empty());
 }
 
 #[test]
@@ -203,7 +290,7 @@ fn the_command_of_another_place_is_replaced_where_it_stands() {
     };
     assert_eq!(with.lines().count(), moved.lines().count());
     let differ = with.lines().zip(moved.lines()).filter(|(a, b)| a != b);
-    assert_eq!(differ.count(), 3);
+    assert_eq!(differ.count(), 5);
     assert_eq!(
         uninstall(Agent::Claude, Some(&moved)),
         Ok(After::Text((*before).to_owned()))
@@ -232,7 +319,10 @@ fn only_ours_are_taken_out_of_a_group_that_others_joined() {
     let found = look(Agent::Claude, Some(text)).unwrap();
     assert_eq!(found.programs, ["/a b/jackin", "x/jackin-recovery"]);
     assert_eq!(found.events, ["PreToolUse", "Notification"]);
-    assert_eq!(found.missing, ["SessionStart", "SessionEnd"]);
+    assert_eq!(
+        found.missing,
+        ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"]
+    );
     let Ok(After::Text(without)) = uninstall(Agent::Claude, Some(text)) else {
         panic!("nothing was taken out");
     };

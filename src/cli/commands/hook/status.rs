@@ -3,14 +3,16 @@
 use std::path::Path;
 
 use super::HookStatusArgs;
-use crate::agents::settings::{Standing, standing};
+use crate::agents::settings::standing;
+use crate::agents::trust::untrusted;
 use crate::agents::{Agent, Scope};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::report::{
-    Head, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument, HostPathDocument,
+    Head, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument, HookTrust,
+    HostPathDocument,
 };
 
 pub(super) fn run(context: &Context<'_>, args: &HookStatusArgs) -> Result<Status, CliError> {
@@ -18,10 +20,7 @@ pub(super) fn run(context: &Context<'_>, args: &HookStatusArgs) -> Result<Status
         .into_iter()
         .filter(|agent| args.agent.is_none_or(|wanted| wanted == *agent));
     let both = |agent| Scope::ALL.map(|scope| (agent, scope));
-    // Copilot has hooks in projects only.
-    let pairs = agents
-        .flat_map(both)
-        .filter(|pair| *pair != (Agent::Copilot, Scope::User));
+    let pairs = agents.flat_map(both);
     let hooks: Vec<HookStandingDocument> = pairs.map(|(agent, scope)| one(context, agent, scope)).collect();
     if args.json {
         context.terminal.json(&HookStatusDocument {
@@ -39,6 +38,17 @@ pub(super) fn run(context: &Context<'_>, args: &HookStatusArgs) -> Result<Status
         {
             context.terminal.warn(&worry);
         }
+        if one.trust == Some(HookTrust::Untrusted) {
+            match (one.agent, one.scope) {
+                (Agent::Copilot, _) => context
+                    .terminal
+                    .note("to trust this directory: start copilot in it"),
+                (agent, Scope::User) => context.propose("to trust them", &format!("hook install {agent}")),
+                (agent, Scope::Project) => {
+                    context.propose("to trust them", &format!("hook install {agent} --scope project"));
+                }
+            }
+        }
     }
     Ok(ExitCode::Done.into())
 }
@@ -53,10 +63,17 @@ fn one(context: &Context<'_>, agent: Agent, scope: Scope) -> HookStandingDocumen
         events: Vec::new(),
         missing: Vec::new(),
         problem: None,
+        trust: None,
+        untrusted: Vec::new(),
     };
     match standing(agent, scope, context.environment) {
-        Ok(Standing { path, found }) => {
-            made.file = Some(HostPathDocument::new(&path));
+        Ok(standing) => {
+            if let Some(untrusted) = untrusted(agent, scope, context.environment, &standing) {
+                made.trust = Some(HookTrust::of(&untrusted));
+                made.untrusted = untrusted;
+            }
+            let found = standing.found;
+            made.file = Some(HostPathDocument::new(&standing.path));
             made.state = match (found.events.as_slice(), found.missing.as_slice()) {
                 ([], _) => HookState::NotInstalled,
                 (_, []) => HookState::Installed,

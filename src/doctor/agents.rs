@@ -1,0 +1,60 @@
+//! Judges the hooks of coding agents: whether the agent runs them, and whether they call a program that exists.
+
+use std::path::Path;
+
+use super::{Finding, Group, Severity};
+use crate::agents::settings::{Standing, standing};
+use crate::agents::trust::untrusted;
+use crate::agents::{Agent, Scope};
+use crate::config::shown;
+use crate::environment::Environment;
+
+pub(super) fn judge(environment: &Environment, findings: &mut Vec<Finding>) {
+    for agent in Agent::ALL {
+        for scope in Scope::ALL {
+            match standing(agent, scope, environment) {
+                Ok(found) if found.found.events.is_empty() => {}
+                Ok(found) => findings.push(of(environment, agent, scope, &found)),
+                // A file in the current directory that is no settings file is the project's affair.
+                Err(_) if scope == Scope::Project => {}
+                Err(error) => {
+                    let what = format!("the hooks of {agent} are unknown: {error}");
+                    findings.push(Finding::new(Group::Agents, Severity::Note, what));
+                }
+            }
+        }
+    }
+}
+
+fn of(environment: &Environment, agent: Agent, scope: Scope, standing: &Standing) -> Finding {
+    let option = match scope {
+        Scope::User => "",
+        Scope::Project => " --scope project",
+    };
+    let install = format!("hook install {agent}{option}");
+    let warning = |what: String| {
+        let finding = Finding::new(Group::Agents, Severity::Warning, what);
+        finding.at(&standing.path).verb(install.clone())
+    };
+    let found = &standing.found;
+    if let Some(gone) = found
+        .programs
+        .iter()
+        .find(|program| !Path::new(program).is_file())
+    {
+        let gone = shown(Path::new(gone));
+        return warning(format!("the hooks of {agent} call {gone}, which does not exist"));
+    }
+    if !found.missing.is_empty() {
+        let missing = found.missing.join(", ");
+        return warning(format!("{agent} has no hook for {missing}"));
+    }
+    if untrusted(agent, scope, environment, standing).is_some_and(|events| !events.is_empty()) {
+        let title = agent.title();
+        return warning(format!(
+            "the hooks of {agent} are untrusted: {title} does not run them"
+        ));
+    }
+    let what = format!("{agent} calls {}", found.programs.join(", "));
+    Finding::new(Group::Agents, Severity::Ok, what).at(&standing.path)
+}
