@@ -260,6 +260,11 @@ const COMMANDS_BELOW_THE_ENGINE: &[(&str, &[&str], &str)] = &[
         "the engine has no method for the settings of agents",
     ),
     (
+        "hook/trust",
+        &["agents"],
+        "the engine has no method for the settings of agents",
+    ),
+    (
         "hook/run",
         &["agents", "process", "session", "store"],
         "it finds the session of an agent's call, in one open store",

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::child_registry;
 
@@ -97,16 +97,18 @@ impl Conversation {
     /// # Errors
     /// The reason, in words, if no such line comes in time.
     pub fn hear<T>(&self, mut wanted: impl FnMut(&[u8]) -> Option<T>) -> Result<T, String> {
-        let end = Instant::now() + self.patience;
+        let mut left = self.patience;
         loop {
-            let left = end.saturating_duration_since(Instant::now());
-            match self.lines.recv_timeout(left) {
+            match self.lines.recv_timeout(NAP) {
                 Ok(line) => {
                     if let Some(found) = wanted(&line) {
                         return Ok(found);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => return Err(format!("{} does not answer", self.name)),
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                    return Err(format!("{} does not answer", self.name));
+                }
+                Err(RecvTimeoutError::Timeout) => left = left.saturating_sub(NAP),
                 Err(RecvTimeoutError::Disconnected) => return Err(format!("{} has ended", self.name)),
             }
         }
@@ -116,14 +118,15 @@ impl Conversation {
 impl Drop for Conversation {
     fn drop(&mut self) {
         self.input = None;
-        let end = Instant::now() + GRACE;
+        let mut left = GRACE;
         while matches!(self.child.try_wait(), Ok(None)) {
-            if Instant::now() >= end {
+            if left.is_zero() {
                 let _ = self.child.kill();
                 let _ = self.child.wait();
                 break;
             }
             thread::sleep(NAP);
+            left = left.saturating_sub(NAP);
         }
         child_registry::forget(self.child.id());
     }

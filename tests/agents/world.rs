@@ -1,0 +1,224 @@
+//! A home with a project of every kind of file, one installed client, the stub, and jackin.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::client::Client;
+use super::skipped::skipped;
+use super::stub::Stub;
+
+/// No run of a client may take longer.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// The program under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_jackin");
+
+pub(super) struct World {
+    client: Client,
+    programs: PathBuf,
+    place: TempDir,
+    stub: Stub,
+}
+
+impl World {
+    /// Returns a new one; `None`, and says why, where the client is not installed. `more` stands in `[recovery]`.
+    pub(super) fn new(client: Client, what: &str, more: &str) -> Option<Self> {
+        let programs = match client.programs() {
+            Ok(programs) => programs,
+            Err(why) => {
+                skipped(&why);
+                return None;
+            }
+        };
+        let place = TempDir::with_prefix(format!("jr-{}-{what}-", client.word())).unwrap();
+        let (home, project) = (place.path().join("home"), place.path().join("proj"));
+        fs::create_dir(&home).unwrap();
+        build(&project);
+        let workspace = home.join(".config/jackin/workspaces/proj.toml");
+        fs::create_dir_all(workspace.parent().unwrap()).unwrap();
+        let mount = format!("[[mounts]]\nsrc = {project:?}\ndst = \"/workspace/proj\"\n");
+        let text = format!("[recovery]\nsnapshot = \"project\"\n{more}\n{mount}");
+        fs::write(workspace, text).unwrap();
+        let stub = Stub::start(client, project.clone());
+        client.configure(&home, &project, &format!("http://127.0.0.1:{}", stub.port));
+        Some(Self {
+            client,
+            programs,
+            place,
+            stub,
+        })
+    }
+
+    pub(super) fn project(&self) -> PathBuf {
+        self.place.path().join("proj")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.place.path().join("home")
+    }
+
+    pub(super) fn install(&self) {
+        self.jackin(&["hook", "install", self.client.word(), "--yes"]);
+        let state = &self.json(&["hook", "status", self.client.word(), "--json"])["hooks"][0];
+        assert_eq!(state["state"], "installed", "{state}");
+        // Nothing more has to be done: also the agent that asks for trust has it.
+        assert_ne!(state["trust"], "untrusted", "{state}");
+    }
+
+    pub(super) fn uninstall(&self) {
+        self.jackin(&["hook", "uninstall", self.client.word(), "--yes"]);
+    }
+
+    pub(super) fn add_server(&self) {
+        if let Some(words) = self.client.server(&self.home(), Path::new(PROGRAM)) {
+            let program = self.programs.join(self.client.word());
+            self.finish(Command::new(program).args(words), "mcp");
+        }
+    }
+
+    /// Lets the client work through a script, to its end.
+    pub(super) fn run(&self, script: &str) {
+        let arguments = self.client.arguments(&format!("SCRIPT:{script} please"));
+        let program = self.programs.join(self.client.word());
+        self.finish(Command::new(program).args(arguments), "client");
+    }
+
+    /// Returns what the client has said, for messages.
+    pub(super) fn said(&self) -> String {
+        fs::read_to_string(self.place.path().join("client.out")).unwrap_or_default()
+    }
+
+    pub(super) fn results(&self) -> Vec<Value> {
+        self.stub.results()
+    }
+
+    #[track_caller]
+    pub(super) fn jackin(&self, words: &[&str]) -> String {
+        self.finish(Command::new(PROGRAM).arg("recovery").args(words), "jackin")
+    }
+
+    #[track_caller]
+    fn json(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.jackin(words)).unwrap()
+    }
+
+    #[track_caller]
+    pub(super) fn only_session(&self) -> Value {
+        let all = self.json(&["list", "--json"]);
+        let sessions = all["instances"].as_array().unwrap();
+        assert_eq!(sessions.len(), 1, "{:?}: {all}\n{}", self.client, self.said());
+        sessions[0].clone()
+    }
+
+    /// Runs a command in the project, with nothing of the caller's environment but `PATH`. Everything that it started and left in its
+    /// group goes with it. Returns its output; any failure is one of the test.
+    #[track_caller]
+    fn finish(&self, command: &mut Command, name: &str) -> String {
+        let output = self.place.path().join(format!("{name}.out"));
+        let file = fs::File::create(&output).unwrap();
+        let errors = fs::File::create(output.with_extension("err")).unwrap();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let url = format!("http://127.0.0.1:{}", self.stub.port);
+        command
+            .env_clear()
+            .env("PATH", format!("{}:{path}", self.programs.display()))
+            .env("HOME", self.home())
+            .env("TERM", "dumb")
+            .envs(self.client.variables(&url))
+            .current_dir(self.project())
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(file)
+            .stderr(errors);
+        let mut child = command.spawn().unwrap();
+        let end = Instant::now() + PATIENCE;
+        let status = loop {
+            match child.try_wait().unwrap() {
+                Some(status) => break Some(status),
+                None if Instant::now() > end => break None,
+                None => thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        let group = rustix::process::Pid::from_child(&child);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = child.wait();
+        let said = fs::read_to_string(&output).unwrap_or_default();
+        let errors = fs::read_to_string(output.with_extension("err")).unwrap_or_default();
+        assert!(
+            status.is_some_and(|status| status.success()),
+            "{:?} {name}: {status:?}\n{said}\n{errors}",
+            self.client
+        );
+        said
+    }
+
+    /// Returns everything that a restore has to bring back: each path with its kind, mode, target and content.
+    pub(super) fn state(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+        let mut found = BTreeMap::new();
+        let mut open = vec![self.project()];
+        while let Some(at) = open.pop() {
+            let facts = fs::symlink_metadata(&at).unwrap();
+            let content = if facts.is_symlink() {
+                fs::read_link(&at).unwrap().into_os_string().into_encoded_bytes()
+            } else if facts.is_dir() {
+                // opencode keeps a note of its own there.
+                let entries = fs::read_dir(&at).unwrap().map(|entry| entry.unwrap().path());
+                open.extend(entries.filter(|path| !path.ends_with(".git/opencode")));
+                Vec::new()
+            } else {
+                fs::read(&at).unwrap()
+            };
+            found.insert(at, (facts.mode(), content));
+        }
+        found
+    }
+}
+
+/// A repository with a commit, ignored files, modes, a link, an empty directory.
+fn build(project: &Path) {
+    for directory in ["src", "data/deep", "empty"] {
+        fs::create_dir_all(project.join(directory)).unwrap();
+    }
+    let write = |below: &str, mode: u32, text: &[u8]| {
+        fs::write(project.join(below), text).unwrap();
+        fs::set_permissions(project.join(below), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    write("src/main.rs", 0o644, b"fn main() {}\n");
+    write("README.md", 0o644, b"# readme\n");
+    write(".gitignore", 0o644, b".env\ndata/\n");
+    let git = |words: &[&str]| {
+        let mut command = Command::new("git");
+        command
+            .arg("-C")
+            .arg(project)
+            .args(["-c", "user.name=a", "-c", "user.email=a@b.c"]);
+        let output = command
+            .args(words)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "one"]);
+    write(".env", 0o600, b"SECRET=1\n");
+    let noise: Vec<u8> = (0..300_000_u32)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    write("data/a.bin", 0o640, &noise);
+    write("data/deep/b", 0o644, b"deep\n");
+    fs::set_permissions(project.join("data"), fs::Permissions::from_mode(0o750)).unwrap();
+    write("run.sh", 0o755, b"#!/bin/sh\necho hi\n");
+    symlink("../README.md", project.join("src/link")).unwrap();
+    git(&["status"]);
+}
