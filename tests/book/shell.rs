@@ -98,7 +98,12 @@ impl Shell {
     /// Returns printed text as the page shows it: with its home, its ids and its times.
     fn shown(&mut self, printed: &str) -> String {
         let mut text = printed.replace(self.homes.path().to_str().unwrap(), HOMES);
-        text = text.replace(env!("CARGO_BIN_EXE_jackin"), "/usr/bin/jackin");
+        for place in [
+            env!("CARGO_BIN_EXE_jackin").to_owned(),
+            format!("{HOMES}/{USER}/bin/jackin"),
+        ] {
+            text = text.replace(&place, "/usr/bin/jackin");
+        }
         // The program of a reader is installed.
         let built = "(?s)warning: the hooks call this program in .*?install it[ \n]+first\n";
         text = Regex::new(built).unwrap().replace_all(&text, "").into_owned();
