@@ -36,6 +36,11 @@ fn hooks(client: Client) {
         return;
     };
     world.install();
+    undone(client, &world);
+    world.uninstall();
+}
+
+fn undone(client: Client, world: &World) {
     let before = world.state();
     world.run("main");
     assert_ne!(
@@ -62,7 +67,6 @@ fn hooks(client: Client) {
     assert!(checkpoints >= script::CHANGING_CALLS - 1, "{client:?}: {session}");
     world.jackin(&["restore", "@latest", "--yes"]);
     assert_eq!(world.state(), before, "{client:?}");
-    world.uninstall();
 }
 
 /// What a sub-agent does belongs to the session of its conversation.
@@ -113,6 +117,15 @@ fn tools(client: Client) {
 #[test]
 fn claude_is_undone() {
     hooks(Client::Claude);
+}
+
+#[test]
+fn claude_is_undone_by_the_plugin() {
+    let Some(world) = World::new(Client::Claude, "plugin", "") else {
+        return;
+    };
+    world.install_plugin();
+    undone(Client::Claude, &world);
 }
 
 #[test]

@@ -29,7 +29,9 @@ fn committed_files_are_up_to_date() {
             fs::create_dir_all(top().join(directory)).unwrap();
         }
         for GeneratedFile { path, contents } in &files {
-            fs::write(top().join(path), contents).unwrap();
+            let path = top().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, contents).unwrap();
         }
     }
     for GeneratedFile { path, contents } in &files {
@@ -46,10 +48,17 @@ fn committed_files_are_up_to_date() {
         .flat_map(|directory| fs::read_dir(top().join(directory)).unwrap())
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_file())
-        .chain([
-            top().join("config/schema.json"),
-            top().join("config/default.toml"),
-        ])
+        .chain(
+            [
+                "config/schema.json",
+                "config/default.toml",
+                ".claude-plugin/marketplace.json",
+                "packaging/claude-code/.claude-plugin/plugin.json",
+                "packaging/claude-code/.mcp.json",
+                "packaging/claude-code/hooks/hooks.json",
+            ]
+            .map(|file| top().join(file)),
+        )
         .collect();
     assert_eq!(found, expected, "files that nothing generates");
 }

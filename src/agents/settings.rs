@@ -130,6 +130,12 @@ pub fn look(agent: Agent, text: Option<&str>) -> Result<Found, Fault> {
     }
 }
 
+/// Returns the hooks of jackin's plugin for Claude Code: those of an installation, with the program that `PATH` has.
+#[must_use]
+pub fn plugin_hooks() -> String {
+    hooks::fresh(Agent::Claude, &Program::in_path())
+}
+
 /// Returns the strings in the list `key` of a text of JSON with comments; none if there is no such list.
 pub(super) fn strings_of(text: &str, key: &str) -> Vec<String> {
     let Ok(root) = json::read(text) else {

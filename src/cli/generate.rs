@@ -4,6 +4,7 @@
 mod book;
 mod manual;
 mod plain;
+mod plugin;
 
 use std::io;
 
@@ -30,7 +31,8 @@ impl GeneratedFile {
     }
 }
 
-/// Completions for both names in every shell, every manual and reference page, the JSON schema, and the file with every key.
+/// Completions for both names in every shell, every manual and reference page, the JSON schema, the plugin for Claude Code, and the
+/// file with every key.
 ///
 /// # Errors
 /// When a generator fails to write into memory, which would be a defect of it.
@@ -48,6 +50,7 @@ pub fn all<V: CommandSet>() -> io::Result<Vec<GeneratedFile>> {
     files.push(man::<V>(Some(CONFIG))?);
     files.push(schema::<V>()?);
     files.extend(book::pages::<V>()?);
+    files.extend(plugin::files());
     files.push(GeneratedFile {
         path: "config/default.toml".to_owned(),
         contents: config::default_file(),

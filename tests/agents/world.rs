@@ -74,6 +74,21 @@ impl World {
         assert_ne!(state["trust"], "untrusted", "{state}");
     }
 
+    /// Adds the marketplace of this repository, and installs the plugin from it.
+    pub(super) fn install_plugin(&self) {
+        let top = env!("CARGO_MANIFEST_DIR");
+        let plugin = format!("{top}/packaging/claude-code");
+        for words in [
+            &["validate", "--strict", top][..],
+            &["validate", "--strict", &plugin],
+            &["marketplace", "add", top],
+            &["install", "jackin-recovery@jackin-recovery"],
+        ] {
+            let program = self.programs.join(self.client.word());
+            self.finish(Command::new(program).arg("plugin").args(words), "plugin");
+        }
+    }
+
     pub(super) fn uninstall(&self) {
         self.jackin(&["hook", "uninstall", self.client.word(), "--yes"]);
     }
@@ -127,10 +142,15 @@ impl World {
         let file = fs::File::create(&output).unwrap();
         let errors = fs::File::create(output.with_extension("err")).unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
+        // The plugin calls the program by its second name.
+        let named = Path::new(PROGRAM).parent().unwrap();
         let url = format!("http://127.0.0.1:{}", self.stub.port);
         command
             .env_clear()
-            .env("PATH", format!("{}:{path}", self.programs.display()))
+            .env(
+                "PATH",
+                format!("{}:{}:{path}", self.programs.display(), named.display()),
+            )
             .env("HOME", self.home())
             .env("TERM", "dumb")
             .envs(self.client.variables(&url))

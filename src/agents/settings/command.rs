@@ -9,7 +9,7 @@ const DIRECT: &str = "jackin-recovery";
 /// The program that a hook calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Its absolute path.
+    /// Its absolute path, or its name in `PATH`.
     path: String,
     /// The same as a word of a shell.
     word: String,
@@ -33,7 +33,15 @@ impl Program {
         }
     }
 
-    /// Its absolute path.
+    /// Returns the program that `PATH` has, for settings that are the same on every machine.
+    pub(super) fn in_path() -> Self {
+        Self {
+            path: DIRECT.to_owned(),
+            word: DIRECT.to_owned(),
+        }
+    }
+
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path

@@ -52,7 +52,8 @@ pub(super) fn call(
 
 /// Adds the texts to the structured result: Claude Code and Codex give their models nothing else.
 fn complete(reply: &mut Reply) {
-    let is_json = reply.text == reply.structured.to_string();
+    let written = reply.structured.to_string();
+    let is_json = reply.text == written;
     let Value::Object(structured) = &mut reply.structured else {
         return;
     };
