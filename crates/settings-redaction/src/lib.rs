@@ -23,6 +23,7 @@ mod leak_check;
 mod merge;
 mod names;
 mod rules;
+mod text;
 mod toml;
 mod tree;
 mod yaml;
@@ -31,6 +32,7 @@ mod yaml;
 mod tests;
 
 pub use heuristics::{Strictness, is_secret, is_secret_key, is_secret_user, redact_arguments};
+pub use text::redact_text;
 
 use std::ops::Range;
 
