@@ -8,6 +8,7 @@ mod presence;
 pub mod settings;
 mod shell;
 pub mod trust;
+mod written_paths;
 
 pub use agent::{Agent, Scope};
 pub use classify::{Effect, of_arguments, of_command};

@@ -36,7 +36,7 @@ pub use replication::{BucketPlace, Replication};
 pub use resolved::{JackinTerms, Limits, Resolved, Retention, Room, Subject};
 pub use survey::{Survey, survey};
 pub use value::{
-    AgentRestore, CommandDetail, GitClean, Isolation, Mode, Native, OnFailure, Sensitive, Sourced,
+    AgentRestore, CommandDetail, GitClean, Isolation, Mode, Native, OnFailure, Prompts, Sensitive, Sourced,
     StateSecrets, ValueSource,
 };
 

@@ -1,6 +1,7 @@
 //! The nouns: ids, paths, entries, manifests, coverage, snapshot records, receipts. They hold data and know how to
 //! encode it; they open no file and start nothing.
 
+mod agent_event;
 mod aside;
 mod change_counts;
 mod chunk;
@@ -26,6 +27,7 @@ mod rules;
 mod snapshot_kind;
 mod stage_place;
 
+pub use agent_event::{AgentEvent, AgentRef, CallRef};
 pub use aside::{AsideAct, AsideChange, AsideStep};
 pub use change_counts::{ChangeCounts, PathCounts};
 pub use chunk::{Chunk, ManifestList, Part, Run, runs};
@@ -49,8 +51,8 @@ pub use placeholder::{REDACTOR, WITHHELD};
 pub use processes::ProcessRef;
 pub use pruned::{PruneReason, PrunedSnapshot};
 pub use receipt::{
-    AgentRef, CallRef, ContainerRef, Ending, Operation, PathAct, PathChange, Receipt, RestoreKind,
-    SessionTitle, StepRef, WatchedMount, count_paths,
+    ContainerRef, Ending, Operation, PathAct, PathChange, Receipt, RestoreKind, SessionTitle, StepRef,
+    WatchedMount, count_paths,
 };
 pub use record::{
     ArchiveRef, MountRecord, RecordedGap, SealedRef, SecretFact, SettingsFact, SnapshotRecord, WithheldFact,

@@ -17,7 +17,7 @@ mod recovery;
 mod select;
 
 pub use begin::{BeginRequest, Begun, begin};
-pub use checkpoints::{CheckpointRequest, checkpoint, checkpoint_if_changed};
+pub use checkpoints::{CheckpointRequest, baseline_again, checkpoint, checkpoint_if_changed};
 pub use containers::Docker;
 pub use deferred_baseline::{
     DeferredBaseline, LimitsOf, ThawedEnd, awaited, forget_frozen, forgettable, give_up_stuck, is_awaited,

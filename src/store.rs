@@ -57,8 +57,8 @@ pub use archive_blobs::{BlobPlace, BlobReader};
 pub use archive_redirects::parse_moved;
 pub use blobs::Blobs;
 pub use catalog::{
-    CATALOG_FORMAT, CaptureRow, Catalog, ForgottenRow, ForkRow, IMPORTED, InstanceBrief, InstanceRow,
-    RestoreRow, SQLITE_FLOOR, SnapshotRow, Tally, sqlite_version,
+    AgentEventRow, CATALOG_FORMAT, CaptureRow, Catalog, ForgottenRow, ForkRow, IMPORTED, InstanceBrief,
+    InstanceRow, RestoreRow, SQLITE_FLOOR, SnapshotRow, Tally, sqlite_version,
 };
 pub use chain::Told;
 pub use contracts::StoredContract;

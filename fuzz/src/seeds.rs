@@ -288,7 +288,22 @@ fn receipts() -> Vec<u8> {
             call: Some(jackin_recovery::model::CallRef {
                 tool: "Bash".to_owned(),
                 id: Some("toolu_1".to_owned()),
+                command: Some("rm -rf data".to_owned()),
+                ..Default::default()
             }),
+            since: Some(3),
+        },
+        Operation::AgentEvent {
+            agent: jackin_recovery::model::AgentRef {
+                name: "claude".to_owned(),
+                session: "s-1".to_owned(),
+            },
+            event: jackin_recovery::model::AgentEvent::Prompt {
+                turn: 2,
+                text: Some("fix the login test".to_owned()),
+            },
+            since: 4,
+            snapshot: Some(target.clone()),
         },
         Operation::CaptureFailed {
             kind: SnapshotKind::Closing,

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Agent;
 use super::classify::{Effect, of_arguments, of_command};
+use super::written_paths::written_paths;
 use crate::diagnostic::{Diagnostic, ErrorKind};
 
 /// Maximum size of the input, in bytes; a tool call may hold a whole file.
@@ -17,15 +18,21 @@ pub const LARGEST: u64 = 32 << 20;
 pub enum HookEvent {
     /// Start or continuation of an agent's session.
     Start,
+    /// The operator asks for something: a turn begins. `None` if the agent sends no text.
+    Prompt(Option<String>),
     /// A tool is about to be called.
     Tool(ToolCall),
+    /// A tool has returned.
+    ToolEnd(ToolCall),
+    /// The agent has finished a turn, and waits for the operator.
+    TurnEnd,
     /// End of the session; many agents never report it.
     End,
     /// Event that does not concern files.
     Other,
 }
 
-/// A tool that is about to be called.
+/// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCall {
     /// Name of the tool, as the agent calls it.
@@ -34,6 +41,12 @@ pub struct ToolCall {
     pub id: Option<String>,
     /// Effect of the call on files.
     pub effect: Effect,
+    /// Command line of a shell; `None` for any other tool.
+    pub command: Option<String>,
+    /// Files that the call names as all that it writes, as the agent writes them; empty if it may write any.
+    pub paths: Vec<PathBuf>,
+    /// True if what it starts goes on after the call has returned.
+    pub background: bool,
 }
 
 /// One event.
@@ -99,15 +112,19 @@ impl Event {
             | "toolexecutebefore"
             | "beforeshellexecution"
             | "beforemcpexecution" => HookEvent::Tool(call(&value, &text)),
-            "stop" | "posttooluse" | "aftertool" | "userpromptsubmit" | "beforesubmitprompt" => {
-                HookEvent::Other
-            }
-            "userpromptsubmitted"
+            "posttooluse"
+            | "posttoolusefailure"
+            | "aftertool"
+            | "toolexecuteafter"
+            | "aftershellexecution"
+            | "aftermcpexecution" => HookEvent::ToolEnd(call(&value, &text)),
+            "userpromptsubmit"
+            | "userpromptsubmitted"
+            | "beforesubmitprompt"
             | "beforeagent"
-            | "chatmessage"
-            | "afteragent"
-            | "agentstop"
-            | "sessionidle" => HookEvent::Other,
+            | "chatmessage" => HookEvent::Prompt(text(&["prompt"])),
+            "stop" | "agentstop" | "afteragent" | "sessionidle" => HookEvent::TurnEnd,
+            "afterfileedit" | "subagentstop" | "notification" => HookEvent::Other,
             _ => {
                 return Err(EventError::Unknown {
                     agent,
@@ -142,8 +159,13 @@ fn call(value: &Value, text: &dyn Fn(&[&str]) -> Option<String>) -> ToolCall {
         .and_then(|text| serde_json::from_str(text).ok());
     let input = inner.as_ref().or(given).unwrap_or(value);
     let tool = text(&["tool_name", "toolName", "tool"]).unwrap_or_else(|| "shell".to_owned());
+    let command = is_shell(&tool).then(|| command_of(input)).flatten();
+    let is_set = |name: &&str| input.get(*name).and_then(Value::as_bool) == Some(true);
     ToolCall {
         effect: effect(&tool, input),
+        command,
+        paths: written_paths(&plain(&tool), input),
+        background: ["run_in_background", "is_background"].iter().any(is_set),
         id: text(&["tool_use_id", "toolUseId", "call_id", "callID", "tool_call_id"]),
         tool,
     }
@@ -226,6 +248,27 @@ fn is_own(name: &str) -> bool {
     let name = name.strip_prefix(&format!("plugin{SERVER}")).unwrap_or(name);
     let tool = name.strip_prefix(SERVER);
     tool.is_some_and(|tool| OWN.contains(&tool))
+}
+
+fn is_shell(tool: &str) -> bool {
+    SHELLS.contains(&plain(tool).as_str())
+}
+
+/// Returns the command line of a shell; the script of `bash -c` without the shell's name.
+fn command_of(input: &Value) -> Option<String> {
+    match input.get("command").or_else(|| input.get("cmd"))? {
+        Value::String(line) => Some(line.clone()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            match words.as_slice() {
+                [_, flag, script] if flag.starts_with('-') && flag.ends_with('c') => {
+                    Some((*script).to_owned())
+                }
+                words => Some(words.join(" ")),
+            }
+        }
+        _ => None,
+    }
 }
 
 fn effect(tool: &str, input: &Value) -> Effect {
@@ -379,7 +422,10 @@ mod tests {
         assert_eq!(of("SessionStart").unwrap().happening, HookEvent::Start);
         assert_eq!(of("session.created").unwrap().happening, HookEvent::Start);
         assert_eq!(of("sessionEnd").unwrap().happening, HookEvent::End);
-        assert_eq!(of("stop").unwrap().happening, HookEvent::Other);
+        assert_eq!(of("stop").unwrap().happening, HookEvent::TurnEnd);
+        assert_eq!(of("session.idle").unwrap().happening, HookEvent::TurnEnd);
+        assert_eq!(of("UserPromptSubmit").unwrap().happening, HookEvent::Prompt(None));
+        assert_eq!(of("SubagentStop").unwrap().happening, HookEvent::Other);
         // A relative directory says nothing.
         assert_eq!(of("stop").unwrap().directory, None);
         assert!(of("Unheard").is_err());

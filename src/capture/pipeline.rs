@@ -221,6 +221,7 @@ impl<'a> Capture<'a> {
         let told = Told {
             step: self.step(&record, &manifests),
             call: self.request.call.cloned(),
+            since: self.request.since,
             then: self
                 .request
                 .then

@@ -10,7 +10,8 @@ use crate::recovery::NewSession;
 use crate::session::Begun;
 use crate::store::Store;
 
-/// Begins a session for the agent that called us, in the current directory: it lives as long as the agent does.
+/// Begins a session for the agent that called us, in the current directory: it lives as long as the agent does. One that a hook
+/// begins (`agent`) also begins without a baseline: the next event tries to take it again.
 pub(super) fn begin_for(
     context: &Context<'_>,
     store: &Store,
@@ -25,6 +26,7 @@ pub(super) fn begin_for(
     let contract = contract(context, &Scope::default(), &asking)?;
     let session = NewSession {
         keeper: keeper(context),
+        without_baseline: agent.is_some(),
         agent,
         ..NewSession::from(&contract)
     };

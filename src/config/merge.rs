@@ -12,8 +12,8 @@ use super::replication::StoreLayer;
 use super::retained::RetentionLayer;
 use super::schema::RECOVERY;
 use super::{
-    AgentRestore, CommandDetail, GitClean, Limits, Mode, MountConfig, Native, OnFailure, Resolved, Sensitive,
-    Sourced, StateSecrets, Subject, pattern,
+    AgentRestore, CommandDetail, GitClean, Limits, Mode, MountConfig, Native, OnFailure, Prompts, Resolved,
+    Sensitive, Sourced, StateSecrets, Subject, pattern,
 };
 use crate::model::{GitCoverage, RelPath};
 
@@ -29,6 +29,7 @@ pub(super) struct Layer {
     command: Option<Sourced<CommandDetail>>,
     agent_restore: Option<Sourced<AgentRestore>>,
     agent_on_failure: Option<Sourced<OnFailure>>,
+    prompts: Option<Sourced<Prompts>>,
     git_dir: Option<Sourced<GitCoverage>>,
     git_clean: Option<Sourced<GitClean>>,
     native: Option<Sourced<Native>>,
@@ -83,6 +84,9 @@ impl Layer {
             }
             ("agent.on_failure", Setting::Word(word)) => {
                 self.agent_on_failure = OnFailure::parse(word).map(|value| at(place, value));
+            }
+            ("agent.prompts", Setting::Word(word)) => {
+                self.prompts = Prompts::parse(word).map(|value| at(place, value));
             }
             ("git.dir", Setting::Word(word)) => {
                 self.git_dir = GitCoverage::parse(word).map(|value| at(place, value));
@@ -169,6 +173,7 @@ impl Layer {
             command: self.command.or(lower.command),
             agent_restore: self.agent_restore.or(lower.agent_restore),
             agent_on_failure: self.agent_on_failure.or(lower.agent_on_failure),
+            prompts: self.prompts.or(lower.prompts),
             git_dir: self.git_dir.or(lower.git_dir),
             git_clean: self.git_clean.or(lower.git_clean),
             native: self.native.or(lower.native),
@@ -208,6 +213,9 @@ impl Layer {
             agent_on_failure: self
                 .agent_on_failure
                 .unwrap_or_else(|| Sourced::built_in(OnFailure::Run)),
+            prompts: self
+                .prompts
+                .unwrap_or_else(|| Sourced::built_in(Prompts::FirstLine)),
             git_dir: self
                 .git_dir
                 .unwrap_or_else(|| Sourced::built_in(GitCoverage::Full)),

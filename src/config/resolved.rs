@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    AgentRestore, CommandDetail, GitClean, Integration, Mode, MountConfig, Native, OnFailure, Sensitive,
-    Sourced, StateSecrets, ValueSource,
+    AgentRestore, CommandDetail, GitClean, Integration, Mode, MountConfig, Native, OnFailure, Prompts,
+    Sensitive, Sourced, StateSecrets, ValueSource,
 };
 use crate::model::{ByteString, GitCoverage, RelPath, label_from};
 
@@ -165,6 +165,8 @@ pub struct Resolved {
     pub agent_restore: Sourced<AgentRestore>,
     /// Handling of a tool call whose automatic checkpoint failed.
     pub agent_on_failure: Sourced<OnFailure>,
+    /// Text of prompts and commands that hooks record.
+    pub prompts: Sourced<Prompts>,
     /// Extent of git's own files that is captured.
     pub git_dir: Sourced<GitCoverage>,
     /// Handling of the contents of a clean work tree.

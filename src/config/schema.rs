@@ -252,6 +252,13 @@ const AGENT: &[Key] = &[
         "What happens to a tool call of an agent with jackin's hooks if its automatic checkpoint fails: \"run\" runs it, \
          \"block\" does not.",
     ),
+    key(
+        "prompts",
+        Shape::Words(&["first-line", "full", "off"]),
+        "\"first-line\"",
+        "What jackin's hooks record of your prompts to an agent, and of the commands that it runs: \"first-line\": the first line, at \
+         most 200 characters; \"full\": all of it; \"off\": nothing but the names of the tools. What looks like a secret is hidden.",
+    ),
 ];
 
 const STORE: &[Key] = &[

@@ -128,6 +128,17 @@ words! {
     }
 }
 words! {
+    /// Text of prompts and commands that hooks record.
+    Prompts {
+        /// The first line, at most 200 characters, without what looks like a secret.
+        FirstLine = "first-line",
+        /// All of it, without what looks like a secret.
+        Full = "full",
+        /// None.
+        Off = "off",
+    }
+}
+words! {
     /// Handling of the contents of a clean git work tree.
     GitClean {
         /// Contents are archived like any other.

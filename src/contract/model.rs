@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::Foreign;
 use crate::config::{
-    CommandDetail, Isolation, JackinTerms, Limits, Mode, OnFailure, Retention, Room, Sensitive, Sourced,
-    StateSecrets, Subject, Unread, ValueSource,
+    CommandDetail, Isolation, JackinTerms, Limits, Mode, OnFailure, Prompts, Retention, Room, Sensitive,
+    Sourced, StateSecrets, Subject, Unread, ValueSource,
 };
 use crate::model::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 use handle_fs::remote::{Helper, Limitation, is_elsewhere};
@@ -51,6 +51,8 @@ pub struct Contract {
     pub integrations: Sourced<bool>,
     /// Detail in which a launched command is recorded.
     pub command: Sourced<CommandDetail>,
+    /// What hooks record of prompts to an agent, and of its commands.
+    pub prompts: Sourced<Prompts>,
 }
 
 impl Contract {

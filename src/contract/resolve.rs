@@ -133,6 +133,7 @@ pub fn resolve(
         on_failure: resolved.on_failure.clone(),
         integrations: resolved.integrations.clone(),
         command: resolved.command.clone(),
+        prompts: resolved.prompts.clone(),
     })
 }
 

@@ -77,6 +77,7 @@ impl Terms {
             if contract.integrations.value { "on" } else { "off" },
         );
         terms.add("recorded of the command", contract.command.value.word());
+        terms.add("recorded of prompts", contract.prompts.value.word());
         terms
     }
 

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AmendedSnapshot, ArchiveId, ArchiveRef, AsideChange, ByteString, ChangeCounts, Coverage, Digest,
-    ForgottenContent, ForkId, InstanceId, PrunedSnapshot, RelPath, RepositoryFacts, SnapshotId, SnapshotKind,
-    StoreId, Time,
+    AgentEvent, AgentRef, AmendedSnapshot, ArchiveId, ArchiveRef, AsideChange, ByteString, CallRef,
+    ChangeCounts, Coverage, Digest, ForgottenContent, ForkId, InstanceId, PrunedSnapshot, RelPath,
+    RepositoryFacts, SnapshotId, SnapshotKind, StoreId, Time,
 };
 
 /// One link: the line in the log is `<BLAKE3 of the JSON, hex> <JSON>\n`, and `previous` is the hash of the line before.
@@ -35,25 +35,6 @@ pub struct ContainerRef {
     /// The name of its directory.
     pub name: String,
     /// jackin's id of it.
-    pub id: Option<String>,
-}
-
-/// A session of an agent, as the agent calls it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AgentRef {
-    /// Which agent.
-    pub name: String,
-    /// The agent's own id of it; empty when it gives none.
-    pub session: String,
-}
-
-/// A call of one of an agent's tools.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CallRef {
-    /// The tool, as the agent calls it.
-    pub tool: String,
-    /// The agent's own id of the call, when it gives one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
 
@@ -250,6 +231,22 @@ pub enum Operation {
         /// The tool call of an agent that it was taken before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRef>,
+        /// Number of the newest receipt before jackin looked at the files: what happened after it may be missing in the snapshot.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<u64>,
+    },
+    /// An agent's hook reported a prompt, a tool call or the end of a turn.
+    AgentEvent {
+        /// The agent.
+        agent: AgentRef,
+        /// What it reported.
+        #[serde(flatten)]
+        event: AgentEvent,
+        /// Number of the newest receipt before jackin looked at the files.
+        since: u64,
+        /// The snapshot that shows the files as they were then; none when no snapshot could be taken, or none was due.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        snapshot: Option<SnapshotId>,
     },
     /// A snapshot could not be taken.
     CaptureFailed {

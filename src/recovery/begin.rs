@@ -20,6 +20,8 @@ pub struct NewSession<'a> {
     pub agent: Option<AgentRef>,
     /// Name, message and recorded arguments.
     pub title: SessionTitle,
+    /// Begin also if the baseline fails, whatever the contract says.
+    pub without_baseline: bool,
 }
 
 impl<'a> From<&'a Contract> for NewSession<'a> {
@@ -30,6 +32,7 @@ impl<'a> From<&'a Contract> for NewSession<'a> {
             command: None,
             agent: None,
             title: SessionTitle::default(),
+            without_baseline: false,
         }
     }
 }
@@ -110,7 +113,7 @@ impl Recovery<'_> {
             watched: contract.watched.clone(),
             agent: session.agent.clone(),
             title: session.title.clone(),
-            run_without_baseline: contract.on_failure.value == OnFailure::Run,
+            run_without_baseline: session.without_baseline || contract.on_failure.value == OnFailure::Run,
             behind: session.command.is_some(),
             // An agent waits for its first tool call otherwise.
             waits: self.stores_deferred,

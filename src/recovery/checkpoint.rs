@@ -2,7 +2,8 @@
 
 use super::{Recovery, RecoveryError};
 use crate::capture::Captured;
-use crate::session::{CheckpointRequest, check_name, checkpoint, checkpoint_if_changed};
+use crate::capture::Limits;
+use crate::session::{CheckpointRequest, baseline_again, check_name, checkpoint, checkpoint_if_changed};
 use crate::store::{InstanceRow, Store};
 
 /// Checkpoint that was taken, with the session and its store.
@@ -64,5 +65,18 @@ impl Recovery<'_> {
         mark: CheckpointRequest<'_>,
     ) -> Result<Option<Captured>, RecoveryError> {
         Ok(checkpoint_if_changed(store, self.services, row, mark)?)
+    }
+
+    /// Takes the baseline of a session that began without one because it failed; `None` for any other session.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Session`] if it fails again.
+    pub fn baseline_again(
+        &self,
+        store: &Store,
+        row: &InstanceRow,
+        limits: Limits,
+    ) -> Result<Option<Captured>, RecoveryError> {
+        Ok(baseline_again(store, self.services, row, limits)?)
     }
 }

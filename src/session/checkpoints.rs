@@ -4,9 +4,11 @@ use super::deferred_baseline::wait_for_baseline;
 use super::end::same_mounts;
 use super::select::last_pruned;
 use super::{Services, SessionError};
-use crate::capture::{CaptureError, Captured, Earlier, LiveScan, Request, look, take};
+use crate::capture::{CaptureError, Captured, Earlier, Limits, LiveScan, Request, look, take};
 use crate::diff::count_changes;
-use crate::model::{CallRef, PathCounts, SnapshotKind, SnapshotRecord};
+use crate::model::{
+    AgentEvent, AgentRef, CallRef, Operation, PathCounts, SnapshotId, SnapshotKind, SnapshotRecord,
+};
 use crate::store::{InstanceRow, LockGuard, LockedObject, Store, StoreError};
 
 /// Name, message and tool call of a checkpoint.
@@ -16,8 +18,28 @@ pub struct CheckpointRequest<'a> {
     pub name: Option<&'a str>,
     /// Description of the checkpoint.
     pub message: Option<&'a str>,
-    /// The tool call that comes next.
-    pub call: Option<&'a CallRef>,
+    /// The event of an agent that it is taken at.
+    pub event: Option<(&'a AgentRef, &'a AgentEvent)>,
+}
+
+impl CheckpointRequest<'_> {
+    /// Returns the tool call that comes next.
+    fn call(&self) -> Option<&CallRef> {
+        match self.event {
+            Some((_, AgentEvent::Call { call })) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// Returns the operation that records the event, if there is one.
+    fn operation(&self, since: u64, snapshot: Option<SnapshotId>) -> Option<Operation> {
+        self.event.map(|(agent, event)| Operation::AgentEvent {
+            agent: agent.clone(),
+            event: event.clone(),
+            since,
+            snapshot,
+        })
+    }
 }
 
 /// Takes a checkpoint of a session. Names are unique within a session, also between concurrent processes.
@@ -31,6 +53,8 @@ pub fn checkpoint(
     mark: CheckpointRequest<'_>,
 ) -> Result<Captured, SessionError> {
     wait_for_baseline(store, world, row)?;
+    let since = store.newest_known_receipt()?;
+    let event = mark.operation(since, None);
     let _own_name = match mark.name {
         Some(name) => Some(own_name(store, row, name)?),
         None => None,
@@ -39,7 +63,9 @@ pub fn checkpoint(
         workspace: row.workspace.as_deref(),
         name: mark.name,
         message: mark.message,
-        call: mark.call,
+        call: mark.call(),
+        since: Some(since),
+        then: event.as_ref().map(|event| (world.clock, event)),
         enforce_limits: true,
         count: Some(count_changes),
         ..Request::of(
@@ -87,7 +113,8 @@ fn own_name(store: &Store, row: &InstanceRow, name: &str) -> Result<LockGuard, S
     }
 }
 
-/// The same; `None`: nothing changed since its last snapshot.
+/// Takes a checkpoint like [`checkpoint`]; `None` if nothing changed since the last snapshot. The event of the request is recorded
+/// in both cases, and also if the checkpoint fails.
 ///
 /// # Errors
 /// [`SessionError::Capture`]; [`SessionError::Store`].
@@ -98,13 +125,61 @@ pub fn checkpoint_if_changed(
     mark: CheckpointRequest<'_>,
 ) -> Result<Option<Captured>, SessionError> {
     wait_for_baseline(store, world, row)?;
+    let since = store.newest_known_receipt()?;
     let last = store.catalog().snapshots(&row.id)?.into_iter().next();
+    let append = |snapshot: Option<SnapshotId>| match mark.operation(since, snapshot) {
+        Some(event) => store
+            .append(world.clock.now(), world.uid, &row.id, event)
+            .map(drop),
+        None => Ok(()),
+    };
     if let Some(last) = last
         && !has_changed(store, world, &store.record(&last.id)?)?
     {
+        append(Some(last.id))?;
         return Ok(None);
     }
-    checkpoint(store, world, row, mark).map(Some)
+    let taken = checkpoint(store, world, row, mark);
+    if taken.is_err() {
+        // When the call was made matters also without a snapshot of what was there.
+        drop(append(None));
+    }
+    taken.map(Some)
+}
+
+/// Takes the baseline of a session that began without one because it failed, within `limits`. `None` for any other session.
+///
+/// # Errors
+/// [`SessionError::Capture`]; [`SessionError::Store`].
+pub fn baseline_again(
+    store: &Store,
+    world: Services<'_>,
+    row: &InstanceRow,
+    limits: Limits,
+) -> Result<Option<Captured>, SessionError> {
+    let catalog = store.catalog();
+    // One that is stored behind the session has not been tried yet.
+    let has_failed = catalog.snapshots(&row.id)?.is_empty() && catalog.was_captured(&row.id)?;
+    if !has_failed || row.mounts.is_empty() {
+        return Ok(None);
+    }
+    let request = Request {
+        workspace: row.workspace.as_deref(),
+        limits,
+        enforce_limits: true,
+        waits: false,
+        ..Request::of(
+            &row.id,
+            SnapshotKind::Baseline,
+            &row.mounts,
+            (world.clock.now(), world.uid),
+        )
+    };
+    let taken = take(store, &request, world.observer, world.entropy);
+    taken.map(Some).map_err(|source| SessionError::Baseline {
+        instance: row.id.clone(),
+        source: Box::new(source),
+    })
 }
 
 /// Returns true if any mount differs from `record`.

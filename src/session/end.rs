@@ -56,6 +56,7 @@ pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Resul
             late,
             count: Some(count_changes),
             then: Some((world.clock, &act)),
+            since: Some(store.newest_known_receipt()?),
             ..Request::of(
                 &row.id,
                 SnapshotKind::Closing,

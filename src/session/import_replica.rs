@@ -294,7 +294,7 @@ impl Landing<'_> {
             Told {
                 step,
                 call,
-                then: None,
+                ..Told::default()
             },
             clock.now(),
             uid,

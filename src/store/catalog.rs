@@ -31,7 +31,7 @@ pub use forks::ForkRow;
 pub use health::{CATALOG_FORMAT, SQLITE_FLOOR, sqlite_version};
 pub(super) use health::{Health, health};
 pub use instances::InstanceBrief;
-pub use row::{CaptureRow, IMPORTED, InstanceRow, RestoreRow, SnapshotRow};
+pub use row::{AgentEventRow, CaptureRow, IMPORTED, InstanceRow, RestoreRow, SnapshotRow};
 pub use snapshots::Tally;
 
 /// Longest wait of a connection for one that writes. A write takes milliseconds.

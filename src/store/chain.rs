@@ -19,6 +19,8 @@ pub struct Told {
     pub step: Option<ChangeCounts>,
     /// The tool call that it was taken before.
     pub call: Option<CallRef>,
+    /// Number of the newest receipt before the files were looked at, if it is known.
+    pub since: Option<u64>,
     /// Operation that is done with it, and its time: its receipt follows in the same write, so that both are there or neither.
     pub then: Option<(Time, Operation)>,
 }
@@ -188,6 +190,15 @@ impl Store {
         Ok(receipts)
     }
 
+    /// Returns the number of the newest receipt that the catalog has, or is about to have; 0 if there is none. Another process may
+    /// have appended more.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`].
+    pub fn newest_known_receipt(&self) -> Result<u64, StoreError> {
+        Ok(self.catalog.last_link()?.number)
+    }
+
     fn nothing_appended(&self) -> StoreError {
         let none = io::Error::other("no receipt was written");
         StoreError::io("write", &self.layout.receipts())(none)
@@ -207,7 +218,7 @@ impl Store {
         uid: u32,
     ) -> Result<(), StoreError> {
         let mut told = told;
-        let then = told.then.take();
+        let then = told.then.take().map(|(at, act)| (at, shown_by(act, &record.id)));
         let act = captured(record, draft.publish(record)?, told);
         let news = |(at, act)| News {
             at,
@@ -303,6 +314,21 @@ impl Store {
     }
 }
 
+/// Returns the operation that is done with the snapshot `id`: an agent's event names it.
+fn shown_by(act: Operation, id: &SnapshotId) -> Operation {
+    match act {
+        Operation::AgentEvent {
+            agent, event, since, ..
+        } => Operation::AgentEvent {
+            agent,
+            event,
+            since,
+            snapshot: Some(id.clone()),
+        },
+        other => other,
+    }
+}
+
 /// The act of a snapshot that was taken. `digest`: of its record's bytes.
 fn captured(record: &SnapshotRecord, digest: Digest, told: Told) -> Operation {
     Operation::Capture {
@@ -314,5 +340,6 @@ fn captured(record: &SnapshotRecord, digest: Digest, told: Told) -> Operation {
         sealed_to: record.sealed_to(),
         step: told.step,
         call: told.call,
+        since: told.since,
     }
 }

@@ -155,6 +155,7 @@ pub(in crate::store) fn capture(store: &Store, record: &SnapshotRecord) -> Recei
         sealed_to: Vec::new(),
         step: None,
         call: None,
+        since: None,
     };
     store
         .append(record.taken_at, 1000, &record.instance, act)

@@ -71,12 +71,15 @@ fn a_session_of_an_agent_has_a_checkpoint_before_each_call_that_may_change_what_
     sandbox
         .jackin(["show", &id])
         .ok()
-        .has("before Bash, toolu_3")
+        .has("before Bash: rm a")
         .has("claude, its session session-1");
     let shown = sandbox.jackin(["show", &id, "--json"]).ok().json();
     assert_eq!(shown["agent"], json!({"name": "claude", "session": "session-1"}));
     let marked = shown["instance"]["snapshots"][0]["id"].as_str().unwrap();
-    assert_eq!(shown["calls"], json!({marked: {"tool": "Bash", "id": "toolu_3"}}));
+    assert_eq!(
+        shown["calls"],
+        json!({marked: {"tool": "Bash", "id": "toolu_3", "command": "rm a"}})
+    );
     sandbox
         .jackin(["log", &id])
         .ok()
@@ -194,30 +197,40 @@ fn what_fails_is_said_once_and_blocks_only_when_that_is_wanted() {
 }
 
 #[test]
-fn a_baseline_that_cannot_be_taken_is_said_once_and_not_tried_again() {
-    let small = "\n[recovery.limits]\nmax_entries = 1\n";
-    let wants = |agent: &str, session: &str| {
-        let (sandbox, project) = workspace(&format!("{session}{small}{agent}"));
-        fs::write(project.join("b"), "more than one\n").unwrap();
-        (sandbox, project)
-    };
+fn a_baseline_that_failed_is_said_once_and_tried_again_at_the_next_event() {
+    let limits = "\n[recovery.limits]\nmax_entries = 1\n";
     let block = "\n[recovery.agent]\non_failure = \"block\"\n";
-    for (agent, codes) in [("", [1, 0, 0]), (block, [2, 2, 2])] {
-        let (sandbox, project) = wants(agent, "");
-        for code in codes {
-            let run = bash(&sandbox, &project, "rm x", "t").code(code);
-            assert_eq!(run.stderr.is_empty(), code == 0, "{run}");
+    for session in ["", "on_failure = \"run\"\n"] {
+        // With `block` a call waits for its baseline; else it runs, and the limits of a baseline are none of a checkpoint.
+        for (agent, codes, then) in [("", [1, 0], "checkpoint"), (block, [2, 2], "baseline")] {
+            let (sandbox, project) = workspace(&format!("{session}{limits}{agent}"));
+            fs::write(project.join("b"), "more than one\n").unwrap();
+            for code in codes {
+                let run = bash(&sandbox, &project, "rm x", "t").code(code);
+                assert_eq!(run.stderr.is_empty(), code == 0, "{run}");
+            }
+            fs::remove_file(project.join("b")).unwrap();
+            bash(&sandbox, &project, "rm x", "t").ok();
+            assert_eq!(kinds(&sandbox).pop().as_deref(), Some(then));
+            assert_eq!(listed(&sandbox)[0].status, "active");
         }
-        let all = listed(&sandbox);
-        assert_eq!((all.len(), all[0].status.as_str()), (1, "failed"));
     }
-    // The operator wants sessions to go on without one: that is said, and checkpoints follow.
-    let (sandbox, project) = wants("", "on_failure = \"run\"\n");
-    bash(&sandbox, &project, "rm x", "t")
-        .code(1)
-        .has("no snapshot was taken");
-    bash(&sandbox, &project, "rm x", "t").ok();
-    assert_eq!(kinds(&sandbox), ["checkpoint"]);
+    // Once it can be taken it is, at any event of the conversation, and never at a prompt is anything refused.
+    for event in ["SessionStart", "UserPromptSubmit", "Stop"] {
+        for agent in ["", block] {
+            let (sandbox, project) = workspace(&format!("{limits}{agent}"));
+            fs::write(project.join("b"), "more than one\n").unwrap();
+            let text = say(&sandbox, "UserPromptSubmit", &project, &json!({"prompt": "x"}));
+            text.code(1).has("no snapshot was taken");
+            let file = sandbox.home().join(".config/jackin/workspaces/shop.toml");
+            let larger = fs::read_to_string(&file)
+                .unwrap()
+                .replace("max_entries = 1", "max_entries = 9");
+            fs::write(&file, larger).unwrap();
+            say(&sandbox, event, &project, &json!({})).ok();
+            assert_eq!(kinds(&sandbox), ["baseline"], "{event} {agent}");
+        }
+    }
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub struct Request<'a> {
     pub count: Option<CountChanges>,
     /// Tool call before which the snapshot is taken, if any.
     pub call: Option<&'a CallRef>,
+    /// Number of the newest receipt before the mounts are looked at, if it matters.
+    pub since: Option<u64>,
     /// Wall-clock time of the capture.
     pub now: Time,
     /// Time of the receipt; `None` for `now`.
@@ -68,6 +70,7 @@ impl<'a> Request<'a> {
             check_content: false,
             count: None,
             call: None,
+            since: None,
             now,
             told_at: None,
             uid,

@@ -1,6 +1,7 @@
 //! `hook`: jackin's hooks in the settings of agents.
 
 mod edit;
+mod recorded;
 mod run;
 mod status;
 mod trust;

@@ -193,7 +193,7 @@ fn create(
     let mark = CheckpointRequest {
         name,
         message,
-        call: None,
+        event: None,
     };
     let taken = context.engine().checkpoint(row.id.as_str(), mark);
     let TakenCheckpoint { store, row, captured } = taken.map_err(|error| {

@@ -11,7 +11,7 @@ mod layout;
 mod mounts;
 mod state;
 
-use crate::config::{Mode, OnFailure, Subject, ValueSource};
+use crate::config::{Mode, OnFailure, Prompts, Subject, ValueSource};
 use crate::contract::{Contract, Unavailable};
 use crate::model::ByteString;
 use crate::terminal::{Role, size};
@@ -43,10 +43,20 @@ pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
             "side effects such as database writes, network calls, pushed commits",
         )]);
         sheet.section("Note");
-        sheet.say(&[Part::Text(
-            "Your edits during the session count as the agent's. This protects against accidents, not against \
-            malicious processes that run as you.",
-        )]);
+        let recorded = match contract.prompts.value {
+            Prompts::FirstLine => "Hooks record the first line of your prompts. ",
+            Prompts::Full => "Hooks record your prompts. ",
+            Prompts::Off => "",
+        };
+        sheet.say(&[
+            Part::Text(
+                "Your edits during the session count as the agent's, except between turns that hooks report. ",
+            ),
+            Part::Text(recorded),
+            Part::Text(
+                "This protects against accidents, not against malicious processes that run as you.",
+            ),
+        ]);
     }
     sheet.finish()
 }

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use super::aside;
 use super::steps::{self, step_words};
 use crate::model::{
-    AmendedSnapshot, Ending, InstanceId, Operation, PruneReason, PrunedSnapshot, Receipt, RelPath,
-    RestoreKind, SnapshotId, Time, count_paths,
+    AgentEvent, AmendedSnapshot, CallRef, Ending, InstanceId, Operation, PruneReason, PrunedSnapshot,
+    Receipt, RelPath, RestoreKind, SnapshotId, Time, count_paths,
 };
 use crate::report::{LogDocument, ReceiptDocument};
 use crate::terminal::table::{Column, Fit, Table};
@@ -119,8 +119,10 @@ impl Telling<'_> {
                     .as_ref()
                     .map(|step| format!(" ({})", step_words(step.counts)));
                 let changed = changed.unwrap_or_default();
-                let before = call.as_ref().map(|call| sanitize::name(call.tool.as_bytes()));
-                let before = before.map_or_else(String::new, |tool| format!(" before {tool}"));
+                // Its message says it, while there is one.
+                let is_named = self.0.names.get(snapshot).is_some_and(|own| !own.is_empty());
+                let before = call.as_ref().filter(|_| !is_named);
+                let before = before.map_or_else(String::new, |call| format!(" before {}", called(call)));
                 let called = self.snapshot(snapshot);
                 let taken = format!("{} snapshot {called}{before}{changed}", kind.word());
                 let private = size::counted(*withheld, "private file", "private files");
@@ -133,6 +135,7 @@ impl Telling<'_> {
                     }
                 }
             }
+            Operation::AgentEvent { event, .. } => event_words(event),
             Operation::CaptureFailed { kind, error } => {
                 format!("{} snapshot failed: {}", kind.word(), sanitize::text(error))
             }
@@ -238,6 +241,32 @@ impl Telling<'_> {
             ),
             Operation::AcceptLoss { snapshots, records } => accepted(snapshots.len(), records.len()),
         }
+    }
+}
+
+/// Returns a tool call as a person remembers it, on one line.
+pub(in crate::cli) fn called(call: &CallRef) -> String {
+    let called = call.called();
+    sanitize::name(called.lines().next().unwrap_or_default().as_bytes())
+}
+
+/// Describes an event of an agent.
+fn event_words(event: &AgentEvent) -> String {
+    match event {
+        AgentEvent::Prompt { turn, text: None } => format!("turn {turn} began"),
+        AgentEvent::Prompt {
+            turn,
+            text: Some(text),
+        } => {
+            let line = text
+                .lines()
+                .find(|line| !line.trim().is_empty())
+                .unwrap_or_default();
+            format!("turn {turn} began: \"{}\"", sanitize::name(line.as_bytes()))
+        }
+        AgentEvent::Call { call } => format!("called {}", called(call)),
+        AgentEvent::Return { tool, .. } => format!("{} returned", sanitize::name(tool.as_bytes())),
+        AgentEvent::TurnEnd { turn } => format!("turn {turn} ended"),
     }
 }
 

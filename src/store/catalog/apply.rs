@@ -35,6 +35,7 @@ fn word(act: &Operation) -> &'static str {
         Operation::Begin { .. } => "begin",
         Operation::Capture { .. } => "capture",
         Operation::CaptureFailed { .. } => "capture-failed",
+        Operation::AgentEvent { .. } => "agent-event",
         Operation::End { .. } => "end",
         Operation::Restore { .. } => "restore",
         Operation::Abort { .. } => "abort",
@@ -263,6 +264,8 @@ impl<'a> Tables<'a> {
             // Names are read from the receipts.
             Operation::Rename { .. }
             | Operation::CaptureFailed { .. }
+            // Read from the receipts as well.
+            | Operation::AgentEvent { .. }
             | Operation::Restore { .. }
             | Operation::Abort { .. }
             | Operation::Repack { .. }

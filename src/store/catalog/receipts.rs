@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::{OptionalExtension as _, Row};
 
 use super::Catalog;
-use super::row::{self, CaptureRow, Count, Json, RestoreRow, Word};
+use super::row::{self, AgentEventRow, CaptureRow, Count, Json, RestoreRow, Word};
 use crate::model::{CallRef, ChangeCounts, InstanceId, Operation, Receipt, SnapshotId};
 use crate::store::StoreError;
 use crate::store::log::Place;
@@ -96,6 +96,54 @@ impl Catalog {
             connection
                 .prepare_cached(sql)?
                 .query_map([instance.as_str()], receipt)?
+                .collect()
+        })
+    }
+
+    /// Every event that agents reported in an instance, oldest first.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn agent_events(&self, instance: &InstanceId) -> Result<Vec<AgentEventRow>, StoreError> {
+        let sql = "SELECT json FROM receipts WHERE instance = ?1 AND act = 'agent-event' ORDER BY number";
+        let found: Vec<Receipt> = self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_map([instance.as_str()], receipt)?
+                .collect()
+        })?;
+        Ok(found.into_iter().filter_map(row::agent_event).collect())
+    }
+
+    /// Returns the number of the last turn of an instance, and true if its end was reported; (0, true) if there was none.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn last_turn(&self, instance: &InstanceId) -> Result<(u32, bool), StoreError> {
+        let sql = "SELECT json ->> '$.act.turn', json ->> '$.act.event' = 'turn-end' FROM receipts
+                   WHERE instance = ?1 AND act = 'agent-event' AND json ->> '$.act.event' IN ('prompt', 'turn-end')
+                   ORDER BY number DESC LIMIT 1";
+        let found = self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_row([instance.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()
+        })?;
+        Ok(found.unwrap_or((0, true)))
+    }
+
+    /// Returns the text of the newest prompt of each instance that has one, as far as it was recorded.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn last_prompts(&self) -> Result<HashMap<InstanceId, String>, StoreError> {
+        let sql = "SELECT instance, json ->> '$.act.text', max(number) FROM receipts
+                   WHERE act = 'agent-event' AND json ->> '$.act.event' = 'prompt'
+                   AND json ->> '$.act.text' IS NOT NULL GROUP BY instance";
+        self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_map([], |row| Ok((row.get::<_, Word<_>>(0)?.0, row.get(1)?)))?
                 .collect()
         })
     }
@@ -214,7 +262,7 @@ impl Catalog {
     /// As [`Catalog::instances`].
     pub fn captures(&self, instance: &InstanceId) -> Result<Vec<CaptureRow>, StoreError> {
         let sql = "SELECT json ->> '$.act.snapshot', json ->> '$.act.kind', json -> '$.act.step', json -> '$.act.call',
-                          json ->> '$.act.name', number
+                          json ->> '$.act.name', number, json ->> '$.act.since'
                    FROM receipts WHERE instance = ?1 AND act = 'capture'
                    ORDER BY json ->> '$.act.kind' = 'baseline', number DESC";
         let captured = |row: &Row<'_>| {
@@ -227,6 +275,7 @@ impl Catalog {
                 number: row.get::<_, Count>(5)?.0,
                 step: step.map(|json| json.0),
                 call: call.map(|json| json.0),
+                since: row.get::<_, Option<Count>>(6)?.map(|count| count.0),
             })
         };
         self.query(|connection| {

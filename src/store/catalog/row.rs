@@ -6,8 +6,9 @@ use serde::de::value::{Error as WordError, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use crate::model::{
-    AsideChange, CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation, PathChange, ProcessRef,
-    Receipt, RestoreKind, SessionTitle, SnapshotId, SnapshotKind, StepRef, Time, count_paths,
+    AgentEvent, AgentRef, AsideChange, CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation,
+    PathChange, ProcessRef, Receipt, RestoreKind, SessionTitle, SnapshotId, SnapshotKind, StepRef, Time,
+    count_paths,
 };
 
 /// The mode of a session that came from a file.
@@ -65,6 +66,45 @@ pub struct CaptureRow {
     pub step: Option<ChangeCounts>,
     /// The tool call that it was taken before.
     pub call: Option<CallRef>,
+    /// Number of the newest receipt before the files were looked at, if it is known.
+    pub since: Option<u64>,
+}
+
+/// An event of an agent, from its receipt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentEventRow {
+    /// Number of the receipt.
+    pub number: u64,
+    /// Time of the event.
+    pub at: Time,
+    /// The agent.
+    pub agent: AgentRef,
+    /// What it reported.
+    pub event: AgentEvent,
+    /// Number of the newest receipt before jackin looked at the files.
+    pub since: u64,
+    /// The snapshot that shows the files as they were then, if there is one.
+    pub snapshot: Option<SnapshotId>,
+}
+
+/// Returns the event that a receipt records.
+pub(super) fn agent_event(receipt: Receipt) -> Option<AgentEventRow> {
+    match receipt.act {
+        Operation::AgentEvent {
+            agent,
+            event,
+            since,
+            snapshot,
+        } => Some(AgentEventRow {
+            number: receipt.number,
+            at: receipt.at,
+            agent,
+            event,
+            since,
+            snapshot,
+        }),
+        _ => None,
+    }
 }
 
 /// A snapshot.

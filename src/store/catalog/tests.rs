@@ -232,6 +232,7 @@ fn captured(snapshot: SnapshotId, kind: SnapshotKind) -> Operation {
         sealed_to: Vec::new(),
         step: None,
         call: None,
+        since: None,
     }
 }
 
@@ -323,6 +324,7 @@ fn step() -> impl Strategy<Value = Step> {
             sealed_to: Vec::new(),
             step: None,
             call: None,
+            since: None,
         }),
         (0_u8..12).prop_map(|n| restore(n, n)),
     ];

@@ -33,6 +33,7 @@ fn filled() -> Place {
         sealed_to: Vec::new(),
         step: None,
         call: None,
+        since: None,
     };
     store.append(at(1), 1000, &instance(1), act).unwrap();
     capture(&store, &record(2));

@@ -3,8 +3,9 @@
 
 use std::io::Read as _;
 
-use super::HookRunArgs;
+use super::{HookRunArgs, recorded};
 use crate::agents::{Effect, Event, HookEvent, LARGEST, ToolCall};
+use crate::capture::Limits;
 use crate::cli::agent_session::begin_for;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -12,7 +13,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::leave;
 use crate::cli::session_end::end_held;
 use crate::config::{OnFailure, Resolved};
-use crate::model::{AgentRef, CallRef, Ending, Operation, SnapshotKind};
+use crate::model::{AgentEvent, AgentRef, CallRef, Ending, InstanceId, Operation, SnapshotId, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
 use crate::recovery::settings::opted_in;
 use crate::recovery::survivors;
@@ -79,6 +80,10 @@ fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
                 effect: Effect::Reads,
                 ..
             })
+            | HookEvent::ToolEnd(ToolCall {
+                effect: Effect::Reads,
+                ..
+            })
     );
     if is_idle {
         return Ok(());
@@ -116,45 +121,44 @@ impl Hook<'_> {
         // An agent that `launch` started lives in a session already.
         if let Some(own) = self.context.environment.get(INSTANCE_VARIABLE) {
             let row = find_instance(self.store, &own.to_string_lossy())?;
-            return match &event.happening {
-                HookEvent::Tool(call) if is_active(self.store, &row) => self.checkpoint(&row, call),
-                _ => Ok(()),
+            return match is_active(self.store, &row) {
+                true => self.record(&row, &event.happening),
+                false => Ok(()),
             };
         }
         // Hooks of one session run at the same time; only one of them begins it.
         let _alone = self.store.lock_agent(&self.agent)?;
-        let joined = match (self.joined()?, &event.happening) {
-            (None, HookEvent::Start | HookEvent::Tool(_)) => self.beside()?,
-            (joined, _) => joined,
+        let begins = matches!(
+            event.happening,
+            HookEvent::Start | HookEvent::Prompt(_) | HookEvent::Tool(_)
+        );
+        let joined = match self.joined()? {
+            None if begins => self.beside()?,
+            joined => joined,
         };
         match (&event.happening, joined) {
-            (HookEvent::Tool(call), Some(row)) => self.checkpoint(&row, call),
-            (HookEvent::Start | HookEvent::Tool(_), None) => self.begin(),
             (HookEvent::End, Some(row)) => self.end(&row),
+            (happening, Some(row)) => {
+                self.take_missing_baseline(&row, happening)?;
+                self.record(&row, happening)
+            }
+            (happening, None) if begins => self.begin(happening),
             _ => Ok(()),
         }
     }
 
-    /// The session that is recorded for that of the agent, while it lives. One that could not begin is not tried again.
+    /// Returns the session that is recorded for that of the agent, while it lives.
     fn joined(&self) -> Result<Option<InstanceRow>, Failure> {
-        let rows = self.store.catalog().instances_of_agent(&self.agent)?;
+        let is_alive = |row: &InstanceRow| row.ended_at.is_none() && is_active(self.store, row);
+        Ok(self.own()?.into_iter().find(is_alive))
+    }
+
+    /// Returns every session that is recorded for that of the agent, newest first.
+    fn own(&self) -> Result<Vec<InstanceRow>, Failure> {
+        let mut rows = self.store.catalog().instances_of_agent(&self.agent)?;
         let workspace = self.resolved.subject.workspace();
-        for row in rows
-            .into_iter()
-            .filter(|row| row.workspace.as_deref() == workspace)
-        {
-            if let Some(Ending::Failed(why)) = &row.ending {
-                return Err(Failure {
-                    error: CliError::new(ErrorKind::Failed, why.clone()),
-                    blocks: self.blocks(),
-                    is_told: true,
-                });
-            }
-            if row.ended_at.is_none() && is_active(self.store, &row) {
-                return Ok(Some(row));
-            }
-        }
-        Ok(None)
+        rows.retain(|row| row.workspace.as_deref() == workspace);
+        Ok(rows)
     }
 
     /// A living session of this very process that no hook began: by the tools that we give it, or by who started it. Another one
@@ -169,40 +173,122 @@ impl Hook<'_> {
         Ok(None)
     }
 
-    fn blocks(&self) -> bool {
-        self.resolved.agent_on_failure.value == OnFailure::Block
+    /// Returns true if a failure at this event prevents a tool call. A prompt is never refused, and no turn is kept from ending.
+    fn blocks(&self, happening: &HookEvent) -> bool {
+        let is_call = !matches!(
+            happening,
+            HookEvent::Prompt(_) | HookEvent::TurnEnd | HookEvent::ToolEnd(_)
+        );
+        is_call && self.resolved.agent_on_failure.value == OnFailure::Block
     }
 
-    fn begin(&self) -> Result<(), Failure> {
+    fn begin(&self, happening: &HookEvent) -> Result<(), Failure> {
+        let never_began = |row: &InstanceRow| matches!(row.ending, Some(Ending::Failed(_)));
+        let is_told = self.own()?.iter().any(never_began);
         let fails = |error: CliError| Failure {
             error,
-            blocks: self.blocks(),
-            is_told: false,
+            blocks: self.blocks(happening),
+            is_told,
         };
         let agent = Some(self.agent.clone());
         let begun = begin_for(self.context, self.store, agent).map_err(fails)?;
-        // With `on_failure = "run"` the session goes on without a baseline, and whoever works in it must know.
+        let snapshot = begun.baseline.as_ref().map(|captured| captured.record.id.clone());
+        if let Some(event) = self.event(&begun.instance, happening)? {
+            self.append(&begun.instance, event, snapshot)?;
+        }
+        // Whether the call runs or not: the operator must know that there is nothing to go back to.
         match begun.baseline_error {
             Some(error) => Err(fails(error.into())),
             None => Ok(()),
         }
     }
 
-    /// A checkpoint before a tool call, when anything changed since the last one.
-    fn checkpoint(&self, row: &InstanceRow, call: &ToolCall) -> Result<(), Failure> {
-        let most = |text: &str, most: usize| text.chars().take(most).collect::<String>();
-        let call = CallRef {
-            tool: most(&call.tool, 80),
-            id: call.id.as_ref().map(|id| most(id, 120)),
+    /// Takes the baseline of a session that began without one. Its first failure was printed; a later one only blocks, if the operator
+    /// wants that.
+    fn take_missing_baseline(&self, row: &InstanceRow, happening: &HookEvent) -> Result<(), Failure> {
+        if matches!(happening, HookEvent::ToolEnd(_)) {
+            return Ok(());
+        }
+        let limits = Limits {
+            max_entries: self.resolved.limits.max_entries.value,
+            max_bytes: self.resolved.limits.max_bytes.value,
         };
-        let message = match &call.id {
-            Some(id) => format!("before {}, {id}", call.tool),
-            None => format!("before {}", call.tool),
+        match self.context.engine().baseline_again(self.store, row, limits) {
+            Err(error) if self.blocks(happening) => Err(Failure {
+                error: error.into(),
+                blocks: true,
+                is_told: true,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns what a receipt records of an event in a session; `None` if that is nothing.
+    fn event(&self, session: &InstanceId, happening: &HookEvent) -> Result<Option<AgentEvent>, Failure> {
+        let wanted = self.resolved.prompts.value;
+        let (last, has_ended) = self.store.catalog().last_turn(session)?;
+        Ok(Some(match happening {
+            HookEvent::Prompt(text) => AgentEvent::Prompt {
+                turn: last.saturating_add(1),
+                text: text.as_ref().and_then(|text| recorded::text(text, wanted)),
+            },
+            // An agent that reports no prompts has turns anyway.
+            HookEvent::TurnEnd => AgentEvent::TurnEnd {
+                turn: last.saturating_add(u32::from(has_ended)),
+            },
+            HookEvent::Tool(call) => AgentEvent::Call {
+                call: recorded::call(call, &self.context.environment.current, wanted),
+            },
+            HookEvent::ToolEnd(call) => {
+                let CallRef { tool, id, .. } =
+                    recorded::call(call, &self.context.environment.current, wanted);
+                AgentEvent::Return { tool, id }
+            }
+            HookEvent::Start | HookEvent::End | HookEvent::Other => return Ok(None),
+        }))
+    }
+
+    fn append(
+        &self,
+        session: &InstanceId,
+        event: AgentEvent,
+        snapshot: Option<SnapshotId>,
+    ) -> Result<(), Failure> {
+        let world = self.context.world();
+        let act = Operation::AgentEvent {
+            agent: self.agent.clone(),
+            event,
+            since: self.store.newest_known_receipt()?,
+            snapshot,
+        };
+        self.store.append(world.clock.now(), world.uid, session, act)?;
+        Ok(())
+    }
+
+    /// Records an event, with a checkpoint of the files as they were then, when anything changed since the last one.
+    fn record(&self, row: &InstanceRow, happening: &HookEvent) -> Result<(), Failure> {
+        let Some(event) = self.event(&row.id, happening)? else {
+            return Ok(());
+        };
+        let message = match &event {
+            AgentEvent::Prompt { turn, text: None } => format!("before turn {turn}"),
+            AgentEvent::Prompt {
+                turn,
+                text: Some(text),
+            } => {
+                format!("before turn {turn}: {}", text.lines().next().unwrap_or_default())
+            }
+            AgentEvent::Call { call } => {
+                format!("before {}", call.called().lines().next().unwrap_or_default())
+            }
+            AgentEvent::TurnEnd { turn } => format!("end of turn {turn}"),
+            // What the call left is seen at the next event.
+            AgentEvent::Return { .. } => return self.append(&row.id, event, None),
         };
         let mark = CheckpointRequest {
             name: None,
             message: Some(&message),
-            call: Some(&call),
+            event: Some((&self.agent, &event)),
         };
         let engine = self.context.engine();
         match engine.checkpoint_if_changed(self.store, row, mark) {
@@ -225,7 +311,7 @@ impl Hook<'_> {
                 }
                 Err(Failure {
                     error: error.into(),
-                    blocks: self.blocks(),
+                    blocks: self.blocks(happening),
                     is_told,
                 })
             }

@@ -6,7 +6,7 @@ mod scope;
 
 use crate::cli::view::contract::contract;
 use crate::config::{
-    CommandDetail, Isolation, Limits, Mode, OnFailure, Retention, Room, Sensitive, Sourced, Subject,
+    CommandDetail, Isolation, Limits, Mode, OnFailure, Prompts, Retention, Room, Sensitive, Sourced, Subject,
     ValueSource,
 };
 use crate::contract::{
@@ -150,6 +150,7 @@ fn project(mounts: Vec<MountTerms>) -> Contract {
         on_failure: Sourced::built_in(OnFailure::Block),
         integrations: Sourced::built_in(true),
         command: Sourced::built_in(CommandDetail::Program),
+        prompts: Sourced::built_in(Prompts::FirstLine),
     }
 }
 
