@@ -1,8 +1,10 @@
 //! Restore: a plan that is made, shown, and then run: staged, journaled, moved, decided. A command after a
 //! crash finishes it or takes it back (`docs/internals/architecture.md` has the steps).
 
+mod activity;
 mod apply;
 mod attribution;
+mod authorship;
 mod build_moves;
 mod commit;
 mod error;
@@ -36,6 +38,8 @@ mod scope;
 mod set_aside;
 mod slot;
 mod stage;
+mod states;
+mod timeline;
 mod tree_writer;
 mod verify;
 

@@ -244,7 +244,7 @@ fn requests_again(
             _ if is_undo => of_restore(store, &row.id, &coverage)?,
             // The paths are those of then: what the step changed, as far as it was asked for.
             Some(step) => of_step(store, row, &coverage, (target, step), &Scope::All)?.0,
-            None => of_instance(store, row, &coverage)?,
+            None => of_instance(store, row, &coverage, &target.id)?,
         };
         requests.push(MountRequest {
             coverage,

@@ -215,7 +215,7 @@ impl Recovery<'_> {
                     let (witness, changed) = of_step(store, row, &coverage, (target, step), &scope)?;
                     (witness, Scope::Exactly(changed))
                 }
-                None => (of_instance(store, row, &coverage)?, scope),
+                None => (of_instance(store, row, &coverage, &target.id)?, scope),
             };
             let scope = match chosen {
                 Some(chosen) => chosen.within(&coverage, &scope),

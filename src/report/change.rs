@@ -121,6 +121,12 @@ pub(crate) fn why_words(why: &Why) -> String {
         Why::Unvouched(Some(reason)) => {
             format!("no closing snapshot ({reason}); this may be a later edit")
         }
+        Why::Shared(others) if others.is_empty() => "also changed between turns, not by the agent".to_owned(),
+        Why::Others(others) if others.is_empty() => "changed between turns, not by the agent".to_owned(),
+        Why::Others(others) => {
+            let ids: Vec<String> = others.iter().map(ToString::to_string).collect();
+            format!("changed by {}, not by this session", ids.join(", "))
+        }
         Why::Shared(others) => {
             let ids: Vec<String> = others.iter().map(ToString::to_string).collect();
             format!("also changed by {} while both were active", ids.join(", "))

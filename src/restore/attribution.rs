@@ -4,6 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::git_index::RefreshedIndexes;
+use super::states::{is_known, same};
+use super::timeline::{Author, Timeline};
 use crate::contract::{Matcher, Verdict as Excluded};
 use crate::model::{Content, Entry, InstanceId, Manifest, RelPath, SnapshotId};
 
@@ -22,8 +24,8 @@ pub struct ChangeHistory {
     pub inexact: HashSet<RelPath>,
     /// States that restores and undos of other instances on the same files left.
     pub elsewhere: HashMap<RelPath, Vec<Option<Entry>>>,
-    /// Paths that changed while another instance on the same files lived as well.
-    pub shared: HashMap<RelPath, Vec<InstanceId>>,
+    /// States since the target, and who made them.
+    pub timeline: Timeline,
     /// Indexes of git that differ from known states only in what git caches.
     pub refreshed: RefreshedIndexes,
     /// Snapshots that should vouch and cannot be read, with the reason.
@@ -49,8 +51,11 @@ pub enum Verdict {
     Later,
     /// jackin did not observe the session's end, and no earlier snapshot shows this state.
     Unvouched,
-    /// Two sessions changed it while both lived.
+    /// Two sessions changed it while both lived, or it is unknown which of them did; without any other session, the operator changed it
+    /// between turns as well.
     Shared(Vec<InstanceId>),
+    /// The session did not change it: other sessions did, or without any the operator between turns.
+    Others(Vec<InstanceId>),
 }
 
 impl ChangeHistory {
@@ -79,11 +84,27 @@ impl ChangeHistory {
         if self.only_left {
             return Verdict::Later;
         }
-        if let Some(others) = self.shared.get(path) {
-            return Verdict::Shared(others.clone());
+        match self.timeline.author(path, then) {
+            Author::Session => {}
+            // Whoever reverts a step means its changes, also those that were made between turns.
+            Author::Others(others) | Author::Both(others) if self.of_step && others.is_empty() => {}
+            Author::Both(others) => return Verdict::Shared(others),
+            Author::Others(others) if self.timeline.ends_with(path, now) => return Verdict::Others(others),
+            // Then the session went on, and may have changed it too.
+            Author::Others(others) if self.owned => return Verdict::Shared(others),
+            Author::Others(_) => return Verdict::Later,
         }
         if self.owned {
             return Verdict::Ours;
+        }
+        if let Some(rest) = &self.timeline.at_rest
+            && self.last.is_none()
+        {
+            // Creating what is missing loses nothing.
+            return match now.is_none() || self.known(rest, path, now) {
+                true => Verdict::Ours,
+                false => Verdict::Later,
+            };
         }
         if let Some(last) = &self.last {
             if is_among(&self.elsewhere) && !self.known(last, path, now) && self.known(last, path, then) {
@@ -107,11 +128,7 @@ impl ChangeHistory {
 impl ChangeHistory {
     /// Returns true if `manifest` shows `path` in the state `now`; false if it does not cover `path`.
     fn known(&self, manifest: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
-        let then = manifest.entry(path);
-        if then.is_none() && !is_absent(manifest, path) {
-            return false;
-        }
-        self.same(path, then, now)
+        is_known(manifest, path) && self.same(path, manifest.entry(path), now)
     }
 
     /// Returns true if both are the same state, or an index of git that only was refreshed.
@@ -125,7 +142,7 @@ impl ChangeHistory {
 
     /// Returns the known contents of a path.
     pub(super) fn contents(&self, path: &RelPath) -> Vec<&Content> {
-        let snapshots = self.last.iter().chain(&self.live);
+        let snapshots = self.last.iter().chain(&self.live).chain(&self.timeline.at_rest);
         let states = snapshots.filter_map(|manifest| manifest.entry(path));
         let left = self.left.get(path).into_iter().flatten().flatten();
         states.chain(left).filter_map(Entry::content).collect()
@@ -138,38 +155,5 @@ impl ChangeHistory {
             _ => false,
         };
         self.inexact.contains(path) && self.left.get(path).is_some_and(|states| states.iter().any(alike))
-    }
-}
-
-/// Returns true if `manifest` shows `path` in another state than `then`; false if it does not cover `path`.
-pub(super) fn differs(manifest: &Manifest, path: &RelPath, then: Option<&Entry>) -> bool {
-    let is_known = manifest.entry(path).is_some() || is_absent(manifest, path);
-    is_known && !same(manifest.entry(path), then)
-}
-
-/// Returns true if the manifest proves that there was nothing at `path`.
-fn is_absent(manifest: &Manifest, path: &RelPath) -> bool {
-    use crate::model::Listing;
-    let mut on_the_way = path.ancestors().chain([path.clone()]).peekable();
-    while let Some(above) = on_the_way.next() {
-        let Some(dir) = manifest.directory(&above) else {
-            return manifest.entry(&above).is_none_or(|entry| !entry.is_dir());
-        };
-        let Some((_, name)) = on_the_way.peek().and_then(RelPath::split) else {
-            return false;
-        };
-        if dir.entry(&name).is_none() {
-            return dir.gap(&name).is_none() && matches!(dir.listing, Listing::Proven | Listing::Partial);
-        }
-    }
-    false
-}
-
-/// The same state, but for the hard link group: that is a matter between paths, not of one.
-fn same(then: Option<&Entry>, now: Option<&Entry>) -> bool {
-    match (then, now) {
-        (None, None) => true,
-        (Some(then), Some(now)) => then.kind == now.kind && then.same_metadata(now),
-        _ => false,
     }
 }

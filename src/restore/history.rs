@@ -2,11 +2,12 @@
 
 use std::collections::hash_map::Entry as Place;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::os::unix::ffi::OsStrExt as _;
 
 use super::RestoreError;
 use super::attribution::ChangeHistory;
 use super::scope::Scope;
+use super::states::manifest;
+use super::timeline::timeline;
 use crate::capture::{PrivateOverlay, Show};
 use crate::contract::Matcher;
 use crate::diff::{Side, compare};
@@ -16,7 +17,7 @@ use crate::model::{
 };
 use crate::store::{InstanceRow, RestoreRow, Store, StoreError};
 
-/// The witness for restoring one mount of an instance.
+/// The witness for restoring one mount of an instance to its snapshot `target`.
 ///
 /// # Errors
 /// [`RestoreError::Store`] when a snapshot that is needed cannot be read.
@@ -24,6 +25,7 @@ pub fn of_instance(
     store: &Store,
     instance: &InstanceRow,
     coverage: &Coverage,
+    target: &SnapshotId,
 ) -> Result<ChangeHistory, RestoreError> {
     let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
     let mut witness = ChangeHistory {
@@ -84,7 +86,8 @@ pub fn of_instance(
             }
         }
     }
-    witness.shared = shared_paths(store, instance, coverage)?;
+    let others = overlapping(store, instance, coverage)?;
+    witness.timeline = timeline(store, instance, coverage, (target, None), &others)?;
     Ok(witness)
 }
 
@@ -134,10 +137,12 @@ pub fn of_step(
         skipped: &[],
     };
     let changed = compare(&side(earlier.as_ref()), &side(later.as_ref())).changes;
+    let others = overlapping(store, instance, coverage)?;
+    let part = (&before.id, Some(&after.id));
     let witness = ChangeHistory {
         last: later,
         excludes: Matcher::new(coverage).ok(),
-        shared: shared_paths(store, instance, coverage)?,
+        timeline: timeline(store, instance, coverage, part, &others)?,
         of_step: true,
         ..ChangeHistory::default()
     };
@@ -249,12 +254,12 @@ fn overridden<'a>(rows: &'a [RestoreRow], undo: &RestoreRow, label: &str) -> Has
         .collect()
 }
 
-/// For each path of `coverage` that this instance and others changed while both lived: the others.
-fn shared_paths(
+/// Returns the sessions on the same files that lived at the same time.
+fn overlapping(
     store: &Store,
     instance: &InstanceRow,
     coverage: &Coverage,
-) -> Result<HashMap<RelPath, Vec<InstanceId>>, RestoreError> {
+) -> Result<Vec<InstanceRow>, RestoreError> {
     let overlaps = |other: &Coverage| coverage.common(other).is_some();
     let mut others: Vec<InstanceRow> = Vec::new();
     for other in store.catalog().instances()? {
@@ -263,31 +268,7 @@ fn shared_paths(
             others.push(other);
         }
     }
-    let mut shared: HashMap<RelPath, Vec<InstanceId>> = HashMap::new();
-    if others.is_empty() {
-        return Ok(shared);
-    }
-    let own = changed(store, instance, coverage)?;
-    for other in others {
-        for mount in &other.mounts {
-            let Some((root, theirs)) = coverage.common(mount) else {
-                continue;
-            };
-            for path in changed(store, &other, mount)? {
-                let path = path.on_host(&theirs);
-                let below = path.strip_prefix(&root).ok().map(|p| p.as_os_str().as_bytes());
-                let below = below.and_then(|bytes| RelPath::new(bytes).ok());
-                let Some(path) = below.filter(|path| own.contains(path)) else {
-                    continue;
-                };
-                let ids = shared.entry(path).or_default();
-                if !ids.contains(&other.id) {
-                    ids.push(other.id.clone());
-                }
-            }
-        }
-    }
-    Ok(shared)
+    Ok(others)
 }
 
 /// By the order in the chain. Only where that does not tell, by what the clock said.
@@ -300,47 +281,4 @@ fn lived_together(store: &Store, a: &InstanceRow, b: &InstanceRow) -> Result<boo
     let before_end =
         |start: &InstanceRow, end: &InstanceRow| end.ended_at.is_none_or(|at| start.started_at <= at);
     Ok(before_end(a, b) && before_end(b, a))
-}
-
-/// The paths that differ between an instance's baseline and its last snapshot that is no emergency.
-fn changed(
-    store: &Store,
-    instance: &InstanceRow,
-    coverage: &Coverage,
-) -> Result<BTreeSet<RelPath>, RestoreError> {
-    let rows = store.catalog().snapshots(&instance.id)?;
-    let mut reveal = PrivateOverlay::of(store, coverage, Show::Stored)?;
-    let mut of = |id| manifest(store, &store.record(id)?, &coverage.label, &mut reveal);
-    let last = rows.iter().find(|row| row.kind != SnapshotKind::Emergency);
-    let first = rows.iter().rev().find(|row| row.kind == SnapshotKind::Baseline);
-    let (Some(first), Some(last)) = (first, last) else {
-        return Ok(BTreeSet::new());
-    };
-    if first.id == last.id {
-        return Ok(BTreeSet::new());
-    }
-    let (first, last) = (of(&first.id)?, of(&last.id)?);
-    let from = Side {
-        manifest: first.as_ref(),
-        skipped: &[],
-    };
-    let to = Side {
-        manifest: last.as_ref(),
-        skipped: &[],
-    };
-    let changes = compare(&from, &to).changes;
-    Ok(changes.into_iter().map(|change| change.path).collect())
-}
-
-/// Returns a snapshot's manifest of the mount with this label, including private files.
-pub(super) fn manifest(
-    store: &Store,
-    record: &SnapshotRecord,
-    label: &str,
-    reveal: &mut PrivateOverlay,
-) -> Result<Option<Manifest>, RestoreError> {
-    match record.mounts.iter().find(|mount| mount.coverage.label == label) {
-        Some(mount) => Ok(reveal.stored_manifest(store, record, mount)?.0),
-        None => Ok(None),
-    }
 }

@@ -69,8 +69,11 @@ pub enum Why {
     LaterDeletion(After),
     /// No snapshot was taken when the session ended, with the reason when one is recorded.
     Unvouched(Option<String>),
-    /// Two sessions changed it while both lived.
+    /// Two sessions changed it while both lived, or one of them did; without any other session, the operator changed it between turns
+    /// as well.
     Shared(Vec<crate::model::InstanceId>),
+    /// Other sessions changed it, or without any the operator between turns; this session did not.
+    Others(Vec<crate::model::InstanceId>),
     /// A directory that holds something which stays.
     Holds(RelPath),
     /// The directory it lies in stays what it is now.

@@ -110,7 +110,7 @@ pub fn plan(
     for kept in planner.out {
         let conflict = !matches!(
             kept.why,
-            Why::Socket | Why::Excluded | Why::Holds(_) | Why::Settled | Why::Linked(_)
+            Why::Socket | Why::Excluded | Why::Holds(_) | Why::Settled | Why::Others(_) | Why::Linked(_)
         );
         if conflict {
             plan.conflicts.push(kept)
@@ -197,7 +197,10 @@ impl Planner {
         let why = match verdict {
             Verdict::Ours => None,
             Verdict::Settled => Some(Why::Settled),
+            // Nothing that this session did is reverted by that.
+            Verdict::Others(others) if !others.is_empty() => Some(Why::Others(others)),
             _ if may => None,
+            Verdict::Others(others) => Some(Why::Others(others)),
             Verdict::Unvouched => Some(Why::Unvouched(witness.missing.clone())),
             Verdict::Shared(others) => Some(Why::Shared(others)),
             Verdict::Later => {

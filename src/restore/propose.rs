@@ -1,15 +1,14 @@
 //! Proposal of a restore: reads the target, scans the live trees, plans each mount, and names the later steps that changed a kept path.
 
 use super::RestoreError;
-use super::attribution::differs;
 use super::git_index::RefreshedIndexes;
 use super::head_move::head_moves;
-use super::history::manifest;
 use super::plan::{After, KeptPath, Why};
 use super::planner::plan;
 use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::scope::{Allow, Scope};
 use super::stage::Location;
+use super::states::{differs, manifest};
 use crate::capture::{Earlier, Latest, LiveScan, Note, PrivateOverlay, Show, Skipped, check_mount, look};
 use crate::diff::{Change, Side, WithheldChange, compare, compare_withheld};
 use crate::model::{InstanceId, Manifest, RelPath, SnapshotKind, SnapshotRecord, StepRef};

@@ -1,6 +1,7 @@
 //! Plans made from trees that are made up, and restores of real directories.
 
 mod aside;
+mod authors;
 mod building;
 mod drift;
 mod executing;
@@ -96,6 +97,7 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::LaterDeletion(_) => "deletion".to_owned(),
                 Why::Unvouched(_) => "unvouched".to_owned(),
                 Why::Shared(ids) => format!("shared by {}", ids.len()),
+                Why::Others(ids) => format!("changed by {} others", ids.len()),
                 Why::Holds(held) => format!("holds {}", text(held)),
                 Why::Parent(above) => format!("parent {}", text(above)),
                 Why::Socket => "socket".to_owned(),

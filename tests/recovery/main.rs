@@ -121,6 +121,7 @@ mod support;
 mod support_compare;
 mod targets;
 mod terminal;
+mod turns;
 mod ui;
 mod unmounted;
 mod unreadable;

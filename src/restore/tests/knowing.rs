@@ -61,7 +61,11 @@ fn row(place: &Place, instance: &InstanceId) -> InstanceRow {
 }
 
 fn witness(place: &Place, instance: &InstanceId) -> ChangeHistory {
-    of_instance(&place.store, &row(place, instance), &place.coverage()).unwrap()
+    let rows = place.store.catalog().snapshots(instance).unwrap();
+    let first = rows
+        .last()
+        .map_or_else(|| SnapshotId::new([0; 12]), |row| row.id.clone());
+    of_instance(&place.store, &row(place, instance), &place.coverage(), &first).unwrap()
 }
 
 /// Restores and gives the receipt's number.
@@ -211,12 +215,17 @@ fn what_two_sessions_changed_while_both_lived_is_shared() {
     place.write("theirs", "1");
     capture(&place, &two, SnapshotKind::Closing, false);
     end(&place, &two);
-    let shared = witness(&place, &one).shared;
-    // The second session's snapshots cannot tell who changed what: everything the first changed lies in both.
-    let mut paths: Vec<_> = shared.keys().cloned().collect();
-    paths.sort();
-    assert_eq!(paths, ["both", "mine"].map(path));
-    assert!(shared.values().all(|ids| *ids == [two.clone()]));
+    let verdict = |instance: &InstanceId, at: &str| {
+        let now = crate::capture::tests::only(&place.take(SnapshotKind::Emergency)).clone();
+        witness(&place, instance).judge(&path(at), None, now.entry(&path(at)))
+    };
+    // No event tells who changed what while both lived.
+    for at in ["both", "mine"] {
+        assert_eq!(verdict(&one, at), Verdict::Shared(vec![two.clone()]));
+        assert_eq!(verdict(&two, at), Verdict::Shared(vec![one.clone()]));
+    }
+    assert_eq!(verdict(&two, "theirs"), Verdict::Ours);
+    assert_eq!(verdict(&one, "theirs"), Verdict::Later);
 
     // One that began after the first had ended shares nothing.
     let three = InstanceId::new([3; 8], "three");
@@ -225,5 +234,5 @@ fn what_two_sessions_changed_while_both_lived_is_shared() {
     place.write("both", "3");
     capture(&place, &three, SnapshotKind::Closing, false);
     end(&place, &three);
-    assert!(witness(&place, &three).shared.is_empty());
+    assert_eq!(verdict(&three, "both"), Verdict::Ours);
 }

@@ -7,8 +7,11 @@ use super::{ChangeHistory, NOTHING, Scope, path, plan, words};
 use crate::capture::tests::coverage;
 use crate::contract::Matcher;
 use crate::diff::tests::{Tree, dir, file, tree, with_mode};
-use crate::model::{Entry, ExcludeRule, ExcludeSource, InstanceId, Listing, Manifest, RelPath};
+use crate::model::{Entry, ExcludeRule, ExcludeSource, InstanceId, Listing, Manifest, RelPath, SnapshotId};
 use crate::restore::Verdict;
+use crate::restore::activity::{Activity, Call, Span};
+use crate::restore::authorship::Look;
+use crate::restore::timeline::Timeline;
 
 fn manifest(entries: &[(&str, &str)]) -> Manifest {
     tree(entries.iter().map(|(at, content)| (*at, file(content))))
@@ -26,6 +29,37 @@ fn states(list: &[(&str, Option<&str>)]) -> HashMap<RelPath, Vec<Option<Entry>>>
 
 fn other() -> InstanceId {
     InstanceId::new([2; 8], "other")
+}
+
+/// Two sessions that lived during a change of `p`.
+fn overlapping() -> Timeline {
+    let ids = [1, 2].map(|number| SnapshotId::new([number; 12]));
+    let span = Span { start: 1, end: 9 };
+    let activity = Activity {
+        working: vec![span],
+        calls: vec![Call {
+            span,
+            paths: Vec::new(),
+        }],
+        idle: Vec::new(),
+    };
+    let look = |number| Look {
+        since: number - 1,
+        number,
+        by: 0,
+        at_rest: false,
+    };
+    Timeline::made(
+        vec![
+            (InstanceId::new([1; 8], "own"), activity.clone()),
+            (other(), activity),
+        ],
+        vec![(look(2), ids[0].clone()), (look(8), ids[1].clone())],
+        vec![
+            (ids[0].clone(), manifest(&[("p", "base")])),
+            (ids[1].clone(), manifest(&[("p", "s")])),
+        ],
+    )
 }
 
 struct Case {
@@ -70,7 +104,7 @@ fn lost(live: &[&[(&str, &str)]]) -> ChangeHistory {
 fn each_testimony_counts_for_what_it_shows() {
     use Verdict::{Later, Ours, Settled, Shared, Unvouched};
     let shared = |mut witness: ChangeHistory| {
-        witness.shared = HashMap::from([(path("p"), vec![other()])]);
+        witness.timeline = overlapping();
         witness
     };
     let left = |mut witness: ChangeHistory, list: &[(&str, Option<&str>)]| {

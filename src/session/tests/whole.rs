@@ -84,7 +84,7 @@ impl Session {
         let request = MountRequest {
             coverage: self.coverage.clone(),
             scope,
-            witness: of_instance(&self.place.store, &row, &self.coverage).unwrap(),
+            witness: of_instance(&self.place.store, &row, &self.coverage, &self.baseline).unwrap(),
         };
         let allow = Allow {
             overwrite_later: case.overwrite,

@@ -1,0 +1,303 @@
+//! Times at which a session's agent may have written files, from the events that its hooks reported. A time is a number of a receipt: the
+//! chain orders the events of all sessions, whatever the clock said.
+
+use crate::model::{AgentEvent, AgentRef, ByteString};
+use crate::store::AgentEventRow;
+
+/// Receipts between which something went on, both excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+impl Span {
+    /// Returns true if the span has a part in common with the receipts from `low` to `high`.
+    fn meets(self, low: u64, high: u64) -> bool {
+        self.start < high && self.end > low
+    }
+}
+
+/// A call of a tool that may write files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) span: Span,
+    /// The only files that it can write; empty if it may write any.
+    pub(super) paths: Vec<ByteString>,
+}
+
+/// Work of one session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Activity {
+    /// Calls of tools.
+    pub(super) calls: Vec<Call>,
+    /// Turns of its agent, or times at which it may have worked.
+    pub(super) working: Vec<Span>,
+    /// Times at which its agent waited for the operator.
+    pub(super) idle: Vec<Span>,
+}
+
+/// Beginning and end of a session, as far as it is known whose work it is.
+#[derive(Clone, Debug)]
+pub(super) struct Life<'a> {
+    pub(super) begun: u64,
+    /// `u64::MAX` if no end is recorded.
+    pub(super) ended: u64,
+    /// The agent whose hook began it.
+    pub(super) agent: Option<&'a AgentRef>,
+    /// Name of the program that was launched.
+    pub(super) program: Option<&'a str>,
+}
+
+/// One conversation of an agent: where it stands while its events are read.
+struct Conversation<'a> {
+    agent: &'a AgentRef,
+    /// Receipt since which it waits for the operator; `None` while it works.
+    waits: Option<u64>,
+    /// Receipt since which it works.
+    works: u64,
+    open: Vec<Open<'a>>,
+    /// A command that goes on after its call keeps it from ever being idle.
+    background: bool,
+}
+
+struct Open<'a> {
+    number: u64,
+    tool: &'a str,
+    id: Option<&'a str>,
+    paths: &'a [ByteString],
+    is_background: bool,
+    /// Returned without an id, so that it may be another call of the same tool that goes on.
+    returned: bool,
+}
+
+impl Activity {
+    /// Returns the work of a session that may write any file as long as it lives: no event divides it.
+    pub(super) fn undivided(life: &Life<'_>) -> Self {
+        let span = Span {
+            start: life.begun,
+            end: life.ended,
+        };
+        Self {
+            calls: vec![Call {
+                span,
+                paths: Vec::new(),
+            }],
+            working: vec![span],
+            idle: Vec::new(),
+        }
+    }
+
+    /// Returns the work that the events of a session tell of, oldest first.
+    ///
+    /// Only the events of a session that is nothing but the agent divide it: one that a hook began, or whose launched program is the agent.
+    /// Other processes of a session write files that no hook reports.
+    pub(super) fn of(life: &Life<'_>, events: &[AgentEventRow]) -> Self {
+        let is_agent = |event: &AgentEventRow| {
+            life.program
+                .is_some_and(|program| is_program(program, &event.agent))
+        };
+        let begun_by_hook = life.agent.is_some();
+        let divides = !events.is_empty() && (begun_by_hook || events.iter().all(is_agent));
+        if !divides {
+            return Self::undivided(life);
+        }
+        let mut activity = Self::default();
+        let mut all: Vec<Conversation<'_>> = Vec::new();
+        if let Some(agent) = life.agent {
+            all.push(Conversation {
+                agent,
+                // It waits for its first prompt.
+                waits: Some(life.begun),
+                works: life.begun,
+                open: Vec::new(),
+                background: false,
+            });
+        }
+        for row in events {
+            let at = match all.iter().position(|known| *known.agent == row.agent) {
+                Some(at) => at,
+                None => {
+                    all.push(Conversation::new(row, life, all.is_empty()));
+                    all.len() - 1
+                }
+            };
+            if let Some(conversation) = all.get_mut(at) {
+                conversation.take(row, &mut activity);
+            }
+        }
+        let says_turns =
+            |event: &AgentEvent| matches!(event, AgentEvent::TurnEnd { .. } | AgentEvent::Prompt { .. });
+        let says_turns = events.iter().any(|row| says_turns(&row.event));
+        for conversation in all {
+            conversation.end(life, says_turns, &mut activity);
+        }
+        activity.idle = without(&activity.idle, &activity.working);
+        activity
+    }
+
+    /// Returns true if the agent may have worked between the receipts.
+    pub(super) fn may_work(&self, low: u64, high: u64) -> bool {
+        self.working.iter().any(|span| span.meets(low, high))
+    }
+
+    /// Returns true if the agent may have waited for the operator between the receipts.
+    pub(super) fn may_wait(&self, low: u64, high: u64) -> bool {
+        self.idle.iter().any(|span| span.meets(low, high))
+    }
+
+    /// Returns the calls that were open between the receipts.
+    pub(super) fn open(&self, low: u64, high: u64) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(move |call| call.span.meets(low, high))
+    }
+}
+
+impl<'a> Conversation<'a> {
+    /// Returns a conversation whose first event is `row`; the session's own begins with it.
+    fn new(row: &'a AgentEventRow, life: &Life<'_>, is_first: bool) -> Self {
+        // What it did before its first event is unknown, unless that is a prompt, and the session does not begin with it.
+        let is_new = matches!(row.event, AgentEvent::Prompt { .. }) && !is_first;
+        Self {
+            agent: &row.agent,
+            waits: None,
+            works: if is_new { row.number } else { life.begun },
+            open: Vec::new(),
+            background: false,
+        }
+    }
+
+    fn take(&mut self, row: &'a AgentEventRow, activity: &mut Activity) {
+        let number = row.number;
+        match &row.event {
+            AgentEvent::Prompt { .. } => {
+                if let Some(start) = self.waits.take() {
+                    let idle = Span { start, end: number };
+                    if self.background {
+                        activity.working.push(idle);
+                    } else {
+                        activity.idle.push(idle);
+                    }
+                    self.works = number;
+                }
+                self.close_calls(number, activity);
+            }
+            AgentEvent::TurnEnd { .. } => {
+                self.go_on();
+                activity.working.push(Span {
+                    start: self.works,
+                    end: number,
+                });
+                self.waits = Some(number);
+                self.close_calls(number, activity);
+            }
+            AgentEvent::Call { call } => {
+                self.go_on();
+                self.background |= call.background;
+                self.open.push(Open {
+                    number,
+                    tool: &call.tool,
+                    id: call.id.as_deref(),
+                    paths: &call.paths,
+                    is_background: call.background,
+                    returned: false,
+                });
+            }
+            AgentEvent::Return { tool, id } => {
+                self.go_on();
+                self.close_one(tool, id.as_deref(), number, activity);
+            }
+        }
+    }
+
+    /// Counts the time since the last turn as work: something other than a prompt followed it.
+    fn go_on(&mut self) {
+        if let Some(since) = self.waits.take() {
+            self.works = since;
+        }
+    }
+
+    /// Closes the call that returned. Without an id any call of the tool may have, so all stay open until as many have returned.
+    fn close_one(&mut self, tool: &str, id: Option<&str>, number: u64, activity: &mut Activity) {
+        let is_same = |open: &Open<'_>| open.tool == tool && open.id == id && !open.is_background;
+        if id.is_none() {
+            let next = self.open.iter_mut().find(|open| is_same(open) && !open.returned);
+            if let Some(open) = next {
+                open.returned = true;
+            }
+            if self.open.iter().any(|open| is_same(open) && !open.returned) {
+                return;
+            }
+        }
+        let (closed, open) = std::mem::take(&mut self.open).into_iter().partition(is_same);
+        self.open = open;
+        activity.calls.extend(spans(closed, number));
+    }
+
+    /// Closes every call, but for commands that go on.
+    fn close_calls(&mut self, number: u64, activity: &mut Activity) {
+        let (stay, closed) = std::mem::take(&mut self.open)
+            .into_iter()
+            .partition(|open: &Open<'_>| open.is_background);
+        self.open = stay;
+        activity.calls.extend(spans(closed, number));
+    }
+
+    /// Ends it with the session.
+    fn end(self, life: &Life<'_>, says_turns: bool, activity: &mut Activity) {
+        let end = life.ended;
+        match self.waits {
+            // Without any turn it is unknown when it worked.
+            Some(start) if says_turns && !self.background => activity.idle.push(Span { start, end }),
+            Some(start) => activity.working.push(Span { start, end }),
+            None => activity.working.push(Span {
+                start: self.works,
+                end,
+            }),
+        }
+        activity.calls.extend(spans(self.open, end));
+    }
+}
+
+fn spans(open: Vec<Open<'_>>, end: u64) -> impl Iterator<Item = Call> {
+    open.into_iter().map(move |open| Call {
+        span: Span {
+            start: open.number,
+            end,
+        },
+        paths: open.paths.to_vec(),
+    })
+}
+
+/// Returns true if `program` is the agent itself.
+fn is_program(program: &str, agent: &AgentRef) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    name == agent.name || (agent.name == "cursor" && name == "cursor-agent")
+}
+
+/// Returns the parts of `spans` that none of `others` covers: an agent waits only while all its conversations do.
+fn without(spans: &[Span], others: &[Span]) -> Vec<Span> {
+    let mut left = spans.to_vec();
+    for other in others {
+        left = left
+            .into_iter()
+            .flat_map(|span| {
+                let before = Span {
+                    end: span.end.min(other.start),
+                    ..span
+                };
+                let after = Span {
+                    start: span.start.max(other.end),
+                    ..span
+                };
+                let is_apart = !span.meets(other.start, other.end);
+                let parts = if is_apart {
+                    [Some(span), None]
+                } else {
+                    [Some(before), Some(after)]
+                };
+                parts.into_iter().flatten().filter(|span| span.start < span.end)
+            })
+            .collect();
+    }
+    left
+}

@@ -1,0 +1,101 @@
+//! Authorship of a path's changes, from the states that snapshots show and the times at which agents may have written.
+//!
+//! Between two looks at the files, a change was made by a session whose tool call was open and may write the path. If no call was, it was
+//! made by the session whose turn it was; between turns, by the operator. Where several fit, the author is unknown.
+
+use std::path::Path;
+
+use super::activity::Activity;
+
+/// A moment at which the state of the files is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    /// Number of the newest receipt before jackin looked: what happened after it may be missing.
+    pub(super) since: u64,
+    /// Number of the receipt with which the state was known: what happened after it is not in the state.
+    pub(super) number: u64,
+    /// Position of the session that looked.
+    pub(super) by: usize,
+    /// True if the session's agent did nothing while jackin looked, because it reported the end of a turn.
+    pub(super) at_rest: bool,
+}
+
+/// Possible authors of a change. Several of them are possible at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Authors {
+    /// The session that is asked about.
+    pub(super) own: bool,
+    /// Positions of other sessions.
+    pub(super) others: Vec<usize>,
+    /// The operator, between turns.
+    pub(super) operator: bool,
+}
+
+impl Authors {
+    /// Adds possible authors.
+    pub(super) fn add(&mut self, more: &Self) {
+        self.own |= more.own;
+        self.operator |= more.operator;
+        for other in &more.others {
+            if !self.others.contains(other) {
+                self.others.push(*other);
+            }
+        }
+    }
+
+    /// Returns true if only the session itself can have made the change.
+    pub(super) fn is_own(&self) -> bool {
+        self.own && !self.operator && self.others.is_empty()
+    }
+}
+
+/// Returns the possible authors of a change of `path` that happened between two looks. The first of `sessions` is the one that is asked about.
+/// With `any_call`, calls that name other files may have written it too: it has several names.
+pub(super) fn authors(
+    sessions: &[Activity],
+    (before, after): (&Look, &Look),
+    path: &Path,
+    any_call: bool,
+) -> Authors {
+    let mut callers = Authors::default();
+    let mut workers = Authors::default();
+    let mut operator = false;
+    for (at, session) in sessions.iter().enumerate() {
+        // An agent's own event follows what it did. What another one does goes on while jackin looks.
+        let own = before.by == at;
+        let low = if own { before.number } else { before.since };
+        let low_of_calls = if own && before.at_rest {
+            before.number
+        } else {
+            before.since
+        };
+        let high = after.number;
+        let mut open = session.open(low_of_calls, high);
+        if open.any(|call| any_call || may_write(&call.paths, path)) {
+            callers.put(at);
+        }
+        if session.may_work(low, high) {
+            workers.put(at);
+        }
+        operator |= at == 0 && session.may_wait(low, high);
+    }
+    let is_called = callers != Authors::default();
+    Authors {
+        operator,
+        ..if is_called { callers } else { workers }
+    }
+}
+
+impl Authors {
+    fn put(&mut self, session: usize) {
+        match session {
+            0 => self.own = true,
+            other => self.others.push(other),
+        }
+    }
+}
+
+/// Returns true if a call that names `paths` may write `path`: one of them, or a directory that it makes for one.
+fn may_write(paths: &[crate::model::ByteString], path: &Path) -> bool {
+    paths.is_empty() || paths.iter().any(|named| named.to_path().starts_with(path))
+}

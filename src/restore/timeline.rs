@@ -1,0 +1,413 @@
+//! States of a mount during a session, with the authors of each change.
+
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::RestoreError;
+use super::activity::{Activity, Life};
+use super::authorship::{Authors, Look, authors};
+use super::states::{is_known, manifest, same};
+use crate::capture::{PrivateOverlay, Show};
+use crate::model::{
+    AgentEvent, AgentRef, Coverage, Entry, InstanceId, Manifest, Operation, RelPath, SnapshotId, SnapshotKind,
+};
+use crate::store::{AgentEventRow, InstanceRow, SnapshotRow, Store, StoreError};
+
+/// Author of the changes of a path since the target of a restore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Author {
+    /// The session; or no change was seen.
+    Session,
+    /// Only these other sessions, or the operator between turns.
+    Others(Vec<InstanceId>),
+    /// The session, and these or the operator between turns; or it is unknown which of them.
+    Both(Vec<InstanceId>),
+}
+
+/// States of one mount during a session, oldest first, and who may have changed them.
+#[derive(Default)]
+pub struct Timeline {
+    /// The session itself, then those that overlap with it.
+    sessions: Vec<InstanceId>,
+    activities: Vec<Activity>,
+    looks: Vec<(Look, SnapshotId)>,
+    steps: Vec<Step>,
+    /// States, as far as they can be read.
+    states: HashMap<SnapshotId, State>,
+    /// Root of the mount on the host, without links.
+    root: PathBuf,
+    /// The state that the session's newest snapshot shows, if its agent waited for the operator then and did nothing afterwards.
+    pub(super) at_rest: Option<Manifest>,
+}
+
+/// From a look to a later one that found something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    /// Position of the look.
+    before: usize,
+    /// Position of the later look.
+    after: usize,
+    /// True if only the session itself can have changed anything.
+    is_own: bool,
+}
+
+/// A manifest of the mount, or of one that overlaps with it.
+struct State {
+    manifest: Manifest,
+    /// Roots in comparable form of the mount and of the manifest, where they differ.
+    roots: Option<(PathBuf, PathBuf)>,
+}
+
+impl State {
+    /// Returns the state of a path; `None` if it is unknown.
+    fn at(&self, path: &RelPath) -> Option<Option<&Entry>> {
+        let path = match &self.roots {
+            None => path.clone(),
+            Some((root, theirs)) => {
+                let host = path.on_host(root);
+                let below = host.strip_prefix(theirs).ok()?;
+                RelPath::new(below.as_os_str().as_bytes()).ok()?
+            }
+        };
+        is_known(&self.manifest, &path).then(|| self.manifest.entry(&path))
+    }
+}
+
+impl Timeline {
+    /// Returns who changed a path since the first look. `then` is the state that a restore brings back: what the operator made of a path,
+    /// and is brought back, is not lost.
+    pub(super) fn author(&self, path: &RelPath, then: Option<&Entry>) -> Author {
+        let mut all = Authors::default();
+        let mut pending = Authors::default();
+        let mut last = self.steps.first().and_then(|step| self.state(step.before, path));
+        let host = path.on_host(&self.root);
+        for step in &self.steps {
+            let now = self.state(step.after, path);
+            let has_names = [last.flatten(), now.flatten()]
+                .into_iter()
+                .flatten()
+                .any(|entry| !entry.is_dir() && entry.nlink > 1);
+            pending.add(&self.authors(*step, &host, has_names));
+            let Some(now) = now else { continue };
+            let was = last.replace(now);
+            if was.is_none_or(|was| !same(was, now)) {
+                // A state that is brought back loses nothing that the operator made.
+                let kept = pending.operator && !pending.own && pending.others.is_empty() && same(now, then);
+                if !kept {
+                    all.add(&pending);
+                }
+            }
+            pending = Authors::default();
+        }
+        let named = |others: &[usize]| -> Vec<InstanceId> {
+            others
+                .iter()
+                .filter_map(|at| self.sessions.get(*at).cloned())
+                .collect()
+        };
+        match &all {
+            all if *all == Authors::default() || all.is_own() => Author::Session,
+            all if all.own => Author::Both(named(&all.others)),
+            all => Author::Others(named(&all.others)),
+        }
+    }
+
+    /// Returns true if the last look found the path in the state `now`, or what it found is unknown.
+    pub(super) fn ends_with(&self, path: &RelPath, now: Option<&Entry>) -> bool {
+        let last = self
+            .steps
+            .iter()
+            .rev()
+            .find_map(|step| self.state(step.after, path));
+        last.is_none_or(|last| same(last, now))
+    }
+
+    /// Returns the state of a path at a look; `None` if it is unknown.
+    fn state(&self, look: usize, path: &RelPath) -> Option<Option<&Entry>> {
+        let (_, snapshot) = self.looks.get(look)?;
+        self.states.get(snapshot)?.at(path)
+    }
+
+    fn authors(&self, step: Step, path: &Path, any_call: bool) -> Authors {
+        match (self.looks.get(step.before), self.looks.get(step.after)) {
+            (Some((before, _)), Some((after, _))) if !step.is_own => {
+                authors(&self.activities, (before, after), path, any_call)
+            }
+            _ => Authors {
+                own: true,
+                ..Authors::default()
+            },
+        }
+    }
+
+    /// Returns the steps between looks that found different things. Where only the session itself is at work, several are one.
+    fn steps(&self) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        for (at, pair) in self.looks.windows(2).enumerate() {
+            let [(_, earlier), (_, later)] = pair else {
+                continue;
+            };
+            if earlier == later {
+                continue;
+            }
+            let mut step = Step {
+                before: at,
+                after: at + 1,
+                is_own: false,
+            };
+            // Any path lies in the root.
+            step.is_own = self.authors(step, Path::new("/"), true).is_own();
+            match steps.last_mut() {
+                Some(last) if last.is_own && step.is_own => last.after = step.after,
+                _ => steps.push(step),
+            }
+        }
+        steps
+    }
+}
+
+#[cfg(test)]
+impl Timeline {
+    /// Returns the timeline of looks and what they found; the first session is the one that is asked about.
+    pub(super) fn made(
+        sessions: Vec<(InstanceId, Activity)>,
+        looks: Vec<(Look, SnapshotId)>,
+        found: Vec<(SnapshotId, Manifest)>,
+    ) -> Self {
+        let (sessions, activities) = sessions.into_iter().unzip();
+        let found = found.into_iter();
+        let mut timeline = Self {
+            sessions,
+            activities,
+            looks,
+            states: found
+                .map(|(id, manifest)| {
+                    (
+                        id,
+                        State {
+                            manifest,
+                            roots: None,
+                        },
+                    )
+                })
+                .collect(),
+            root: PathBuf::from("/"),
+            ..Self::default()
+        };
+        timeline.steps = timeline.steps();
+        timeline
+    }
+}
+
+/// A snapshot, or an event with the snapshot that shows its moment.
+struct Moment {
+    look: Look,
+    snapshot: SnapshotId,
+}
+
+/// Reads the timeline of one mount from the snapshot `from` to the last one of the session, or to `until`.
+///
+/// # Errors
+/// [`RestoreError::Store`] when the catalog, or an encrypted file, cannot be read.
+pub(super) fn timeline(
+    store: &Store,
+    instance: &InstanceRow,
+    coverage: &Coverage,
+    (from, until): (&SnapshotId, Option<&SnapshotId>),
+    others: &[InstanceRow],
+) -> Result<Timeline, RestoreError> {
+    let all: Vec<&InstanceRow> = std::iter::once(instance).chain(others).collect();
+    let mut timeline = Timeline {
+        root: coverage.ground(),
+        ..Timeline::default()
+    };
+    let mut moments = Vec::new();
+    for (at, row) in all.iter().enumerate() {
+        let events = store.catalog().agent_events(&row.id)?;
+        let begun = first_receipt(store, row)?;
+        let (first, last) = store.catalog().lifetime(&row.id)?;
+        let life = Life {
+            begun: first.unwrap_or(0),
+            // What is written after the closing snapshot is later work.
+            ended: closing_number(store, row)?.or(last).unwrap_or(u64::MAX),
+            agent: begun.as_ref(),
+            program: row.command.as_ref().map(|(program, _)| program.as_str()),
+        };
+        let activity = Activity::of(&life, &events);
+        let own = moments_of(store, row, (at, life.begun), &events)?;
+        if at == 0 {
+            timeline.at_rest = at_rest(store, coverage, &events, &own)?;
+        }
+        moments.extend(own);
+        timeline.sessions.push(row.id.clone());
+        timeline.activities.push(activity);
+    }
+    moments.sort_by_key(|moment| moment.look.number);
+    let is_own = |moment: &Moment, id: &SnapshotId| moment.look.by == 0 && moment.snapshot == *id;
+    let first = moments
+        .iter()
+        .position(|moment| is_own(moment, from))
+        .unwrap_or(0);
+    let last = match until {
+        Some(until) => moments.iter().position(|moment| is_own(moment, until)),
+        None => moments.iter().rposition(|moment| moment.look.by == 0),
+    };
+    let moments: Vec<Moment> = moments
+        .into_iter()
+        .take(last.map_or(0, |last| last + 1))
+        .skip(first)
+        .collect();
+    let looks = moments.into_iter().map(|moment| (moment.look, moment.snapshot));
+    timeline.looks = looks.collect();
+    let steps = timeline.steps();
+    // Where the session is the only author there is nothing to tell apart.
+    if steps.iter().all(|step| step.is_own) {
+        return Ok(timeline);
+    }
+    let needed = steps.iter().flat_map(|step| [step.before, step.after]);
+    for (look, snapshot) in needed.filter_map(|at| timeline.looks.get(at)) {
+        let Some(row) = all
+            .get(look.by)
+            .filter(|_| !timeline.states.contains_key(snapshot))
+        else {
+            continue;
+        };
+        if let Some(state) = state_of(store, row, coverage, snapshot)? {
+            timeline.states.insert(snapshot.clone(), state);
+        }
+    }
+    timeline.steps = steps;
+    Ok(timeline)
+}
+
+/// Returns the agent whose hook began a session.
+fn first_receipt(store: &Store, row: &InstanceRow) -> Result<Option<AgentRef>, StoreError> {
+    let (first, _) = store.catalog().lifetime(&row.id)?;
+    let receipt = match first {
+        Some(number) => store.catalog().receipt(number)?,
+        None => None,
+    };
+    Ok(receipt.and_then(|receipt| match receipt.act {
+        Operation::Begin { agent, .. } => agent,
+        _ => None,
+    }))
+}
+
+/// Returns the moments of a session at which the state of its files is known, also from snapshots that were pruned since.
+fn moments_of(
+    store: &Store,
+    row: &InstanceRow,
+    (by, begun): (usize, u64),
+    events: &[AgentEventRow],
+) -> Result<Vec<Moment>, StoreError> {
+    let late: Vec<SnapshotId> = late_snapshots(&store.catalog().snapshots(&row.id)?);
+    let captures = store.catalog().captures(&row.id)?;
+    let counts = captures.iter().filter(|capture| {
+        // What a late closing shows may have been made by anything.
+        capture.kind != SnapshotKind::Emergency && !late.contains(&capture.snapshot)
+    });
+    let mut moments: Vec<Moment> = counts
+        .map(|capture| Moment {
+            look: Look {
+                since: capture.since.unwrap_or(begun),
+                // A baseline that was stored behind the session shows its beginning.
+                number: match capture.kind {
+                    SnapshotKind::Baseline if capture.since.is_none() => {
+                        baseline_number(capture.number, begun, events)
+                    }
+                    _ => capture.number,
+                },
+                by,
+                at_rest: capture.kind == SnapshotKind::Closing,
+            },
+            snapshot: capture.snapshot.clone(),
+        })
+        .collect();
+    moments.extend(events.iter().filter_map(|row| {
+        Some(Moment {
+            look: Look {
+                since: row.since,
+                number: row.number,
+                by,
+                at_rest: matches!(row.event, AgentEvent::TurnEnd { .. }),
+            },
+            snapshot: row.snapshot.clone()?,
+        })
+    }));
+    Ok(moments)
+}
+
+/// Returns the receipt by which a baseline's state was known: its own, or that of the beginning if events came before it.
+fn baseline_number(number: u64, begun: u64, events: &[AgentEventRow]) -> u64 {
+    match events.first() {
+        Some(first) if first.number < number && first.snapshot.is_some() => begun,
+        _ => number,
+    }
+}
+
+/// Returns the receipt of the closing snapshot with which a session ended.
+fn closing_number(store: &Store, row: &InstanceRow) -> Result<Option<u64>, StoreError> {
+    let late = late_snapshots(&store.catalog().snapshots(&row.id)?);
+    let captures = store.catalog().captures(&row.id)?;
+    let is_closing = |kind: SnapshotKind| kind == SnapshotKind::Closing;
+    let closing = captures
+        .iter()
+        .find(|capture| is_closing(capture.kind) && !late.contains(&capture.snapshot));
+    Ok(closing.map(|capture| capture.number))
+}
+
+fn late_snapshots(rows: &[SnapshotRow]) -> Vec<SnapshotId> {
+    let late = rows.iter().filter(|row| row.late);
+    late.map(|row| row.id.clone()).collect()
+}
+
+/// Returns the state in which an agent left the files that has done nothing since: its last event was the end of a turn, and no later
+/// snapshot shows anything else.
+fn at_rest(
+    store: &Store,
+    coverage: &Coverage,
+    events: &[AgentEventRow],
+    own: &[Moment],
+) -> Result<Option<Manifest>, RestoreError> {
+    let is_end = |row: &&AgentEventRow| matches!(row.event, AgentEvent::TurnEnd { .. });
+    let Some(last) = events.last().filter(is_end) else {
+        return Ok(None);
+    };
+    let Some(snapshot) = &last.snapshot else {
+        return Ok(None);
+    };
+    let is_newer = |moment: &Moment| moment.look.number > last.number && moment.snapshot != *snapshot;
+    if own.iter().any(is_newer) {
+        return Ok(None);
+    }
+    let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
+    match store.record(snapshot) {
+        Ok(record) => manifest(store, &record, &coverage.label, &mut reveal),
+        // What it alone shows is then not proved.
+        Err(_) => Ok(None),
+    }
+}
+
+/// Reads the state that a snapshot of `row` shows of the mount; `None` if it shows none, or cannot be read.
+fn state_of(
+    store: &Store,
+    row: &InstanceRow,
+    coverage: &Coverage,
+    snapshot: &SnapshotId,
+) -> Result<Option<State>, RestoreError> {
+    let Ok(record) = store.record(snapshot) else {
+        return Ok(None);
+    };
+    for mount in &row.mounts {
+        let Some((root, theirs)) = coverage.common(mount) else {
+            continue;
+        };
+        let mut reveal = PrivateOverlay::of(store, mount, Show::Stored)?;
+        if let Ok(Some(manifest)) = manifest(store, &record, &mount.label, &mut reveal) {
+            let roots = (root != theirs).then_some((root, theirs));
+            return Ok(Some(State { manifest, roots }));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,335 @@
+//! Turns of an agent: what it did in them, what the operator did between them, and what two agents did at once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::documents::{Instance, Restored, instances};
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+
+/// A workspace that is captured, with files that lie there.
+fn workspace(more: &str) -> (Sandbox, PathBuf) {
+    let sandbox = Sandbox::new();
+    let project = sandbox.captured("shop", more);
+    for name in ["mine", "yours", "both", "gone"] {
+        fs::write(project.join(name), "before\n").unwrap();
+    }
+    (sandbox, project)
+}
+
+/// An agent's conversation in one process, which dies without a word at the end of the script.
+struct Conversation<'a> {
+    sandbox: &'a Sandbox,
+    project: &'a Path,
+    session: &'static str,
+    script: String,
+}
+
+impl<'a> Conversation<'a> {
+    fn new(sandbox: &'a Sandbox, project: &'a Path, session: &'static str) -> Self {
+        let mut new = Self {
+            sandbox,
+            project,
+            session,
+            script: "jackin=$1\n".to_owned(),
+        };
+        new.hook("SessionStart", &json!({"source": "startup"}));
+        new
+    }
+
+    fn hook(&mut self, event: &str, more: &Value) {
+        let mut what = json!({"session_id": self.session, "cwd": self.project});
+        what.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let file = self
+            .sandbox
+            .scratch(&format!("{}-{}", self.session, self.script.len()));
+        fs::write(&file, what.to_string()).unwrap();
+        self.shell(&format!(
+            "\"$jackin\" recovery hook run claude {event} < '{}'",
+            file.display()
+        ));
+    }
+
+    fn shell(&mut self, line: &str) {
+        self.script.push_str(&format!("{line} || exit 9\n"));
+    }
+
+    fn prompt(&mut self, text: &str) {
+        self.hook("UserPromptSubmit", &json!({"prompt": text}));
+    }
+
+    fn call(&mut self, command: &str) {
+        let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t"});
+        self.hook("PreToolUse", &call);
+        self.shell(command);
+        self.hook("PostToolUse", &call);
+    }
+
+    fn turn(&mut self, prompt: &str, command: &str) {
+        self.prompt(prompt);
+        self.call(command);
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        self.hook("Stop", &json!({}));
+    }
+
+    fn end(&mut self) {
+        self.hook("SessionEnd", &json!({"reason": "exit"}));
+    }
+
+    /// Runs it in a process that is neither a shell nor a program that only starts another.
+    fn run(self) -> Run {
+        let lock = self.sandbox.scratch("lock");
+        let agent = ["flock", lock.to_str().unwrap(), "sh", "-c", &self.script, "sh"];
+        self.sandbox
+            .command(["x"])
+            .inside(self.project)
+            .through(&agent)
+            .run()
+    }
+}
+
+fn listed(sandbox: &Sandbox) -> Vec<Instance> {
+    instances(&sandbox.jackin(["list", "--json"]).ok())
+}
+
+fn read(project: &Path, name: &str) -> String {
+    fs::read_to_string(project.join(name)).unwrap_or_else(|_| "missing".to_owned())
+}
+
+fn restore(sandbox: &Sandbox, id: &str, more: &[&str]) -> Run {
+    let words = ["restore", id, "--yes", "--json"];
+    sandbox.jackin(words.iter().chain(more))
+}
+
+#[test]
+fn an_agent_that_is_killed_after_a_turn_leaves_no_conflict() {
+    let (sandbox, project) = workspace("");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.turn(
+        "fix the login test",
+        "echo agent > mine; rm gone; echo new > made",
+    );
+    agent.run().ok();
+    let id = listed(&sandbox)[0].id.clone();
+    assert_eq!(listed(&sandbox)[0].status, "lost");
+    // Later edits of the operator, whatever the agent did there.
+    fs::write(project.join("later"), "operator\n").unwrap();
+    fs::write(project.join("yours"), "operator\n").unwrap();
+    let restored = restore(&sandbox, &id, &[]).code(6);
+    Restored::of(&restored).conflicted(&["later", "yours"]);
+    assert!(restored.text().contains("after the session"), "{restored}");
+    fs::remove_file(project.join("later")).unwrap();
+    fs::write(project.join("yours"), "before\n").unwrap();
+    restore(&sandbox, &id, &[]).ok();
+    for (name, text) in [("mine", "before\n"), ("gone", "before\n"), ("made", "missing")] {
+        assert_eq!(read(&project, name), text, "{name}");
+    }
+}
+
+#[test]
+fn an_agent_that_is_killed_in_a_call_leaves_at_most_what_that_wrote() {
+    let (sandbox, project) = workspace("");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.turn("one", "echo agent > mine; rm gone");
+    agent.prompt("two");
+    agent.hook(
+        "PreToolUse",
+        &json!({"tool_name": "Bash", "tool_input": {"command": "x"}}),
+    );
+    agent.shell("echo half > half; rm yours; kill -9 $PPID; exit 0");
+    agent.run();
+    let id = listed(&sandbox)[0].id.clone();
+    let restored = restore(&sandbox, &id, &[]).code(6);
+    Restored::of(&restored).conflicted(&["half"]);
+    for name in ["mine", "gone", "yours"] {
+        assert_eq!(read(&project, name), "before\n", "{name}");
+    }
+}
+
+#[test]
+fn edits_between_turns_are_the_operators() {
+    for ends in [true, false] {
+        let (sandbox, project) = workspace("");
+        let mut agent = Conversation::new(&sandbox, &project, "s");
+        agent.turn("one", "echo agent > mine; echo agent > both");
+        // In another window.
+        agent.shell("echo operator > yours; echo operator > both; echo operator > notes; rm gone");
+        agent.turn("two", "echo again > mine; echo again > both");
+        agent.shell("echo operator > after");
+        if ends {
+            agent.end();
+        }
+        agent.run().ok();
+        let id = listed(&sandbox)[0].id.clone();
+        let restored = restore(&sandbox, &id, &[]).code(6);
+        let kept = if ends { vec!["both"] } else { vec!["after", "both"] };
+        Restored::of(&restored).conflicted(&kept);
+        assert!(
+            restored
+                .text()
+                .contains("changed between turns, not by the agent"),
+            "{restored}"
+        );
+        let expected = [
+            ("mine", "before\n"),
+            ("yours", "operator\n"),
+            ("notes", "operator\n"),
+            ("both", "again\n"),
+            ("gone", "missing"),
+            ("after", "operator\n"),
+        ];
+        for (name, text) in expected {
+            assert_eq!(read(&project, name), text, "{name}");
+        }
+        // Nothing of the agent is left but the conflict; that goes when it is asked for.
+        sandbox
+            .jackin(["restore", &id, "both", "--yes", "--overwrite-later-edits"])
+            .ok();
+        assert_eq!(read(&project, "both"), "before\n");
+    }
+}
+
+#[test]
+fn a_path_that_only_the_operator_changed_is_no_conflict() {
+    let (sandbox, project) = workspace("");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.turn("one", "echo agent > mine");
+    agent.shell("echo operator > yours");
+    agent.turn("two", "echo again > mine");
+    agent.end();
+    agent.run().ok();
+    let id = listed(&sandbox)[0].id.clone();
+    let restored = restore(&sandbox, &id, &[]).ok();
+    Restored::of(&restored).touched(&["mine"]);
+    assert_eq!(read(&project, "yours"), "operator\n");
+    // The step itself is reverted when it is asked for.
+    let shown = sandbox.jackin(["show", &id, "--json"]).ok().json();
+    let snapshots = shown["instance"]["snapshots"].as_array().unwrap();
+    let step = snapshots
+        .iter()
+        .find(|one| one["message"] == "before turn 2: two")
+        .unwrap();
+    let step = step["id"].as_str().unwrap();
+    sandbox
+        .jackin(["restore", &id, "--only-changes-of", step, "--yes"])
+        .ok();
+    assert_eq!(read(&project, "yours"), "before\n");
+}
+
+#[test]
+fn two_agents_at_once_are_told_apart_by_their_calls() {
+    let (sandbox, project) = workspace("");
+    let hook = |session: &str, event: &str, more: &Value| {
+        let mut what = json!({"session_id": session, "cwd": project});
+        what.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        sandbox.tell("claude", event, what.to_string().as_bytes()).ok();
+    };
+    for session in ["one", "two"] {
+        hook(session, "SessionStart", &json!({}));
+        hook(session, "UserPromptSubmit", &json!({"prompt": session}));
+    }
+    let bash = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "b"});
+    let write =
+        |name: &str| json!({"tool_name": "Write", "tool_input": {"file_path": name}, "tool_use_id": name});
+    // One after the other, each with a shell that may write anything.
+    hook("one", "PreToolUse", &bash);
+    fs::write(project.join("mine"), "one\n").unwrap();
+    hook("one", "PostToolUse", &bash);
+    hook("two", "PreToolUse", &bash);
+    fs::write(project.join("yours"), "two\n").unwrap();
+    hook("two", "PostToolUse", &bash);
+    // At once, with files that they name.
+    hook("one", "PreToolUse", &write("by-one"));
+    hook("two", "PreToolUse", &write("by-two"));
+    fs::write(project.join("by-one"), "one\n").unwrap();
+    fs::write(project.join("by-two"), "two\n").unwrap();
+    hook("one", "PostToolUse", &write("by-one"));
+    hook("two", "PostToolUse", &write("by-two"));
+    // At once, with a shell: either may have written it.
+    hook("one", "PreToolUse", &bash);
+    hook("two", "PreToolUse", &write("both"));
+    fs::write(project.join("both"), "two\n").unwrap();
+    hook("two", "PostToolUse", &write("both"));
+    hook("one", "PostToolUse", &bash);
+    for session in ["one", "two"] {
+        hook(session, "Stop", &json!({}));
+        hook(session, "SessionEnd", &json!({}));
+    }
+    let all = listed(&sandbox);
+    let (two, one) = (all[0].id.clone(), all[1].id.clone());
+    let restored = restore(&sandbox, &one, &[]).code(6);
+    let document = Restored::of(&restored);
+    document.touched(&["by-one", "mine"]);
+    document.conflicted(&["both"]);
+    assert!(
+        restored
+            .text()
+            .contains(&format!("changed by {two}, not by this session")),
+        "{restored}"
+    );
+    assert_eq!(
+        (read(&project, "mine").as_str(), read(&project, "yours").as_str()),
+        ("before\n", "two\n")
+    );
+    let restored = restore(&sandbox, &two, &[]).code(6);
+    let document = Restored::of(&restored);
+    document.touched(&["by-two", "yours"]);
+    document.conflicted(&["both"]);
+}
+
+#[test]
+fn prompts_and_commands_are_recorded_as_the_configuration_wants() {
+    let secret = "deploy with ghp_0123456789abcdefghij";
+    for (setting, prompt, command) in [
+        (
+            "",
+            Some("deploy with (hidden)"),
+            Some("TOKEN=(hidden) rm -rf data"),
+        ),
+        ("\n[recovery.agent]\nprompts = \"off\"\n", None, None),
+    ] {
+        let (sandbox, project) = workspace(setting);
+        let mut agent = Conversation::new(&sandbox, &project, "s");
+        agent.prompt(&format!("{secret}\nand more"));
+        agent.call("echo x > mine");
+        agent.call("TOKEN=swordfish rm -rf data");
+        agent.stop();
+        agent.end();
+        agent.run().ok();
+        let id = listed(&sandbox)[0].id.clone();
+        let log = sandbox.jackin(["log", &id]).ok();
+        let text = log.text();
+        assert!(
+            !text.contains("ghp_0123") && !text.contains("swordfish") && !text.contains("and more"),
+            "{log}"
+        );
+        let told = |words: &str| {
+            text.split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .contains(words)
+        };
+        assert_eq!(
+            told("turn 1 began: \"deploy with (hidden)\""),
+            prompt.is_some(),
+            "{log}"
+        );
+        assert_eq!(
+            told("called Bash: TOKEN=(hidden) rm -rf data"),
+            command.is_some(),
+            "{log}"
+        );
+        assert!(told("turn 1 ended"), "{log}");
+        let files = fs::read_to_string(sandbox.store().join("receipts.log")).unwrap();
+        assert!(!files.contains("ghp_0123") && !files.contains("swordfish"));
+    }
+}
