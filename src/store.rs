@@ -154,6 +154,19 @@ impl Store {
         }))
     }
 
+    /// Looks again at what other processes wrote, for a reader that stays.
+    ///
+    /// # Errors
+    /// As for [`Self::open_read`].
+    pub fn look_again(&mut self) -> Result<(), StoreError> {
+        if !self.writable && self.catalog.is_in_memory() {
+            let _kept = self.layout.enter()?;
+            let (catalog, _) = catalog_sync::for_reading(&self.layout)?;
+            self.catalog = Arc::new(catalog.kept_by(self.layout.keeper()));
+        }
+        Ok(())
+    }
+
     /// Opens what the catalog's file holds at this moment, without a look at records and receipts and without waiting: for
     /// completions, where a late answer is worse than none. `None` when there is no catalog.
     ///

@@ -144,7 +144,13 @@ impl Place {
         end(&place.store, place.world(), ending).unwrap();
         drop(begun.lock);
         let row = place.store.catalog().instance(&begun.instance).unwrap().unwrap();
-        let witness = of_instance(&place.store, &row, &coverage, &begun.baseline.as_ref().unwrap().record.id).unwrap();
+        let witness = of_instance(
+            &place.store,
+            &row,
+            &coverage,
+            &begun.baseline.as_ref().unwrap().record.id,
+        )
+        .unwrap();
         let mount = MountRequest {
             coverage,
             scope: Scope::All,

@@ -150,8 +150,7 @@ impl Recovery<'_> {
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
-    /// Returns true if `word` could name a path of the latest session that covers the current directory: it exists there, or a snapshot
-    /// has it.
+    /// Returns true if `word` could name a path of a session that covers the current directory: it exists there, or a snapshot has it.
     ///
     /// # Errors
     /// [`RecoveryError::Store`].
@@ -194,7 +193,8 @@ impl Recovery<'_> {
                 return Ok(true);
             }
         }
-        Ok(false)
+        // It may have been gone when the latest session began.
+        self.some_session_has(word)
     }
 
     /// Returns which session goes by this name, seen from the current directory.

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::paths::place;
-use super::{Recovery, RecoveryError};
+use super::{Recovery, RecoveryError, SessionChoice, Wanted};
 use crate::config::settle_path;
 use crate::model::{Operation, SnapshotId, Time};
 use crate::retention::{ForgetProposal, ForgetSubject, forget, propose};
-use crate::session::{State, find_called, refuse_forgotten, state};
+use crate::session::{State, counts_back, find_called, refuse_forgotten, state};
 use crate::store::{Forgotten, InstanceRow, Store};
 
 /// Question that [`Recovery::plan_forget`] answers.
@@ -103,7 +103,17 @@ impl Recovery<'_> {
             });
         }
         let row = match request.session {
-            Some(wanted) => Some(self.forget_session(store, wanted, dry_run)?),
+            Some(wanted) => {
+                if counts_back(wanted) && !request.any {
+                    // Where no session covers the current directory, these words count those of all directories.
+                    self.choose(&SessionChoice {
+                        named: None,
+                        any: false,
+                        wanted: Wanted::Any,
+                    })?;
+                }
+                Some(self.forget_session(store, wanted, dry_run)?)
+            }
             None => None,
         };
         match row {

@@ -209,6 +209,7 @@ impl Watch {
             nearest: Vec::new(),
             some_recorded: true,
         };
+        self.store.look_again()?;
         self.row = self.store.catalog().instance(&self.row.id)?.ok_or_else(unknown)?;
         self.hold = Hold::of(&self.store, &self.row);
         Ok(self.row.ended_at.is_none() && is_active(&self.store, &self.row))

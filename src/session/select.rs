@@ -118,12 +118,7 @@ fn find_among(store: &Store, all: &[InstanceBrief], wanted: &str) -> Result<Inst
     if let Some(found) = all.iter().find(|brief| brief.id.as_str() == wanted) {
         return whole(&found.id);
     }
-    if let Some(named) = those_that_began(among(catalog.instances_named(wanted)?))
-        .into_iter()
-        .next()
-    {
-        return Ok(named);
-    }
+    // Scripts name workspaces and containers: a session of another project that is called alike must not come first.
     if let Some(found) = latest(all, |brief| brief.workspace.as_deref() == Some(wanted)) {
         return whole(found);
     }
@@ -131,6 +126,12 @@ fn find_among(store: &Store, all: &[InstanceBrief], wanted: &str) -> Result<Inst
     let began = |row: &&InstanceRow| !row.is_imported() && !matches!(row.ending, Some(Ending::Failed(_)));
     if let Some(row) = of_container.iter().find(began).or(of_container.first()) {
         return Ok(row.clone());
+    }
+    if let Some(named) = those_that_began(among(catalog.instances_named(wanted)?))
+        .into_iter()
+        .next()
+    {
+        return Ok(named);
     }
     if let Some(found) = latest(all, |brief| brief.id.label() == wanted) {
         return whole(found);

@@ -265,6 +265,11 @@ impl Catalog {
         }
     }
 
+    /// Returns true if it was computed in memory: it does not see what other processes write.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.lock().path().is_none_or(str::is_empty)
+    }
+
     /// Marks the catalog as out of date.
     pub(super) fn fell_behind(&self) {
         self.behind.store(true, Ordering::Release);

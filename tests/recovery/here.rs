@@ -502,3 +502,45 @@ fn outside_on_a_terminal_a_session_is_typed_and_chosen() {
     tmux.press(&["y", "Enter"]).sees("code=0");
     assert_same_tree(&before, &Tree::read(&shop));
 }
+
+#[test]
+fn a_path_that_only_an_earlier_session_had_is_no_session_elsewhere() {
+    let (sandbox, projects) = two();
+    let [(shop, _), _] = &projects;
+    let docs = sandbox.project("docs");
+    Build::at(&docs).file("page", "one\n");
+    run(&sandbox, shop, &["launch", "--", "rm", "-r", "docs"]).ok();
+    run(&sandbox, shop, &["launch", "--", "true"]).ok();
+    run(&sandbox, &docs, &["launch", "--", "rm", "page"]).ok();
+    let others = Tree::read(&docs);
+    // The label of the session in the other directory is `docs`.
+    run(&sandbox, shop, &["restore", "docs", "--yes"]).has("restore @2 docs");
+    assert_untouched(&others, &Tree::read(&docs));
+}
+
+#[test]
+fn where_no_session_covers_the_directory_none_is_forgotten_by_counting_back() {
+    let (sandbox, _) = two();
+    let before = instances(&sandbox.jackin(["list", "--json"]));
+    let elsewhere = sandbox.sources();
+    run(&sandbox, &elsewhere, &["forget", "@latest", "--yes"])
+        .code(2)
+        .has("no session covers");
+    let after = instances(&sandbox.jackin(["list", "--json"]));
+    let ids = |all: &[crate::support::documents::Instance]| -> Vec<String> {
+        all.iter().map(|one| one.id.clone()).collect()
+    };
+    assert_eq!(ids(&before), ids(&after));
+}
+
+#[test]
+fn a_workspace_comes_before_a_session_elsewhere_that_is_called_alike() {
+    let sandbox = Sandbox::new();
+    let shop = sandbox.captured("shop", "");
+    run(&sandbox, &shop, &["launch", "shop", "--", "true"]).ok();
+    let of_workspace = sandbox.newest();
+    let web = sandbox.project("web");
+    run(&sandbox, &web, &["launch", "--name", "shop", "--", "true"]).ok();
+    let shown = sandbox.jackin(["show", "shop", "--json"]).ok().json();
+    assert_eq!(shown["instance"]["id"], of_workspace.as_str(), "{shown}");
+}

@@ -17,7 +17,9 @@ use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
-use crate::recovery::{Allow, ChosenPaths, EarlierChange, InstanceRow, Proposal, RestoreRequest, Wanted};
+use crate::recovery::{
+    Allow, ChosenPaths, EarlierChange, InstanceRow, Proposal, RecoveryError, RestoreRequest, Wanted,
+};
 use crate::report::{InstanceDocument, RestoreDocument, RestoreToDocument};
 
 /// Restore files from a snapshot
@@ -154,7 +156,10 @@ impl Command for RestoreArgs {
             let planned = engine.plan_output(subject, &request, directory.as_ref())?;
             return to::to_directory(context, &planned, args);
         }
-        let planned = engine.plan_of(subject, &request)?;
+        let planned = match engine.plan_of(subject, &request) {
+            Err(error @ RecoveryError::Nowhere { .. }) => return Err(with_earlier(context, error, &paths)),
+            planned => planned?,
+        };
         let how = how(context, args, &paths, &planned.row);
         let is_whole = args.from.is_none() && args.only_changes_of.is_none();
         let earlier = match is_whole && !args.json && is_idle(&planned.proposal) && !paths.is_empty() {
@@ -183,21 +188,53 @@ fn is_idle(proposal: &Proposal) -> bool {
     proposal.is_empty() && mounts.all(|mount| mount.plan.conflicts.is_empty() && mount.plan.kept.is_empty())
 }
 
+/// Purpose of the command that restores paths from an earlier session.
+const FROM_EARLIER: &str = "to restore what it changed";
+
 /// Names the session that changed the paths last, and the command that restores them from it.
 fn tell_earlier(context: &Context<'_>, earlier: &EarlierChange, paths: &[OsString]) {
+    let (session, words) = earlier_words(context, earlier, paths);
+    context.terminal.note(&session);
+    context.propose(FROM_EARLIER, &words);
+}
+
+/// Adds the session that changed the paths last to the error for paths that the session has not.
+fn with_earlier(context: &Context<'_>, error: RecoveryError, paths: &[OsString]) -> CliError {
+    let engine = context.engine();
+    let found = match &error {
+        RecoveryError::Nowhere { instance, .. } => {
+            engine.store_for_reading().ok().flatten().and_then(|store| {
+                let row = store.catalog().instance(instance).ok()??;
+                engine.earlier_change(&store, &row, paths).ok()?
+            })
+        }
+        _ => None,
+    };
+    let error = CliError::from(error);
+    match found {
+        Some(earlier) => {
+            let (session, words) = earlier_words(context, &earlier, paths);
+            error.hint(session).command(FROM_EARLIER, words)
+        }
+        None => error,
+    }
+}
+
+/// Returns the words that name an earlier session, and the command that restores from it.
+fn earlier_words(context: &Context<'_>, earlier: &EarlierChange, paths: &[OsString]) -> (String, String) {
     let home = context.environment.home.as_deref();
     let session = view::instances::chosen(&InstanceDocument::brief(&earlier.row), context.now(), home);
     let what = match paths.len() {
         1 => "this path",
         _ => "these paths",
     };
-    context
-        .terminal
-        .note(&format!("an earlier session changed {what}: {session}"));
     let words = Words::new("restore")
         .arg(format!("@{}", earlier.number))
         .paths(paths);
-    context.propose("to restore what it changed", &words.text());
+    (
+        format!("an earlier session changed {what}: {session}"),
+        words.text(),
+    )
 }
 
 fn how(context: &Context<'_>, args: &RestoreArgs, paths: &[OsString], row: &InstanceRow) -> RestoreOptions {
