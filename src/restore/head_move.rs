@@ -20,7 +20,7 @@ pub struct HeadMove {
     pub then: Head,
 }
 
-/// Returns the moves that a plan makes. A repository is left out if it cannot be read, is missing on one side, or keeps a part of what
+/// Returns the moves that a plan makes. A repository is omitted if it cannot be read, is missing on one side, or keeps a part of what
 /// decides about HEAD.
 pub(super) fn head_moves(
     (store, target): (&Store, &SnapshotRecord),

@@ -248,7 +248,7 @@ fn without_a_terminal_or_a_session_it_says_so() {
         return;
     };
     tmux.sees("nobody");
-    tmux.press(&["x"]).sees("INSTANCE");
+    tmux.press(&["x"]).sees("SESSION");
 }
 
 fn session() -> (Sandbox, PathBuf, String) {
@@ -376,7 +376,7 @@ fn it_is_suspended_and_goes_on() {
     tmux.press(&["C-z"]).sees("Stopped");
     tmux.is_plain();
     tmux.press(&["echo typed", "Enter"]).sees("\ntyped");
-    tmux.press(&["fg", "Enter"]).sees("INSTANCE");
+    tmux.press(&["fg", "Enter"]).sees("SESSION");
     tmux.press(&["Enter"]).sees("baseline");
     tmux.press(&["q"]).misses("baseline");
     tmux.is_plain();

@@ -78,7 +78,7 @@ fn every_verb_has_help_that_fits_80_columns() {
                 for line in page.lines() {
                     assert!(width::of(line) <= 80, "{program} {flag}: {line}");
                 }
-                assert!(page.contains("Usage:") && page.contains("Examples:"), "{page}");
+                assert!(page.contains("Usage:") && page.contains("Example"), "{page}");
             }
         }
     }

@@ -113,7 +113,6 @@ fn explain_begin_and_end() {
     for line in [
         "begin --pid 0",
         "begin --pid x",
-        "end",
         "explain a b",
         "explain --snapshot all",
         "begin --report x",
@@ -342,7 +341,7 @@ fn only_an_argument_that_can_be_listed_is_lacking() {
     let whole = "jackin recovery hook install X --scope project";
     assert_eq!(with_chosen(&words(line), Lack::Agent, "X"), words(whole));
     for line in [
-        "end",
+        "rename",
         "exec -- true",
         "export",
         "restore --nonsense",

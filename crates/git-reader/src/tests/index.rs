@@ -224,3 +224,89 @@ fn an_index_of_a_form_that_is_not_known_equals_none() {
     let split = index_file(&scratch);
     assert!(!stages_the_same(&split, &split));
 }
+
+/// Content of the index by git's own account, without stat data: version, stages, flags, and resolved conflicts.
+fn by_git(scratch: &Scratch) -> String {
+    let stages = scratch.text(&["ls-files", "-s", "-z"]);
+    let undo = scratch.text(&["ls-files", "--resolve-undo", "-z"]);
+    let debug = scratch.text(&["ls-files", "--debug"]);
+    let flags = debug.lines().filter_map(|line| line.split_once("flags: "));
+    // The other bits are those of the running program.
+    let kept = |hex: &str| u32::from_str_radix(hex.trim(), 16).unwrap() & 0x6000_b000;
+    let flags: Vec<u32> = flags.map(|(_, hex)| kept(hex)).collect();
+    format!("{} {stages} {undo} {flags:?}", index_file(scratch)[7])
+}
+
+#[test]
+fn what_git_lists_alike_stages_the_same() {
+    let steps: [&[&str]; 20] = [
+        &["status"],
+        &["diff", "HEAD"],
+        &["update-index", "-q", "--refresh"],
+        &["update-index", "-q", "--really-refresh"],
+        &["update-index", "--untracked-cache"],
+        &["update-index", "--force-write-index"],
+        &["write-tree"],
+        &["read-tree", "HEAD"],
+        &["add", "-A"],
+        &["add", "-N", "."],
+        &["commit", "-qm", "step", "--allow-empty"],
+        &["rm", "-rq", "--cached", "dir1"],
+        &["update-index", "--chmod=+x", "file"],
+        &["update-index", "--chmod=-x", "file"],
+        &["update-index", "--assume-unchanged", "file"],
+        &["update-index", "--no-assume-unchanged", "file"],
+        &["update-index", "--skip-worktree", "dir0/sub/file 0"],
+        &["update-index", "--no-skip-worktree", "dir0/sub/file 0"],
+        &["update-index", "--index-version", "4"],
+        &["update-index", "--index-version", "2"],
+    ];
+    let (mut alike, mut unlike) = (0, 0);
+    for seed in 1..4_u64 {
+        let scratch = Scratch::new();
+        many(&scratch);
+        let mut random = seed;
+        let mut known: Vec<(String, Vec<u8>)> = vec![(by_git(&scratch), index_file(&scratch))];
+        for round in 0..40 {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let drawn = usize::try_from(random >> 40).unwrap();
+            match drawn % 5 {
+                0 => scratch.write(&format!("dir{}/sub/file 1", drawn % 3), format!("{}", drawn % 7)),
+                1 => drop(std::fs::remove_file(
+                    scratch.dir.join(format!("dir0/sub/file {}", drawn % 40)),
+                )),
+                _ => {}
+            }
+            let (_, now) = refresh(&scratch, steps[drawn / 8 % steps.len()], round);
+            let listed = by_git(&scratch);
+            for (earlier, before) in &known {
+                let is_same = stages_the_same(before, &now);
+                assert_eq!(is_same, *earlier == listed, "seed {seed}, round {round}");
+                match is_same {
+                    true => alike += usize::from(*before != now),
+                    false => unlike += 1,
+                }
+            }
+            known.push((listed, now));
+        }
+    }
+    assert!(alike > 100 && unlike > 100, "{alike} alike, {unlike} unlike");
+}
+
+#[test]
+fn answers_of_a_file_system_monitor_do_not_count() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = Scratch::new();
+    many(&scratch);
+    let monitor = scratch.dir.join(".git/monitor");
+    scratch.write(".git/monitor", "#!/bin/sh\nprintf 'token%s\\0' $$\n");
+    std::fs::set_permissions(&monitor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let plain = index_file(&scratch);
+    scratch.git(&["config", "core.fsmonitor", monitor.to_str().unwrap()]);
+    scratch.git(&["update-index", "--fsmonitor"]);
+    let (before, after) = refresh(&scratch, &["status"], 1);
+    assert!(after.windows(4).any(|word| word == b"FSMN"));
+    assert!(stages_the_same(&plain, &before) && stages_the_same(&before, &after));
+}
