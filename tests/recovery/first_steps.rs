@@ -31,7 +31,7 @@ fn missing_arguments_are_answered_with_what_there_is() {
     shell
         .run()
         .code(2)
-        .shows("no completions for tcsh: only for bash, zsh and fish");
+        .shows("no completions for tcsh: name bash, zsh or fish");
     run(&["completions", "tcsh"])
         .code(2)
         .shows("bash, zsh, fish")

@@ -335,7 +335,7 @@ fn a_plan_says_where_the_branch_goes() {
     let repository = Repository::with_history(&sandbox.project("project"), 2);
     let at = |name: &str| {
         repository
-            .git(&["rev-parse", "--short=7", name])
+            .git(&["rev-parse", "--short=10", name])
             .trim()
             .to_owned()
     };

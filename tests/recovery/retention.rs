@@ -245,6 +245,9 @@ fn sessions_beyond_their_number_go_and_what_is_held_stays() {
     let gone = sandbox.jackin(["restore", &first, "--yes"]).code(5);
     gone.has("pruned");
     is_whole(&sandbox);
+    // Its contract went with it, and that of another session stayed.
+    let contract = |id: &str| sandbox.store().join(format!("contracts/{id}.json"));
+    assert!(!contract(&first).exists() && contract(&sandbox.newest()).exists());
     // The last restore can still be taken back.
     fs::remove_file(project.join("b3")).unwrap();
     fs::remove_file(project.join("b4")).unwrap();

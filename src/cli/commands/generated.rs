@@ -132,7 +132,7 @@ fn install(context: &Context<'_>, args: &CompletionsArgs, shell: Option<Shell>) 
     let shell = shell.ok_or_else(|| {
         let named = context.environment.get("SHELL").filter(|shell| !shell.is_empty());
         let message = match named.and_then(|shell| Path::new(shell).file_name().map(sanitize::os)) {
-            Some(shell) => format!("there are no completions for {shell}: only for bash, zsh and fish"),
+            Some(shell) => format!("there are no completions for {shell}: name bash, zsh or fish"),
             None => "SHELL names no shell: name bash, zsh or fish".to_owned(),
         };
         CliError::new(ErrorKind::Usage, message).command("for example", "completions --install bash")
