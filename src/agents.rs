@@ -3,6 +3,7 @@
 
 mod agent;
 mod classify;
+pub mod codex_owner;
 mod event;
 mod presence;
 pub mod settings;

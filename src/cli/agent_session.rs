@@ -1,10 +1,13 @@
 //! The session that starts for an agent that calls jackin on its own.
 
+use std::ffi::OsString;
+
 use super::contract_args::{Asking, contract, save};
-use crate::cli::args::Scope;
+use crate::agents::codex_owner;
+use crate::cli::args::{CalledAs, Scope};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::model::{AgentRef, ProcessRef};
+use crate::model::{AgentRef, InstanceId, ProcessRef};
 use crate::process;
 use crate::recovery::NewSession;
 use crate::session::Begun;
@@ -32,7 +35,20 @@ pub(super) fn begin_for(
     };
     let begun = context.engine().begin_in(store, &session)?;
     save(context, store, &begun.instance, (&contract, false));
+    end_with_owner(context, &begun.instance);
     Ok(begun)
+}
+
+/// Leaves a process behind that ends the session with the agent's client, where the agent's own process goes on without it. If that
+/// fails, the session ends by an event of the agent, or with that process.
+fn end_with_owner(context: &Context<'_>, instance: &InstanceId) {
+    let Some(keeper) = keeper(context) else { return };
+    let all = process::named(&context.environment.processes, codex_owner::NAME);
+    if let Some(client) = codex_owner::owner(&keeper, &context.environment.current, &all) {
+        let (pid, start) = (client.pid.to_string(), client.start.to_string());
+        let words = ["__ending", instance.as_str(), &pid, &start].map(OsString::from);
+        drop(process::leave_behind(CalledAs::JackinRecovery.prefix(), &words));
+    }
 }
 
 /// The agent's own process: the nearest one above that is no shell.

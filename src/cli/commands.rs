@@ -54,6 +54,7 @@ commands! {
     mod generated: Completions(generated::CompletionsArgs), Man(generated::ManArgs);
     mod complete: Complete(complete::CompleteArgs);
     mod checkpoints: Checkpoints(checkpoints::CheckpointsArgs);
+    mod ending: Ending(ending::EndingArgs);
     mod replicating: Replicating(replicating::ReplicatingArgs);
     mod screen: Screen(screen::ScreenArgs);
     mod agent_there: AgentThere(agent_there::AgentThereArgs);

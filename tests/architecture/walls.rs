@@ -235,6 +235,11 @@ const COMMANDS_BELOW_THE_ENGINE: &[(&str, &[&str], &str)] = &[
         "it is a process beside a session, and looks whether that goes on",
     ),
     (
+        "ending",
+        &["process", "session"],
+        "it is a process beside a session, and looks whether that goes on",
+    ),
+    (
         "exec",
         &["agents", "process"],
         "it starts a command, and judges its words as those of a hook",

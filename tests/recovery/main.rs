@@ -63,6 +63,7 @@ mod guidance;
 mod hang_up;
 mod here;
 mod hook_files;
+mod hook_owner;
 mod hooks;
 mod hostile_ids;
 mod html;

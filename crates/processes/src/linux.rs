@@ -108,6 +108,19 @@ pub(crate) fn has_open(pid: u32, file: (u64, u64)) -> bool {
     handles.flatten().any(|handle| is_it(handle.path()))
 }
 
+/// Returns the command line of a process; empty if it is gone or hidden from us.
+pub(crate) fn words(pid: u32) -> Vec<String> {
+    let bytes = read(&PathBuf::from(format!("/proc/{pid}/cmdline")), ENVIRONMENT_LIMIT).unwrap_or_default();
+    let bytes = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
+    let words = bytes.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    words.map(|word| word.into_owned()).collect()
+}
+
+/// Returns the working directory of a process; `None` if it is gone or hidden from us.
+pub(crate) fn directory(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
 /// Returns true if a process works in a directory or below it, whatever the paths are to that process.
 pub(crate) fn works_below(pid: u32, directory: (u64, u64)) -> bool {
     /// No work directory is deeper, and the root is its own parent.

@@ -52,6 +52,14 @@ pub(crate) fn has_open(_: u32, _: (u64, u64)) -> bool {
     false
 }
 
+pub(crate) fn words(_: u32) -> Vec<String> {
+    Vec::new()
+}
+
+pub(crate) fn directory(_: u32) -> Option<std::path::PathBuf> {
+    None
+}
+
 pub(crate) fn works_below(_: u32, _: (u64, u64)) -> bool {
     false
 }

@@ -1,0 +1,81 @@
+//! `__ending`: the process that ends a session when another process has ended.
+
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cli::args::{Group, some_text};
+use crate::cli::command::Command;
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::replication::leave;
+use crate::cli::session_end::end_held;
+use crate::model::ProcessRef;
+use crate::process;
+use crate::session::find_instance;
+
+/// End a session when a process has ended: what a hook leaves behind
+#[derive(Clone, Debug, Args)]
+pub struct EndingArgs {
+    /// The session's id
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+    /// Number of the process
+    #[arg(value_name = "PID")]
+    pub pid: u32,
+    /// Start time of the process, in the kernel's own unit
+    #[arg(value_name = "START")]
+    pub start: u64,
+}
+
+/// Interval at which it is checked whether the process has ended.
+const NAP: Duration = Duration::from_millis(250);
+
+/// Number of these intervals after which it is checked whether the session has ended by itself.
+const OFTEN: u32 = 20;
+
+impl Command for EndingArgs {
+    const NAME: &'static str = "__ending";
+    const GROUP: Option<Group> = None;
+
+    /// Returns false: the command runs beside another one.
+    fn takes_up_frozen(&self) -> bool {
+        false
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        process::leave_terminal();
+        let client = ProcessRef {
+            pid: self.pid,
+            start: self.start,
+            boot: process::current_boot(),
+        };
+        let mut naps = 0;
+        while process::is_alive(&client) {
+            naps = (naps + 1) % OFTEN;
+            if context.world().observer.cancelled() || (naps == 0 && !goes_on(&context, &self.instance)?) {
+                return Ok(ExitCode::Done.into());
+            }
+            thread::sleep(NAP);
+        }
+        // A session that has ended by its own event stays as it is.
+        if goes_on(&context, &self.instance)? {
+            let engine = context.engine();
+            let ended = engine.end_with(&self.instance, |store, request| {
+                end_held(&context, store, request)
+            })?;
+            drop(engine.apply_retention(&ended.store, &ended.row.id));
+            leave(context.environment);
+        }
+        Ok(ExitCode::Done.into())
+    }
+}
+
+fn goes_on(context: &Context<'_>, instance: &str) -> Result<bool, CliError> {
+    let Some(store) = context.store_for_reading()? else {
+        return Ok(false);
+    };
+    Ok(find_instance(&store, instance)?.ended_at.is_none())
+}

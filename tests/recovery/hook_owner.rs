@@ -1,0 +1,98 @@
+//! Codex' full-screen client lets a background server run the hooks. The session ends with the client, not with the server.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::documents::instances;
+use crate::support::machine::{binary, run_tool, skip, tool};
+use crate::support::sandbox::Sandbox;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process that goes with the test.
+struct Going(Child);
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until the sessions, newest first, have these states.
+#[track_caller]
+fn await_states(sandbox: &Sandbox, wanted: &[&str]) {
+    let begun = Instant::now();
+    loop {
+        let all = instances(&sandbox.jackin(["list", "--json"]));
+        let states: Vec<&str> = all.iter().map(|one| one.status.as_str()).collect();
+        if states == wanted {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{states:?}, not {wanted:?}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_session_ends_with_the_client_and_not_with_its_server() {
+    let Some(shell) = tool("dash") else {
+        skip("the server of an agent", "dash is not installed");
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let project = sandbox.captured("shop", "");
+    fs::write(project.join("a"), "of the operator\n").unwrap();
+    // Both are one program, as Codex' are.
+    let codex = sandbox.scratch("codex");
+    run_tool(Command::new("cp").arg(shell).arg(&codex));
+    let start = |directory: &Path, script: &str, words: &[&str]| {
+        let mut command = Command::new(&codex);
+        command.args(["-c", script]).args(words).env_clear();
+        command.env("HOME", sandbox.home()).env("PATH", "/usr/bin:/bin");
+        let child = command.current_dir(directory).stdin(Stdio::null()).spawn();
+        Going(child.unwrap())
+    };
+    let wait = "while :; do sleep 0.1; done";
+    let client = start(&project, wait, &["codex", "resume"]);
+    let elsewhere = start(&sandbox.sources(), wait, &["codex", "resume"]);
+    let event = sandbox.scratch("event");
+    let facts =
+        json!({"session_id": "c1", "cwd": project, "hook_event_name": "SessionStart", "source": "startup"});
+    fs::write(&event, facts.to_string()).unwrap();
+    let hook = format!(
+        "'{}' recovery hook run codex SessionStart < '{}'; {wait}",
+        binary().display(),
+        event.display()
+    );
+    let server = start(
+        &sandbox.sources(),
+        &hook,
+        &["codex", "app-server", "--listen", "unix://"],
+    );
+    await_states(&sandbox, &["active"]);
+    fs::write(project.join("a"), "of the agent\n").unwrap();
+    drop(elsewhere);
+    thread::sleep(Duration::from_secs(1));
+    await_states(&sandbox, &["active"]);
+    drop(client);
+    await_states(&sandbox, &["ended"]);
+    sandbox.jackin(["restore", "@latest", "--any", "--yes"]).ok();
+    assert_eq!(
+        fs::read_to_string(project.join("a")).unwrap(),
+        "of the operator\n"
+    );
+    drop(server);
+    // Without a client, the session is the server's.
+    let _server = start(
+        &sandbox.sources(),
+        &hook,
+        &["codex", "app-server", "--listen", "unix://"],
+    );
+    await_states(&sandbox, &["active", "ended"]);
+}
