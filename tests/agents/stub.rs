@@ -145,10 +145,8 @@ impl Served {
 /// Returns the name behind the last `SCRIPT:` of a prompt.
 fn named(text: &str) -> Option<String> {
     let (_, behind) = text.rsplit_once("SCRIPT:")?;
-    let end = behind
-        .find(|c: char| !c.is_ascii_alphanumeric())
-        .unwrap_or(behind.len());
-    Some(behind[..end].to_owned())
+    let is_of_a_name = |letter: &char| letter.is_ascii_alphanumeric();
+    Some(behind.chars().take_while(is_of_a_name).collect())
 }
 
 fn chunks(reader: &mut impl std::io::BufRead) -> std::io::Result<Vec<u8>> {

@@ -8,13 +8,16 @@ use crate::agents::settings::plugin_hooks;
 /// Directory of the plugin. Its commands are written by hand.
 const DIRECTORY: &str = "packaging/claude-code";
 
+const DESCRIPTION: &str =
+    "Undo anything that Claude Code does to your files, also to files that git ignores.";
+
 /// Returns the generated files.
 pub(super) fn files() -> Vec<GeneratedFile> {
     let owner = json!({"name": "The jackin recovery authors"});
     let plugin = json!({
         "name": "jackin-recovery",
         "version": env!("CARGO_PKG_VERSION"),
-        "description": "Undo anything that Claude Code does to your files, also to files that git ignores.",
+        "description": DESCRIPTION,
         "author": owner,
         "homepage": env!("CARGO_PKG_HOMEPAGE"),
         "repository": env!("CARGO_PKG_REPOSITORY"),
@@ -25,7 +28,7 @@ pub(super) fn files() -> Vec<GeneratedFile> {
     let listed = json!({
         "name": "jackin-recovery",
         "source": format!("./{DIRECTORY}"),
-        "description": plugin["description"],
+        "description": DESCRIPTION,
     });
     let marketplace = json!({
         "name": "jackin-recovery",

@@ -193,4 +193,5 @@ fn a_system_without_a_table_says_so() {
     let place = other::place(std::path::Path::new("/"));
     assert!(matches!(place, Err(ProbeError::Unsupported)));
     assert!(!other::has_open(1, (1, 1)) && !other::works_below(1, (1, 1)));
+    assert!(other::words(1).is_empty() && other::directory(1).is_none());
 }
