@@ -24,6 +24,7 @@ mod status;
 mod steps;
 mod store;
 mod transfer;
+mod turns;
 mod watch;
 
 pub(crate) use crate::doctor::{Group, Severity};
@@ -75,4 +76,5 @@ pub(crate) use store::{
     ShortageDocument, VerifyDocument, VerifyOutcome,
 };
 pub(crate) use transfer::{DroppedDocument, ExportDocument, ImportDocument};
+pub(crate) use turns::TurnDocument;
 pub(crate) use watch::{WatchDocument, WatchLine, WatchedLine, WatchedState, watched_lines};

@@ -15,6 +15,7 @@ mod liveness;
 mod mounts;
 mod recovery;
 mod select;
+mod sought_event;
 
 pub use begin::{BeginRequest, Begun, begin};
 pub use checkpoints::{CheckpointRequest, baseline_again, checkpoint, checkpoint_if_changed};
@@ -39,6 +40,7 @@ pub use recovery::{is_torn, recover_interrupted_restores, roots};
 pub use select::{
     check_name, check_session_name, find_before, find_called, find_instance, find_snapshot, refuse_forgotten,
 };
+pub use sought_event::find_before_event;
 
 use std::path::Path;
 

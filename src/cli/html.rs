@@ -43,6 +43,7 @@ pub(in crate::cli) fn page(
         main {
             @if let Some(shown) = shown { (changes::section(shown)) }
             (session::contract(known))
+            (session::turns(known))
             (session::snapshots(known))
             (session::restores(known))
             (session::receipts(log))

@@ -24,6 +24,7 @@ pub(super) mod repository;
 pub(super) mod settings;
 pub(super) mod status;
 pub(super) mod steps;
+pub(super) mod turns;
 pub(super) mod undo;
 pub(super) mod verify;
 pub(super) mod watch;

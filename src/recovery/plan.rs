@@ -8,13 +8,13 @@ use super::{
     Caller, ChosenPaths, Event, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_files, no_keys,
     refuse_imported,
 };
-use crate::model::{Coverage, RelPath, SnapshotKind, SnapshotRecord, StepRef};
+use crate::model::{Coverage, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, StepRef};
 use crate::restore::{
     Allow, MountRequest, Proposal, Purpose, RestoreError, Scope, of_instance, of_step, propose,
 };
 use crate::session::{
-    Allowed, SessionError, State, ensure_outside_session, find_before, find_instance, find_snapshot,
-    is_inside, recover_interrupted_restores, roots, state,
+    Allowed, SessionError, State, ensure_outside_session, find_before, find_before_event, find_instance,
+    find_snapshot, is_inside, recover_interrupted_restores, roots, state,
 };
 use crate::store::{InstanceRow, LockGuard, Store};
 
@@ -129,6 +129,15 @@ impl Recovery<'_> {
             refuse_all_but_checkpoints(&reading, &row, request, elsewhere)?;
         }
         Ok(RestoreSubject { reading, row, caller })
+    }
+
+    /// Finds the snapshot right before a prompt or tool call of a session, by a part of its text.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Session`].
+    pub fn snapshot_before(&self, session: &str, text: &str) -> Result<SnapshotId, RecoveryError> {
+        let (reading, row) = self.recorded(session)?;
+        Ok(find_before_event(&reading, &row, text)?)
     }
 
     /// Plans a restore of a session that was found, as [`Self::plan`] does.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::origin::{ImportedDocument, begun, imported};
 use super::sessions::{ForgottenAtDocument, natives, waiting_instances};
 use super::steps::{net, steps};
+use super::turns::{TurnDocument, turns};
 use super::{
     ForkedDocument, Head, InstanceDocument, PathDocument, ReasonDocument, RepositoryStateDocument,
     SnapshotDocument,
@@ -35,6 +36,8 @@ pub(crate) struct SessionReport {
     pub(crate) steps: BTreeMap<String, PathCounts>,
     /// The tool calls that snapshots were taken before, by the snapshot's id.
     pub(crate) calls: BTreeMap<String, CallRef>,
+    /// Turns of agents in the session, newest first.
+    pub(crate) turns: Vec<TurnDocument>,
     /// The agent whose hook began it.
     pub(crate) agent: Option<AgentRef>,
     /// The ids of its snapshots that are pinned; `null` among them: all of the session is.
@@ -105,10 +108,13 @@ impl SessionReport {
             let owner = owner.map(|owner| owner.id).filter(|owner| *owner != row.id);
             instance.name_taken_by = owner.map(|owner| owner.to_string());
         }
+        instance.prompt = catalog.last_prompts()?.remove(&row.id);
         if row.ended_at.is_some() {
             instance.changed = net(store, row, &mut 0)?;
         }
         let known = steps(store, row, &snapshots)?;
+        let events = catalog.agent_events(&row.id)?;
+        let turns = turns(store, events, &snapshots, &known);
         let begun = begun(store, &row.id)?;
         let (lacks, gaps) = baseline.as_ref().map(lacks).unwrap_or_default();
         let kept = baseline.iter().flat_map(SnapshotRecord::repositories);
@@ -117,6 +123,7 @@ impl SessionReport {
         let named = |(id, before): (SnapshotId, SnapshotId)| (id.to_string(), before.to_string());
         Ok(Self {
             head: Head::default(),
+            turns,
             instance,
             steps: known
                 .counts

@@ -116,6 +116,7 @@ pub(crate) fn sessions(
     let pruned = catalog.pruned_counts()?;
     let mut missing = catalog.missing_closings()?;
     let mut forgotten = catalog.forgotten()?;
+    let mut prompts = catalog.last_prompts()?;
     let mut all = Vec::new();
     let mut looked = 0;
     // A name means the newest session that has it.
@@ -136,6 +137,7 @@ pub(crate) fn sessions(
             let owner = named.entry(name.clone()).or_insert_with(|| row.id.clone());
             made.name_taken_by = (*owner != row.id).then(|| owner.to_string());
         }
+        made.prompt = prompts.remove(&row.id);
         if row.ended_at.is_some() {
             made.changed = net(store, &row, &mut looked)?;
         }
@@ -221,6 +223,8 @@ pub(crate) struct InstanceDocument {
     pub(crate) name: Option<String>,
     /// Description that the operator gave it.
     pub(crate) message: Option<String>,
+    /// Text of the newest prompt to an agent, as far as it was recorded.
+    pub(crate) prompt: Option<String>,
     /// Name of the launched program; absent if the session was not launched.
     pub(crate) program: Option<String>,
     /// Arguments of the program, where the configuration asks for them; what looks like a secret is hidden.
@@ -322,6 +326,7 @@ impl InstanceDocument {
             id: row.id.to_string(),
             name: row.title.name.clone(),
             message: row.title.message.clone(),
+            prompt: None,
             program: row.command.as_ref().map(|(program, _)| program.clone()),
             arguments: row.title.arguments.clone(),
             changed: None,
@@ -375,7 +380,7 @@ pub(crate) struct SnapshotDocument {
     pub(crate) kind: SnapshotKind,
     /// The checkpoint's name.
     pub(crate) name: Option<String>,
-    /// Tool call that the checkpoint was taken for.
+    /// Description of the checkpoint: the prompt or tool call that it was taken before.
     pub(crate) message: Option<String>,
     /// A closing snapshot that a later command took.
     pub(crate) late: bool,

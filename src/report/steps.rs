@@ -88,7 +88,7 @@ pub(super) fn net(
     Ok(count(store, &first.snapshot, &last.snapshot))
 }
 
-fn count(store: &Store, before: &SnapshotId, after: &SnapshotId) -> Option<PathCounts> {
+pub(super) fn count(store: &Store, before: &SnapshotId, after: &SnapshotId) -> Option<PathCounts> {
     let (before, after) = (store.record(before).ok()?, store.record(after).ok()?);
     let mut counts = PathCounts::default();
     for mount in &before.mounts {

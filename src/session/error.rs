@@ -166,6 +166,32 @@ pub enum SessionError {
         /// The snapshot.
         snapshot: SnapshotId,
     },
+    /// No prompt or tool call has this text.
+    #[error("{instance} has no prompt or tool call with {wanted:?}")]
+    NoEvent {
+        /// The instance.
+        instance: InstanceId,
+        /// Text that was asked for.
+        wanted: String,
+    },
+    /// Several prompts or tool calls have this text.
+    #[error("{} prompts and tool calls of {instance} have {wanted:?}", found.len())]
+    SeveralEvents {
+        /// The instance.
+        instance: InstanceId,
+        /// Text that was asked for.
+        wanted: String,
+        /// Their texts, newest first, with the snapshots right before them.
+        found: Vec<(String, Option<SnapshotId>)>,
+    },
+    /// No snapshot shows the files before a prompt or tool call.
+    #[error("no snapshot was taken before {event:?} of {instance}")]
+    EventWithoutSnapshot {
+        /// The instance.
+        instance: InstanceId,
+        /// The prompt or tool call.
+        event: String,
+    },
     /// A session may go back to its own checkpoints, and to nothing else.
     #[error("inside {0} only its own checkpoints can be restored")]
     OnlyCheckpoints(InstanceId),
@@ -227,7 +253,9 @@ impl Diagnostic for SessionError {
             | Self::TooFarBack { .. }
             | Self::Ambiguous { .. }
             | Self::OfContainer { .. } => ErrorKind::UnknownInstance,
-            Self::NoSnapshot { .. } => ErrorKind::UnknownSnapshot,
+            Self::NoSnapshot { .. } | Self::NoEvent { .. } | Self::EventWithoutSnapshot { .. } => {
+                ErrorKind::UnknownSnapshot
+            }
             Self::StepPruned { .. } | Self::Pruned { .. } | Self::Forgotten { .. } => {
                 ErrorKind::NothingToRestore
             }
@@ -236,6 +264,7 @@ impl Diagnostic for SessionError {
             Self::Inside(_) => ErrorKind::RefusedInside,
             Self::AlreadyEnded(_) => ErrorKind::Failed,
             Self::NoStep { .. }
+            | Self::SeveralEvents { .. }
             | Self::NameTaken { .. }
             | Self::NamePruned { .. }
             | Self::CheckpointName { .. }
@@ -325,6 +354,10 @@ impl Diagnostic for SessionError {
                 },
                 Hint::command("details", format!("show {instance}")),
             ],
+            Self::NoEvent { instance, .. } | Self::EventWithoutSnapshot { instance, .. } => {
+                vec![Hint::command("to list them", format!("show {instance}"))]
+            }
+            Self::SeveralEvents { instance, found, .. } => several_events(instance, found),
             Self::Active {
                 instance,
                 reasons,
@@ -406,6 +439,26 @@ impl Diagnostic for SessionError {
             },
         }
     }
+}
+
+/// Names prompts and tool calls with the snapshots right before them.
+fn several_events(instance: &InstanceId, found: &[(String, Option<SnapshotId>)]) -> Vec<Hint> {
+    const SHOWN: usize = 10;
+    let one = |(text, snapshot): &(String, Option<SnapshotId>)| {
+        let line: String = text.lines().next().unwrap_or_default().chars().take(80).collect();
+        let shown = sanitize::text(&line);
+        snapshot.as_ref().map(|id| {
+            Hint::command(
+                format!("before {shown:?}"),
+                format!("restore {instance} --from {id}"),
+            )
+        })
+    };
+    let mut hints: Vec<Hint> = found.iter().take(SHOWN).filter_map(one).collect();
+    if found.len() > SHOWN {
+        hints.push(Hint::text(format!("and {} more", found.len() - SHOWN)));
+    }
+    hints
 }
 
 /// Says how many sessions there are to count back.

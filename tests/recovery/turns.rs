@@ -333,3 +333,81 @@ fn prompts_and_commands_are_recorded_as_the_configuration_wants() {
         assert!(!files.contains("ghp_0123") && !files.contains("swordfish"));
     }
 }
+
+/// A conversation of three turns that has ended.
+fn three_turns() -> (Sandbox, PathBuf, String) {
+    let (sandbox, project) = workspace("");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.turn("fix the login test", "echo one > mine");
+    agent.turn("Clean up", "rm -f gone yours both");
+    agent.turn("go on", "echo two > mine");
+    agent.end();
+    agent.run().ok();
+    let id = listed(&sandbox)[0].id.clone();
+    (sandbox, project, id)
+}
+
+#[test]
+fn a_session_reads_as_a_person_remembers_it() {
+    let (sandbox, _, id) = three_turns();
+    sandbox.jackin(["list"]).ok().has("\"go on\"");
+    assert_eq!(
+        sandbox.jackin(["list", "--json"]).ok().json()["instances"][0]["prompt"],
+        "go on"
+    );
+    let shown = sandbox.jackin(["show", &id]).ok();
+    for words in [
+        "\"fix the login test\" (Bash: echo one > mine)",
+        "-3 \"Clean up\" (Bash: rm -f gone yours both)",
+    ] {
+        shown.has(words);
+    }
+    let document = sandbox.jackin(["show", &id, "--json"]).ok().json();
+    let turns = document["turns"].as_array().unwrap();
+    let facts: Vec<_> = turns
+        .iter()
+        .map(|turn| (turn["turn"].as_u64().unwrap(), turn["prompt"].as_str().unwrap()))
+        .collect();
+    assert_eq!(facts, [(3, "go on"), (2, "Clean up"), (1, "fix the login test")]);
+    assert_eq!(
+        turns[1]["changed"],
+        json!({"added": 0, "changed": 0, "deleted": 3})
+    );
+    assert_eq!(turns[1]["calls"][0]["command"], "rm -f gone yours both");
+    let page = sandbox.scratch("page.html");
+    sandbox
+        .jackin(["show", &id, "--html", page.to_str().unwrap()])
+        .ok();
+    assert!(
+        fs::read_to_string(page)
+            .unwrap()
+            .contains("rm -f gone yours both")
+    );
+}
+
+#[test]
+fn a_restore_goes_back_to_the_moment_before_a_prompt_or_call() {
+    let (sandbox, project, id) = three_turns();
+    let before = |text: &str| sandbox.jackin(["restore", &id, "--yes", "--before", text]);
+    before("RM -F").ok();
+    assert_eq!(
+        (read(&project, "mine").as_str(), read(&project, "gone").as_str()),
+        ("one\n", "before\n")
+    );
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    before("clean").ok();
+    assert_eq!(
+        (read(&project, "mine").as_str(), read(&project, "gone").as_str()),
+        ("one\n", "before\n")
+    );
+    // Two moments: both are named, with what restores them.
+    let several = before("echo").code(2);
+    several
+        .has("Bash: echo one > mine")
+        .has("Bash: echo two > mine")
+        .has("--from sn-");
+    before("never said").code(5).has("never said");
+    sandbox
+        .jackin(["restore", &id, "--before", "x", "--from", "baseline"])
+        .code(2);
+}

@@ -46,6 +46,9 @@ pub struct RestoreArgs {
     /// The snapshot to restore: a kind, a checkpoint's name, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
+    /// The snapshot right before a prompt or tool call of the agent, by a part of its text
+    #[arg(long, value_name = "TEXT", value_parser = some_text(), conflicts_with_all = ["from", "only_changes_of"])]
+    pub before: Option<String>,
     /// Revert one step: the changes between the previous snapshot and this one; later steps stay
     #[arg(long, value_name = "SNAP", value_parser = some_text(), conflicts_with_all = ["from", "to"])]
     pub only_changes_of: Option<String>,
@@ -109,6 +112,10 @@ impl Command for RestoreArgs {
             "jackin recovery restore --set-aside-excluded target",
         ),
         (
+            "Back to the moment before the agent ran a command:",
+            "jackin recovery restore --before 'rm -rf'",
+        ),
+        (
             "Write to a new directory instead:",
             "jackin recovery restore shop --to /tmp/before",
         ),
@@ -132,11 +139,17 @@ impl Command for RestoreArgs {
         let keys = || identities(context, &args.unlock);
         let asking = Asking::to_change_files(Wanted::Any, args.json, args.yes);
         let (session, paths) = args.subject.settle(context, asking)?;
+        let before = args.before.as_ref();
+        let before = before
+            .map(|text| engine.snapshot_before(&session, text))
+            .transpose()?
+            .map(|id| id.to_string());
+        let from = before.as_ref().or(args.from.as_ref());
         let request = RestoreRequest {
             session: &session,
             paths: &paths,
             chosen: None,
-            from: args.from.as_deref(),
+            from: from.map(String::as_str),
             only_changes_of: args.only_changes_of.as_deref(),
             allow: Allow {
                 overwrite_later: args.overwrite_later_edits,
@@ -160,8 +173,8 @@ impl Command for RestoreArgs {
             Err(error @ RecoveryError::Nowhere { .. }) => return Err(with_earlier(context, error, &paths)),
             planned => planned?,
         };
-        let how = how(context, args, &paths, &planned.row);
-        let is_whole = args.from.is_none() && args.only_changes_of.is_none();
+        let how = how(context, args, (&paths, from), &planned.row);
+        let is_whole = from.is_none() && args.only_changes_of.is_none();
         let earlier = match is_whole && !args.json && is_idle(&planned.proposal) && !paths.is_empty() {
             true => engine.earlier_change(&planned.store, &planned.row, &paths)?,
             false => None,
@@ -237,7 +250,12 @@ fn earlier_words(context: &Context<'_>, earlier: &EarlierChange, paths: &[OsStri
     )
 }
 
-fn how(context: &Context<'_>, args: &RestoreArgs, paths: &[OsString], row: &InstanceRow) -> RestoreOptions {
+fn how(
+    context: &Context<'_>,
+    args: &RestoreArgs,
+    (paths, from): (&[OsString], Option<&String>),
+    row: &InstanceRow,
+) -> RestoreOptions {
     // What was set aside once is not there for the commands that follow.
     let aside: &[OsString] = if args.dry_run {
         &args.set_aside_excluded
@@ -256,7 +274,7 @@ fn how(context: &Context<'_>, args: &RestoreArgs, paths: &[OsString], row: &Inst
         again: Words::new("restore")
             .session(context, &row.id, Wanted::Any)
             .flags("--set-aside-excluded", aside)
-            .flag("--from", args.from.as_ref())
+            .flag("--from", from)
             .flag("--only-changes-of", args.only_changes_of.as_ref())
             .flag("--mtimes", (args.mtimes == Mtimes::Exact).then_some("exact"))
             .switch("--files-only", args.files_only)

@@ -98,6 +98,32 @@ fn lacking(known: &SessionReport) -> Markup {
     }
 }
 
+/// Renders what agents were asked for, newest first.
+pub(super) fn turns(known: &SessionReport) -> Markup {
+    html! {
+        @if !known.turns.is_empty() {
+            section id="turns" {
+                h2 { "Turns" }
+                div class="wide" tabindex="0" role="region" aria-label="Turns" {
+                    table {
+                        thead { tr { th class="number" { "Turn" } th { "When" } th { "Changed" } th { "Prompt and calls" } } }
+                        tbody {
+                            @for turn in &known.turns {
+                                tr {
+                                    td class="number" { (turn.turn) }
+                                    td { (size::moment(turn.started_at)) }
+                                    td { @if let Some(changed) = turn.changed { (step_words(changed)) } }
+                                    td { (view::turns::words(turn)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Every snapshot, newest first.
 pub(super) fn snapshots(known: &SessionReport) -> Markup {
     html! {

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::host_path::below_home;
+use super::receipt::prompt_words;
 use super::steps::step_words;
-use super::{aside, changes, forks, repository, steps};
+use super::{aside, changes, forks, repository, steps, turns};
 use crate::model::{AgentRef, Ending, RestoreKind, SnapshotKind, Time};
 use crate::report::{
     ChangedMeanwhileDocument, ImportedDocument, InstanceDocument, JackinDocument, RestoredDocument,
@@ -113,10 +114,13 @@ fn lasted(session: &InstanceDocument) -> String {
     }
 }
 
-/// Returns the command of a session, with its arguments where they are recorded; `None` if it was not launched. `marks` arguments that
-/// were not.
+/// Returns the command of a session, with its arguments where they are recorded, or what the operator asked the agent last; `None` if
+/// neither is known. `marks` arguments that were not recorded.
 fn command(session: &InstanceDocument, marks: bool) -> Option<String> {
-    let program = session.program.as_ref()?;
+    let asked = session.prompt.as_deref().map(prompt_words);
+    let Some(program) = session.program.as_ref() else {
+        return asked.map(|asked| width::cut(&asked, COMMAND));
+    };
     let words = std::iter::once(program).chain(&session.arguments);
     let mut words: Vec<String> = words.map(|word| sanitize::name(word.as_bytes())).collect();
     if marks && session.unrecorded > 0 {
@@ -212,6 +216,10 @@ pub(in crate::cli) fn role(status: Status) -> Role {
 /// One instance in full.
 pub(in crate::cli) fn show(known: &SessionReport, now: Time, columns: usize) -> String {
     let mut lines = facts(known, now, columns);
+    if !known.turns.is_empty() {
+        lines.push(String::new());
+        lines.push(turns::table(&known.turns, now, columns));
+    }
     if !known.instance.snapshots.is_empty() {
         lines.push(String::new());
         lines.push(snapshots(known, now, columns));

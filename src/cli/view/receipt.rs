@@ -250,6 +250,12 @@ pub(in crate::cli) fn called(call: &CallRef) -> String {
     sanitize::name(called.lines().next().unwrap_or_default().as_bytes())
 }
 
+/// Returns the first line of a prompt, in quotes.
+pub(in crate::cli) fn prompt_words(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    format!("\"{}\"", sanitize::name(line.unwrap_or_default().as_bytes()))
+}
+
 /// Describes an event of an agent.
 fn event_words(event: &AgentEvent) -> String {
     match event {
@@ -258,11 +264,7 @@ fn event_words(event: &AgentEvent) -> String {
             turn,
             text: Some(text),
         } => {
-            let line = text
-                .lines()
-                .find(|line| !line.trim().is_empty())
-                .unwrap_or_default();
-            format!("turn {turn} began: \"{}\"", sanitize::name(line.as_bytes()))
+            format!("turn {turn} began: {}", prompt_words(text))
         }
         AgentEvent::Call { call } => format!("called {}", called(call)),
         AgentEvent::Return { tool, .. } => format!("{} returned", sanitize::name(tool.as_bytes())),
