@@ -46,7 +46,7 @@ fn a_restore_and_an_undo_that_wait_for_an_answer_hold_no_lock() {
     sandbox.launch(&project, "echo other > c");
     tmux.press(&["y", "Enter"]);
     tmux.sees("changed something here while the question was open");
-    let Some(tmux) = ask(&sandbox, &project, &format!("restore {id}")) else {
+    let Some(tmux) = ask(&sandbox, &project, &format!("undo {id}")) else {
         return;
     };
     // What is forgotten meanwhile must not come back.
