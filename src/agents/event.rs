@@ -132,6 +132,12 @@ impl Event {
                 });
             }
         };
+        // What a sub-agent is asked, and the end of its work, is no turn of the operator's.
+        let is_of_subagent = text(&["agent_id", "agentId"]).is_some();
+        let happening = match happening {
+            HookEvent::Prompt(_) | HookEvent::TurnEnd if is_of_subagent => HookEvent::Other,
+            happening => happening,
+        };
         Ok(Self {
             happening,
             session: text(&["session_id", "sessionId", "sessionID", "conversation_id"]).unwrap_or_default(),

@@ -3,6 +3,7 @@
 use super::{Recovery, RecoveryError};
 use crate::capture::Captured;
 use crate::capture::Limits;
+use crate::config;
 use crate::session::{CheckpointRequest, baseline_again, check_name, checkpoint, checkpoint_if_changed};
 use crate::store::{InstanceRow, Store};
 
@@ -75,8 +76,12 @@ impl Recovery<'_> {
         &self,
         store: &Store,
         row: &InstanceRow,
-        limits: Limits,
+        limits: &config::Limits,
     ) -> Result<Option<Captured>, RecoveryError> {
+        let limits = Limits {
+            max_entries: limits.max_entries.value,
+            max_bytes: limits.max_bytes.value,
+        };
         Ok(baseline_again(store, self.services, row, limits)?)
     }
 }

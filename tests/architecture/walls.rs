@@ -270,6 +270,11 @@ const COMMANDS_BELOW_THE_ENGINE: &[(&str, &[&str], &str)] = &[
         "the engine has no method for the settings of agents",
     ),
     (
+        "hook/recorded",
+        &["agents"],
+        "it turns an agent's call into what a receipt records of it",
+    ),
+    (
         "hook/run",
         &["agents", "process", "session", "store"],
         "it finds the session of an agent's call, in one open store",

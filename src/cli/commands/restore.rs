@@ -113,7 +113,7 @@ impl Command for RestoreArgs {
         ),
         (
             "Back to the moment before the agent ran a command:",
-            "jackin recovery restore --before 'rm -rf'",
+            "jackin recovery restore --before rm",
         ),
         (
             "Write to a new directory instead:",

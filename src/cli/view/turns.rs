@@ -20,7 +20,12 @@ pub(in crate::cli) fn table(turns: &[TurnDocument], now: Time, columns: usize) -
     ]);
     for turn in turns {
         table.row([
-            turn.turn.to_string().into(),
+            // Calls before the first prompt belong to none.
+            match turn.turn {
+                0 => "-".to_owned(),
+                number => number.to_string(),
+            }
+            .into(),
             size::age(turn.started_at, now).into(),
             turn.changed.map(step_words).unwrap_or_default().into(),
             words(turn).into(),

@@ -116,7 +116,7 @@ impl World {
         {
             return id.clone();
         }
-        let mut random = [agent as u8; 12];
+        let mut random = [u8::try_from(agent).unwrap(); 12];
         random[0] = u8::try_from(self.found.len()).unwrap();
         let id = SnapshotId::new(random);
         let values: Vec<String> = state.iter().map(ToString::to_string).collect();

@@ -5,7 +5,6 @@ use std::io::Read as _;
 
 use super::{HookRunArgs, recorded};
 use crate::agents::{Effect, Event, HookEvent, LARGEST, ToolCall};
-use crate::capture::Limits;
 use crate::cli::agent_session::begin_for;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -209,10 +208,7 @@ impl Hook<'_> {
         if matches!(happening, HookEvent::ToolEnd(_)) {
             return Ok(());
         }
-        let limits = Limits {
-            max_entries: self.resolved.limits.max_entries.value,
-            max_bytes: self.resolved.limits.max_bytes.value,
-        };
+        let limits = &self.resolved.limits;
         match self.context.engine().baseline_again(self.store, row, limits) {
             Err(error) if self.blocks(happening) => Err(Failure {
                 error: error.into(),

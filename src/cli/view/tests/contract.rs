@@ -206,8 +206,10 @@ Restore      asks first; creates, replaces and deletes files only in the mounts
 Limits       at most 5,000,000 entries and 20.0 GiB per snapshot
 Not covered  anything outside the mounts, other file systems inside them
 Not undone   side effects such as database writes, network calls, pushed commits
-Note         Your edits during the session count as the agent's. This protects
-             against accidents, not against malicious processes that run as you.
+Note         Your edits during the session count as the agent's, except between
+             turns that hooks report. Hooks record the first line of your
+             prompts. This protects against accidents, not against malicious
+             processes that run as you.
 "
     );
 }
