@@ -432,6 +432,11 @@ mod tests {
         assert_eq!(of("session.idle").unwrap().happening, HookEvent::TurnEnd);
         assert_eq!(of("UserPromptSubmit").unwrap().happening, HookEvent::Prompt(None));
         assert_eq!(of("SubagentStop").unwrap().happening, HookEvent::Other);
+        let of_subagent = b"{\"session_id\":\"s\",\"agent_id\":\"a\",\"prompt\":\"look for it\"}";
+        for event in ["UserPromptSubmit", "Stop"] {
+            let event = Event::parse(Agent::Codex, event, of_subagent).unwrap();
+            assert_eq!(event.happening, HookEvent::Other);
+        }
         // A relative directory says nothing.
         assert_eq!(of("stop").unwrap().directory, None);
         assert!(of("Unheard").is_err());
