@@ -46,6 +46,9 @@ const HEADS: [&str; 4] = [
     "*** Move to: ",
 ];
 
+/// Other lines of a patch that begin like these.
+const MARKS: [&str; 3] = ["*** Begin Patch", "*** End Patch", "*** End of File"];
+
 /// Maximum number of files; a call that names more counts as one that may write any.
 const MOST: usize = 64;
 
@@ -56,7 +59,7 @@ pub(super) fn written_paths(tool: &str, input: &Value) -> Vec<PathBuf> {
         return Vec::new();
     }
     let named: Vec<PathBuf> = match patch_of(input) {
-        Some(patch) => of_patch(patch),
+        Some(patch) => of_patch(patch).unwrap_or_default(),
         None => {
             let found = MEMBERS.iter().find_map(|name| input.get(*name)?.as_str());
             found.into_iter().map(PathBuf::from).collect()
@@ -77,13 +80,22 @@ fn patch_of(input: &Value) -> Option<&str> {
         .find(|text| text.trim_start().starts_with("*** Begin Patch"))
 }
 
-fn of_patch(patch: &str) -> Vec<PathBuf> {
+/// Returns the files that a patch names; `None` if a line may be one that is not understood.
+fn of_patch(patch: &str) -> Option<Vec<PathBuf>> {
     let mut named = Vec::new();
-    for line in patch.lines() {
-        let name = HEADS.iter().find_map(|head| line.strip_prefix(head));
-        named.extend(name.map(|name| PathBuf::from(name.trim())));
+    // Some readers of patches ignore blanks around such a line.
+    for line in patch
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("***"))
+    {
+        match HEADS.iter().find_map(|head| line.strip_prefix(head)) {
+            Some(name) => named.push(PathBuf::from(name.trim())),
+            None if MARKS.contains(&line) => {}
+            None => return None,
+        }
     }
-    named
+    Some(named)
 }
 
 #[cfg(test)]
@@ -97,7 +109,7 @@ mod tests {
     #[test]
     fn only_tools_that_write_nothing_else_name_their_files() {
         let patch = "*** Begin Patch\n*** Update File: a/b.rs\n*** Move to: c.rs\n@@\n-x\n+*** Add File: no\n*** Delete File: d\n*** End Patch";
-        let cases: [(&str, Value, &[&str]); 8] = [
+        let cases: [(&str, Value, &[&str]); 10] = [
             (
                 "write",
                 json!({"file_path": "/w/a", "content": "path"}),
@@ -106,6 +118,16 @@ mod tests {
             ("edit", json!({"filePath": "b"}), &["b"]),
             ("applypatch", json!({"command": patch}), &["a/b.rs", "c.rs", "d"]),
             ("applypatch", json!(patch), &["a/b.rs", "c.rs", "d"]),
+            (
+                "applypatch",
+                json!("*** Begin Patch\n*** Add File: a\n+x\n  *** Add File: b\n+y\n*** End Patch"),
+                &["a", "b"],
+            ),
+            (
+                "applypatch",
+                json!("*** Begin Patch\n*** Update File: a\n*** Copy to: b\n*** End Patch"),
+                &[],
+            ),
             ("applypatch", json!({"command": "another form"}), &[]),
             ("bash", json!({"path": "a", "command": "rm b"}), &[]),
             ("mcpxwrite", json!({"path": "a"}), &[]),

@@ -1,10 +1,7 @@
 //! The commands: one file and one line each. A command parses, calls the engine and shows what it gives.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-use rustix::io::Errno;
 
 use super::Invocation;
 use super::args::{self, CommandInfo, CommandSet};
@@ -138,7 +135,7 @@ fn tell_lost(
         }
         Err(error) => {
             // Calls to a machine that cannot be reached fail with this, whatever the reason is.
-            let unreachable = io::Error::from(Errno::HOSTUNREACH).to_string();
+            let unreachable = handle_fs::remote::unreachable().to_string();
             let is_headline = lost.len() == 1 && error.message.contains(&unreachable);
             Err(lost.into_iter().fold(error, |mut error, lost| {
                 let advice = advice(&lost);

@@ -122,7 +122,7 @@ pub(crate) fn why_words(why: &Why) -> String {
             format!("no closing snapshot ({reason}); this may be a later edit")
         }
         Why::Shared(others) if others.is_empty() => "also changed between turns, not by the agent".to_owned(),
-        Why::Others(others) if others.is_empty() => "changed between turns, not by the agent".to_owned(),
+        Why::Others(others) if others.is_empty() => "changed between turns".to_owned(),
         Why::Others(others) => {
             let ids: Vec<String> = others.iter().map(ToString::to_string).collect();
             format!("changed by {}, not by this session", ids.join(", "))
@@ -135,6 +135,10 @@ pub(crate) fn why_words(why: &Why) -> String {
         Why::Parent(path) => {
             format!("is in {}, which stays", String::from_utf8_lossy(path.as_bytes()))
         }
+        Why::Needed(path) => format!(
+            "{} stays and may need it",
+            String::from_utf8_lossy(path.as_bytes())
+        ),
         Why::Linked(first) => format!(
             "was another name of {}, which stays; its content is right",
             String::from_utf8_lossy(first.as_bytes())

@@ -33,8 +33,10 @@ pub(super) struct Activity {
     pub(super) calls: Vec<Call>,
     /// Turns of its agent, or times at which it may have worked.
     pub(super) working: Vec<Span>,
-    /// Times at which its agent waited for the operator.
+    /// Times at which its agent waited for the operator, or may have.
     pub(super) idle: Vec<Span>,
+    /// Turns that began with a prompt and ended with their end: nothing but work.
+    pub(super) certain: Vec<Span>,
 }
 
 /// Beginning and end of a session, as far as it is known whose work it is.
@@ -56,6 +58,12 @@ struct Conversation<'a> {
     waits: Option<u64>,
     /// Receipt since which it works.
     works: u64,
+    /// True if it works since a prompt, and nothing else was reported between two turns.
+    is_certain: bool,
+    /// Number of its last event.
+    last: u64,
+    /// True if it reports that calls return.
+    returns: bool,
     open: Vec<Open<'a>>,
     /// A command that goes on after its call keeps it from ever being idle.
     background: bool,
@@ -85,6 +93,7 @@ impl Activity {
             }],
             working: vec![span],
             idle: Vec::new(),
+            certain: Vec::new(),
         }
     }
 
@@ -110,6 +119,9 @@ impl Activity {
                 // It waits for its first prompt.
                 waits: Some(life.begun),
                 works: life.begun,
+                is_certain: false,
+                last: life.begun,
+                returns: false,
                 open: Vec::new(),
                 background: false,
             });
@@ -132,7 +144,7 @@ impl Activity {
         for conversation in all {
             conversation.end(life, says_turns, &mut activity);
         }
-        activity.idle = without(&activity.idle, &activity.working);
+        activity.idle = without(&activity.idle, &activity.certain);
         activity
     }
 
@@ -161,6 +173,9 @@ impl<'a> Conversation<'a> {
             agent: &row.agent,
             waits: None,
             works: if is_new { row.number } else { life.begun },
+            is_certain: is_new,
+            last: row.number,
+            returns: false,
             open: Vec::new(),
             background: false,
         }
@@ -170,28 +185,43 @@ impl<'a> Conversation<'a> {
         let number = row.number;
         match &row.event {
             AgentEvent::Prompt { .. } => {
-                if let Some(start) = self.waits.take() {
-                    let idle = Span { start, end: number };
-                    if self.background {
-                        activity.working.push(idle);
-                    } else {
+                match self.waits.take() {
+                    Some(start) => {
+                        let idle = Span { start, end: number };
                         activity.idle.push(idle);
+                        if self.background {
+                            activity.working.push(idle);
+                        }
+                        self.works = number;
+                        self.is_certain = !self.background;
+                        self.close_calls(number, activity);
                     }
-                    self.works = number;
+                    // The end of the turn was not reported: it was interrupted, or this is one more prompt within it.
+                    None if self.last < number => {
+                        activity.idle.push(Span {
+                            start: self.last,
+                            end: number,
+                        });
+                        self.is_certain = false;
+                    }
+                    None => {}
                 }
-                self.close_calls(number, activity);
             }
             AgentEvent::TurnEnd { .. } => {
-                self.go_on();
-                activity.working.push(Span {
+                self.go_on(number, activity);
+                let turn = Span {
                     start: self.works,
                     end: number,
-                });
+                };
+                activity.working.push(turn);
+                if self.is_certain {
+                    activity.certain.push(turn);
+                }
                 self.waits = Some(number);
                 self.close_calls(number, activity);
             }
             AgentEvent::Call { call } => {
-                self.go_on();
+                self.go_on(number, activity);
                 self.background |= call.background;
                 self.open.push(Open {
                     number,
@@ -203,16 +233,29 @@ impl<'a> Conversation<'a> {
                 });
             }
             AgentEvent::Return { tool, id } => {
-                self.go_on();
+                self.returns = true;
+                // A call may return behind the end of its turn. What it wrote until then is its own; the agent waits on.
+                if let Some(start) = self.waits {
+                    let late = Span { start, end: number };
+                    activity.working.push(late);
+                    activity.idle.push(late);
+                    self.waits = Some(number);
+                }
                 self.close_one(tool, id.as_deref(), number, activity);
             }
         }
+        self.last = number;
     }
 
-    /// Counts the time since the last turn as work: something other than a prompt followed it.
-    fn go_on(&mut self) {
+    /// Goes on without a prompt: the time since the last turn may be work, or a prompt was not reported.
+    fn go_on(&mut self, number: u64, activity: &mut Activity) {
         if let Some(since) = self.waits.take() {
+            activity.idle.push(Span {
+                start: since,
+                end: number,
+            });
             self.works = since;
+            self.is_certain = false;
         }
     }
 
@@ -233,11 +276,12 @@ impl<'a> Conversation<'a> {
         activity.calls.extend(spans(closed, number));
     }
 
-    /// Closes every call, but for commands that go on.
+    /// Closes every call, but for commands that go on. Where returns are reported, one that was not returns later, as that of a sub-agent.
     fn close_calls(&mut self, number: u64, activity: &mut Activity) {
+        let returns = self.returns;
         let (stay, closed) = std::mem::take(&mut self.open)
             .into_iter()
-            .partition(|open: &Open<'_>| open.is_background);
+            .partition(|open: &Open<'_>| open.is_background || (returns && !open.returned));
         self.open = stay;
         activity.calls.extend(spans(closed, number));
     }
@@ -247,7 +291,12 @@ impl<'a> Conversation<'a> {
         let end = life.ended;
         match self.waits {
             // Without any turn it is unknown when it worked.
-            Some(start) if says_turns && !self.background => activity.idle.push(Span { start, end }),
+            Some(start) if says_turns => {
+                activity.idle.push(Span { start, end });
+                if self.background {
+                    activity.working.push(Span { start, end });
+                }
+            }
             Some(start) => activity.working.push(Span { start, end }),
             None => activity.working.push(Span {
                 start: self.works,

@@ -85,9 +85,13 @@ impl ChangeHistory {
             return Verdict::Later;
         }
         match self.timeline.author(path, then) {
+            // It moved what others made.
+            Author::Session if self.moves_foreign(then, now) => return Verdict::Shared(Vec::new()),
             Author::Session => {}
             // Whoever reverts a step means its changes, also those that were made between turns.
             Author::Others(others) | Author::Both(others) if self.of_step && others.is_empty() => {}
+            // Creating what is missing loses nothing.
+            Author::Both(others) if now.is_none() && others.is_empty() => {}
             Author::Both(others) => return Verdict::Shared(others),
             Author::Others(others) if self.timeline.ends_with(path, now) => return Verdict::Others(others),
             // Then the session went on, and may have changed it too.
@@ -138,6 +142,12 @@ impl ChangeHistory {
             _ => false,
         };
         same(then, now) || is_refreshed()
+    }
+
+    /// Returns true if a file would go, or be replaced, whose content others than the session may have made.
+    fn moves_foreign(&self, then: Option<&Entry>, now: Option<&Entry>) -> bool {
+        let content = |entry: &Entry| entry.content().map(|content| content.digest);
+        now.is_some_and(|now| then.and_then(content) != content(now) && self.timeline.is_foreign(now))
     }
 
     /// Returns the known contents of a path.

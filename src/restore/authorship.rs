@@ -1,7 +1,8 @@
 //! Authorship of a path's changes, from the states that snapshots show and the times at which agents may have written.
 //!
-//! Between two looks at the files, a change was made by a session whose tool call was open and may write the path. If no call was, it was
-//! made by the session whose turn it was; between turns, by the operator. Where several fit, the author is unknown.
+//! Between two looks at the files, a change was made by a session whose tool call was open and may write the path, by one whose turn it was,
+//! or between turns by the operator. Where several fit, the author is unknown: a turn can go on without a call, in a process that a call left
+//! running, or because the hook of a call was lost. Only a call that names the path is certain, if no other call may write it.
 
 use std::path::Path;
 
@@ -57,9 +58,10 @@ pub(super) fn authors(
     path: &Path,
     any_call: bool,
 ) -> Authors {
-    let mut callers = Authors::default();
-    let mut workers = Authors::default();
-    let mut operator = false;
+    // Who certainly meant the path, and who else may have written it.
+    let mut naming = Authors::default();
+    let mut possible = Authors::default();
+    let mut is_disputed = any_call;
     for (at, session) in sessions.iter().enumerate() {
         // An agent's own event follows what it did. What another one does goes on while jackin looks.
         let own = before.by == at;
@@ -70,32 +72,42 @@ pub(super) fn authors(
             before.since
         };
         let high = after.number;
-        let mut open = session.open(low_of_calls, high);
-        if open.any(|call| any_call || may_write(&call.paths, path)) {
-            callers.put(at);
+        for call in session.open(low_of_calls, high) {
+            match call.paths.is_empty() {
+                true => {
+                    is_disputed = true;
+                    possible.put(at);
+                }
+                false if any_call => possible.put(at),
+                false if may_write(&call.paths, path) => naming.put(at),
+                false => {}
+            }
         }
         if session.may_work(low, high) {
-            workers.put(at);
+            possible.put(at);
         }
-        operator |= at == 0 && session.may_wait(low, high);
+        possible.operator |= at == 0 && session.may_wait(low, high);
     }
-    let is_called = callers != Authors::default();
-    Authors {
-        operator,
-        ..if is_called { callers } else { workers }
+    let is_named = naming != Authors::default();
+    if is_named && !is_disputed && !possible.operator {
+        return naming;
     }
+    possible.add(&naming);
+    possible
 }
 
 impl Authors {
     fn put(&mut self, session: usize) {
         match session {
             0 => self.own = true,
+            other if self.others.contains(&other) => {}
             other => self.others.push(other),
         }
     }
 }
 
-/// Returns true if a call that names `paths` may write `path`: one of them, or a directory that it makes for one.
+/// Returns true if a call that names `paths` may write `path`: one of them, a directory that it makes for one, or what it deletes with one.
 fn may_write(paths: &[crate::model::ByteString], path: &Path) -> bool {
-    paths.is_empty() || paths.iter().any(|named| named.to_path().starts_with(path))
+    let mut named = paths.iter().map(crate::model::ByteString::to_path);
+    named.any(|named| named.starts_with(path) || path.starts_with(&named))
 }

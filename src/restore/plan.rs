@@ -78,6 +78,8 @@ pub enum Why {
     Holds(RelPath),
     /// The directory it lies in stays what it is now.
     Parent(RelPath),
+    /// An object of a repository of which this path stays, which may need it.
+    Needed(RelPath),
     /// Only the program that listens on a socket can make it.
     Socket,
     /// Something of another type that the excludes name may have been there.

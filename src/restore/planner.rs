@@ -88,6 +88,9 @@ pub fn plan(
             planner.stays(&change.path);
         }
     }
+    planner.objects_that_stay(&Repositories::of(
+        [target.manifest, now.manifest].into_iter().flatten(),
+    ));
     planner.directories_that_stay();
     planner.children_of_blocked();
     for (path, first) in hopeless(&changed, &planner.steps) {
@@ -110,8 +113,8 @@ pub fn plan(
     for kept in planner.out {
         let conflict = !matches!(
             kept.why,
-            Why::Socket | Why::Excluded | Why::Holds(_) | Why::Settled | Why::Others(_) | Why::Linked(_)
-        );
+            Why::Socket | Why::Excluded | Why::Holds(_) | Why::Settled | Why::Linked(_) | Why::Needed(_)
+        ) && !matches!(&kept.why, Why::Others(others) if !others.is_empty());
         if conflict {
             plan.conflicts.push(kept)
         } else {
@@ -257,6 +260,28 @@ impl Planner {
         })
     }
 
+    /// Deletes no object of a repository of which anything else stays: a branch, the index or a reflog that stays may need it, and an object
+    /// that nothing needs does no harm.
+    fn objects_that_stay(&mut self, repositories: &Repositories) {
+        let mut kept: BTreeMap<&RelPath, RelPath> = BTreeMap::new();
+        for path in self.out.iter().map(|kept| &kept.change.path) {
+            if let Some(own) = repositories.holding(path).filter(|own| !is_object(own, path)) {
+                kept.entry(own).or_insert_with(|| path.clone());
+            }
+        }
+        let needed = |(path, step): (&RelPath, &Step)| {
+            let own = repositories.holding(path).filter(|own| is_object(own, path))?;
+            let held = kept.get(own).filter(|_| step.action == Action::Delete)?;
+            Some((path.clone(), held.clone()))
+        };
+        let needed: Vec<(RelPath, RelPath)> = self.steps.iter().filter_map(needed).collect();
+        for (path, held) in needed {
+            if let Some(step) = self.steps.remove(&path) {
+                self.keep(step.change, Why::Needed(held));
+            }
+        }
+    }
+
     /// A directory is removed, or replaced by something else, only with everything in it.
     fn directories_that_stay(&mut self) {
         let blocked: Vec<(RelPath, RelPath)> = self
@@ -297,6 +322,13 @@ impl Planner {
             }
         }
     }
+}
+
+/// Returns true if a path of the git directory `own` is in a directory of objects, of the repository itself or of a submodule.
+fn is_object(own: &RelPath, path: &RelPath) -> bool {
+    let below = path.as_bytes().get(own.as_bytes().len()..).unwrap_or_default();
+    let mut names = below.split(|byte| *byte == b'/');
+    names.any(|name| name == b"objects")
 }
 
 /// Returns true if a path that stays was a directory and is none now, so that nothing can be made below it.

@@ -1,6 +1,6 @@
 //! States of a mount during a session, with the authors of each change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,8 @@ use super::authorship::{Authors, Look, authors};
 use super::states::{is_known, manifest, same};
 use crate::capture::{PrivateOverlay, Show};
 use crate::model::{
-    AgentEvent, AgentRef, Coverage, Entry, InstanceId, Manifest, Operation, RelPath, SnapshotId, SnapshotKind,
+    AgentEvent, AgentRef, Coverage, Digest, Entry, InstanceId, Manifest, Operation, RelPath, SnapshotId,
+    SnapshotKind,
 };
 use crate::store::{AgentEventRow, InstanceRow, SnapshotRow, Store, StoreError};
 
@@ -37,9 +38,14 @@ pub struct Timeline {
     states: HashMap<SnapshotId, State>,
     /// Root of the mount on the host, without links.
     root: PathBuf,
+    /// Contents that others than the session may have made, and that the target does not have: wherever they lie now, they may be the only copy.
+    foreign: HashSet<Digest>,
     /// The state that the session's newest snapshot shows, if its agent waited for the operator then and did nothing afterwards.
     pub(super) at_rest: Option<Manifest>,
 }
+
+/// Smallest content, in bytes, that is recognized where it lies: a smaller one is found anywhere.
+const FEWEST: u64 = 16;
 
 /// From a look to a later one that found something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +117,53 @@ impl Timeline {
             all if all.own => Author::Both(named(&all.others)),
             all => Author::Others(named(&all.others)),
         }
+    }
+
+    /// Returns true if a file has a content that others than the session may have made.
+    pub(super) fn is_foreign(&self, now: &Entry) -> bool {
+        now.content()
+            .is_some_and(|content| self.foreign.contains(&content.digest))
+    }
+
+    /// Returns the contents that others than the session may have made, without those of the target.
+    fn foreign(&self) -> HashSet<Digest> {
+        let mut found = HashSet::new();
+        let of_look = |at: usize| {
+            let (_, snapshot) = self.looks.get(at)?;
+            self.states.get(snapshot)
+        };
+        for step in self.steps.iter().filter(|step| !step.is_own) {
+            let (Some(before), Some(after)) = (of_look(step.before), of_look(step.after)) else {
+                continue;
+            };
+            for dir in &after.manifest.directories {
+                let was = before.manifest.directory(&dir.path);
+                for entry in &dir.entries {
+                    let Some(content) = entry.content().filter(|content| content.size >= FEWEST) else {
+                        continue;
+                    };
+                    let was = was
+                        .and_then(|was| was.entry(&entry.name))
+                        .and_then(Entry::content);
+                    if was.is_some_and(|was| was.digest == content.digest) || found.contains(&content.digest)
+                    {
+                        continue;
+                    }
+                    let root = after.roots.as_ref().map_or(&self.root, |(_, theirs)| theirs);
+                    let host = dir.path.join(&entry.name).on_host(root);
+                    if !self.authors(*step, &host, entry.nlink > 1).is_own() {
+                        found.insert(content.digest);
+                    }
+                }
+            }
+        }
+        if let Some(target) = of_look(0) {
+            let entries = target.manifest.directories.iter().flat_map(|dir| &dir.entries);
+            for content in entries.filter_map(Entry::content) {
+                found.remove(&content.digest);
+            }
+        }
+        found
     }
 
     /// Returns true if the last look found the path in the state `now`, or what it found is unknown.
@@ -196,6 +249,7 @@ impl Timeline {
             ..Self::default()
         };
         timeline.steps = timeline.steps();
+        timeline.foreign = timeline.foreign();
         timeline
     }
 }
@@ -217,7 +271,11 @@ pub(super) fn timeline(
     (from, until): (&SnapshotId, Option<&SnapshotId>),
     others: &[InstanceRow],
 ) -> Result<Timeline, RestoreError> {
-    let all: Vec<&InstanceRow> = std::iter::once(instance).chain(others).collect();
+    // Sessions may lie beside each other in another mount only, such as the state of agents.
+    let is_here = |row: &&InstanceRow| row.mounts.iter().any(|mount| coverage.common(mount).is_some());
+    let all: Vec<&InstanceRow> = std::iter::once(instance)
+        .chain(others.iter().filter(is_here))
+        .collect();
     let mut timeline = Timeline {
         root: coverage.ground(),
         ..Timeline::default()
@@ -227,15 +285,17 @@ pub(super) fn timeline(
         let events = store.catalog().agent_events(&row.id)?;
         let begun = first_receipt(store, row)?;
         let (first, last) = store.catalog().lifetime(&row.id)?;
+        let begin = first.unwrap_or(0);
+        let own = moments_of(store, row, (at, begin), &events)?;
         let life = Life {
-            begun: first.unwrap_or(0),
+            // Until its first look is over, nothing of it runs.
+            begun: own.iter().map(|moment| moment.look.number).min().unwrap_or(begin),
             // What is written after the closing snapshot is later work.
             ended: closing_number(store, row)?.or(last).unwrap_or(u64::MAX),
             agent: begun.as_ref(),
             program: row.command.as_ref().map(|(program, _)| program.as_str()),
         };
         let activity = Activity::of(&life, &events);
-        let own = moments_of(store, row, (at, life.begun), &events)?;
         if at == 0 {
             timeline.at_rest = at_rest(store, coverage, &events, &own)?;
         }
@@ -278,6 +338,7 @@ pub(super) fn timeline(
         }
     }
     timeline.steps = steps;
+    timeline.foreign = timeline.foreign();
     Ok(timeline)
 }
 

@@ -111,14 +111,14 @@ pub fn propose(
             sessions(store, subject, old, observer)
         }
         ForgetSubject::Paths { paths, of, copies } => {
+            let frozen = frozen_with(store, paths, of.as_ref())?;
+            check(store, &frozen.into_iter().collect())?;
             let mut search = Search::new(store, of.as_ref());
             search.look_for(paths)?;
             if *copies {
                 search.add_copies();
             }
-            let mut affected = search.affected();
-            affected.extend(frozen_with(store, paths, of.as_ref())?);
-            check(store, &affected)?;
+            check(store, &search.affected())?;
             search.check()?;
             let mut amended = AmendedRecord::of(store);
             for (record, paths) in search.to_amend() {

@@ -92,6 +92,12 @@ pub fn machine_id(id: &[u8], name: &[u8], view: &[u8]) -> String {
     digest.to_hex().chars().take(16).collect()
 }
 
+/// Returns the error of every call to a machine that cannot be reached, whatever the reason is.
+#[must_use]
+pub fn unreachable() -> std::io::Error {
+    Errno::HOSTUNREACH.into()
+}
+
 /// Refuses a path on another machine, in a call that has no connection to it. The kernel would look for it below the current
 /// directory and find nothing, which is no proof that nothing is there.
 pub(super) fn ensure_here(dir: BorrowedFd<'_>, path: &Path) -> Result<()> {

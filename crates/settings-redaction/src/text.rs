@@ -12,7 +12,7 @@ use super::names::is_credential;
 /// assert_eq!(redact_text("fix the password reset", "…"), "fix the password reset");
 /// assert_eq!(redact_text("use ghp_0123456789abcdef please", "…"), "use … please");
 /// assert_eq!(redact_text("the password is swordfish", "…"), "the password is …");
-/// assert_eq!(redact_text("curl -H 'Authorization: Bearer abc' https://x", "…"), "curl -H 'Authorization: Bearer … https://x");
+/// assert_eq!(redact_text("curl -u bob:swordfish https://x", "…"), "curl -u … https://x");
 /// assert_eq!(redact_text("PGPASSWORD=abc psql -h db", "…"), "PGPASSWORD=… psql -h db");
 /// ```
 #[must_use]
@@ -29,6 +29,15 @@ pub fn redact_text(line: &str, hidden: &str) -> String {
         }
         at += 1;
     }
+    for (at, word) in shown.iter_mut().enumerate() {
+        if is_argument(&words, at) {
+            let (name, _) = word.split_once('=').unwrap_or_default();
+            *word = match name {
+                "" => hidden.to_owned(),
+                name => format!("{name}={hidden}"),
+            };
+        }
+    }
     let is_left = shown.split(|word| word.contains(hidden)).any(|rest| {
         // The word before a hidden one names it.
         let named = rest.split_last().map_or(rest, |(_, others)| others);
@@ -38,6 +47,48 @@ pub fn redact_text(line: &str, hidden: &str) -> String {
         true => hidden.to_owned(),
         false => shown.join(" "),
     }
+}
+
+/// Programs that take a password with `-p`, in the same word or the next.
+const PASSWORD_BY_P: [&str; 6] = ["mysql", "mysqldump", "mysqladmin", "mariadb", "sshpass", "login"];
+
+/// Returns true if the word at `at` is a secret by the place where a command has it: a login behind `-u`, a password behind `-p` or `-a`, or
+/// what a name like `DB_PASS` is set to.
+fn is_argument(words: &[&str], at: usize) -> bool {
+    let Some(word) = words.get(at).map(|word| word.trim_matches(['\'', '"'])) else {
+        return false;
+    };
+    let before = at
+        .checked_sub(1)
+        .and_then(|at| words.get(at))
+        .copied()
+        .unwrap_or_default();
+    let named = |names: &[&str]| {
+        let mut programs = words
+            .iter()
+            .take(at)
+            .map(|word| word.rsplit('/').next().unwrap_or(word));
+        programs.any(|program| names.contains(&program))
+    };
+    // A user and a group are numbers.
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_login = |text: &str| {
+        text.split_once(':').is_some_and(|(user, pass)| {
+            let is_empty = user.is_empty() || pass.is_empty();
+            !is_empty && !pass.starts_with('/') && !(is_number(user) && is_number(pass))
+        })
+    };
+    let is_set = word.split_once('=').is_some_and(|(name, value)| {
+        let name = name.to_ascii_lowercase();
+        !value.is_empty() && (name == "pass" || name.ends_with("_pass") || name.ends_with("_pwd"))
+    });
+    is_set
+        || word.starts_with("pass:") && word.len() > 5
+        || matches!(before, "-u" | "--user" | "--auth" | "-U" | "--proxy-user") && is_login(word)
+        || word.strip_prefix("-u").is_some_and(is_login)
+        || named(&PASSWORD_BY_P) && (before == "-p" || word.starts_with("-p") && word.len() > 2)
+        || named(&["redis-cli"]) && before == "-a"
+        || before.ends_with("secret_access_key")
 }
 
 fn last(words: &[String]) -> String {
@@ -76,6 +127,8 @@ mod tests {
     fn ordinary_text_stays_and_secrets_do_not() {
         for plain in [
             "fix the login test",
+            "mkdir -p src/a && cp -p a b",
+            "docker run -u 1000:1000 -v a:/b image",
             "Rotate the token and rename password.rs to secrets.rs",
             "rm -rf data && cargo test --workspace",
             "why is commit 4f5e6d7 failing?",
@@ -85,6 +138,16 @@ mod tests {
         }
         for (text, secret) in [
             ("my key is sk-0123456789abcdefghij", "sk-0123456789"),
+            ("export DB_PASS=swordfish", "swordfish"),
+            ("curl -u bob:swordfish https://example.org", "swordfish"),
+            ("curl -ubob:swordfish https://example.org", "swordfish"),
+            ("http --auth bob:swordfish example.org", "swordfish"),
+            ("mysql -pswordfish shop", "swordfish"),
+            ("sshpass -p swordfish ssh host", "swordfish"),
+            ("docker login -u bob -p swordfish", "swordfish"),
+            ("redis-cli -a swordfish ping", "swordfish"),
+            ("openssl enc -pass pass:swordfish", "swordfish"),
+            ("aws configure set aws_secret_access_key swordfish", "swordfish"),
             ("export API_KEY=abcd1234; run", "abcd1234"),
             ("curl https://me:swordfish@example.org/x", "swordfish"),
             ("mysql --password hunter2 -e x", "hunter2"),

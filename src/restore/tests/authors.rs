@@ -293,7 +293,7 @@ proptest! {
         }
     }
 
-    /// Where calls of the two never overlap, every author is known.
+    /// Where calls of the two never overlap, and one that may write anything runs while the other agent waits, every author is known.
     #[test]
     fn every_author_is_known_where_calls_do_not_overlap(
         turns in prop::collection::vec((0..3_usize, 0..PATHS.len(), any::<bool>()), 1..12),
@@ -302,12 +302,15 @@ proptest! {
         for (by, at, named) in turns {
             match by {
                 2 => acts.extend([Act::End(0), Act::Edit(at), Act::Prompt(0)]),
-                agent => acts.extend([
-                    Act::Prompt(agent),
-                    Act::Call(agent, named.then_some(at)),
-                    Act::Write(agent, at),
-                    Act::Return(agent),
-                ]),
+                agent => {
+                    acts.extend((!named).then_some(Act::End(1 - agent)));
+                    acts.extend([
+                        Act::Prompt(agent),
+                        Act::Call(agent, named.then_some(at)),
+                        Act::Write(agent, at),
+                        Act::Return(agent),
+                    ]);
+                }
             }
         }
         let acts: Vec<_> = acts.into_iter().map(|act| (act, Vec::new())).collect();

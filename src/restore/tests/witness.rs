@@ -42,6 +42,7 @@ fn overlapping() -> Timeline {
             paths: Vec::new(),
         }],
         idle: Vec::new(),
+        ..Activity::default()
     };
     let look = |number| Look {
         since: number - 1,

@@ -4,10 +4,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Each step brings the tables from the version of its index to the next one. Steps are never changed, only
 /// added.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
 ];
 
 /// The version that this program writes, and the newest it reads.

@@ -32,7 +32,7 @@ fn a_commit_of_the_database_is_whole_after_a_power_loss() {
     };
     assert_eq!(ask("journal_mode"), "Text(\"truncate\")");
     assert_eq!(ask("synchronous"), "Integer(1)");
-    assert_eq!(ask("user_version"), "Integer(3)");
+    assert_eq!(ask("user_version"), "Integer(4)");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_newer_catalog_is_refused_and_left_alone() {
             .pragma_update(None, "user_version", version)
             .unwrap();
     };
-    set(4);
+    set(5);
     let bytes = fs::read(&path).unwrap();
     let opened = [
         Store::open_read(&place.root).map(drop),
@@ -54,7 +54,7 @@ fn a_newer_catalog_is_refused_and_left_alone() {
     ];
     for result in opened {
         assert!(
-            matches!(result, Err(StoreError::Newer { path: named, found: 4, known: 3 }) if named == path)
+            matches!(result, Err(StoreError::Newer { path: named, found: 5, known: 4 }) if named == path)
         );
     }
     assert_eq!(fs::read(&path).unwrap(), bytes);

@@ -83,7 +83,8 @@ impl Book {
         let text = masked(&text, "ar-", |c| c.is_ascii_alphanumeric(), "ar-xxxxxxxxxxxx");
         let text = masked(&text, "content ", |c| c.is_ascii_hexdigit(), "content c0ffee…");
         let text = masked(&text, "process ", |c| c.is_ascii_digit(), "process 4711");
-        masked(&text, "kill ", |c| c.is_ascii_digit() || c == ' ', "kill 4711")
+        let text = masked(&text, "kill ", |c| c.is_ascii_digit() || c == ' ', "kill 4711");
+        aged(&text)
     }
 
     /// Insists on the committed text, and that no kind of error is missing.
@@ -122,4 +123,17 @@ fn masked(text: &str, head: &str, more: impl Fn(char) -> bool, instead: &str) ->
     }
     made.push_str(left);
     made
+}
+
+/// Without the age of a session that began a moment ago.
+fn aged(text: &str) -> String {
+    let mut words: Vec<&str> = text.split(' ').collect();
+    while let Some(at) = words
+        .windows(2)
+        .position(|pair| matches!(pair[0], "second" | "seconds") && pair[1].starts_with("ago)"))
+    {
+        words.splice(at - 1..=at, ["just"]);
+        words[at] = "now)";
+    }
+    words.join(" ")
 }

@@ -17,7 +17,7 @@ use crate::process::INSTANCE_VARIABLE;
 use crate::recovery::settings::opted_in;
 use crate::recovery::survivors;
 use crate::report::begun;
-use crate::session::{CheckpointRequest, EndRequest, find_instance, is_active, sessions_of_caller};
+use crate::session::{CheckpointRequest, EndRequest, is_active, sessions_of_caller};
 use crate::store::{InstanceRow, Store};
 use crate::terminal::sanitize;
 
@@ -119,10 +119,11 @@ impl Hook<'_> {
     fn on(&self, event: &Event) -> Result<(), Failure> {
         // An agent that `launch` started lives in a session already.
         if let Some(own) = self.context.environment.get(INSTANCE_VARIABLE) {
-            let row = find_instance(self.store, &own.to_string_lossy())?;
-            return match is_active(self.store, &row) {
-                true => self.record(&row, &event.happening),
-                false => Ok(()),
+            // The variable can be set by anything: the session is one that this process descends from.
+            let mut sessions = sessions_of_caller(self.store, self.context.environment)?.into_iter();
+            return match sessions.find(|row| row.id.as_str() == own) {
+                Some(row) if is_active(self.store, &row) => self.record(&row, &event.happening),
+                _ => Ok(()),
             };
         }
         // Hooks of one session run at the same time; only one of them begins it.

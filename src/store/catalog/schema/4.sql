@@ -1,0 +1,2 @@
+-- The tables are those of version 3. A program that knows no receipts of agents' events would take what the operator did between turns for
+-- work of the agent, and must not open the catalog.
