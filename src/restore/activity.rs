@@ -64,6 +64,8 @@ struct Conversation<'a> {
     last: u64,
     /// True if it reports that calls return.
     returns: bool,
+    /// True if an agent of the session reports prompts or the ends of turns.
+    says_turns: bool,
     open: Vec<Open<'a>>,
     /// A command that goes on after its call keeps it from ever being idle.
     background: bool,
@@ -111,6 +113,9 @@ impl Activity {
         if !divides {
             return Self::undivided(life);
         }
+        let is_turn =
+            |event: &AgentEvent| matches!(event, AgentEvent::TurnEnd { .. } | AgentEvent::Prompt { .. });
+        let says_turns = events.iter().any(|row| is_turn(&row.event));
         let mut activity = Self::default();
         let mut all: Vec<Conversation<'_>> = Vec::new();
         if let Some(agent) = life.agent {
@@ -122,6 +127,7 @@ impl Activity {
                 is_certain: false,
                 last: life.begun,
                 returns: false,
+                says_turns,
                 open: Vec::new(),
                 background: false,
             });
@@ -130,7 +136,7 @@ impl Activity {
             let at = match all.iter().position(|known| *known.agent == row.agent) {
                 Some(at) => at,
                 None => {
-                    all.push(Conversation::new(row, life, all.is_empty()));
+                    all.push(Conversation::new(row, life, all.is_empty(), says_turns));
                     all.len() - 1
                 }
             };
@@ -138,11 +144,8 @@ impl Activity {
                 conversation.take(row, &mut activity);
             }
         }
-        let says_turns =
-            |event: &AgentEvent| matches!(event, AgentEvent::TurnEnd { .. } | AgentEvent::Prompt { .. });
-        let says_turns = events.iter().any(|row| says_turns(&row.event));
         for conversation in all {
-            conversation.end(life, says_turns, &mut activity);
+            conversation.end(life, &mut activity);
         }
         activity.idle = without(&activity.idle, &activity.certain);
         activity
@@ -166,7 +169,7 @@ impl Activity {
 
 impl<'a> Conversation<'a> {
     /// Returns a conversation whose first event is `row`; the session's own begins with it.
-    fn new(row: &'a AgentEventRow, life: &Life<'_>, is_first: bool) -> Self {
+    fn new(row: &'a AgentEventRow, life: &Life<'_>, is_first: bool, says_turns: bool) -> Self {
         // What it did before its first event is unknown, unless that is a prompt, and the session does not begin with it.
         let is_new = matches!(row.event, AgentEvent::Prompt { .. }) && !is_first;
         Self {
@@ -176,6 +179,7 @@ impl<'a> Conversation<'a> {
             is_certain: is_new,
             last: row.number,
             returns: false,
+            says_turns,
             open: Vec::new(),
             background: false,
         }
@@ -238,7 +242,7 @@ impl<'a> Conversation<'a> {
                 if let Some(start) = self.waits {
                     let late = Span { start, end: number };
                     activity.working.push(late);
-                    activity.idle.push(late);
+                    activity.idle.extend(self.says_turns.then_some(late));
                     self.waits = Some(number);
                 }
                 self.close_one(tool, id.as_deref(), number, activity);
@@ -250,10 +254,11 @@ impl<'a> Conversation<'a> {
     /// Goes on without a prompt: the time since the last turn may be work, or a prompt was not reported.
     fn go_on(&mut self, number: u64, activity: &mut Activity) {
         if let Some(since) = self.waits.take() {
-            activity.idle.push(Span {
+            // An agent that reports no turns never says that it waits.
+            activity.idle.extend(self.says_turns.then_some(Span {
                 start: since,
                 end: number,
-            });
+            }));
             self.works = since;
             self.is_certain = false;
         }
@@ -287,11 +292,11 @@ impl<'a> Conversation<'a> {
     }
 
     /// Ends it with the session.
-    fn end(self, life: &Life<'_>, says_turns: bool, activity: &mut Activity) {
+    fn end(self, life: &Life<'_>, activity: &mut Activity) {
         let end = life.ended;
         match self.waits {
             // Without any turn it is unknown when it worked.
-            Some(start) if says_turns => {
+            Some(start) if self.says_turns => {
                 activity.idle.push(Span { start, end });
                 if self.background {
                     activity.working.push(Span { start, end });

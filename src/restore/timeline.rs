@@ -271,11 +271,7 @@ pub(super) fn timeline(
     (from, until): (&SnapshotId, Option<&SnapshotId>),
     others: &[InstanceRow],
 ) -> Result<Timeline, RestoreError> {
-    // Sessions may lie beside each other in another mount only, such as the state of agents.
-    let is_here = |row: &&InstanceRow| row.mounts.iter().any(|mount| coverage.common(mount).is_some());
-    let all: Vec<&InstanceRow> = std::iter::once(instance)
-        .chain(others.iter().filter(is_here))
-        .collect();
+    let all: Vec<&InstanceRow> = std::iter::once(instance).chain(others).collect();
     let mut timeline = Timeline {
         root: coverage.ground(),
         ..Timeline::default()

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::support::background::Background;
 use crate::support::documents::{Instance, Restored, instances};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
@@ -169,12 +170,9 @@ fn edits_between_turns_are_the_operators() {
         agent.run().ok();
         let id = listed(&sandbox)[0].id.clone();
         let restored = restore(&sandbox, &id, &[]).code(6);
-        let kept = if ends { vec!["both"] } else { vec!["after", "both"] };
-        Restored::of(&restored).conflicted(&kept);
+        Restored::of(&restored).conflicted(&["after", "both", "gone", "notes", "yours"]);
         assert!(
-            restored
-                .text()
-                .contains("changed between turns, not by the agent"),
+            restored.text().contains("\"changed between turns\""),
             "{restored}"
         );
         let expected = [
@@ -197,7 +195,7 @@ fn edits_between_turns_are_the_operators() {
 }
 
 #[test]
-fn a_path_that_only_the_operator_changed_is_no_conflict() {
+fn a_path_that_only_the_operator_changed_stays_and_its_step_can_be_reverted() {
     let (sandbox, project) = workspace("");
     let mut agent = Conversation::new(&sandbox, &project, "s");
     agent.turn("one", "echo agent > mine");
@@ -206,8 +204,10 @@ fn a_path_that_only_the_operator_changed_is_no_conflict() {
     agent.end();
     agent.run().ok();
     let id = listed(&sandbox)[0].id.clone();
-    let restored = restore(&sandbox, &id, &[]).ok();
-    Restored::of(&restored).touched(&["mine"]);
+    let restored = restore(&sandbox, &id, &[]).code(6);
+    let restored = Restored::of(&restored);
+    restored.touched(&["mine"]);
+    restored.conflicted(&["yours"]);
     assert_eq!(read(&project, "yours"), "operator\n");
     // The step itself is reverted when it is asked for.
     let shown = sandbox.jackin(["show", &id, "--json"]).ok().json();
@@ -224,7 +224,7 @@ fn a_path_that_only_the_operator_changed_is_no_conflict() {
 }
 
 #[test]
-fn two_agents_at_once_are_told_apart_by_their_calls() {
+fn two_agents_at_once_are_told_apart_by_the_files_that_they_name() {
     let (sandbox, project) = workspace("");
     let hook = |session: &str, event: &str, more: &Value| {
         let mut what = json!({"session_id": session, "cwd": project});
@@ -240,7 +240,7 @@ fn two_agents_at_once_are_told_apart_by_their_calls() {
     let bash = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "b"});
     let write =
         |name: &str| json!({"tool_name": "Write", "tool_input": {"file_path": name}, "tool_use_id": name});
-    // One after the other, each with a shell that may write anything.
+    // One after the other, each with a shell that may write anything. What the other's turn left running may have written it as well.
     hook("one", "PreToolUse", &bash);
     fs::write(project.join("mine"), "one\n").unwrap();
     hook("one", "PostToolUse", &bash);
@@ -268,22 +268,147 @@ fn two_agents_at_once_are_told_apart_by_their_calls() {
     let (two, one) = (all[0].id.clone(), all[1].id.clone());
     let restored = restore(&sandbox, &one, &[]).code(6);
     let document = Restored::of(&restored);
-    document.touched(&["by-one", "mine"]);
-    document.conflicted(&["both"]);
+    document.touched(&["by-one"]);
+    document.conflicted(&["both", "mine", "yours"]);
     assert!(
         restored
             .text()
             .contains(&format!("changed by {two}, not by this session")),
         "{restored}"
     );
-    assert_eq!(
-        (read(&project, "mine").as_str(), read(&project, "yours").as_str()),
-        ("before\n", "two\n")
-    );
+    assert_eq!(read(&project, "by-two"), "two\n");
     let restored = restore(&sandbox, &two, &[]).code(6);
     let document = Restored::of(&restored);
-    document.touched(&["by-two", "yours"]);
-    document.conflicted(&["both"]);
+    document.touched(&["by-two"]);
+    document.conflicted(&["both", "mine", "yours"]);
+}
+
+/// Runs a conversation in which the operator changes files between the first turn and `second`, and returns what a restore did.
+fn with_operator(operator: &str, second: impl FnOnce(&mut Conversation<'_>)) -> (Sandbox, PathBuf, Run) {
+    let (sandbox, project) = workspace("");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.turn("one", "echo agent > mine");
+    agent.shell(operator);
+    second(&mut agent);
+    agent.end();
+    agent.run().ok();
+    let id = listed(&sandbox)[0].id.clone();
+    let restored = restore(&sandbox, &id, &[]).code(6);
+    (sandbox, project, restored)
+}
+
+#[test]
+fn what_the_agent_moves_of_the_operators_is_not_deleted() {
+    let edit = "echo 'a note of the operator' > yours; echo 'another note of the operator' > notes";
+    let (_sandbox, project, restored) = with_operator(edit, |agent| {
+        agent.turn(
+            "two",
+            "mkdir lib; mv yours notes lib/; echo of the agent itself > lib/new",
+        );
+    });
+    assert_eq!(
+        read(&project, "lib/yours"),
+        "a note of the operator\n",
+        "{restored}"
+    );
+    assert_eq!(
+        read(&project, "lib/notes"),
+        "another note of the operator\n",
+        "{restored}"
+    );
+    assert_eq!(read(&project, "lib/new"), "missing", "{restored}");
+    assert_eq!(read(&project, "mine"), "before\n", "{restored}");
+    // Creating what is missing loses nothing.
+    assert_eq!(read(&project, "yours"), "before\n", "{restored}");
+}
+
+#[test]
+fn edits_where_the_end_of_a_turn_was_not_reported_are_conflicts() {
+    // Interrupted: no Stop; a prompt that was not reported; a call that returns behind the end of its turn.
+    for case in ["interrupted", "no prompt", "late return"] {
+        let (sandbox, project) = workspace("");
+        let mut agent = Conversation::new(&sandbox, &project, "s");
+        let call = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "t"});
+        agent.prompt("one");
+        agent.hook("PreToolUse", &call);
+        agent.shell("echo agent > mine");
+        match case {
+            "interrupted" => agent.hook("PostToolUse", &call),
+            "late return" => {
+                agent.stop();
+                agent.hook("PostToolUse", &call);
+            }
+            _ => {
+                agent.hook("PostToolUse", &call);
+                agent.stop();
+            }
+        }
+        agent.shell("echo operator > yours; echo operator > notes; rm gone");
+        if case == "no prompt" {
+            agent.call("echo again > mine");
+            agent.stop();
+        } else {
+            agent.turn("two", "echo again > mine");
+        }
+        agent.end();
+        agent.run().ok();
+        let id = listed(&sandbox)[0].id.clone();
+        restore(&sandbox, &id, &[]).code(6);
+        assert_eq!(read(&project, "yours"), "operator\n", "{case}");
+        assert_eq!(read(&project, "notes"), "operator\n", "{case}");
+    }
+}
+
+#[test]
+fn a_process_that_one_agent_left_running_is_not_the_others() {
+    let (sandbox, project) = workspace("");
+    let hook = |session: &str, event: &str, more: &Value| {
+        let mut what = json!({"session_id": session, "cwd": project});
+        what.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        sandbox.tell("claude", event, what.to_string().as_bytes()).ok();
+    };
+    for session in ["one", "two"] {
+        hook(session, "SessionStart", &json!({}));
+        hook(session, "UserPromptSubmit", &json!({"prompt": session}));
+    }
+    let bash = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "b"});
+    hook("one", "PreToolUse", &bash);
+    hook("one", "PostToolUse", &bash);
+    hook("two", "PreToolUse", &bash);
+    // Written by what the first one's call left running.
+    fs::write(project.join("yours"), "one\n").unwrap();
+    fs::write(project.join("made"), "one\n").unwrap();
+    hook("two", "PostToolUse", &bash);
+    for session in ["one", "two"] {
+        hook(session, "Stop", &json!({}));
+        hook(session, "SessionEnd", &json!({}));
+    }
+    let two = listed(&sandbox)[0].id.clone();
+    Restored::of(&restore(&sandbox, &two, &[]).code(6)).conflicted(&["made", "yours"]);
+    assert_eq!(read(&project, "yours"), "one\n");
+    assert_eq!(read(&project, "made"), "one\n");
+}
+
+#[test]
+fn a_hook_records_nothing_in_a_session_that_it_does_not_run_in() {
+    let (sandbox, project) = workspace("");
+    let other = sandbox.project("other");
+    let running = Background::launch(&sandbox, &other, "true");
+    let theirs = listed(&sandbox)[0].id.clone();
+    let event = json!({"session_id": "x", "cwd": project, "prompt": "forged"}).to_string();
+    let file = sandbox.scratch("forged");
+    fs::write(&file, event).unwrap();
+    let script = format!(
+        "JACKIN_RECOVERY_INSTANCE={theirs} exec \"$@\" < '{}'",
+        file.display()
+    );
+    let hook = sandbox.command(["hook", "run", "claude", "UserPromptSubmit"]);
+    hook.through(&["sh", "-c", &script, "sh"]).run().ok();
+    let shown = sandbox.jackin(["show", &theirs, "--json"]).ok().text();
+    assert!(!shown.contains("forged"), "{shown}");
+    running.end().ok();
 }
 
 #[test]
