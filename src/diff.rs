@@ -5,6 +5,7 @@ mod change;
 mod commits;
 mod compare;
 mod git_format;
+mod kept_lines;
 mod mask;
 mod patch;
 mod rename;
@@ -17,6 +18,8 @@ pub use change::{Change, ChangeKind};
 pub use commits::{CommitLine, Commits};
 pub use compare::{Comparison, NotCovered, Side, compare, count, count_changes};
 pub use git_format::{binary_patch, git_mode, is_refused_by_git, quoted_name};
+pub use kept_lines::kept_lines;
+pub use mask::masked;
 pub use patch::{
     Body, Content, Contents, Line, MAX_TEXT, Patch, PatchOptions, contents, holds_passwords, is_binary,
     is_secret_path, lines, patch, texts,

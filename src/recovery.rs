@@ -37,6 +37,7 @@
 mod agents;
 mod around_command;
 mod begin;
+mod blame;
 mod candidate;
 mod checkpoint;
 mod choice;
@@ -56,8 +57,10 @@ mod fork;
 mod import;
 mod interrupted;
 mod known_path;
+mod live_file;
 mod log;
 mod output;
+mod path_history;
 pub(crate) mod paths;
 mod pin;
 mod plan;
@@ -80,6 +83,7 @@ mod verify;
 mod watch;
 
 pub use begin::{NewSession, StartedSession};
+pub use blame::BlameRequest;
 pub use candidate::Candidate;
 pub use checkpoint::TakenCheckpoint;
 pub use choice::{NamedSession, SessionChoice, Wanted};
@@ -99,6 +103,7 @@ pub use interrupted::{HeldRestore, InterruptedRestore};
 pub use log::Log;
 pub(crate) use output::refuse_address;
 pub use output::{MissingClaim, OutputError, OutputPlan, WrittenMount, WrittenSnapshot};
+pub use path_history::{BlamedLine, Origin, PathHistory, PathStep, PathStepKind, WholeReason};
 pub use pin::Pinned;
 use plan::restore_target;
 pub use plan::{RestoreRequest, RestoreSubject};
@@ -127,7 +132,7 @@ pub use crate::contract::{Contract, TermChange};
 pub use crate::diff::PatchOptions;
 pub use crate::doctor::{Checkup, Finding, Severity, Step};
 pub use crate::replica::{Copied, Stop, Waiting};
-pub use crate::restore::{Allow, Proposal, Purpose, RestoreError, TakenBack};
+pub use crate::restore::{Allow, Proposal, Purpose, RestoreError, TakenBack, Worker, Workers};
 pub use crate::retention::{Chosen, ForgetError, ForgetProposal, PrunePlan};
 pub use crate::session::{
     Adopted, Begun, CheckpointRequest, Closed, Services, SessionError, check_session_name,

@@ -1,6 +1,7 @@
 //! One serde model of every answer, made of the engine's results. JSON is the model itself; text, pages, the tools of MCP and the screen
 //! render it. Fields of the JSON are only ever added (DESIGN section 7). A fact that only people see is a field that serde skips.
 
+mod blame;
 mod change;
 mod diff;
 mod fold;
@@ -31,6 +32,9 @@ pub(crate) use crate::doctor::{Group, Severity};
 pub(crate) use crate::recovery::UndoneRestore;
 pub(crate) use crate::restore::Action;
 pub(crate) use crate::retention::Held;
+pub(crate) use blame::{
+    BlameDocument, PathLogDocument, PathStepDocument, StepAuthor, StepKind, WorkerDocument,
+};
 pub(crate) use change::{ChangeDocument, why_words};
 pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
 pub(crate) use fold::{Extent, Fold, FoldedLine, fold_changes, is_notable};

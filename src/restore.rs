@@ -24,6 +24,7 @@ mod journal;
 mod metadata;
 mod mount_task;
 mod move_state;
+mod path_authors;
 mod plan;
 mod planner;
 mod problem;
@@ -50,6 +51,7 @@ pub use export_tree::{OutputDir, Written, is_empty, take_away, write_to, write_v
 pub use git_index::RefreshedIndexes;
 pub use head_move::HeadMove;
 pub use history::{of_instance, of_restore, of_step};
+pub use path_authors::{PathMoment, WorkLog, Worker, Workers};
 pub use plan::{Action, After, AsideWhy, KeptPath, Others, Plan, Step, Why};
 pub use planner::plan;
 pub use problem::Problem;

@@ -41,6 +41,18 @@ pub struct SessionPathsArg {
     pub any: bool,
 }
 
+/// A file, after a session or none for all sessions that cover the file. A single word is the file.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SessionPathArg {
+    /// Only this session: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back [default:
+    /// all that cover PATH]
+    #[arg(value_name = "INSTANCE", value_parser = some_path(), value_hint = clap::ValueHint::AnyPath)]
+    pub instance: Option<OsString>,
+    /// The file, which need not exist any more
+    #[arg(value_name = "PATH", value_parser = some_path(), value_hint = clap::ValueHint::AnyPath)]
+    pub path: Option<OsString>,
+}
+
 /// The way in which a command asks for its session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking {
@@ -137,8 +149,23 @@ impl SessionPathsArg {
         context: &Context<'_>,
         asking: Asking,
     ) -> Result<(String, Vec<OsString>), CliError> {
+        let split = self.split(context)?;
+        let settled = settle(context, split.named.as_deref(), self.any, asking);
+        let settled = settled.map_err(|error| match split.is_doubtful {
+            true => neither(context, error),
+            false => error,
+        })?;
+        Ok((settled, split.paths))
+    }
+
+    /// Decides whether the first word is a session or a path, and looks no session up that was not named.
+    pub(super) fn split(&self, context: &Context<'_>) -> Result<SplitWords, CliError> {
         let Some(word) = &self.instance else {
-            return Ok((settle(context, None, self.any, asking)?, self.paths.clone()));
+            return Ok(SplitWords {
+                named: None,
+                is_doubtful: false,
+                paths: self.paths.clone(),
+            });
         };
         if let Some(name) = word.to_str().filter(|_| !is_path(word)) {
             let engine = context.engine();
@@ -148,17 +175,47 @@ impl SessionPathsArg {
             }
             let is_id = name.starts_with("rc-");
             if session == NamedSession::Here || is_id || !engine.could_be_path(word)? {
-                let settled = settle(context, Some(name), self.any, asking);
-                let is_word = session == NamedSession::None && !is_id && !name.starts_with('@');
-                let settled = settled.map_err(|error| match is_word {
-                    true => neither(context, error),
-                    false => error,
-                })?;
-                return Ok((settled, self.paths.clone()));
+                return Ok(SplitWords {
+                    named: Some(name.to_owned()),
+                    is_doubtful: session == NamedSession::None && !is_id && !name.starts_with('@'),
+                    paths: self.paths.clone(),
+                });
             }
         }
-        let paths = std::iter::once(word).chain(&self.paths).cloned().collect();
-        Ok((settle(context, None, self.any, asking)?, paths))
+        Ok(SplitWords {
+            named: None,
+            is_doubtful: false,
+            paths: std::iter::once(word).chain(&self.paths).cloned().collect(),
+        })
+    }
+}
+
+/// Words of a command line: a session, and paths.
+pub(super) struct SplitWords {
+    /// The session, if one is named.
+    pub(super) named: Option<String>,
+    /// True if the name is neither a session's nor a path's, as far as is known.
+    is_doubtful: bool,
+    /// The paths.
+    pub(super) paths: Vec<OsString>,
+}
+
+impl SessionPathArg {
+    /// Returns the id of the session, if one is named, and the path.
+    pub(super) fn settle(
+        &self,
+        context: &Context<'_>,
+        is_silent: bool,
+    ) -> Result<(Option<String>, OsString), CliError> {
+        match (&self.instance, &self.path) {
+            (Some(path), None) => Ok((None, path.clone())),
+            (Some(session), Some(path)) => {
+                let name = session.to_string_lossy();
+                let settled = settle(context, Some(&name), false, Asking::any(is_silent))?;
+                Ok((Some(settled), path.clone()))
+            }
+            (None, _) => Err(CliError::new(ErrorKind::Usage, "no PATH was given")),
+        }
     }
 }
 

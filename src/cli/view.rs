@@ -2,6 +2,7 @@
 
 pub(super) mod addition;
 pub(super) mod aside;
+pub(super) mod blame;
 pub(super) mod changes;
 pub(super) mod completions;
 pub(super) mod contract;

@@ -6,7 +6,8 @@ const HIDDEN: &[u8] = b"(hidden)";
 const AUTHORIZATION: &[u8] = b"authorization:";
 
 /// Returns the line without credentials. Everything else stays.
-pub(super) fn masked(line: &[u8]) -> Vec<u8> {
+#[must_use]
+pub fn masked(line: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(line.len());
     let mut rest = line;
     while let Some(at) = rest.windows(3).position(|window| window == b"://") {

@@ -227,7 +227,7 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// Splits the text into lines with their newlines. A carriage return is a part of its line, as for diff(1) and patch(1).
-fn split(text: &[u8]) -> Vec<&[u8]> {
+pub(super) fn split(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 

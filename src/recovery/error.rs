@@ -7,7 +7,7 @@ use crate::capture::CaptureError;
 use crate::config::ConfigError;
 use crate::contract::ContractError;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
-use crate::display::{sanitize, size};
+use crate::display::{sanitize, shell, size};
 use crate::model::{ByteString, Digest, InstanceId, StoreId};
 use crate::replica::ReplicaError;
 use crate::restore::{AsideError, RestoreError};
@@ -174,6 +174,12 @@ pub enum RecoveryError {
         /// The session.
         instance: InstanceId,
     },
+    /// A directory has no lines.
+    #[error("{} is a directory", .0.display())]
+    Directory(PathBuf),
+    /// No session covers a path.
+    #[error("no session covers {}", .0.display())]
+    Uncovered(PathBuf),
     /// The session's excludes leave a path out.
     #[error("{} is excluded by {pattern}, so no snapshot has it", path.display())]
     Excluded {
@@ -357,6 +363,8 @@ impl Diagnostic for RecoveryError {
             | Self::KeyWanted
             | Self::Outside { .. }
             | Self::Path { .. }
+            | Self::Directory(_)
+            | Self::Uncovered(_)
             | Self::Nowhere { .. }
             | Self::Identity { .. }
             | Self::Aside { .. } => ErrorKind::Usage,
@@ -418,6 +426,11 @@ impl Diagnostic for RecoveryError {
             Self::NothingToUndo { receipt: Some(_) } => {
                 vec![Hint::command("to find the number of a restore", "log")]
             }
+            Self::Directory(path) => vec![Hint::text(format!(
+                "name a file in it, or see its changes with `diff {}`",
+                shell::word(path.as_os_str())
+            ))],
+            Self::Uncovered(_) => vec![Hint::command("to see the sessions", "list")],
             Self::Outside { roots, .. } => {
                 let roots: Vec<String> = roots.iter().map(|root| sanitize::name(&root.0)).collect();
                 vec![Hint::text(format!("the mounts: {}", roots.join(", ")))]
@@ -483,6 +496,8 @@ impl Diagnostic for RecoveryError {
                 format!("{} is in no mount of the session", sanitize::path(path))
             }
             Self::Path { path, why } => format!("{} cannot be used as a path: {why}", sanitize::path(path)),
+            Self::Directory(path) => format!("{} is a directory", sanitize::path(path)),
+            Self::Uncovered(path) => format!("no session covers {}", sanitize::path(path)),
             Self::Nowhere { path, described, .. } => format!("{} {described}", sanitize::path(path)),
             Self::Excluded { path, pattern } => {
                 let (shown, pattern) = (sanitize::path(path), sanitize::text(pattern));

@@ -82,7 +82,7 @@ impl Known<'_> {
 }
 
 /// A path that the session's excludes skip is in no snapshot, and asking for it is no success.
-fn left_out(coverage: &Coverage, path: &RelPath) -> Option<RecoveryError> {
+pub(super) fn left_out(coverage: &Coverage, path: &RelPath) -> Option<RecoveryError> {
     let matcher = Matcher::new(coverage).ok()?;
     let excluded = |is_dir| match matcher.verdict_with_parents(path, is_dir) {
         Verdict::Excluded(rule) => Some(rule.pattern.clone()),

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::activity::Activity;
+use super::activity::{Activity, Call};
 
 /// A moment at which the state of the files is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,24 +63,16 @@ pub(super) fn authors(
     let mut possible = Authors::default();
     let mut is_disputed = any_call;
     for (at, session) in sessions.iter().enumerate() {
-        // An agent's own event follows what it did. What another one does goes on while jackin looks.
-        let own = before.by == at;
-        let low = if own { before.number } else { before.since };
-        let low_of_calls = if own && before.at_rest {
-            before.number
-        } else {
-            before.since
-        };
+        let low = working_since(before, at);
         let high = after.number;
-        for call in session.open(low_of_calls, high) {
+        for call in open_calls(session, at, (before, high), path, any_call) {
             match call.paths.is_empty() {
                 true => {
                     is_disputed = true;
                     possible.put(at);
                 }
                 false if any_call => possible.put(at),
-                false if may_write(&call.paths, path) => naming.put(at),
-                false => {}
+                false => naming.put(at),
             }
         }
         if session.may_work(low, high) {
@@ -94,6 +86,34 @@ pub(super) fn authors(
     }
     possible.add(&naming);
     possible
+}
+
+/// Returns the receipt since which the work of the session at a position may be missing in what a look shows.
+pub(super) fn working_since(before: &Look, at: usize) -> u64 {
+    // An agent's own event follows what it did. What another one does goes on while jackin looks.
+    if before.by == at {
+        before.number
+    } else {
+        before.since
+    }
+}
+
+/// Returns the calls of the session at a position that may have written `path` between a look and the receipt `high`.
+pub(super) fn open_calls<'a>(
+    session: &'a Activity,
+    at: usize,
+    (before, high): (&Look, u64),
+    path: &'a Path,
+    any_call: bool,
+) -> impl Iterator<Item = &'a Call> {
+    let low = if before.by == at && before.at_rest {
+        before.number
+    } else {
+        before.since
+    };
+    session
+        .open(low, high)
+        .filter(move |call| any_call || call.paths.is_empty() || may_write(&call.paths, path))
 }
 
 impl Authors {

@@ -339,7 +339,7 @@ pub(super) fn timeline(
 }
 
 /// Returns the agent whose hook began a session.
-fn first_receipt(store: &Store, row: &InstanceRow) -> Result<Option<AgentRef>, StoreError> {
+pub(super) fn first_receipt(store: &Store, row: &InstanceRow) -> Result<Option<AgentRef>, StoreError> {
     let (first, _) = store.catalog().lifetime(&row.id)?;
     let receipt = match first {
         Some(number) => store.catalog().receipt(number)?,
@@ -396,7 +396,7 @@ fn moments_of(
 }
 
 /// Returns the receipt by which a baseline's state was known: its own, or that of the beginning if events came before it.
-fn baseline_number(number: u64, begun: u64, events: &[AgentEventRow]) -> u64 {
+pub(super) fn baseline_number(number: u64, begun: u64, events: &[AgentEventRow]) -> u64 {
     match events.first() {
         Some(first) if first.number < number && first.snapshot.is_some() => begun,
         _ => number,
@@ -404,7 +404,7 @@ fn baseline_number(number: u64, begun: u64, events: &[AgentEventRow]) -> u64 {
 }
 
 /// Returns the receipt of the closing snapshot with which a session ended.
-fn closing_number(store: &Store, row: &InstanceRow) -> Result<Option<u64>, StoreError> {
+pub(super) fn closing_number(store: &Store, row: &InstanceRow) -> Result<Option<u64>, StoreError> {
     let late = late_snapshots(&store.catalog().snapshots(&row.id)?);
     let captures = store.catalog().captures(&row.id)?;
     let is_closing = |kind: SnapshotKind| kind == SnapshotKind::Closing;

@@ -79,6 +79,8 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["verify", "--read-data", "--json"], 0);
     run(&["log", "--json"], 0);
     run(&["log", "--anchor", "--json"], 0);
+    run(&["log", id, "./a", "--json"], 0);
+    run(&["blame", id, "a", "--json"], 0);
     run(&["pin", id, "--json"], 0);
     run(&["unpin", id, "--json"], 0);
     run(&["prune", "--dry-run", "--json"], 0);

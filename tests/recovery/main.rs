@@ -24,6 +24,7 @@ mod archives;
 mod attacker;
 mod bad_config;
 mod bad_input;
+mod blame;
 mod capturing;
 mod carried;
 mod carried_bounds;

@@ -1,4 +1,6 @@
-//! `log`: the chain of receipts, whether it holds, and what to keep elsewhere to find out later.
+//! `log`: the chain of receipts, whether it holds, and what to keep elsewhere to find out later; or the changes of one file.
+
+use std::ffi::{OsStr, OsString};
 
 use clap::Args;
 
@@ -8,18 +10,18 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
-use crate::cli::session_arg::SessionArg;
+use crate::cli::session_arg::{SessionArg, SessionPathsArg};
 use crate::cli::view;
-use crate::recovery::{Anchor, Log, Wanted};
-use crate::report::{AnchorDocument, LogDocument};
+use crate::recovery::{Anchor, BlameRequest, Log, Wanted};
+use crate::report::{AnchorDocument, LogDocument, PathLogDocument};
 use crate::terminal::size;
 
-/// Show the log of all operations
+/// Show the log of all operations, or the changes of a file
 #[derive(Clone, Debug, Args)]
 pub struct LogArgs {
-    /// Session.
+    /// Session and file.
     #[command(flatten)]
-    pub session: SessionArg,
+    pub subject: SessionPathsArg,
     /// Check that no receipt was changed, removed or moved
     #[arg(long)]
     pub verify: bool,
@@ -37,7 +39,8 @@ impl Command for LogArgs {
     const LONG: &'static str = "\
         In a directory that a session covers, shows the operations of the latest one there; elsewhere and with --any, those of \
         all sessions. Each operation writes a receipt, which holds the hash of the one before. The newest comes first. Receipts \
-        stay when their snapshots are deleted. Anyone who can write to the store can forge the log: keep the output \
+        stay when their snapshots are deleted. With PATH, shows the changes of one file instead, newest first, with the tool call \
+        or the turn that made each, from all sessions that cover it or from INSTANCE. Anyone who can write to the store can forge the log: keep the output \
         of --anchor elsewhere to detect that.";
     const EXAMPLES: &'static [Example] = &[
         (
@@ -45,6 +48,7 @@ impl Command for LogArgs {
             "jackin recovery log --any",
         ),
         ("", "jackin recovery log --verify"),
+        ("The changes of one file:", "jackin recovery log src/main.rs"),
         (
             "Print the fingerprint to keep elsewhere, to detect a forged log:",
             "jackin recovery log --anchor",
@@ -53,6 +57,7 @@ impl Command for LogArgs {
     const DOCUMENTS: &'static [Document] = &[
         Document::of::<LogDocument>("log"),
         Document::of::<AnchorDocument>("log-anchor"),
+        Document::of::<PathLogDocument>("log-path"),
     ];
     const IS_READ: bool = true;
     const TELLS_PENDING: bool = true;
@@ -63,6 +68,14 @@ impl Command for LogArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
+        let words = args.subject.split(context)?;
+        if let Some((path, more)) = words.paths.split_first() {
+            return self.path_log(context, words.named.as_deref(), (path, more));
+        }
+        let session = SessionArg {
+            instance: words.named,
+            any: args.subject.any,
+        };
         let known = args.anchor.as_deref().filter(|given| !given.is_empty());
         let known = known.map(parse).transpose()?;
         let engine = context.engine();
@@ -75,9 +88,9 @@ impl Command for LogArgs {
         if let Some(known) = &known {
             log.check(known)?;
         }
-        let only = match only_checked || args.session.any && args.session.instance.is_none() {
+        let only = match only_checked || session.any && session.instance.is_none() {
             true => None,
-            false => args.session.settle_here(context, Wanted::Any)?,
+            false => session.settle_here(context, Wanted::Any)?,
         };
         let only = only.map(|id| engine.session_of_log(&log, &id)).transpose()?;
         let Log {
@@ -130,6 +143,36 @@ impl Command for LogArgs {
             Some(broken) => Err(broken.into()),
             None => Ok(ExitCode::Done.into()),
         }
+    }
+}
+
+impl LogArgs {
+    /// Shows the changes of a file.
+    fn path_log(
+        &self,
+        context: &Context<'_>,
+        session: Option<&str>,
+        (path, more): (&OsStr, &[OsString]),
+    ) -> Result<Status, CliError> {
+        let wrong = |message: &str| Err(CliError::new(ErrorKind::Usage, message));
+        if self.verify || self.anchor.is_some() {
+            return wrong("--verify and --anchor check the whole log, and take no PATH");
+        }
+        if !more.is_empty() {
+            return wrong("log shows the changes of one PATH at a time");
+        }
+        let found = context.engine().blame(&BlameRequest { session, path })?;
+        let report = PathLogDocument::of(&found);
+        if self.json {
+            context.terminal.json(&report);
+        } else {
+            let home = context.environment.home.as_deref();
+            let home = home.filter(|_| context.terminal.is_tty_out());
+            let width = context.terminal.width_out();
+            let table = view::blame::history(&report, context.now(), width, home);
+            context.terminal.out(&table);
+        }
+        Ok(ExitCode::Done.into())
     }
 }
 

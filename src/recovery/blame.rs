@@ -1,0 +1,565 @@
+//! Origin of each line of a file: the session, turn and tool call that last changed it, from every snapshot that covers the path.
+//!
+//! The snapshots are read in the order of their receipts. Of each manifest only the path's own entry is read, and a content only where it
+//! differs from the one before. What changed between two neighbors belongs to whoever was at work between them, as a restore sees it.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::live_file::{Live, read_live};
+use super::path_history::{
+    BlamedLine, Body, Loaded, Origin, PathHistory, PathStep, PathStepKind, Traced, Version, WholeReason, text,
+};
+use super::paths::{left_out, place};
+use super::{Recovery, RecoveryError};
+use crate::capture::{CaptureError, check_mount};
+use crate::config::settle_path;
+use crate::contract::{Matcher, Verdict};
+use crate::diff::{MAX_TEXT, Side, compare, is_secret_path, renames};
+use crate::model::{ByteString, Coverage, Entry, MountRecord, RelPath, SnapshotId, SnapshotRecord};
+use crate::restore::{PathMoment, WorkLog};
+use crate::session::sessions_covering;
+use crate::store::{InstanceRow, PartsRead, PathLookup, PathState, RestoreRow, Store};
+use handle_fs::remote::Transports;
+
+/// Maximum number of renames that are followed.
+const MOST_RENAMES: usize = 20;
+
+/// Request for the origin of a file's lines.
+#[derive(Clone, Copy, Debug)]
+pub struct BlameRequest<'a> {
+    /// Only this session; `None` for all that cover the path.
+    pub session: Option<&'a str>,
+    /// The file, as the operator names it.
+    pub path: &'a OsStr,
+}
+
+struct Tracer<'s> {
+    store: &'s Store,
+    log: &'s WorkLog,
+    lookup: PathLookup<'s>,
+    records: HashMap<SnapshotId, Option<Rc<SnapshotRecord>>>,
+    matchers: Vec<(Coverage, Option<Matcher>)>,
+    restores: Vec<(InstanceRow, RestoreRow)>,
+}
+
+impl Recovery<'_> {
+    /// Returns the changes of a file, and the origin of each of its lines.
+    ///
+    /// ```
+    /// # use jackin_recovery::environment::Environment;
+    /// # use jackin_recovery::recovery::{BlameRequest, ContractRequest, Origin, Recovery};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let scratch = tempfile::tempdir()?;
+    /// # let project = scratch.path().canonicalize()?.join("project");
+    /// # let environment = Environment {
+    /// #     home: Some(scratch.path().join("home")),
+    /// #     current: project.clone(),
+    /// #     ..Environment::default()
+    /// # };
+    /// # std::fs::create_dir(&project)?;
+    /// # let recovery = Recovery::open(&environment);
+    /// std::fs::write(project.join("notes"), "old\n")?;
+    /// let contract = recovery.contract(&ContractRequest::of_directory(&project))?;
+    /// let session = recovery.begin(&(&contract).into())?.into_id();
+    /// std::fs::write(project.join("notes"), "old\nnew\n")?;
+    /// recovery.end(session.as_str())?;
+    /// let found = recovery.blame(&BlameRequest { session: None, path: "notes".as_ref() })?;
+    /// let origin = |line: usize| &found.steps[found.lines[line].step].origin;
+    /// assert_eq!(*origin(0), Origin::Before);
+    /// assert!(matches!(origin(1), Origin::Work(by) if by.sessions[0].session == session));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`RecoveryError::Uncovered`] if no session covers the path; [`RecoveryError::Session`]; [`RecoveryError::Nowhere`] or
+    /// [`RecoveryError::Excluded`] if no snapshot has it; [`RecoveryError::Directory`]; [`RecoveryError::Store`];
+    /// [`RecoveryError::Capture`] if its mount is not mounted.
+    pub fn blame(&self, request: &BlameRequest<'_>) -> Result<PathHistory, RecoveryError> {
+        let path = Path::new(request.path);
+        let (store, mut rows, host) = match request.session {
+            Some(session) => {
+                let (store, row) = self.session(session)?;
+                let (at, below) = place(self.environment, &row.mounts, path)?;
+                let root = row.mounts.get(at).map(|coverage| coverage.root.to_path());
+                let host = below.on_host(&root.unwrap_or_default());
+                (store, vec![row], host)
+            }
+            None => {
+                let host = settle_path(self.environment, path);
+                let uncovered = || RecoveryError::Uncovered(host.clone());
+                let mut store = self.store_for_reading()?.ok_or_else(uncovered)?;
+                for row in sessions_covering(&store, &host)? {
+                    if row.ended_at.is_none() {
+                        store = self.settled(store, row)?.0;
+                    }
+                }
+                let rows = sessions_covering(&store, &host)?;
+                (store, rows, host)
+            }
+        };
+        let Some(newest) = rows.first().cloned() else {
+            return Err(RecoveryError::Uncovered(host));
+        };
+        let _needed = store.share()?;
+        rows.reverse();
+        let log = WorkLog::read(&store, &rows)?;
+        let mut restores = Vec::new();
+        for row in &rows {
+            let own = store.catalog().restores(&row.id)?;
+            restores.extend(own.into_iter().map(|restore| (row.clone(), restore)));
+        }
+        let mut tracer = Tracer {
+            store: &store,
+            log: &log,
+            lookup: PathLookup::new(&store),
+            records: HashMap::new(),
+            matchers: Vec::new(),
+            restores,
+        };
+        let traced = tracer.trace(&host, log.moments().len(), 0)?;
+        // A session that was named and has ended shows its own end.
+        let is_live = !newest.is_imported() && (request.session.is_none() || newest.ended_at.is_none());
+        let Some(traced) = traced else {
+            return Err(unknown(&newest, host));
+        };
+        let mut history = tracer.finish(traced, &host, is_live, store.transports())?;
+        if history.steps.is_empty() {
+            return Err(unknown(&newest, host));
+        }
+        history.read = tracer.lookup.read();
+        Ok(history)
+    }
+}
+
+/// Returns the error for a path that no snapshot shows.
+fn unknown(row: &InstanceRow, host: PathBuf) -> RecoveryError {
+    let found = row.mounts.iter().find_map(|coverage| {
+        let below = below(coverage, &host)?;
+        Some(left_out(coverage, &below))
+    });
+    if let Some(Some(error)) = found {
+        return error;
+    }
+    RecoveryError::Nowhere {
+        path: host,
+        described: "is in no snapshot, nor there now".to_owned(),
+        is_dashed: false,
+        instance: row.id.clone(),
+    }
+}
+
+/// Returns the path below a mount; `None` if it lies elsewhere.
+fn below(coverage: &Coverage, host: &Path) -> Option<RelPath> {
+    let below = host.strip_prefix(coverage.root.to_path()).ok()?;
+    RelPath::new(&ByteString::from(below).0).ok()
+}
+
+impl Tracer<'_> {
+    /// Follows the path through the first `until` moments; `None` if none of them shows it.
+    fn trace(&mut self, host: &Path, until: usize, renames: usize) -> Result<Option<Traced>, RecoveryError> {
+        let log = self.log;
+        let mut traced: Option<Traced> = None;
+        let mut shown: Option<&SnapshotId> = None;
+        for (at, moment) in log.moments().iter().enumerate().take(until) {
+            // Several moments may show one snapshot; the first bounds what came before it, the last what comes after.
+            let version = match (&traced, shown == Some(&moment.snapshot)) {
+                (Some(traced), true) => Some(traced.version.clone()),
+                _ => self.version(&moment.snapshot, host)?,
+            };
+            shown = Some(&moment.snapshot);
+            let Some(version) = version else { continue };
+            match &mut traced {
+                None => traced = Some(self.first(at, moment, version)),
+                Some(traced) => {
+                    if !traced.version.same(&version) {
+                        self.change(traced, at, version, host, renames)?;
+                    }
+                    traced.last = at;
+                    if !traced.version.is_absent() {
+                        traced.there = Some(at);
+                    }
+                }
+            }
+            if let Some(traced) = &mut traced {
+                let mut targets = self.restores.iter();
+                if targets.any(|(_, restore)| restore.target == moment.snapshot) {
+                    let state = (traced.version.clone(), traced.body.clone());
+                    traced.targets.insert(moment.snapshot.clone(), state);
+                }
+            }
+        }
+        Ok(traced)
+    }
+
+    fn first(&mut self, at: usize, moment: &PathMoment, version: Version) -> Traced {
+        let mut steps = Vec::new();
+        let body = match &version {
+            Version::Absent => Body::all_of(Ok(Vec::new()), 0),
+            there => {
+                let loaded = self.load(&moment.snapshot, there);
+                let body = Body::all_of(loaded, 0);
+                let record = self.record(&moment.snapshot);
+                steps.push(PathStep {
+                    kind: PathStepKind::Found,
+                    origin: Origin::Before,
+                    before: None,
+                    snapshot: Some(moment.snapshot.clone()),
+                    at: record.map(|record| record.taken_at),
+                    added: 0,
+                    removed: 0,
+                });
+                body
+            }
+        };
+        Traced {
+            steps,
+            there: (!version.is_absent()).then_some(at),
+            version,
+            body,
+            last: at,
+            targets: HashMap::new(),
+        }
+    }
+
+    /// Adds the change from the last version to `version`, which the moment at position `at` shows first.
+    fn change(
+        &mut self,
+        traced: &mut Traced,
+        at: usize,
+        version: Version,
+        host: &Path,
+        renames: usize,
+    ) -> Result<(), RecoveryError> {
+        let log = self.log;
+        let (Some(before), Some(after)) = (log.moments().get(traced.last), log.moments().get(at)) else {
+            return Ok(());
+        };
+        let mut renamed = None;
+        if traced.version.is_absent() && renames < MOST_RENAMES {
+            if let Some(from) = self.renamed_from(before, after, &version, host) {
+                if let Some(earlier) = self.trace(&from, at, renames + 1)?
+                    && !earlier.version.is_absent()
+                {
+                    (traced.steps, traced.body) = (earlier.steps, earlier.body);
+                    traced.version = earlier.version;
+                    traced.targets.clear();
+                    renamed = Some(from);
+                }
+            }
+        }
+        let restored = self.restore_between(before, Some(after), host);
+        let loaded = match traced.version.same_content(&version) || version.is_absent() {
+            true => None,
+            false => Some(self.load(&after.snapshot, &version)),
+        };
+        let kind = match (&traced.version, &version, renamed) {
+            (_, Version::Absent, _) => PathStepKind::Deleted,
+            (_, _, Some(from)) => PathStepKind::Renamed(from),
+            (Version::Absent, ..) => PathStepKind::Added,
+            _ if loaded.is_none() => PathStepKind::Metadata,
+            _ => PathStepKind::Modified,
+        };
+        let nlink = [traced.version.entry(), version.entry()];
+        let any_call = nlink
+            .into_iter()
+            .flatten()
+            .any(|entry| !entry.is_dir() && entry.nlink > 1);
+        let at = self.record(&after.snapshot).map(|record| record.taken_at);
+        let step = PathStep {
+            kind,
+            origin: Origin::Work(
+                self.log
+                    .workers(before, Some(after), &ground(self, after, host), any_call),
+            ),
+            before: Some(before.snapshot.clone()),
+            snapshot: Some(after.snapshot.clone()),
+            at,
+            added: 0,
+            removed: 0,
+        };
+        traced.advance(step, restored, version, loaded);
+        Ok(())
+    }
+
+    /// Compares with the file as it is now, and returns the whole history.
+    fn finish(
+        &mut self,
+        mut traced: Traced,
+        host: &Path,
+        is_live: bool,
+        transports: &Transports,
+    ) -> Result<PathHistory, RecoveryError> {
+        let log = self.log;
+        let mut is_secret = traced.there.is_some_and(|at| {
+            let shown = log.moments().get(at).map(|moment| moment.snapshot.clone());
+            shown.is_some_and(|shown| self.is_secret(&shown, host))
+        });
+        let mut is_now = false;
+        if let Some(last) = log.moments().get(traced.last).filter(|_| is_live) {
+            let live = self.live(&traced.version, &last.snapshot, host, transports)?;
+            let restored = self.restore_between(last, None, host);
+            let links = traced.version.entry().is_some_and(|entry| entry.nlink > 1);
+            let workers = || Origin::Work(log.workers(last, None, &ground(self, last, host), links));
+            let step = |kind| PathStep {
+                kind,
+                origin: workers(),
+                before: Some(last.snapshot.clone()),
+                snapshot: None,
+                at: None,
+                added: 0,
+                removed: 0,
+            };
+            is_now = !matches!(live, Live::Unknown | Live::Absent);
+            match live {
+                Live::Directory => return Err(RecoveryError::Directory(host.to_path_buf())),
+                Live::Unknown | Live::Same => {}
+                Live::Absent if traced.version.is_absent() => {}
+                Live::Absent => {
+                    let step = step(PathStepKind::Deleted);
+                    traced.advance(step, restored, Version::Absent, None);
+                }
+                Live::Other {
+                    loaded,
+                    is_secret: secret,
+                } => {
+                    is_secret |= secret;
+                    let is_restored = match (&restored, &loaded) {
+                        (Some((_, target)), Ok(now)) => traced.targets.get(target).is_some_and(
+                            |(_, body)| matches!(body, Body::Lines { bytes, .. } if bytes == now),
+                        ),
+                        _ => false,
+                    };
+                    let kind = match traced.version.is_absent() {
+                        true => PathStepKind::Added,
+                        false => PathStepKind::Modified,
+                    };
+                    let step = step(kind);
+                    traced.advance_to_now(step, restored, loaded, is_restored);
+                }
+            }
+        }
+        let is_gone = traced.version.is_absent() && !is_now;
+        if traced.version.entry().is_some_and(Entry::is_dir) {
+            return Err(RecoveryError::Directory(host.to_path_buf()));
+        }
+        let shown = match is_now {
+            true => None,
+            false => traced
+                .there
+                .and_then(|at| log.moments().get(at))
+                .map(|moment| moment.snapshot.clone()),
+        };
+        let (lines, whole) = match traced.body {
+            Body::Whole(why) => (Vec::new(), Some(why)),
+            Body::Lines { bytes, steps } => {
+                let lines = bytes.split_inclusive(|byte| *byte == b'\n').zip(steps);
+                let line = |(text, step): (&[u8], usize)| BlamedLine {
+                    text: text.to_vec(),
+                    step,
+                };
+                (lines.map(line).collect(), None)
+            }
+        };
+        Ok(PathHistory {
+            path: host.to_path_buf(),
+            steps: traced.steps,
+            lines,
+            whole,
+            shown,
+            is_gone,
+            is_secret,
+            read: PartsRead::default(),
+        })
+    }
+
+    fn record(&mut self, snapshot: &SnapshotId) -> Option<Rc<SnapshotRecord>> {
+        if let Some(known) = self.records.get(snapshot) {
+            return known.clone();
+        }
+        // Pruned, or damaged: other snapshots bound the change then.
+        let record = self.store.record(snapshot).ok().map(Rc::new);
+        self.records.insert(snapshot.clone(), record.clone());
+        record
+    }
+
+    /// Returns the mount of a snapshot that the path lies in, and the path below it.
+    fn mount<'r>(record: &'r SnapshotRecord, host: &Path) -> Option<(&'r MountRecord, RelPath)> {
+        let mut lying = record
+            .mounts
+            .iter()
+            .filter_map(|mount| Some((mount, below(&mount.coverage, host)?)));
+        lying.find(|(mount, _)| {
+            let mut places = mount.coverage.places().into_iter();
+            !mount.coverage.state || places.any(|place| host.starts_with(place))
+        })
+    }
+
+    /// Returns the state of the path in a snapshot; `None` if that does not show it.
+    fn version(&mut self, snapshot: &SnapshotId, host: &Path) -> Result<Option<Version>, RecoveryError> {
+        let Some(record) = self.record(snapshot) else {
+            return Ok(None);
+        };
+        let Some((mount, path)) = Self::mount(&record, host) else {
+            return Ok(None);
+        };
+        let verdict = self
+            .matcher(&mount.coverage)
+            .map(|matcher| matcher.verdict_with_parents(&path, false));
+        let is_covered = match verdict {
+            None => return Ok(None),
+            Some(Verdict::Withheld(reason)) if reason.is_private() => {
+                let fact = mount.withheld.iter().find(|fact| fact.path == path);
+                return Ok(Some(match fact {
+                    Some(fact) => Version::Private(Box::new(fact.clone())),
+                    None => Version::Absent,
+                }));
+            }
+            Some(verdict) => matches!(verdict, Verdict::Covered),
+        };
+        let Some(manifest) = &mount.manifest else {
+            return Ok(Some(Version::Absent));
+        };
+        Ok(match self.lookup.state(&record, manifest, &path) {
+            Ok(PathState::Present(entry)) => Some(Version::Entry(entry)),
+            Ok(PathState::Absent) if is_covered => Some(Version::Absent),
+            // A damaged snapshot shows nothing, like a pruned one.
+            Ok(PathState::Absent | PathState::Unknown) | Err(_) => None,
+        })
+    }
+
+    fn matcher(&mut self, coverage: &Coverage) -> Option<&Matcher> {
+        let known = self.matchers.iter().position(|(known, _)| known == coverage);
+        let at = known.unwrap_or_else(|| {
+            let matcher = Matcher::new(coverage).ok();
+            self.matchers.push((coverage.clone(), matcher));
+            self.matchers.len() - 1
+        });
+        self.matchers.get(at)?.1.as_ref()
+    }
+
+    /// Reads the content of a version.
+    fn load(&mut self, snapshot: &SnapshotId, version: &Version) -> Loaded {
+        let entry = match version {
+            Version::Absent => return Ok(Vec::new()),
+            Version::Private(_) => return Err(WholeReason::Private),
+            Version::Entry(entry) => entry,
+        };
+        let content = entry.content().ok_or(WholeReason::Special)?;
+        let unreadable = |why: String| WholeReason::Unreadable(why);
+        let record = self.record(snapshot);
+        let record = record.ok_or_else(|| unreadable("its snapshot is gone".to_owned()))?;
+        match self.lookup.bytes(&record, content, MAX_TEXT) {
+            Ok(Some(bytes)) => text(bytes),
+            Ok(None) => Err(WholeReason::Large),
+            Err(error) => Err(unreadable(error.to_string())),
+        }
+    }
+
+    /// Returns true if the content of the path is not shown unless the operator asks for it.
+    fn is_secret(&mut self, snapshot: &SnapshotId, host: &Path) -> bool {
+        let version = self.version(snapshot, host);
+        let record = self.record(snapshot);
+        let path = record.and_then(|record| Self::mount(&record, host).map(|(_, path)| path));
+        match (version, path) {
+            (Ok(Some(version)), Some(path)) => is_secret_path(&path, version.entry()),
+            _ => true,
+        }
+    }
+
+    /// Returns the path that a new file had before it was renamed between two moments.
+    fn renamed_from(
+        &mut self,
+        before: &PathMoment,
+        after: &PathMoment,
+        version: &Version,
+        host: &Path,
+    ) -> Option<PathBuf> {
+        version.entry()?.content().filter(|content| content.size > 0)?;
+        let (earlier, later) = (self.record(&before.snapshot)?, self.record(&after.snapshot)?);
+        let (there, path) = Self::mount(&later, host)?;
+        let mut mounts = earlier.mounts.iter();
+        let same = mounts.find(|mount| mount.coverage.root == there.coverage.root)?;
+        let from = self.store.manifest(&earlier, same).ok()??;
+        let to = self.store.manifest(&later, there).ok()??;
+        let side = |manifest| Side {
+            manifest: Some(manifest),
+            skipped: &[],
+        };
+        let changes = compare(&side(&from), &side(&to)).changes;
+        let all: Vec<_> = changes.iter().collect();
+        let at = changes.iter().position(|change| change.path == path)?;
+        let old = changes.get(*renames(&all).get(&at)?)?;
+        Some(old.path.on_host(&there.coverage.root.to_path()))
+    }
+
+    /// Returns the last restore between two moments that changed the path, with its target.
+    fn restore_between(
+        &self,
+        before: &PathMoment,
+        after: Option<&PathMoment>,
+        host: &Path,
+    ) -> Option<(Origin, SnapshotId)> {
+        let high = after.map_or(u64::MAX, |after| after.number);
+        let touches = |row: &InstanceRow, restore: &RestoreRow| {
+            let mut changed = restore.changed.iter();
+            changed.any(|change| {
+                let mut mounts = row.mounts.iter();
+                let mount = mounts.find(|mount| mount.label == change.mount);
+                mount.is_some_and(|mount| change.path.on_host(&mount.root.to_path()) == host)
+            })
+        };
+        let between = self.restores.iter().filter(|(row, restore)| {
+            before.number < restore.number && restore.number < high && touches(row, restore)
+        });
+        let (row, restore) = between.max_by_key(|(_, restore)| restore.number)?;
+        let origin = Origin::Restore {
+            number: restore.number,
+            kind: restore.kind,
+            session: row.id.clone(),
+        };
+        Some((origin, restore.target.clone()))
+    }
+
+    /// Reads the file as it is now, in the mount of the snapshot that shows it last.
+    fn live(
+        &mut self,
+        last: &Version,
+        snapshot: &SnapshotId,
+        host: &Path,
+        transports: &Transports,
+    ) -> Result<Live, RecoveryError> {
+        let Some(record) = self.record(snapshot) else {
+            return Ok(Live::Unknown);
+        };
+        let Some((mount, path)) = Self::mount(&record, host) else {
+            return Ok(Live::Unknown);
+        };
+        check_mount(transports, mount).map_err(CaptureError::from)?;
+        if matches!(last, Version::Private(_)) {
+            return Ok(Live::Unknown);
+        }
+        let found = read_live(transports, &mount.coverage, &path, last.entry());
+        found.or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(Live::Absent),
+            _ => Ok(Live::Other {
+                loaded: Err(WholeReason::Unreadable(error.to_string())),
+                is_secret: false,
+            }),
+        })
+    }
+}
+
+/// Returns the path in the form in which tool calls name it: on the mount's own machine.
+fn ground(tracer: &Tracer<'_>, moment: &PathMoment, host: &Path) -> PathBuf {
+    let record = tracer.records.get(&moment.snapshot).cloned().flatten();
+    let placed = record.and_then(|record| {
+        let (mount, path) = Tracer::mount(&record, host)?;
+        Some(path.on_host(&mount.coverage.ground()))
+    });
+    placed.unwrap_or_else(|| host.to_path_buf())
+}

@@ -1,0 +1,420 @@
+//! `blame` and `log PATH`: which session, prompt and tool call wrote each line of a file, and what deleted it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+
+use crate::support::sandbox::Sandbox;
+
+/// An agent whose hooks report its conversation, in one process that lives as long as that.
+struct Agent<'a> {
+    sandbox: &'a Sandbox,
+    project: &'a Path,
+    session: String,
+    script: String,
+}
+
+impl<'a> Agent<'a> {
+    fn new(sandbox: &'a Sandbox, project: &'a Path, session: &str) -> Self {
+        let mut new = Self {
+            sandbox,
+            project,
+            session: session.to_owned(),
+            script: "jackin=$1\n".to_owned(),
+        };
+        new.hook("SessionStart", &json!({"source": "startup"}));
+        new
+    }
+
+    fn hook(&mut self, event: &str, more: &Value) {
+        let mut what = json!({"session_id": self.session, "cwd": self.project});
+        what.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let name = format!("{}-{}", self.session, self.script.len());
+        let file = self.sandbox.scratch(&name);
+        fs::write(&file, what.to_string()).unwrap();
+        let hook = format!(
+            "\"$jackin\" recovery hook run claude {event} < '{}'",
+            file.display()
+        );
+        self.shell(&hook);
+    }
+
+    fn shell(&mut self, line: &str) {
+        self.script.push_str(&format!("{line} || exit 9\n"));
+    }
+
+    /// Writes a file with these lines.
+    fn write(&mut self, name: &str, text: &str) {
+        let name = self.project.join(name);
+        self.shell(&format!("printf %s '{text}' > '{}'", name.display()));
+    }
+
+    fn prompt(&mut self, text: &str) {
+        self.hook("UserPromptSubmit", &json!({"prompt": text}));
+    }
+
+    fn call(&mut self, command: &str, work: impl FnOnce(&mut Self)) {
+        let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": command});
+        self.hook("PreToolUse", &call);
+        work(self);
+        self.hook("PostToolUse", &call);
+    }
+
+    fn stop(&mut self) {
+        self.hook("Stop", &json!({}));
+    }
+
+    fn end(mut self) {
+        self.hook("SessionEnd", &json!({"reason": "exit"}));
+        let lock = self.sandbox.scratch("lock");
+        let agent = ["flock", lock.to_str().unwrap(), "sh", "-c", &self.script, "sh"];
+        let run = self.sandbox.command(["x"]).inside(self.project);
+        run.through(&agent).run().ok();
+    }
+}
+
+fn workspace() -> (Sandbox, PathBuf) {
+    let sandbox = Sandbox::new();
+    let project = sandbox.captured("shop", "");
+    (sandbox, project)
+}
+
+fn blamed(sandbox: &Sandbox, project: &Path, name: &str) -> Value {
+    let run = sandbox.command(["blame", name, "--json"]);
+    run.inside(project).run().ok().json()
+}
+
+/// Returns each line with a short description of its author.
+fn authors(document: &Value) -> Vec<(String, String)> {
+    let lines = document["lines"].as_array().unwrap().iter();
+    lines
+        .map(|line| {
+            let step = usize::try_from(line["change"].as_u64().unwrap()).unwrap();
+            (
+                line["text"].as_str().unwrap().to_owned(),
+                author(&document["changes"][step]),
+            )
+        })
+        .collect()
+}
+
+fn author(step: &Value) -> String {
+    let calls = step["sessions"][0]["calls"].as_array();
+    let call = calls.and_then(|calls| calls.first());
+    let turn = &step["sessions"][0]["last_turn"];
+    match (step["by"].as_str().unwrap(), call) {
+        ("session", Some(call)) => call["command"].as_str().unwrap().to_owned(),
+        ("session", None) if turn.is_number() => format!("turn {turn}"),
+        (by, _) => by.to_owned(),
+    }
+}
+
+fn expect(document: &Value, expected: &[(&str, &str)]) {
+    let owned = |(text, by): &(&str, &str)| ((*text).to_owned(), (*by).to_owned());
+    let expected: Vec<(String, String)> = expected.iter().map(owned).collect();
+    assert_eq!(authors(document), expected, "{document:#}");
+}
+
+#[test]
+fn each_line_names_the_call_that_wrote_it() {
+    let (sandbox, project) = workspace();
+    fs::write(project.join("f"), "one\ntwo\n").unwrap();
+    fs::write(project.join("data"), "precious\n").unwrap();
+    let mut agent = Agent::new(&sandbox, &project, "s");
+    agent.prompt("fix the login test\nand more");
+    agent.call("first", |agent| agent.write("f", "one\nTWO\n"));
+    agent.call("second", |agent| agent.write("f", "one\nTWO\nthree\n"));
+    // Between two calls, in its own process.
+    agent.write("f", "zero\none\nTWO\nthree\n");
+    agent.call("rm -rf data", |agent| agent.shell("rm data"));
+    agent.stop();
+    agent.write("f", "zero\nyours\none\nTWO\nthree\n");
+    agent.prompt("second");
+    agent.call("last", |agent| {
+        agent.write("f", "zero\nyours\none\nTWO\nthree\nend\n")
+    });
+    agent.stop();
+    agent.end();
+    fs::write(project.join("f"), "zero\nyours\none\nTWO\nthree\nend\nlater\n").unwrap();
+    let found = blamed(&sandbox, &project, "f");
+    expect(
+        &found,
+        &[
+            ("zero", "turn 1"),
+            ("yours", "operator"),
+            ("one", "before"),
+            ("TWO", "first"),
+            ("three", "second"),
+            ("end", "last"),
+            ("later", "operator"),
+        ],
+    );
+    let first = &found["changes"][1]["sessions"][0];
+    assert_eq!(first["prompt"], "fix the login test");
+    assert_eq!(first["agent"], "claude");
+    assert!(found["changes"].as_array().unwrap().last().unwrap()["snapshot"].is_null());
+    let run = |words: &[&str]| sandbox.command(words).inside(&project).run().ok();
+    run(&["blame", "f"])
+        .shows("\"fix the login test\" Bash: first")
+        .shows("1 line is in no snapshot yet");
+    // A file that is gone names what deleted it.
+    run(&["blame", "data"])
+        .shows("was deleted")
+        .shows("Bash: rm -rf data")
+        .shows("1) precious");
+    let log = run(&["log", "./data", "--json"]).json();
+    let kinds: Vec<&Value> = log["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| &step["change"])
+        .collect();
+    assert_eq!(kinds, ["deleted", "found"]);
+    assert_eq!(author(&log["changes"][0]), "rm -rf data");
+    run(&["log", "./data"]).shows("\"fix the login test\" Bash: rm -rf data");
+    let only = run(&["blame", "f", "-L", "4,5", "--json"]).json();
+    assert_eq!(authors(&only), authors(&found)[3..5]);
+    sandbox
+        .command(["blame", "f", "-L", "99,"])
+        .inside(&project)
+        .run()
+        .refused();
+    sandbox
+        .command(["blame", "none"])
+        .inside(&project)
+        .run()
+        .refused();
+    sandbox.command(["blame", "."]).inside(&project).run().refused();
+}
+
+#[test]
+fn sessions_restores_and_renames_are_followed() {
+    let (sandbox, project) = workspace();
+    fs::write(project.join("f"), "one\ntwo\n").unwrap();
+    let first = sandbox.launch(&project, "printf 'one\\nagent\\n' > f; printf 'a\\nb\\n' > old");
+    fs::write(project.join("f"), "one\nagent\nyours\n").unwrap();
+    sandbox.launch(&project, "mv old new; chmod 755 f");
+    expect(
+        &blamed(&sandbox, &project, "f"),
+        &[("one", "before"), ("agent", "session"), ("yours", "operator")],
+    );
+    let new = blamed(&sandbox, &project, "new");
+    expect(&new, &[("a", "session"), ("b", "session")]);
+    assert_eq!(new["changes"][0]["sessions"][0]["instance"], first.as_str());
+    assert_eq!(new["changes"][1]["change"], "renamed");
+    let kinds = |name: &str| -> Vec<String> {
+        let steps = blamed(&sandbox, &project, name)["changes"].clone();
+        let steps = steps.as_array().unwrap().iter();
+        steps
+            .map(|step| step["change"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(kinds("f"), ["found", "modified", "modified", "metadata"]);
+    // What a restore brought back keeps its author.
+    let flags = ["--overwrite-later-edits", "--delete-later-files", "--yes"];
+    sandbox.jackin(["restore", &first].iter().chain(&flags)).ok();
+    let found = blamed(&sandbox, &project, "f");
+    expect(&found, &[("one", "before"), ("two", "before")]);
+    assert_eq!(found["changes"][4]["by"], "restore");
+    sandbox.jackin(["undo", "--any", "--yes"]).ok();
+    expect(
+        &blamed(&sandbox, &project, "f"),
+        &[("one", "before"), ("agent", "session"), ("yours", "operator")],
+    );
+    // One session alone ends with its own end.
+    let own = sandbox.command(["blame", &first, "f", "--json"]).inside(&project);
+    expect(&own.run().ok().json(), &[("one", "before"), ("agent", "session")]);
+}
+
+#[test]
+fn hidden_binary_and_hostile_content_is_safe() {
+    let (sandbox, project) = workspace();
+    fs::write(project.join(".env"), "TOKEN=hunter2\n").unwrap();
+    fs::write(project.join("bin"), b"a\0b").unwrap();
+    fs::write(project.join("odd\u{1b}[31m"), b"\x1b[2J\xff\xe2\x80\xae\n").unwrap();
+    fs::write(project.join("url"), "https://me:hunter2@example.org/\n").unwrap();
+    sandbox.launch(&project, "echo KEY=hunter2 >> .env; printf 'c\\0d' > bin");
+    let run = |words: &[&str]| sandbox.command(words).inside(&project).run().ok();
+    run(&["blame", ".env"]).hides("hunter2").shows("--show-secrets");
+    run(&["blame", ".env", "--json"]).hides("hunter2");
+    run(&["blame", "url"]).hides("hunter2");
+    run(&["blame", ".env", "--show-secrets"]).shows("KEY=hunter2");
+    run(&["blame", "bin"]).shows("a binary file");
+    run(&["blame", "./odd\u{1b}[31m"]).harmless();
+    run(&["log", "./odd\u{1b}[31m"]).harmless();
+    assert!(
+        blamed(&sandbox, &project, "bin")["lines"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+/// A step of a drawn conversation.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A tool call that replaces, adds or removes lines.
+    Call(Vec<(u8, Edit)>),
+    /// The agent edits between two calls of a turn.
+    Turn(Vec<(u8, Edit)>),
+    /// The turn ends, the operator edits, and the next one begins.
+    Between(Vec<(u8, Edit)>),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Edit {
+    Insert,
+    Replace,
+    Remove,
+}
+
+fn edits() -> impl Strategy<Value = Vec<(u8, Edit)>> {
+    let edit = prop_oneof![Just(Edit::Insert), Just(Edit::Replace), Just(Edit::Remove)];
+    prop::collection::vec((any::<u8>(), edit), 0..4)
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => edits().prop_map(Step::Call),
+        1 => edits().prop_map(Step::Turn),
+        2 => edits().prop_map(Step::Between),
+    ];
+    prop::collection::vec(step, 1..7)
+}
+
+/// Lines of a file with their authors. Each text is unique, so that a difference has one reading.
+#[derive(Default)]
+struct Model {
+    lines: Vec<(String, String)>,
+    count: usize,
+}
+
+impl Model {
+    fn edit(&mut self, edits: &[(u8, Edit)], by: &str) {
+        for (at, edit) in edits {
+            let at = usize::from(*at) % (self.lines.len() + 1);
+            self.count += 1;
+            let line = (format!("line {}", self.count), by.to_owned());
+            match edit {
+                Edit::Insert => self.lines.insert(at, line),
+                Edit::Replace if at < self.lines.len() => self.lines[at] = line,
+                Edit::Remove if at < self.lines.len() && self.lines.len() > 1 => drop(self.lines.remove(at)),
+                _ => {}
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        self.lines.iter().map(|(line, _)| format!("{line}\n")).collect()
+    }
+}
+
+#[test]
+fn blame_agrees_with_a_model_of_random_sessions() {
+    let config = Config {
+        cases: 8,
+        max_shrink_iters: 40,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let cases = (prop::collection::vec(steps(), 1..3), edits(), edits());
+    TestRunner::new(config)
+        .run(&cases, |(sessions, apart, last)| {
+            let (sandbox, project) = workspace();
+            let mut model = Model::default();
+            model.edit(
+                &[(0, Edit::Insert), (0, Edit::Insert), (0, Edit::Insert)],
+                "before",
+            );
+            let file = project.join("f");
+            fs::write(&file, model.text()).unwrap();
+            for (number, steps) in sessions.iter().enumerate() {
+                let mut agent = Agent::new(&sandbox, &project, &format!("s{number}"));
+                let mut turn = 1;
+                agent.prompt("go");
+                for (at, step) in steps.iter().enumerate() {
+                    match step {
+                        Step::Call(edits) => {
+                            let command = format!("call {number} {at}");
+                            model.edit(edits, &command);
+                            let text = model.text();
+                            agent.call(&command, |agent| agent.write("f", &text));
+                        }
+                        Step::Turn(edits) => {
+                            // Such a change is told from that of the call before it only by the next checkpoint.
+                            agent.call("look", |_| {});
+                            model.edit(edits, "look");
+                            agent.write("f", &model.text());
+                            agent.call("look", |_| {});
+                        }
+                        Step::Between(edits) => {
+                            agent.stop();
+                            model.edit(edits, "operator");
+                            agent.write("f", &model.text());
+                            turn += 1;
+                            agent.prompt(&format!("turn {turn}"));
+                        }
+                    }
+                }
+                agent.stop();
+                agent.end();
+                model.edit(&apart, "operator");
+                fs::write(&file, model.text()).unwrap();
+            }
+            model.edit(&last, "operator");
+            fs::write(&file, model.text()).unwrap();
+            let found = blamed(&sandbox, &project, "f");
+            prop_assert_eq!(authors(&found), model.lines.clone(), "{:#}", found);
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn two_agents_at_once_are_both_named() {
+    let (sandbox, project) = workspace();
+    fs::write(project.join("f"), "one\n").unwrap();
+    let hook = |session: &str, event: &str, more: &Value| {
+        let mut what = json!({"session_id": session, "cwd": project});
+        what.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        sandbox.tell("claude", event, what.to_string().as_bytes()).ok();
+    };
+    let bash = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "b"});
+    for session in ["one", "two"] {
+        hook(session, "SessionStart", &json!({}));
+        hook(session, "UserPromptSubmit", &json!({"prompt": session}));
+    }
+    hook("one", "PreToolUse", &bash);
+    fs::write(project.join("f"), "one\nalone\n").unwrap();
+    hook("one", "PostToolUse", &bash);
+    hook("two", "PreToolUse", &bash);
+    hook("one", "PreToolUse", &bash);
+    fs::write(project.join("f"), "one\nalone\nany\n").unwrap();
+    for session in ["one", "two"] {
+        hook(session, "PostToolUse", &bash);
+        hook(session, "Stop", &json!({}));
+        hook(session, "SessionEnd", &json!({}));
+    }
+    let found = blamed(&sandbox, &project, "f");
+    let by: BTreeMap<String, usize> = found["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| {
+            let step = usize::try_from(line["change"].as_u64().unwrap()).unwrap();
+            let sessions = found["changes"][step]["sessions"].as_array().unwrap();
+            (line["text"].as_str().unwrap().to_owned(), sessions.len())
+        })
+        .collect();
+    let expected = [("one", 0), ("alone", 1), ("any", 2)];
+    let expected = expected.map(|(line, count)| (line.to_owned(), count));
+    assert_eq!(by, expected.into(), "{found:#}");
+}
