@@ -121,9 +121,15 @@ impl Recovery<'_> {
             matchers: Vec::new(),
             restores,
         };
-        let traced = tracer.trace(&host, log.moments().len(), 0)?;
         // A session that was named and has ended shows its own end.
-        let is_live = !newest.is_imported() && (request.session.is_none() || newest.ended_at.is_none());
+        let is_over = request.session.is_some() && newest.ended_at.is_some();
+        let is_live = !newest.is_imported() && !is_over;
+        let own = log.moments().iter().rposition(|moment| !moment.is_emergency);
+        let until = match is_over {
+            true => own.map_or(0, |last| last + 1),
+            false => log.moments().len(),
+        };
+        let traced = tracer.trace(&host, until, 0)?;
         let Some(traced) = traced else {
             return Err(unknown(&newest, host));
         };

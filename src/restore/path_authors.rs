@@ -17,6 +17,8 @@ pub struct PathMoment {
     pub number: u64,
     /// True for a closing snapshot that was taken late: it may show edits made after the session.
     pub is_late: bool,
+    /// True for an emergency snapshot, which a restore took.
+    pub is_emergency: bool,
     /// True for the baseline of a session.
     is_baseline: bool,
     look: Look,
@@ -223,6 +225,7 @@ fn moments(
             snapshot: capture.snapshot.clone(),
             number,
             is_late: late,
+            is_emergency: capture.kind == SnapshotKind::Emergency,
             is_baseline,
             look: Look {
                 since: capture.since.unwrap_or(begun),
@@ -237,6 +240,7 @@ fn moments(
             snapshot: row.snapshot.clone()?,
             number: row.number,
             is_late: false,
+            is_emergency: false,
             is_baseline: false,
             look: Look {
                 since: row.since,

@@ -130,27 +130,33 @@ fn each_line_names_the_call_that_wrote_it() {
     agent.prompt("fix the login test\nand more");
     agent.call("first", |agent| agent.write("f", "one\nTWO\n"));
     agent.call("second", |agent| agent.write("f", "one\nTWO\nthree\n"));
-    // Between two calls, in its own process.
+    // After the call, and before the next checkpoint: as far as is known, a part of it.
     agent.write("f", "zero\none\nTWO\nthree\n");
     agent.call("rm -rf data", |agent| agent.shell("rm data"));
     agent.stop();
     agent.write("f", "zero\nyours\none\nTWO\nthree\n");
     agent.prompt("second");
+    agent.write("f", "zero\nyours\none\nTWO\nthree\nuncalled\n");
     agent.call("last", |agent| {
-        agent.write("f", "zero\nyours\none\nTWO\nthree\nend\n")
+        agent.write("f", "zero\nyours\none\nTWO\nthree\nuncalled\nend\n")
     });
     agent.stop();
     agent.end();
-    fs::write(project.join("f"), "zero\nyours\none\nTWO\nthree\nend\nlater\n").unwrap();
+    fs::write(
+        project.join("f"),
+        "zero\nyours\none\nTWO\nthree\nuncalled\nend\nlater\n",
+    )
+    .unwrap();
     let found = blamed(&sandbox, &project, "f");
     expect(
         &found,
         &[
-            ("zero", "turn 1"),
+            ("zero", "second"),
             ("yours", "operator"),
             ("one", "before"),
             ("TWO", "first"),
             ("three", "second"),
+            ("uncalled", "turn 2"),
             ("end", "last"),
             ("later", "operator"),
         ],
@@ -261,10 +267,10 @@ fn hidden_binary_and_hostile_content_is_safe() {
 enum Step {
     /// A tool call that replaces, adds or removes lines.
     Call(Vec<(u8, Edit)>),
-    /// The agent edits between two calls of a turn.
-    Turn(Vec<(u8, Edit)>),
-    /// The turn ends, the operator edits, and the next one begins.
-    Between(Vec<(u8, Edit)>),
+    /// The agent edits after a call, which is then its author.
+    After(Vec<(u8, Edit)>),
+    /// The turn ends, the operator edits, and the agent does in the next turn before any call.
+    Between(Vec<(u8, Edit)>, Vec<(u8, Edit)>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -282,8 +288,8 @@ fn edits() -> impl Strategy<Value = Vec<(u8, Edit)>> {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => edits().prop_map(Step::Call),
-        1 => edits().prop_map(Step::Turn),
-        2 => edits().prop_map(Step::Between),
+        1 => edits().prop_map(Step::After),
+        2 => (edits(), edits()).prop_map(|(yours, own)| Step::Between(yours, own)),
     ];
     prop::collection::vec(step, 1..7)
 }
@@ -318,7 +324,7 @@ impl Model {
 #[test]
 fn blame_agrees_with_a_model_of_random_sessions() {
     let config = Config {
-        cases: 8,
+        cases: 12,
         max_shrink_iters: 40,
         failure_persistence: None,
         ..Config::default()
@@ -346,19 +352,20 @@ fn blame_agrees_with_a_model_of_random_sessions() {
                             let text = model.text();
                             agent.call(&command, |agent| agent.write("f", &text));
                         }
-                        Step::Turn(edits) => {
-                            // Such a change is told from that of the call before it only by the next checkpoint.
+                        Step::After(edits) => {
                             agent.call("look", |_| {});
                             model.edit(edits, "look");
                             agent.write("f", &model.text());
                             agent.call("look", |_| {});
                         }
-                        Step::Between(edits) => {
+                        Step::Between(edits, own) => {
                             agent.stop();
                             model.edit(edits, "operator");
                             agent.write("f", &model.text());
                             turn += 1;
-                            agent.prompt(&format!("turn {turn}"));
+                            agent.prompt("again");
+                            model.edit(own, &format!("turn {turn}"));
+                            agent.write("f", &model.text());
                         }
                     }
                 }

@@ -119,7 +119,11 @@ impl Command for BlameArgs {
         if let Some(heading) = view::blame::heading(&report, context.now()) {
             terminal.out(&heading);
         }
-        for line in view::blame::lines(&report, context.now(), terminal.width_out()) {
+        let width = match terminal.is_tty_out() {
+            true => terminal.width_out(),
+            false => usize::MAX,
+        };
+        for line in view::blame::lines(&report, context.now(), width) {
             if terminal.out_is_closed() {
                 break;
             }

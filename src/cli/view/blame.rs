@@ -13,7 +13,7 @@ const HIDDEN: &str = "(hidden; --show-secrets shows it)";
 /// Columns of the beginning of a session's id, which names it.
 const SHORT_ID: usize = 11;
 /// Minimum width of a description of a change, in columns.
-const NARROWEST: usize = 24;
+const NARROWEST: usize = 32;
 /// Mark of a line that is older than all snapshots.
 const BEFORE: &str = "-";
 
@@ -41,10 +41,13 @@ pub(in crate::cli) fn heading(found: &BlameDocument, now: Time) -> Option<String
     }
 }
 
-/// Returns one line for each line of the file.
+/// Returns one line for each line of the file. With `columns`, long descriptions of changes are shortened to fit a terminal.
 pub(in crate::cli) fn lines(found: &BlameDocument, now: Time, columns: usize) -> Vec<String> {
-    // What is long gives way, but half of the terminal is for the file itself.
-    let room = (columns / 2).saturating_sub(20).max(NARROWEST);
+    // What is long gives way to the file itself.
+    let room = match columns {
+        usize::MAX => usize::MAX,
+        columns => (columns * 6 / 10).saturating_sub(16).max(NARROWEST),
+    };
     let told: Vec<(String, String)> = found
         .changes
         .iter()
@@ -160,8 +163,24 @@ fn who(step: &PathStepDocument, room: usize) -> String {
     };
     match room {
         usize::MAX => text,
-        room => width::cut(&text, room.max(SHORT_ID)),
+        room => beginning(&text, room),
     }
+}
+
+/// Returns as much of the beginning of a text as fits.
+fn beginning(text: &str, room: usize) -> String {
+    if width::of(text) <= room {
+        return text.to_owned();
+    }
+    let mut taken = String::new();
+    for c in text.chars() {
+        if width::of(&taken) + width::of_char(c) >= room {
+            break;
+        }
+        taken.push(c);
+    }
+    taken.push('…');
+    taken
 }
 
 /// Describes a session with its prompt and tool call.
@@ -190,7 +209,7 @@ fn worker(session: &WorkerDocument, room: usize) -> String {
         usize::MAX => usize::MAX,
         room => room.saturating_sub(SHORT_ID + 1) / parts.len().max(1),
     };
-    let parts: Vec<String> = parts.iter().map(|part| width::cut(part, each)).collect();
+    let parts: Vec<String> = parts.iter().map(|part| beginning(part, each)).collect();
     match parts.is_empty() {
         true => id,
         false => format!("{id} {}", parts.join(" ")),
