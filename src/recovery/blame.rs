@@ -1,7 +1,7 @@
 //! Origin of each line of a file: the session, turn and tool call that last changed it, from every snapshot that covers the path.
 //!
 //! The snapshots are read in the order of their receipts. Of each manifest only the path's own entry is read, and a content only where it
-//! differs from the one before. What changed between two neighbors belongs to whoever was at work between them, as a restore sees it.
+//! differs from the one before. What changed between two neighbors belongs to the session that was at work between them, as a restore sees it.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -215,6 +215,7 @@ impl Tracer<'_> {
                     origin: Origin::Before,
                     before: None,
                     snapshot: Some(moment.snapshot.clone()),
+                    name: record.as_ref().and_then(|record| record.name.clone()),
                     at: record.map(|record| record.taken_at),
                     added: 0,
                     removed: 0,
@@ -275,7 +276,7 @@ impl Tracer<'_> {
             .into_iter()
             .flatten()
             .any(|entry| !entry.is_dir() && entry.nlink > 1);
-        let at = self.record(&after.snapshot).map(|record| record.taken_at);
+        let record = self.record(&after.snapshot);
         let step = PathStep {
             kind,
             origin: Origin::Work(
@@ -284,7 +285,8 @@ impl Tracer<'_> {
             ),
             before: Some(before.snapshot.clone()),
             snapshot: Some(after.snapshot.clone()),
-            at,
+            name: record.as_ref().and_then(|record| record.name.clone()),
+            at: record.map(|record| record.taken_at),
             added: 0,
             removed: 0,
         };
@@ -316,6 +318,7 @@ impl Tracer<'_> {
                 origin: workers(),
                 before: Some(last.snapshot.clone()),
                 snapshot: None,
+                name: None,
                 at: None,
                 added: 0,
                 removed: 0,

@@ -48,6 +48,8 @@ pub struct PathStep {
     pub before: Option<SnapshotId>,
     /// The first snapshot that shows it; `None` if none does yet.
     pub snapshot: Option<SnapshotId>,
+    /// Name of that snapshot, if it is a checkpoint with one.
+    pub name: Option<String>,
     /// Time at which it was first seen; `None` if no snapshot shows it yet.
     pub at: Option<Time>,
     /// Number of added lines.

@@ -105,6 +105,9 @@ pub(crate) struct PathStepDocument {
     before: Option<String>,
     /// The first snapshot that shows it; none if no snapshot does yet.
     pub(crate) snapshot: Option<String>,
+    /// Its name, if it is a checkpoint with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
     /// Time of that snapshot.
     pub(crate) at: Option<Time>,
     /// Number of added lines.
@@ -240,6 +243,7 @@ impl PathStepDocument {
             },
             before: step.before.as_ref().map(ToString::to_string),
             snapshot: step.snapshot.as_ref().map(ToString::to_string),
+            name: step.name.clone(),
             at: step.at,
             added: step.added,
             removed: step.removed,

@@ -88,8 +88,8 @@ impl<'s> PathLookup<'s> {
         self.read
     }
 
-    /// Returns the state of `path` in the manifest with the digest `manifest` of a snapshot. Excludes are the caller's business: what one
-    /// leaves out counts as absent.
+    /// Returns the state of `path` in the manifest with the digest `manifest` of a snapshot. The caller applies excludes: an
+    /// excluded path counts as absent.
     ///
     /// # Errors
     /// [`StoreError::Content`], [`StoreError::Manifest`] or [`StoreError::Archive`] if a part is missing or damaged.

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
+use crate::support::carried::Kind;
 use crate::support::sandbox::Sandbox;
 
 /// An agent whose hooks report its conversation, in one process that lives as long as that.
@@ -260,6 +261,25 @@ fn hidden_binary_and_hostile_content_is_safe() {
             .unwrap()
             .is_empty()
     );
+}
+
+#[test]
+fn files_of_other_machines_are_blamed_too() {
+    for kind in crate::carried::chosen(Kind::Ssh) {
+        let Some(sandbox) = Sandbox::carried(kind) else {
+            continue;
+        };
+        let project = sandbox.project("tree");
+        fs::write(project.join("f"), "one\n").unwrap();
+        let id = sandbox.launch(&project, "printf 'one\\nagent\\n' > f");
+        fs::write(project.join("f"), "one\nagent\nyours\n").unwrap();
+        let there = format!("{}/f", sandbox.target(&project));
+        let found = sandbox.jackin(["blame", &there, "--json"]).ok().json();
+        let written = [("one", "before"), ("agent", "session"), ("yours", "operator")];
+        expect(&found, &written);
+        let found = sandbox.jackin(["blame", &id, "f", "--json"]).ok().json();
+        expect(&found, &written[..2]);
+    }
 }
 
 /// A step of a drawn conversation.

@@ -99,7 +99,11 @@ pub(in crate::cli) fn history(
             StepAuthor::Before => BEFORE.to_owned(),
             _ => who(step, usize::MAX),
         };
-        let snapshot = step.snapshot.clone().unwrap_or_else(|| BEFORE.to_owned());
+        let snapshot = match (&step.snapshot, &step.name) {
+            (Some(id), Some(name)) => format!("{id} {}", sanitize::name(name.as_bytes())),
+            (Some(id), None) => id.clone(),
+            (None, _) => BEFORE.to_owned(),
+        };
         table.row([
             when(step, now).into(),
             snapshot.into(),
