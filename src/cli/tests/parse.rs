@@ -254,7 +254,7 @@ fn the_store_and_the_rest() {
     ] {
         let understood = understood(&format!("jackin recovery {line}")).verb;
         assert!(
-            matches!(understood, Verb::Log(a) if a.anchor.as_deref() == wanted && a.session.instance.is_none())
+            matches!(understood, Verb::Log(a) if a.anchor.as_deref() == wanted && a.subject.instance.is_none())
         );
     }
     assert!(
