@@ -42,15 +42,15 @@ pub struct SessionPathsArg {
 }
 
 /// A file, after a session or none for all sessions that cover the file. A single word is the file.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct SessionPathArg {
     /// Only this session: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back [default:
     /// all that cover PATH]
-    #[arg(value_name = "INSTANCE", value_parser = some_path(), value_hint = clap::ValueHint::AnyPath)]
-    pub instance: Option<OsString>,
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: Option<String>,
     /// The file, which need not exist any more
     #[arg(value_name = "PATH", value_parser = some_path(), value_hint = clap::ValueHint::AnyPath)]
-    pub path: Option<OsString>,
+    pub path: OsString,
 }
 
 /// The way in which a command asks for its session.
@@ -207,15 +207,9 @@ impl SessionPathArg {
         context: &Context<'_>,
         is_silent: bool,
     ) -> Result<(Option<String>, OsString), CliError> {
-        match (&self.instance, &self.path) {
-            (Some(path), None) => Ok((None, path.clone())),
-            (Some(session), Some(path)) => {
-                let name = session.to_string_lossy();
-                let settled = settle(context, Some(&name), false, Asking::any(is_silent))?;
-                Ok((Some(settled), path.clone()))
-            }
-            (None, _) => Err(CliError::new(ErrorKind::Usage, "no PATH was given")),
-        }
+        let named = self.instance.as_deref();
+        let settled = named.map(|name| settle(context, Some(name), false, Asking::any(is_silent)));
+        Ok((settled.transpose()?, self.path.clone()))
     }
 }
 

@@ -1,5 +1,7 @@
 //! `blame`: the session, prompt and tool call that last changed each line of a file.
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::str::FromStr;
 
 use clap::Args;
@@ -19,6 +21,7 @@ use crate::terminal::size;
 
 /// Show what last changed each line of a file
 #[derive(Clone, Debug, Args)]
+#[command(allow_missing_positional = true)]
 pub struct BlameArgs {
     /// Session and file.
     #[command(flatten)]
@@ -148,9 +151,9 @@ impl Command for BlameArgs {
 }
 
 /// Returns the path as `log` takes it for one, also if it is the name of a session.
-fn log_path(path: std::ffi::OsString) -> std::ffi::OsString {
+fn log_path(path: OsString) -> OsString {
     match path.as_encoded_bytes().contains(&b'/') {
         true => path,
-        false => std::path::Path::new(".").join(path).into_os_string(),
+        false => Path::new(".").join(path).into_os_string(),
     }
 }
