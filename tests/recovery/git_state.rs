@@ -542,3 +542,25 @@ fn every_shape_comes_back_from_every_damage() {
     }
     assert!(made >= 19, "{made} shapes");
 }
+
+#[test]
+fn objects_stay_while_a_branch_that_stays_needs_them() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    let script = "echo agent > README; git -c user.name=a -c user.email=a@x commit -qam agent; rm -r src";
+    let id = sandbox.launch(&project, script);
+    // On top of what the agent committed.
+    fs::write(project.join("mine"), "mine\n").unwrap();
+    repository.git(&["add", "mine"]);
+    repository.git(&["commit", "-qm", "mine"]);
+    let restored = sandbox.restore_in_part(&id, &[]);
+    assert!(!restored.conflicts.is_empty());
+    assert!(project.join("src").exists());
+    repository.git(&["fsck", "--full", "--strict"]);
+    assert_eq!(
+        repository.git(&["log", "--format=%s", "-2"]).trim(),
+        "mine\nagent"
+    );
+    assert_eq!(repository.git(&["show", "HEAD~1:README"]), "agent\n");
+}
