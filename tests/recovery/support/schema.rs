@@ -78,7 +78,13 @@ pub(crate) fn printed_by(args: &[OsString]) -> Option<&'static str> {
         "import" if words.contains(&"--from") => "import-from",
         "log" if is_bare(&words, "--anchor") => "log-anchor",
         // Tests write a file of `log` with a slash.
-        "log" if words.iter().any(|word| word.contains('/')) => "log-path",
+        "log"
+            if words
+                .windows(2)
+                .any(|pair| pair[1].contains('/') && pair[0] != "--log-file") =>
+        {
+            "log-path"
+        }
         "completions" if words.contains(&"--install") => "completions-install",
         "hook" => match *words.iter().skip_while(|word| **word != "hook").nth(1)? {
             "install" => "hook-install",
