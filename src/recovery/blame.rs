@@ -247,17 +247,16 @@ impl Tracer<'_> {
             return Ok(());
         };
         let mut renamed = None;
-        if traced.version.is_absent() && renames < MOST_RENAMES {
-            if let Some(from) = self.renamed_from(before, after, &version, host) {
-                if let Some(earlier) = self.trace(&from, at, renames + 1)?
-                    && !earlier.version.is_absent()
-                {
-                    (traced.steps, traced.body) = (earlier.steps, earlier.body);
-                    traced.version = earlier.version;
-                    traced.targets.clear();
-                    renamed = Some(from);
-                }
-            }
+        if traced.version.is_absent()
+            && renames < MOST_RENAMES
+            && let Some(from) = self.renamed_from(before, after, &version, host)
+            && let Some(earlier) = self.trace(&from, at, renames + 1)?
+            && !earlier.version.is_absent()
+        {
+            (traced.steps, traced.body) = (earlier.steps, earlier.body);
+            traced.version = earlier.version;
+            traced.targets.clear();
+            renamed = Some(from);
         }
         let restored = self.restore_between(before, Some(after), host);
         let loaded = match traced.version.same_content(&version) || version.is_absent() {

@@ -75,7 +75,8 @@ fn is_argument(words: &[&str], at: usize) -> bool {
     let is_login = |text: &str| {
         text.split_once(':').is_some_and(|(user, pass)| {
             let is_empty = user.is_empty() || pass.is_empty();
-            !is_empty && !pass.starts_with('/') && !(is_number(user) && is_number(pass))
+            let is_id = is_number(user) && is_number(pass);
+            !(is_empty || is_id || pass.starts_with('/'))
         })
     };
     let is_set = word.split_once('=').is_some_and(|(name, value)| {

@@ -29,11 +29,7 @@ pub struct Invocation<V> {
 impl<V> Invocation<V> {
     /// Program, version and the arguments in short. What belongs to a command to launch is not told: it may hold secrets.
     pub(in crate::cli) fn described(&self) -> String {
-        let words = self
-            .words
-            .iter()
-            .map(|word| shell::word(word))
-            .collect::<Vec<_>>();
+        let words = self.words.iter().map(shell::word).collect::<Vec<_>>();
         format!(
             "jackin-recovery {}: {}",
             env!("CARGO_PKG_VERSION"),

@@ -109,8 +109,8 @@ impl Kubectl<'_> {
         };
         classes.iter().any(|class| {
             let notes = class.pointer("/metadata/annotations");
-            let is_set = |key: &&str| notes.and_then(|notes| notes.get(key)?.as_str()) == Some("true");
-            DEFAULT_CLASS.iter().any(|key| is_set(&key))
+            let is_set = |key: &&str| notes.and_then(|notes| notes.get(*key)?.as_str()) == Some("true");
+            DEFAULT_CLASS.iter().any(is_set)
         })
     }
 }

@@ -112,7 +112,7 @@ mod tests {
         ];
         for (rule, verb, resource, granted) in cases {
             assert_eq!(
-                grant(&[rule.clone()], verb, resource),
+                grant(std::slice::from_ref(&rule), verb, resource),
                 granted,
                 "{rule}: {verb} {resource}"
             );
