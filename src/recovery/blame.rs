@@ -3,7 +3,7 @@
 //! The snapshots are read in the order of their receipts. Of each manifest only the path's own entry is read, and a content only where it
 //! differs from the one before. What changed between two neighbors belongs to the session that was at work between them, as a restore sees it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::diff::{MAX_TEXT, Side, compare, is_secret_path, renames};
 use crate::model::{ByteString, Coverage, Entry, MountRecord, RelPath, SnapshotId, SnapshotRecord};
 use crate::restore::{PathMoment, WorkLog};
 use crate::session::sessions_covering;
-use crate::store::{InstanceRow, PartsRead, PathLookup, PathState, RestoreRow, Store};
+use crate::store::{InstanceRow, PartsRead, PathLookup, PathState, RestoreRow, Store, StoreError};
 use handle_fs::remote::Transports;
 
 /// Maximum number of renames that are followed.
@@ -44,6 +44,7 @@ struct Tracer<'s> {
     records: HashMap<SnapshotId, Option<Rc<SnapshotRecord>>>,
     matchers: Vec<(Coverage, Option<Matcher>)>,
     restores: Vec<(InstanceRow, RestoreRow)>,
+    unreadable: HashSet<SnapshotId>,
 }
 
 impl Recovery<'_> {
@@ -120,6 +121,7 @@ impl Recovery<'_> {
             records: HashMap::new(),
             matchers: Vec::new(),
             restores,
+            unreadable: HashSet::new(),
         };
         // A session that was named and has ended shows its own end.
         let is_over = request.session.is_some() && newest.ended_at.is_some();
@@ -138,6 +140,7 @@ impl Recovery<'_> {
             return Err(unknown(&newest, host));
         }
         history.read = tracer.lookup.read();
+        history.unreadable = tracer.unreadable.len() as u64;
         Ok(history)
     }
 }
@@ -177,13 +180,24 @@ impl Tracer<'_> {
                 (Some(traced), true) => Some(traced.version.clone()),
                 _ => self.version(&moment.snapshot, host)?,
             };
-            shown = Some(&moment.snapshot);
+            shown = None;
             let Some(version) = version else { continue };
+            let is_same = |traced: &Traced| traced.version.same_content(&version);
+            let loaded = match traced.as_ref().is_some_and(is_same) || version.is_absent() {
+                true => None,
+                false => Some(self.load(&moment.snapshot, &version)),
+            };
+            if let Some(Err(WholeReason::Unreadable(_))) = loaded {
+                // The next one that can be read is compared with the one before.
+                self.unreadable.insert(moment.snapshot.clone());
+                continue;
+            }
+            shown = Some(&moment.snapshot);
             match &mut traced {
-                None => traced = Some(self.first(at, moment, version)),
+                None => traced = Some(self.first(at, moment, version, loaded)),
                 Some(traced) => {
                     if !traced.version.same(&version) {
-                        self.change(traced, at, version, host, renames)?;
+                        self.change(traced, at, (version, loaded), host, renames)?;
                     }
                     traced.last = at;
                     if !traced.version.is_absent() {
@@ -202,13 +216,12 @@ impl Tracer<'_> {
         Ok(traced)
     }
 
-    fn first(&mut self, at: usize, moment: &PathMoment, version: Version) -> Traced {
+    fn first(&mut self, at: usize, moment: &PathMoment, version: Version, loaded: Option<Loaded>) -> Traced {
         let mut steps = Vec::new();
         let body = match &version {
             Version::Absent => Body::all_of(Ok(Vec::new()), 0),
-            there => {
-                let loaded = self.load(&moment.snapshot, there);
-                let body = Body::all_of(loaded, 0);
+            _ => {
+                let body = Body::all_of(loaded.unwrap_or(Ok(Vec::new())), 0);
                 let record = self.record(&moment.snapshot);
                 steps.push(PathStep {
                     kind: PathStepKind::Found,
@@ -238,7 +251,7 @@ impl Tracer<'_> {
         &mut self,
         traced: &mut Traced,
         at: usize,
-        version: Version,
+        (version, mut loaded): (Version, Option<Loaded>),
         host: &Path,
         renames: usize,
     ) -> Result<(), RecoveryError> {
@@ -256,13 +269,11 @@ impl Tracer<'_> {
             (traced.steps, traced.body) = (earlier.steps, earlier.body);
             traced.version = earlier.version;
             traced.targets.clear();
+            // A rename keeps the content.
+            loaded = None;
             renamed = Some(from);
         }
         let restored = self.restore_between(before, Some(after), host);
-        let loaded = match traced.version.same_content(&version) || version.is_absent() {
-            true => None,
-            false => Some(self.load(&after.snapshot, &version)),
-        };
         let kind = match (&traced.version, &version, renamed) {
             (_, Version::Absent, _) => PathStepKind::Deleted,
             (_, _, Some(from)) => PathStepKind::Renamed(from),
@@ -382,6 +393,7 @@ impl Tracer<'_> {
             is_gone,
             is_secret,
             read: PartsRead::default(),
+            unreadable: 0,
         })
     }
 
@@ -389,8 +401,15 @@ impl Tracer<'_> {
         if let Some(known) = self.records.get(snapshot) {
             return known.clone();
         }
-        // Pruned, or damaged: other snapshots bound the change then.
-        let record = self.store.record(snapshot).ok().map(Rc::new);
+        // Other snapshots bound the change then.
+        let record = match self.store.record(snapshot) {
+            Ok(record) => Some(Rc::new(record)),
+            Err(StoreError::NoSnapshot { .. }) => None,
+            Err(_) => {
+                self.unreadable.insert(snapshot.clone());
+                None
+            }
+        };
         self.records.insert(snapshot.clone(), record.clone());
         record
     }
@@ -435,8 +454,11 @@ impl Tracer<'_> {
         Ok(match self.lookup.state(&record, manifest, &path) {
             Ok(PathState::Present(entry)) => Some(Version::Entry(entry)),
             Ok(PathState::Absent) if is_covered => Some(Version::Absent),
-            // A damaged snapshot shows nothing, like a pruned one.
-            Ok(PathState::Absent | PathState::Unknown) | Err(_) => None,
+            Ok(PathState::Absent | PathState::Unknown) => None,
+            Err(_) => {
+                self.unreadable.insert(snapshot.clone());
+                None
+            }
         })
     }
 

@@ -24,6 +24,8 @@ pub struct PathHistory {
     pub is_gone: bool,
     /// True if the content is not shown unless the operator asks for it.
     pub is_secret: bool,
+    /// Number of snapshots that are damaged or missing, and were passed over.
+    pub unreadable: u64,
     /// Parts of manifests that were read.
     pub read: PartsRead,
 }

@@ -156,6 +156,8 @@ pub(crate) struct BlameDocument {
     pub(crate) lines: Vec<BlamedLineDocument>,
     /// Number of all its lines.
     pub(crate) count: u64,
+    /// Number of damaged or missing snapshots, which were passed over; authors are then less certain.
+    pub(crate) unreadable: u64,
 }
 
 /// `log PATH --json`.
@@ -169,6 +171,8 @@ pub(crate) struct PathLogDocument {
     pub(crate) deleted: bool,
     /// Its changes, newest first.
     pub(crate) changes: Vec<PathStepDocument>,
+    /// Number of damaged or missing snapshots, which were passed over.
+    pub(crate) unreadable: u64,
 }
 
 impl BlameDocument {
@@ -205,6 +209,7 @@ impl BlameDocument {
             changes: found.steps.iter().map(PathStepDocument::of).collect(),
             lines: lines.map(document).collect(),
             count: found.lines.len() as u64,
+            unreadable: found.unreadable,
         }
     }
 }
@@ -217,6 +222,7 @@ impl PathLogDocument {
             file: HostPathDocument::new(&found.path),
             deleted: found.is_gone,
             changes: found.steps.iter().rev().map(PathStepDocument::of).collect(),
+            unreadable: found.unreadable,
         }
     }
 }

@@ -282,6 +282,77 @@ fn files_of_other_machines_are_blamed_too() {
     }
 }
 
+#[test]
+fn where_snapshots_are_pruned_all_calls_between_are_named() {
+    let (sandbox, project) = workspace();
+    sandbox.configure("config.toml", "[recovery.retention]\ncheckpoints = 1\n");
+    fs::write(project.join("f"), "one\n").unwrap();
+    let mut agent = Agent::new(&sandbox, &project, "s");
+    agent.prompt("go");
+    for number in 0..4 {
+        let text: String = (0..=number).map(|line| format!("call {line}\n")).collect();
+        agent.call(&format!("call {number}"), |agent| agent.write("f", &text));
+    }
+    agent.stop();
+    agent.end();
+    let found = blamed(&sandbox, &project, "f");
+    let steps = found["changes"].as_array().unwrap();
+    let calls = |step: &Value| step["sessions"][0]["calls"].as_array().map_or(0, Vec::len);
+    assert!(steps.iter().any(|step| calls(step) > 1), "{found:#}");
+    assert!(steps[1..].iter().all(|step| step["by"] == "session"), "{found:#}");
+    assert_eq!(found["unreadable"], 0);
+}
+
+#[test]
+fn a_damaged_snapshot_makes_authors_uncertain_and_not_wrong() {
+    let (sandbox, project) = workspace();
+    fs::write(project.join("f"), "one\n").unwrap();
+    let first = sandbox.launch(&project, "echo first >> f");
+    let second = sandbox.launch(&project, "echo second >> f");
+    sandbox.launch(&project, "echo third >> f");
+    let shown = sandbox.jackin(["show", &second, "--json"]).ok().json();
+    let snapshots = shown["instance"]["snapshots"].as_array().unwrap();
+    let closing = snapshots.iter().find(|one| one["kind"] == "closing").unwrap();
+    let id = closing["id"].as_str().unwrap().trim_start_matches("sn-");
+    let archives = fs::read_dir(sandbox.store().join("archives")).unwrap();
+    let own = archives.map(|entry| entry.unwrap().path());
+    let own: Vec<PathBuf> = own.filter(|path| path.to_str().unwrap().contains(id)).collect();
+    assert_eq!(own.len(), 1, "{id}");
+    fs::remove_file(&own[0]).unwrap();
+    let found = blamed(&sandbox, &project, "f");
+    let authors = authors(&found);
+    let sure = [("one", "before"), ("first", "session")];
+    assert_eq!(
+        authors[..2],
+        sure.map(|(line, by)| (line.to_owned(), by.to_owned()))
+    );
+    assert_eq!(found["changes"][1]["sessions"][0]["instance"], first.as_str());
+    assert_eq!(authors[2].1, "unknown", "{found:#}");
+    assert_ne!(found["unreadable"], 0);
+    let run = sandbox.command(["blame", "f"]).inside(&project).run().ok();
+    run.shows("cannot be read");
+}
+
+#[test]
+fn a_private_file_of_an_agent_is_described_as_a_whole() {
+    let sandbox = Sandbox::new();
+    let project = crate::agent_state::configure(&sandbox, "[recovery.state]\nhome = true\n");
+    crate::agent_state::write(&sandbox.home(), ".claude/.credentials.json", "hunter2\n");
+    let script = "echo hunter3 > ~/.claude/.credentials.json";
+    let launch = ["launch", "shop", "--", "sh", "-c", script];
+    sandbox.command(launch).inside(&project).run().ok();
+    let file = sandbox.home().join(".claude/.credentials.json");
+    let file = file.to_str().unwrap();
+    let run = sandbox.jackin(["blame", file, "--show-secrets"]).ok();
+    run.hides("hunter").shows("a private file of an agent");
+    let log = sandbox
+        .jackin(["log", file, "--json"])
+        .ok()
+        .hides("hunter")
+        .json();
+    assert_eq!(log["changes"][0]["by"], "session", "{log:#}");
+}
+
 /// A step of a drawn conversation.
 #[derive(Clone, Debug)]
 enum Step {

@@ -135,6 +135,9 @@ impl Command for BlameArgs {
         if report.whole.is_none() && report.count == 0 && !report.deleted {
             terminal.note("the file is empty");
         }
+        if let Some(warning) = view::blame::passed_over(report.unreadable) {
+            terminal.warn(&warning);
+        }
         let unstored = view::blame::unstored(&report);
         if unstored > 0 {
             let lines = size::counted(unstored, "line is", "lines are");

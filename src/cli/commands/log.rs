@@ -171,6 +171,9 @@ impl LogArgs {
             let width = context.terminal.width_out();
             let table = view::blame::history(&report, context.now(), width, home);
             context.terminal.out(&table);
+            if let Some(warning) = view::blame::passed_over(report.unreadable) {
+                context.terminal.warn(&warning);
+            }
         }
         Ok(ExitCode::Done.into())
     }

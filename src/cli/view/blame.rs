@@ -121,6 +121,15 @@ pub(in crate::cli) fn unstored(found: &BlameDocument) -> u64 {
     found.lines.iter().filter(|line| is_new(line.change)).count() as u64
 }
 
+/// Returns the warning about snapshots that cannot be read.
+pub(in crate::cli) fn passed_over(unreadable: u64) -> Option<String> {
+    let some = Some(unreadable).filter(|count| *count > 0)?;
+    let snapshots = size::counted(some, "snapshot", "snapshots");
+    Some(format!(
+        "{snapshots} cannot be read, so changes around them have several possible authors; `verify` names the damage"
+    ))
+}
+
 fn when(step: &PathStepDocument, now: Time) -> String {
     match (step.at, &step.snapshot) {
         (Some(at), _) => size::age(at, now),
