@@ -69,7 +69,7 @@ fn undone(client: Client, world: &World) {
     assert_eq!(world.state(), before, "{client:?}");
 }
 
-/// What a sub-agent does belongs to the session of its conversation.
+/// The work of a sub-agent belongs to the session of its conversation.
 fn sub_agent(client: Client) {
     let Some(world) = World::new(client, "sub", "") else {
         return;

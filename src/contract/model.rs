@@ -51,7 +51,7 @@ pub struct Contract {
     pub integrations: Sourced<bool>,
     /// Detail in which a launched command is recorded.
     pub command: Sourced<CommandDetail>,
-    /// What hooks record of prompts to an agent, and of its commands.
+    /// Extent to which hooks record prompts to an agent, and its commands.
     pub prompts: Sourced<Prompts>,
 }
 

@@ -8,7 +8,7 @@ use super::ByteString;
 /// A session of an agent, as the agent calls it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct AgentRef {
-    /// Which agent.
+    /// Word for the agent on the command line, such as `claude`.
     pub name: String,
     /// The agent's own id of it; empty when it gives none.
     pub session: String,

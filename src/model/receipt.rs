@@ -239,7 +239,7 @@ pub enum Operation {
     AgentEvent {
         /// The agent.
         agent: AgentRef,
-        /// What it reported.
+        /// The reported event.
         #[serde(flatten)]
         event: AgentEvent,
         /// Number of the newest receipt before jackin looked at the files.

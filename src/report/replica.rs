@@ -48,7 +48,8 @@ pub(crate) struct ReplicateDocument {
     /// Data that is not copied yet.
     pub(crate) waiting: WaitingDocument,
     /// Snapshots that cannot be copied.
-    pub(crate) hurt: Vec<HurtDocument>,
+    #[serde(rename = "hurt")]
+    pub(crate) damaged: Vec<HurtDocument>,
 }
 
 impl ReplicateDocument {
@@ -74,7 +75,11 @@ impl ReplicateDocument {
                 snapshots: left.snapshots,
                 receipts: left.receipts,
             },
-            hurt: copied.damaged.iter().map(HurtDocument::of).collect(),
+            damaged: copied
+                .damaged
+                .iter()
+                .map(|(id, why)| HurtDocument::new(id, why))
+                .collect(),
         }
     }
 }
@@ -96,10 +101,10 @@ pub(crate) struct HurtDocument {
 }
 
 impl HurtDocument {
-    fn of((snapshot, why): &(SnapshotId, String)) -> Self {
+    fn new(snapshot: &SnapshotId, why: &str) -> Self {
         Self {
             snapshot: snapshot.to_string(),
-            why: why.clone(),
+            why: why.to_owned(),
         }
     }
 }
@@ -193,7 +198,11 @@ impl AdoptDocument {
                 .map(|(id, what)| LostDocument::new(id, what))
                 .collect(),
             troubles: found.troubles.clone(),
-            failed: done.failed.iter().map(HurtDocument::of).collect(),
+            failed: done
+                .failed
+                .iter()
+                .map(|(id, why)| HurtDocument::new(id, why))
+                .collect(),
             available_sessions: sessions.len() as u64,
             available_bytes: found.index.bytes,
         }

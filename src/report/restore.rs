@@ -109,7 +109,7 @@ pub(crate) struct MountPlan<'a> {
     pub(crate) also: &'a [PathDocument],
     /// Excluded directories that go aside or come back.
     pub(crate) aside: &'a [AsideStep],
-    /// What is done to HEAD of each repository.
+    /// Changes to HEAD of each repository.
     pub(crate) heads: Vec<MovedHead<'a>>,
     /// The directory in which new content is staged.
     pub(crate) staging: &'a Path,

@@ -88,7 +88,7 @@ impl ChangeHistory {
             // It moved what others made.
             Author::Session if self.moves_foreign(then, now) => return Verdict::Shared(Vec::new()),
             Author::Session => {}
-            // Whoever reverts a step means its changes, also those that were made between turns.
+            // To revert a step is to revert its changes, also those that were made between turns.
             Author::Others(others) | Author::Both(others) if self.of_step && others.is_empty() => {}
             // Creating what is missing loses nothing.
             Author::Both(others) if now.is_none() && others.is_empty() => {}

@@ -1,4 +1,4 @@
-//! What a restore does to HEAD of each repository, and to the branch that is checked out.
+//! Changes that a restore makes to HEAD of each repository, and to the branch that is checked out.
 
 use std::path::Path;
 

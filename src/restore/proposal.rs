@@ -47,7 +47,7 @@ pub struct ProposedMount {
     pub now: ScannedTree,
     /// Changes to make.
     pub plan: Plan,
-    /// What the plan does to HEAD of each repository.
+    /// Changes that the plan makes to HEAD of each repository.
     pub heads: Vec<HeadMove>,
     /// Location of the staging directory.
     pub location: Location,

@@ -23,7 +23,7 @@ pub(super) enum Part {
     Result { text: String, failed: bool },
 }
 
-/// What an answer holds when there is nothing more to do.
+/// Content of an answer when there is nothing more to do.
 const DONE: &str = "finished";
 
 impl Dialect {

@@ -1,4 +1,4 @@
-//! What the stub lets a model do: for each client the same work, in the words of its tools.
+//! Work that the stub lets a model do: the same for each client, in the words of its tools.
 
 use std::path::Path;
 

@@ -9,75 +9,13 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use crate::support::carried::Kind;
+use crate::support::conversation::Conversation;
 use crate::support::sandbox::Sandbox;
 
-/// An agent whose hooks report its conversation, in one process that lives as long as that.
-struct Agent<'a> {
-    sandbox: &'a Sandbox,
-    project: &'a Path,
-    session: String,
-    script: String,
-}
-
-impl<'a> Agent<'a> {
-    fn new(sandbox: &'a Sandbox, project: &'a Path, session: &str) -> Self {
-        let mut new = Self {
-            sandbox,
-            project,
-            session: session.to_owned(),
-            script: "jackin=$1\n".to_owned(),
-        };
-        new.hook("SessionStart", &json!({"source": "startup"}));
-        new
-    }
-
-    fn hook(&mut self, event: &str, more: &Value) {
-        let mut what = json!({"session_id": self.session, "cwd": self.project});
-        what.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        let name = format!("{}-{}", self.session, self.script.len());
-        let file = self.sandbox.scratch(&name);
-        fs::write(&file, what.to_string()).unwrap();
-        let hook = format!(
-            "\"$jackin\" recovery hook run claude {event} < '{}'",
-            file.display()
-        );
-        self.shell(&hook);
-    }
-
-    fn shell(&mut self, line: &str) {
-        self.script.push_str(&format!("{line} || exit 9\n"));
-    }
-
-    /// Writes a file with these lines.
-    fn write(&mut self, name: &str, text: &str) {
-        let name = self.project.join(name);
-        self.shell(&format!("printf %s '{text}' > '{}'", name.display()));
-    }
-
-    fn prompt(&mut self, text: &str) {
-        self.hook("UserPromptSubmit", &json!({"prompt": text}));
-    }
-
-    fn call(&mut self, command: &str, work: impl FnOnce(&mut Self)) {
-        let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": command});
-        self.hook("PreToolUse", &call);
-        work(self);
-        self.hook("PostToolUse", &call);
-    }
-
-    fn stop(&mut self) {
-        self.hook("Stop", &json!({}));
-    }
-
-    fn end(mut self) {
-        self.hook("SessionEnd", &json!({"reason": "exit"}));
-        let lock = self.sandbox.scratch("lock");
-        let agent = ["flock", lock.to_str().unwrap(), "sh", "-c", &self.script, "sh"];
-        let run = self.sandbox.command(["x"]).inside(self.project);
-        run.through(&agent).run().ok();
-    }
+/// Writes a file with these lines.
+fn write(agent: &mut Conversation<'_>, project: &Path, name: &str, text: &str) {
+    let name = project.join(name);
+    agent.shell(&format!("printf %s '{text}' > '{}'", name.display()));
 }
 
 fn workspace() -> (Sandbox, PathBuf) {
@@ -127,22 +65,33 @@ fn each_line_names_the_call_that_wrote_it() {
     let (sandbox, project) = workspace();
     fs::write(project.join("f"), "one\ntwo\n").unwrap();
     fs::write(project.join("data"), "precious\n").unwrap();
-    let mut agent = Agent::new(&sandbox, &project, "s");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
     agent.prompt("fix the login test\nand more");
-    agent.call("first", |agent| agent.write("f", "one\nTWO\n"));
-    agent.call("second", |agent| agent.write("f", "one\nTWO\nthree\n"));
+    agent.call_that("first", |agent| write(agent, &project, "f", "one\nTWO\n"));
+    agent.call_that("second", |agent| write(agent, &project, "f", "one\nTWO\nthree\n"));
     // After the call, and before the next checkpoint: as far as is known, a part of it.
-    agent.write("f", "zero\none\nTWO\nthree\n");
-    agent.call("rm -rf data", |agent| agent.shell("rm data"));
+    write(&mut agent, &project, "f", "zero\none\nTWO\nthree\n");
+    agent.call_that("rm -rf data", |agent| agent.shell("rm data"));
     agent.stop();
-    agent.write("f", "zero\nyours\none\nTWO\nthree\n");
+    write(&mut agent, &project, "f", "zero\nyours\none\nTWO\nthree\n");
     agent.prompt("second");
-    agent.write("f", "zero\nyours\none\nTWO\nthree\nuncalled\n");
-    agent.call("last", |agent| {
-        agent.write("f", "zero\nyours\none\nTWO\nthree\nuncalled\nend\n")
+    write(
+        &mut agent,
+        &project,
+        "f",
+        "zero\nyours\none\nTWO\nthree\nuncalled\n",
+    );
+    agent.call_that("last", |agent| {
+        write(
+            agent,
+            &project,
+            "f",
+            "zero\nyours\none\nTWO\nthree\nuncalled\nend\n",
+        )
     });
     agent.stop();
     agent.end();
+    agent.run().ok();
     fs::write(
         project.join("f"),
         "zero\nyours\none\nTWO\nthree\nuncalled\nend\nlater\n",
@@ -287,14 +236,17 @@ fn where_snapshots_are_pruned_all_calls_between_are_named() {
     let (sandbox, project) = workspace();
     sandbox.configure("config.toml", "[recovery.retention]\ncheckpoints = 1\n");
     fs::write(project.join("f"), "one\n").unwrap();
-    let mut agent = Agent::new(&sandbox, &project, "s");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
     agent.prompt("go");
     for number in 0..4 {
         let text: String = (0..=number).map(|line| format!("call {line}\n")).collect();
-        agent.call(&format!("call {number}"), |agent| agent.write("f", &text));
+        agent.call_that(&format!("call {number}"), |agent| {
+            write(agent, &project, "f", &text)
+        });
     }
     agent.stop();
     agent.end();
+    agent.run().ok();
     let found = blamed(&sandbox, &project, "f");
     let steps = found["changes"].as_array().unwrap();
     let calls = |step: &Value| step["sessions"][0]["calls"].as_array().map_or(0, Vec::len);
@@ -432,7 +384,7 @@ fn blame_agrees_with_a_model_of_random_sessions() {
             let file = project.join("f");
             fs::write(&file, model.text()).unwrap();
             for (number, steps) in sessions.iter().enumerate() {
-                let mut agent = Agent::new(&sandbox, &project, &format!("s{number}"));
+                let mut agent = Conversation::new(&sandbox, &project, &format!("s{number}"));
                 let mut turn = 1;
                 agent.prompt("go");
                 for (at, step) in steps.iter().enumerate() {
@@ -441,27 +393,28 @@ fn blame_agrees_with_a_model_of_random_sessions() {
                             let command = format!("call {number} {at}");
                             model.edit(edits, &command);
                             let text = model.text();
-                            agent.call(&command, |agent| agent.write("f", &text));
+                            agent.call_that(&command, |agent| write(agent, &project, "f", &text));
                         }
                         Step::After(edits) => {
-                            agent.call("look", |_| {});
+                            agent.call_that("look", |_| {});
                             model.edit(edits, "look");
-                            agent.write("f", &model.text());
-                            agent.call("look", |_| {});
+                            write(&mut agent, &project, "f", &model.text());
+                            agent.call_that("look", |_| {});
                         }
                         Step::Between(edits, own) => {
                             agent.stop();
                             model.edit(edits, "operator");
-                            agent.write("f", &model.text());
+                            write(&mut agent, &project, "f", &model.text());
                             turn += 1;
                             agent.prompt("again");
                             model.edit(own, &format!("turn {turn}"));
-                            agent.write("f", &model.text());
+                            write(&mut agent, &project, "f", &model.text());
                         }
                     }
                 }
                 agent.stop();
                 agent.end();
+                agent.run().ok();
                 model.edit(&apart, "operator");
                 fs::write(&file, model.text()).unwrap();
             }

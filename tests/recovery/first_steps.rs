@@ -1,4 +1,4 @@
-//! What a newcomer types first: commands that lack something, lists, and names.
+//! Commands that a newcomer types first: those that lack something, lists, and names.
 
 use std::fs;
 

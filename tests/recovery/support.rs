@@ -6,6 +6,7 @@ pub(crate) mod bucket;
 pub(crate) mod build;
 pub(crate) mod carried;
 pub(crate) mod compare;
+pub(crate) mod conversation;
 pub(crate) mod documents;
 pub(crate) mod git;
 pub(crate) mod invocation;

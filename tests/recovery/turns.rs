@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::support::background::Background;
+use crate::support::conversation::{Conversation, report};
 use crate::support::documents::{Instance, Restored, instances};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
@@ -18,82 +19,6 @@ fn workspace(more: &str) -> (Sandbox, PathBuf) {
         fs::write(project.join(name), "before\n").unwrap();
     }
     (sandbox, project)
-}
-
-/// An agent's conversation in one process, which dies without a word at the end of the script.
-struct Conversation<'a> {
-    sandbox: &'a Sandbox,
-    project: &'a Path,
-    session: &'static str,
-    script: String,
-}
-
-impl<'a> Conversation<'a> {
-    fn new(sandbox: &'a Sandbox, project: &'a Path, session: &'static str) -> Self {
-        let mut new = Self {
-            sandbox,
-            project,
-            session,
-            script: "jackin=$1\n".to_owned(),
-        };
-        new.hook("SessionStart", &json!({"source": "startup"}));
-        new
-    }
-
-    fn hook(&mut self, event: &str, more: &Value) {
-        let mut what = json!({"session_id": self.session, "cwd": self.project});
-        what.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        let file = self
-            .sandbox
-            .scratch(&format!("{}-{}", self.session, self.script.len()));
-        fs::write(&file, what.to_string()).unwrap();
-        self.shell(&format!(
-            "\"$jackin\" recovery hook run claude {event} < '{}'",
-            file.display()
-        ));
-    }
-
-    fn shell(&mut self, line: &str) {
-        self.script.push_str(&format!("{line} || exit 9\n"));
-    }
-
-    fn prompt(&mut self, text: &str) {
-        self.hook("UserPromptSubmit", &json!({"prompt": text}));
-    }
-
-    fn call(&mut self, command: &str) {
-        let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t"});
-        self.hook("PreToolUse", &call);
-        self.shell(command);
-        self.hook("PostToolUse", &call);
-    }
-
-    fn turn(&mut self, prompt: &str, command: &str) {
-        self.prompt(prompt);
-        self.call(command);
-        self.stop();
-    }
-
-    fn stop(&mut self) {
-        self.hook("Stop", &json!({}));
-    }
-
-    fn end(&mut self) {
-        self.hook("SessionEnd", &json!({"reason": "exit"}));
-    }
-
-    /// Runs it in a process that is neither a shell nor a program that only starts another.
-    fn run(self) -> Run {
-        let lock = self.sandbox.scratch("lock");
-        let agent = ["flock", lock.to_str().unwrap(), "sh", "-c", &self.script, "sh"];
-        self.sandbox
-            .command(["x"])
-            .inside(self.project)
-            .through(&agent)
-            .run()
-    }
 }
 
 fn listed(sandbox: &Sandbox) -> Vec<Instance> {
@@ -223,20 +148,27 @@ fn a_path_that_only_the_operator_changed_stays_and_its_step_can_be_reverted() {
     assert_eq!(read(&project, "yours"), "before\n");
 }
 
-#[test]
-fn two_agents_at_once_are_told_apart_by_the_files_that_they_name() {
-    let (sandbox, project) = workspace("");
-    let hook = |session: &str, event: &str, more: &Value| {
-        let mut what = json!({"session_id": session, "cwd": project});
-        what.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        sandbox.tell("claude", event, what.to_string().as_bytes()).ok();
-    };
+/// Begins two conversations, each with a prompt.
+fn two_at_work(hook: &dyn Fn(&str, &str, &Value)) {
     for session in ["one", "two"] {
         hook(session, "SessionStart", &json!({}));
         hook(session, "UserPromptSubmit", &json!({"prompt": session}));
     }
+}
+
+/// Ends both.
+fn two_at_rest(hook: &dyn Fn(&str, &str, &Value)) {
+    for session in ["one", "two"] {
+        hook(session, "Stop", &json!({}));
+        hook(session, "SessionEnd", &json!({}));
+    }
+}
+
+#[test]
+fn each_of_two_agents_restores_the_files_that_its_calls_name() {
+    let (sandbox, project) = workspace("");
+    let hook = |session: &str, event: &str, more: &Value| report(&sandbox, &project, session, event, more);
+    two_at_work(&hook);
     let bash = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "b"});
     let write =
         |name: &str| json!({"tool_name": "Write", "tool_input": {"file_path": name}, "tool_use_id": name});
@@ -260,10 +192,7 @@ fn two_agents_at_once_are_told_apart_by_the_files_that_they_name() {
     fs::write(project.join("both"), "two\n").unwrap();
     hook("two", "PostToolUse", &write("both"));
     hook("one", "PostToolUse", &bash);
-    for session in ["one", "two"] {
-        hook(session, "Stop", &json!({}));
-        hook(session, "SessionEnd", &json!({}));
-    }
+    two_at_rest(&hook);
     let all = listed(&sandbox);
     let (two, one) = (all[0].id.clone(), all[1].id.clone());
     let restored = restore(&sandbox, &one, &[]).code(6);
@@ -362,17 +291,8 @@ fn edits_where_the_end_of_a_turn_was_not_reported_are_conflicts() {
 #[test]
 fn a_process_that_one_agent_left_running_is_not_the_others() {
     let (sandbox, project) = workspace("");
-    let hook = |session: &str, event: &str, more: &Value| {
-        let mut what = json!({"session_id": session, "cwd": project});
-        what.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        sandbox.tell("claude", event, what.to_string().as_bytes()).ok();
-    };
-    for session in ["one", "two"] {
-        hook(session, "SessionStart", &json!({}));
-        hook(session, "UserPromptSubmit", &json!({"prompt": session}));
-    }
+    let hook = |session: &str, event: &str, more: &Value| report(&sandbox, &project, session, event, more);
+    two_at_work(&hook);
     let bash = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "b"});
     hook("one", "PreToolUse", &bash);
     hook("one", "PostToolUse", &bash);
@@ -381,10 +301,7 @@ fn a_process_that_one_agent_left_running_is_not_the_others() {
     fs::write(project.join("yours"), "one\n").unwrap();
     fs::write(project.join("made"), "one\n").unwrap();
     hook("two", "PostToolUse", &bash);
-    for session in ["one", "two"] {
-        hook(session, "Stop", &json!({}));
-        hook(session, "SessionEnd", &json!({}));
-    }
+    two_at_rest(&hook);
     let two = listed(&sandbox)[0].id.clone();
     Restored::of(&restore(&sandbox, &two, &[]).code(6)).conflicted(&["made", "yours"]);
     assert_eq!(read(&project, "yours"), "one\n");

@@ -17,7 +17,7 @@ pub struct Permission {
     pub resource: &'static str,
     /// True if the cluster grants it.
     pub granted: bool,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
 }
 

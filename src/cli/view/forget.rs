@@ -12,7 +12,7 @@ use crate::report::{ForgetDocument, ForgottenPathDocument, OutsideKind};
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style, width};
 
-/// So many rows are named one by one unless all are asked for; the rest is counted.
+/// Number of rows that are named one by one unless all are asked for; the rest is counted.
 const NAMED: usize = 20;
 
 /// Form of a plan.

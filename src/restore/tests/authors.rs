@@ -278,7 +278,7 @@ fn run(acts: &[(Act, Vec<(Act, bool)>)]) -> Vec<(BTreeSet<Writer>, Author)> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(3000) })]
 
-    /// Whatever happens at the same time: no change of another is taken for the session's, and none of its own for another's.
+    /// No change of another is taken for the session's, and none of its own for another's, whatever happens at the same time.
     #[test]
     fn no_change_is_attributed_to_another(
         acts in prop::collection::vec((act(), prop::collection::vec((act(), any::<bool>()), 0..4)), 1..40),
@@ -293,7 +293,7 @@ proptest! {
         }
     }
 
-    /// Where calls of the two never overlap, and one that may write anything runs while the other agent waits, every author is known.
+    /// Every author is known if calls of the two never overlap and one that may write anything runs while the other agent waits.
     #[test]
     fn every_author_is_known_where_calls_do_not_overlap(
         turns in prop::collection::vec((0..3_usize, 0..PATHS.len(), any::<bool>()), 1..12),
@@ -325,7 +325,7 @@ proptest! {
         }
     }
 
-    /// Two agents that name their files are told apart although their calls overlap.
+    /// The changes of two agents that name their files are attributed although their calls overlap.
     #[test]
     fn calls_that_name_their_files_may_overlap(order in Just([0_usize, 1, 0, 1]).prop_shuffle()) {
         let mut acts = vec![Act::Prompt(0), Act::Prompt(1), Act::Call(0, Some(0)), Act::Call(1, Some(1))];

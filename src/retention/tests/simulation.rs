@@ -113,7 +113,7 @@ fn end(store: &Store, instance: &InstanceId) {
 /// A command that deletes something from the store.
 struct Deletion {
     name: &'static str,
-    /// What happened to the store before.
+    /// Preparation of the store.
     before: fn(),
     /// Does what the command does. Does nothing when it is done already.
     run: fn() -> Result<(), StoreError>,

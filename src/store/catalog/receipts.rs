@@ -92,6 +92,11 @@ impl Catalog {
     /// As [`Catalog::instances`].
     pub fn receipts_of(&self, instance: &InstanceId) -> Result<Vec<Receipt>, StoreError> {
         let sql = "SELECT json FROM receipts WHERE instance = ?1 ORDER BY number DESC";
+        self.of_instance(sql, instance)
+    }
+
+    /// Returns the receipts that a query finds for an instance.
+    fn of_instance(&self, sql: &str, instance: &InstanceId) -> Result<Vec<Receipt>, StoreError> {
         self.query(|connection| {
             connection
                 .prepare_cached(sql)?
@@ -106,12 +111,7 @@ impl Catalog {
     /// As [`Catalog::instances`].
     pub fn agent_events(&self, instance: &InstanceId) -> Result<Vec<AgentEventRow>, StoreError> {
         let sql = "SELECT json FROM receipts WHERE instance = ?1 AND act = 'agent-event' ORDER BY number";
-        let found: Vec<Receipt> = self.query(|connection| {
-            connection
-                .prepare_cached(sql)?
-                .query_map([instance.as_str()], receipt)?
-                .collect()
-        })?;
+        let found = self.of_instance(sql, instance)?;
         Ok(found.into_iter().filter_map(row::agent_event).collect())
     }
 
@@ -209,12 +209,7 @@ impl Catalog {
     /// As [`Catalog::instances`].
     pub fn restores(&self, instance: &InstanceId) -> Result<Vec<RestoreRow>, StoreError> {
         let sql = "SELECT json FROM receipts WHERE instance = ?1 AND act = 'restore' ORDER BY number DESC";
-        let found: Vec<Receipt> = self.query(|connection| {
-            connection
-                .prepare_cached(sql)?
-                .query_map([instance.as_str()], receipt)?
-                .collect()
-        })?;
+        let found = self.of_instance(sql, instance)?;
         Ok(found.into_iter().filter_map(row::restore).collect())
     }
 

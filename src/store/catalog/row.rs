@@ -79,7 +79,7 @@ pub struct AgentEventRow {
     pub at: Time,
     /// The agent.
     pub agent: AgentRef,
-    /// What it reported.
+    /// The reported event.
     pub event: AgentEvent,
     /// Number of the newest receipt before jackin looked at the files.
     pub since: u64,

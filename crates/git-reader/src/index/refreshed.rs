@@ -1,4 +1,4 @@
-//! Whether two index files differ only in what git caches about the files of the work tree.
+//! Comparison of two index files that ignores what git caches about the files of the work tree.
 
 use super::{CHECKSUM, Parsed, parse};
 use crate::Oid;

@@ -203,7 +203,7 @@ fn what_is_written_is_what_the_agents_read() {
     assert_eq!(codex["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"], 3);
 }
 
-/// What version 0.1.0 wrote, before prompts, turns and worktrees had hooks.
+/// Settings as version 0.1.0 wrote them, before prompts, turns and worktrees had hooks.
 const OLD_CLAUDE: &str = r#"{
   "hooks": {
     "SessionStart": [
