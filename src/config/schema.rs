@@ -257,7 +257,7 @@ const AGENT: &[Key] = &[
         Shape::Words(&["first-line", "full", "off"]),
         "\"first-line\"",
         "What jackin's hooks record of your prompts to an agent, and of the commands that it runs: \"first-line\": the first line, at \
-         most 200 characters; \"full\": all of it; \"off\": nothing but the names of the tools. What looks like a secret is hidden.",
+         most 200 characters; \"full\": all of it; \"off\": nothing of them. The names of tools, and the files that they name, are recorded always. What looks like a secret is hidden.",
     ),
 ];
 

@@ -22,7 +22,7 @@ pub struct CallRef {
     /// The agent's own id of the call, when it gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// First line of a shell's command, as far as the configuration wants it. What looks like a secret is hidden.
+    /// Command of a shell, as far as the configuration wants it. What looks like a secret is hidden.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Host paths of the only files that the call can write, without links; empty if it may write any.

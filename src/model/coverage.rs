@@ -177,6 +177,17 @@ impl Coverage {
         [named, there].into_iter().find(touch)
     }
 
+    /// Returns the same if a place of one coverage is, contains or lies in a place of the other. Of a home only the directories of agents
+    /// are covered.
+    #[must_use]
+    pub fn meeting(&self, other: &Self) -> Option<(PathBuf, PathBuf)> {
+        let (in_own, in_other) = self.common(other)?;
+        let (own, others) = (self.places_in(&in_own), other.places_in(&in_other));
+        let touch = |one: &PathBuf, other: &PathBuf| one.starts_with(other) || other.starts_with(one);
+        let meet = own.iter().any(|one| others.iter().any(|other| touch(one, other)));
+        meet.then_some((in_own, in_other))
+    }
+
     /// Returns the host paths at and below which the coverage lies.
     #[must_use]
     pub fn places(&self) -> Vec<PathBuf> {

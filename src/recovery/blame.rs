@@ -1,7 +1,7 @@
 //! Origin of each line of a file: the session, turn and tool call that last changed it, from every snapshot that covers the path.
 //!
 //! The snapshots are read in the order of their receipts. Of each manifest only the path's own entry is read, and a content only where it
-//! differs from the one before. What changed between two neighbors belongs to the session that was at work between them, as a restore sees it.
+//! differs from the one before. Only where the file appears are two whole manifests compared, to find a rename. What changed between two neighbors belongs to the session that was at work between them, as a restore sees it.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -147,11 +147,8 @@ impl Recovery<'_> {
 
 /// Returns the error for a path that no snapshot shows.
 fn unknown(row: &InstanceRow, host: PathBuf) -> RecoveryError {
-    let found = row.mounts.iter().find_map(|coverage| {
-        let below = below(coverage, &host)?;
-        Some(left_out(coverage, &below))
-    });
-    if let Some(Some(error)) = found {
+    let mut mounts = row.mounts.iter();
+    if let Some(error) = mounts.find_map(|coverage| left_out(coverage, &below(coverage, &host)?)) {
         return error;
     }
     RecoveryError::Nowhere {

@@ -90,10 +90,11 @@ impl Recovery<'_> {
         let Some(store) = self.store_for_reading()? else {
             return Ok(Vec::new());
         };
-        let mut rows = store.catalog().instances()?;
+        let mut rows = store.catalog().open_instances()?;
         rows.retain(|row| {
-            let is_open = row.ended_at.is_none() && !row.is_imported();
-            is_open && is_active(&store, row) && !store.instance_locked(&row.id).unwrap_or_default()
+            !row.is_imported()
+                && is_active(&store, row)
+                && !store.instance_locked(&row.id).unwrap_or_default()
         });
         Ok(rows)
     }

@@ -51,7 +51,7 @@ pub(crate) struct CallDocument {
     /// The agent's own id of the call, when it gave one.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    /// First line of a shell's command, as far as the configuration wants it.
+    /// Command of a shell, as far as the configuration wants it.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
     /// Tool and command, or tool and file, as a person remembers it.

@@ -48,8 +48,7 @@ pub(crate) struct ReplicateDocument {
     /// Data that is not copied yet.
     pub(crate) waiting: WaitingDocument,
     /// Snapshots that cannot be copied.
-    #[serde(rename = "hurt")]
-    pub(crate) damaged: Vec<HurtDocument>,
+    pub(crate) hurt: Vec<HurtDocument>,
 }
 
 impl ReplicateDocument {
@@ -75,7 +74,7 @@ impl ReplicateDocument {
                 snapshots: left.snapshots,
                 receipts: left.receipts,
             },
-            damaged: copied
+            hurt: copied
                 .damaged
                 .iter()
                 .map(|(id, why)| HurtDocument::new(id, why))

@@ -41,7 +41,7 @@ pub(crate) struct TurnCallDocument {
     tool: String,
     /// The agent's own id of the call.
     id: Option<String>,
-    /// First line of a shell's command, as far as it was recorded.
+    /// Command of a shell, as far as it was recorded.
     command: Option<String>,
     /// Host paths of the only files that it can write, in a form that can be shown; empty if it may write any.
     paths: Vec<String>,

@@ -1,5 +1,5 @@
-//! Indexes of git that differ from a known state only in what git caches. `git status` alone rewrites the index, which is no work of
-//! anybody's; what cannot be read or is not understood counts as changed.
+//! Indexes of git that differ from a known state only in what git caches. `git status` alone rewrites the index, which changes nothing
+//! that is staged; what cannot be read or is not understood counts as changed.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -2,7 +2,6 @@
 
 use std::collections::hash_map::Entry as Place;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::PathBuf;
 
 use super::RestoreError;
 use super::attribution::ChangeHistory;
@@ -261,15 +260,7 @@ fn overlapping(
     instance: &InstanceRow,
     coverage: &Coverage,
 ) -> Result<Vec<InstanceRow>, RestoreError> {
-    // Of a home only the directories of agents are covered.
-    let overlaps = |other: &Coverage| {
-        let Some((in_own, in_other)) = coverage.common(other) else {
-            return false;
-        };
-        let (own, others) = (coverage.places_in(&in_own), other.places_in(&in_other));
-        let meet = |one: &PathBuf, other: &PathBuf| one.starts_with(other) || other.starts_with(one);
-        own.iter().any(|one| others.iter().any(|other| meet(one, other)))
-    };
+    let overlaps = |other: &Coverage| coverage.meeting(other).is_some();
     let mut others: Vec<InstanceRow> = Vec::new();
     for other in store.catalog().instances()? {
         let meets = other.id != instance.id && other.mounts.iter().any(overlaps);

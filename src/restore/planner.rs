@@ -327,7 +327,10 @@ impl Planner {
 /// Returns true if a path of the git directory `own` is in a directory of objects, of the repository itself or of a submodule.
 fn is_object(own: &RelPath, path: &RelPath) -> bool {
     let below = path.as_bytes().get(own.as_bytes().len()..).unwrap_or_default();
-    let mut names = below.split(|byte| *byte == b'/');
+    // A branch may be called so.
+    let mut names = below
+        .split(|byte| *byte == b'/')
+        .take_while(|name| !matches!(*name, b"refs" | b"logs"));
     names.any(|name| name == b"objects")
 }
 

@@ -45,7 +45,7 @@ pub struct Timeline {
 }
 
 /// Smallest content, in bytes, that is recognized where it lies: a smaller one is found anywhere.
-const FEWEST: u64 = 16;
+const MIN_RECOGNIZED_SIZE: u64 = 16;
 
 /// From a look to a later one that found something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,13 @@ impl Timeline {
         let host = path.on_host(&self.root);
         for step in &self.steps {
             let now = self.state(step.after, path);
+            // Who may have changed it is asked only where it was changed.
+            if let (Some(was), Some(found)) = (last, now)
+                && same(was, found)
+            {
+                (last, pending) = (now, Authors::default());
+                continue;
+            }
             let has_names = [last.flatten(), now.flatten()]
                 .into_iter()
                 .flatten()
@@ -139,7 +146,10 @@ impl Timeline {
             for dir in &after.manifest.directories {
                 let was = before.manifest.directory(&dir.path);
                 for entry in &dir.entries {
-                    let Some(content) = entry.content().filter(|content| content.size >= FEWEST) else {
+                    let Some(content) = entry
+                        .content()
+                        .filter(|content| content.size >= MIN_RECOGNIZED_SIZE)
+                    else {
                         continue;
                     };
                     let was = was
@@ -282,7 +292,12 @@ pub(super) fn timeline(
         let begun = first_receipt(store, row)?;
         let (first, last) = store.catalog().lifetime(&row.id)?;
         let begin = first.unwrap_or(0);
-        let own = moments_of(store, row, (at, begin), &events)?;
+        // What a restore is asked about is known, whatever it proves.
+        let asked: Vec<&SnapshotId> = match at {
+            0 => std::iter::once(from).chain(until).collect(),
+            _ => Vec::new(),
+        };
+        let own = moments_of(store, row, (at, begin), &events, &asked)?;
         let life = Life {
             // Until its first look is over, nothing of it runs.
             begun: own.iter().map(|moment| moment.look.number).min().unwrap_or(begin),
@@ -357,12 +372,14 @@ fn moments_of(
     row: &InstanceRow,
     (by, begun): (usize, u64),
     events: &[AgentEventRow],
+    asked: &[&SnapshotId],
 ) -> Result<Vec<Moment>, StoreError> {
     let late: Vec<SnapshotId> = late_snapshots(&store.catalog().snapshots(&row.id)?);
     let captures = store.catalog().captures(&row.id)?;
     let counts = captures.iter().filter(|capture| {
         // What a late closing shows may have been made by anything.
-        capture.kind != SnapshotKind::Emergency && !late.contains(&capture.snapshot)
+        let proves = capture.kind != SnapshotKind::Emergency && !late.contains(&capture.snapshot);
+        proves || asked.contains(&&capture.snapshot)
     });
     let mut moments: Vec<Moment> = counts
         .map(|capture| Moment {
@@ -376,7 +393,7 @@ fn moments_of(
                     _ => capture.number,
                 },
                 by,
-                at_rest: capture.kind == SnapshotKind::Closing,
+                at_rest: capture.kind == SnapshotKind::Closing && !late.contains(&capture.snapshot),
             },
             snapshot: capture.snapshot.clone(),
         })
@@ -457,7 +474,7 @@ fn state_of(
         return Ok(None);
     };
     for mount in &row.mounts {
-        let Some((root, theirs)) = coverage.common(mount) else {
+        let Some((root, theirs)) = coverage.meeting(mount) else {
             continue;
         };
         let mut reveal = PrivateOverlay::of(store, mount, Show::Stored)?;

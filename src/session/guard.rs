@@ -72,11 +72,7 @@ pub fn ensure_no_overlap(store: &Store, row: &InstanceRow) -> Result<(), Session
 /// Returns true if a place of one coverage is, contains or lies in a place of the other.
 #[must_use]
 pub fn overlap(a: &Coverage, b: &Coverage) -> bool {
-    let Some((in_a, in_b)) = a.common(b) else {
-        return false;
-    };
-    let (a, b) = (a.places_in(&in_a), b.places_in(&in_b));
-    a.iter().any(|a| b.iter().any(|b| touch(a, b)))
+    a.meeting(b).is_some()
 }
 
 /// Refuses a caller that runs inside a living session. `allowed` names a session that the caller may act on from within:
@@ -153,8 +149,8 @@ pub fn sessions_of_caller(
         };
         is_named(&caller.inherited, row) || descends(&caller, row) && is_here()
     };
-    let mut rows = store.catalog().instances()?;
-    rows.retain(|row| row.ended_at.is_none() && is_own(row) && is_active(store, row));
+    let mut rows = store.catalog().open_instances()?;
+    rows.retain(|row| is_own(row) && is_active(store, row));
     Ok(rows)
 }
 

@@ -12,8 +12,8 @@ use crate::model::{ArchiveId, ArchiveRef, Digest};
 const FORMAT: u32 = 1;
 /// An id, a size and two digests (bytes).
 const LIMIT: u64 = 4096;
-/// Most redirects that are followed; more than this are a cycle. A repack makes every redirect point at the last archive, and each
-/// `forget` adds one step.
+/// Most redirects that are followed; more than this are a cycle. A repack and a `forget` make older redirects point at the last archive; only
+/// one that was killed leaves a step more.
 const STEPS: usize = 4096;
 
 #[derive(Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //! rewritten without it; one receipt then makes all of it true at once, and the old archives go.
 //!
 //! The receipt is the moment of truth. Before it, the redirects lead nowhere, since an archive that is there is read whatever
-//! its redirect says; older redirects that lead to it stay, for they are followed. Behind it, the old archives are dead: captures
+//! its redirect says; older redirects that lead to it stay, for they are followed. After it, the old archives are unused: captures
 //! do not look into them any more ([`Store::record`]), and the next process that opens the store for writing removes what a
 //! killed one left. Nothing is removed while the catalog lacks the receipt, because then it does not know what is needed.
 
@@ -312,6 +312,10 @@ impl Sole<'_> {
         store.catalog.ensure_complete()?;
         let records = self.forget(observer)?;
         self.remove_forgotten(observer)?;
+        // Now the new archives have all that records need, and older redirects may lead to them at once.
+        for new in &repacked {
+            self.shorten(new, &new.from)?;
+        }
         drop(locks);
         let swept = self.sweep(observer)?;
         let size = |sizes: &[(ArchiveId, u64)]| sizes.iter().map(|(_, size)| size).sum::<u64>();
@@ -350,7 +354,7 @@ impl Sole<'_> {
                         Some(needs) => needs,
                         None => needs.insert(Needs::of(self.store)?),
                     };
-                    needs.unreadable.is_empty() && !needs.name(&id)
+                    needs.unreadable.is_empty() && !needs.names_archive(&id)
                 }
             };
             if is_replaced {

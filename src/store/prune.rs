@@ -248,7 +248,7 @@ impl Needs {
     }
 
     /// Returns true if a record names the archive, or a redirect that a record uses leads to it.
-    pub(super) fn name(&self, id: &ArchiveId) -> bool {
+    pub(super) fn names_archive(&self, id: &ArchiveId) -> bool {
         self.names.contains(id)
     }
 

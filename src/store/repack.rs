@@ -388,7 +388,7 @@ impl Sole<'_> {
 
     /// Shortens the redirects that lead to the old archives: they lead to the new one. They are followed at once, so the new archive
     /// must have all that the old ones are needed for.
-    fn shorten(&self, repacked: &Repacked, from: &[ArchiveRef]) -> Result<(), StoreError> {
+    pub(super) fn shorten(&self, repacked: &Repacked, from: &[ArchiveRef]) -> Result<(), StoreError> {
         let layout = self.store.layout();
         let draft = repacked._draft.directory();
         let ids: HashSet<&ArchiveId> = from.iter().map(|archive| &archive.id).collect();

@@ -612,3 +612,38 @@ fn a_copy_in_an_object_store_loses_it_when_asked_and_an_import_does_not_bring_it
     assert_eq!(found_in(&fresh, FIRST), Vec::<PathBuf>::new());
     is_whole(&fresh);
 }
+
+#[test]
+fn redirects_lead_straight_to_what_is_there_after_any_number_of_forgets() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("many");
+    let names: Vec<String> = (0..5).map(|number| format!("secret-{number}")).collect();
+    for name in &names {
+        fs::write(project.join(name), noise(name, 3_000)).unwrap();
+    }
+    fs::write(project.join("kept"), "kept\n").unwrap();
+    let id = sandbox.launch(&project, "rm kept secret-*");
+    for name in &names {
+        let words = ["forget", "--path", name, "--yes"];
+        sandbox.command(words).inside(&project).run().ok();
+    }
+    let archives = sandbox.store().join("archives");
+    let mut redirects = 0;
+    for entry in fs::read_dir(&archives).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "moved") {
+            let text = fs::read_to_string(&path).unwrap();
+            let moved: serde_json::Value = serde_json::from_str(text.split_once('\n').unwrap().1).unwrap();
+            let into = moved["into"]["id"].as_str().unwrap();
+            assert!(
+                archives.join(format!("{into}.tar.zst")).exists(),
+                "{path:?} leads to {into}"
+            );
+            redirects += 1;
+        }
+    }
+    assert!(redirects > 0);
+    is_whole(&sandbox);
+    sandbox.restore(&id, &[]);
+    assert_eq!(fs::read_to_string(project.join("kept")).unwrap(), "kept\n");
+}

@@ -31,10 +31,9 @@ pub fn redact_text(line: &str, hidden: &str) -> String {
     }
     for (at, word) in shown.iter_mut().enumerate() {
         if is_argument(&words, at) {
-            let (name, _) = word.split_once('=').unwrap_or_default();
-            *word = match name {
-                "" => hidden.to_owned(),
-                name => format!("{name}={hidden}"),
+            *word = match set_password(word) {
+                Some(name) => format!("{name}={hidden}"),
+                None => hidden.to_owned(),
             };
         }
     }
@@ -79,17 +78,21 @@ fn is_argument(words: &[&str], at: usize) -> bool {
             !(is_empty || is_id || pass.starts_with('/'))
         })
     };
-    let is_set = word.split_once('=').is_some_and(|(name, value)| {
-        let name = name.to_ascii_lowercase();
-        !value.is_empty() && (name == "pass" || name.ends_with("_pass") || name.ends_with("_pwd"))
-    });
-    is_set
+    set_password(word).is_some()
         || word.starts_with("pass:") && word.len() > 5
         || matches!(before, "-u" | "--user" | "--auth" | "-U" | "--proxy-user") && is_login(word)
         || word.strip_prefix("-u").is_some_and(is_login)
         || named(&PASSWORD_BY_P) && (before == "-p" || word.starts_with("-p") && word.len() > 2)
         || named(&["redis-cli"]) && before == "-a"
         || before.ends_with("secret_access_key")
+}
+
+/// Returns the name in a word such as `DB_PASS=…`; `None` if it sets no password.
+fn set_password(word: &str) -> Option<&str> {
+    let (name, value) = word.split_once('=')?;
+    let lower = name.trim_matches(['\'', '"']).to_ascii_lowercase();
+    let is_password = lower == "pass" || lower.ends_with("_pass") || lower.ends_with("_pwd");
+    (is_password && !value.is_empty()).then_some(name)
 }
 
 fn last(words: &[String]) -> String {
@@ -160,7 +163,10 @@ mod tests {
                 "0123456789abcdef",
             ),
             ("curl -H \"Authorization: Basic aGVsbG8=\"", "aGVsbG8"),
-            ("docker login -u me -p hunter2secret registry", "no such thing"),
+            ("docker login -u me -p hunter2secret registry", "hunter2secret"),
+            ("docker login -p hunter=2", "hunter"),
+            ("sshpass -p c3dvcmRmaXNo= ssh host", "c3dvcmRmaXNo"),
+            ("curl -u bob:swordfish= https://example.org", "swordfish"),
         ] {
             let shown = redact_text(text, "(hidden)");
             assert!(!shown.contains(secret), "{text}: {shown}");

@@ -97,7 +97,7 @@ pub fn parse<V: CommandSet>(args: Vec<OsString>, columns: usize) -> Result<Invoc
             ParseOutcome::Asked(brief::<V>(called_as, columns))
         }
         _ => match told(&error, called_as, verb, &mut command) {
-            // Who types the name alone asks for the overview.
+            // The name alone prints the overview.
             ParseOutcome::Wrong {
                 error,
                 help: Some(_),

@@ -36,6 +36,11 @@ const NAP: Duration = Duration::from_millis(250);
 /// Number of these intervals after which it is checked whether the session has ended by itself.
 const OFTEN: u32 = 20;
 
+/// Interval at which a failed end is tried again.
+const LOOK: Duration = Duration::from_secs(5);
+/// Time after which a failed end is not tried again.
+const PATIENCE: Duration = Duration::from_secs(600);
+
 impl Command for EndingArgs {
     const NAME: &'static str = "__ending";
     const GROUP: Option<Group> = None;
@@ -55,22 +60,35 @@ impl Command for EndingArgs {
         let mut naps = 0;
         while process::is_alive(&client) {
             naps = (naps + 1) % OFTEN;
-            if context.world().observer.cancelled() || (naps == 0 && !goes_on(&context, &self.instance)?) {
+            // A store that cannot be read at this moment can be read later.
+            let has_ended = naps == 0 && matches!(goes_on(&context, &self.instance), Ok(false));
+            if context.world().observer.cancelled() || has_ended {
                 return Ok(ExitCode::Done.into());
             }
             thread::sleep(NAP);
         }
-        // A session that has ended by its own event stays as it is.
-        if goes_on(&context, &self.instance)? {
-            let engine = context.engine();
-            let ended = engine.end_with(&self.instance, |store, request| {
-                end_held(&context, store, request)
-            })?;
-            drop(engine.apply_retention(&ended.store, &ended.row.id));
-            leave(context.environment);
+        // No other process ends it: what fails for a moment is tried again.
+        let mut left = PATIENCE;
+        while let Err(error) = end(&context, &self.instance) {
+            if left.is_zero() || context.world().observer.cancelled() {
+                return Err(error);
+            }
+            thread::sleep(LOOK);
+            left = left.saturating_sub(LOOK);
         }
         Ok(ExitCode::Done.into())
     }
+}
+
+/// Ends the session. One that has ended by its own event stays as it is.
+fn end(context: &Context<'_>, instance: &str) -> Result<(), CliError> {
+    if goes_on(context, instance)? {
+        let engine = context.engine();
+        let ended = engine.end_with(instance, |store, request| end_held(context, store, request))?;
+        drop(engine.apply_retention(&ended.store, &ended.row.id));
+        leave(context.environment);
+    }
+    Ok(())
 }
 
 fn goes_on(context: &Context<'_>, instance: &str) -> Result<bool, CliError> {

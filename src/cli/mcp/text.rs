@@ -95,7 +95,7 @@ pub(super) fn differing(found: &DiffDocument<'_>, sources: &Sources<'_>) -> Stri
             add(without_hints(&view::settings::settings(mount.settings, WIDTH)));
         }
         for change in mount.repositories {
-            add(view::repository::change(change, WIDTH));
+            add(without_hints(&view::repository::change(change, WIDTH)));
         }
         if found.mounts().len() > 1 && !mount.changes.is_empty() {
             add(view::changes::host(mount.coverage));

@@ -44,9 +44,11 @@ pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
         )]);
         sheet.section("Note");
         let recorded = match contract.prompts.value {
-            Prompts::FirstLine => "Hooks record the first line of your prompts. ",
-            Prompts::Full => "Hooks record your prompts. ",
-            Prompts::Off => "",
+            Prompts::FirstLine => {
+                "Hooks record the first line of your prompts and of the agent's commands, and the files it names. "
+            }
+            Prompts::Full => "Hooks record your prompts, the agent's commands and the files it names. ",
+            Prompts::Off => "Hooks record the agent's tools and the files it names. ",
         };
         sheet.say(&[
             Part::Text(

@@ -64,6 +64,14 @@ impl Catalog {
         self.instances_where("true", [])
     }
 
+    /// Every instance without a recorded end, in the same order.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn open_instances(&self) -> Result<Vec<InstanceRow>, StoreError> {
+        self.instances_where("ended_at IS NULL", [])
+    }
+
     /// The instance with this id.
     ///
     /// # Errors

@@ -137,9 +137,11 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::instances`].
     pub fn last_prompts(&self) -> Result<HashMap<InstanceId, String>, StoreError> {
-        let sql = "SELECT instance, json ->> '$.act.text', max(number) FROM receipts
-                   WHERE act = 'agent-event' AND json ->> '$.act.event' = 'prompt'
-                   AND json ->> '$.act.text' IS NOT NULL GROUP BY instance";
+        // Of each session only the events of its last turn are read.
+        let sql = "SELECT id, prompt FROM (SELECT id, (SELECT json ->> '$.act.text' FROM receipts
+                   WHERE instance = instances.id AND act = 'agent-event' AND json ->> '$.act.event' = 'prompt'
+                   AND json ->> '$.act.text' IS NOT NULL ORDER BY number DESC LIMIT 1) AS prompt FROM instances)
+                   WHERE prompt IS NOT NULL";
         self.query(|connection| {
             connection
                 .prepare_cached(sql)?

@@ -30,15 +30,21 @@ pub(super) fn text(text: &str, wanted: Prompts) -> Option<String> {
     Some(recorded.chars().take(most).collect::<String>()).filter(|text| !text.trim().is_empty())
 }
 
+/// Returns the tool and the id of a call, as far as they are recorded.
+pub(super) fn name(call: &ToolCall) -> (String, Option<String>) {
+    let most = |text: &str, most: usize| text.chars().take(most).collect::<String>();
+    (most(&call.tool, 80), call.id.as_ref().map(|id| most(id, 120)))
+}
+
 /// Returns the facts of a call that are recorded. Its files are looked up from the agent's working directory.
 pub(super) fn call(call: &ToolCall, directory: &Path, wanted: Prompts) -> CallRef {
-    let most = |text: &str, most: usize| text.chars().take(most).collect::<String>();
+    let (tool, id) = name(call);
     let resolve =
         |path: &PathBuf| resolved(&directory.join(path)).map(|path| ByteString::from(path.as_path()));
     let paths: Option<Vec<ByteString>> = call.paths.iter().map(resolve).collect();
     CallRef {
-        tool: most(&call.tool, 80),
-        id: call.id.as_ref().map(|id| most(id, 120)),
+        tool,
+        id,
         command: call.command.as_ref().and_then(|command| text(command, wanted)),
         // A file whose place is unknown may be any.
         paths: paths.unwrap_or_default(),

@@ -12,7 +12,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::leave;
 use crate::cli::session_end::end_held;
 use crate::config::{OnFailure, Resolved};
-use crate::model::{AgentEvent, AgentRef, CallRef, Ending, InstanceId, Operation, SnapshotId, SnapshotKind};
+use crate::model::{AgentEvent, AgentRef, Ending, InstanceId, Operation, SnapshotId, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
 use crate::recovery::settings::opted_in;
 use crate::recovery::survivors;
@@ -122,8 +122,8 @@ impl Hook<'_> {
             // The variable can be set by anything: the session is one that this process descends from.
             let mut sessions = sessions_of_caller(self.store, self.context.environment)?.into_iter();
             return match sessions.find(|row| row.id.as_str() == own) {
-                Some(row) if is_active(self.store, &row) => self.record(&row, &event.happening),
-                _ => Ok(()),
+                Some(row) => self.record(&row, &event.happening),
+                None => Ok(()),
             };
         }
         // Hooks of one session run at the same time; only one of them begins it.
@@ -223,22 +223,24 @@ impl Hook<'_> {
     /// Returns what a receipt records of an event in a session; `None` if that is nothing.
     fn event(&self, session: &InstanceId, happening: &HookEvent) -> Result<Option<AgentEvent>, Failure> {
         let wanted = self.resolved.prompts.value;
-        let (last, has_ended) = self.store.catalog().last_turn(session)?;
+        let last_turn = || self.store.catalog().last_turn(session);
         Ok(Some(match happening {
             HookEvent::Prompt(text) => AgentEvent::Prompt {
-                turn: last.saturating_add(1),
+                turn: last_turn()?.0.saturating_add(1),
                 text: text.as_ref().and_then(|text| recorded::text(text, wanted)),
             },
             // An agent that reports no prompts has turns anyway.
-            HookEvent::TurnEnd => AgentEvent::TurnEnd {
-                turn: last.saturating_add(u32::from(has_ended)),
-            },
+            HookEvent::TurnEnd => {
+                let (last, has_ended) = last_turn()?;
+                AgentEvent::TurnEnd {
+                    turn: last.saturating_add(u32::from(has_ended)),
+                }
+            }
             HookEvent::Tool(call) => AgentEvent::Call {
                 call: recorded::call(call, &self.context.environment.current, wanted),
             },
             HookEvent::ToolEnd(call) => {
-                let CallRef { tool, id, .. } =
-                    recorded::call(call, &self.context.environment.current, wanted);
+                let (tool, id) = recorded::name(call);
                 AgentEvent::Return { tool, id }
             }
             HookEvent::Start | HookEvent::End | HookEvent::Other => return Ok(None),

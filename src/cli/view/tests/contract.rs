@@ -208,8 +208,9 @@ Not covered  anything outside the mounts, other file systems inside them
 Not undone   side effects such as database writes, network calls, pushed commits
 Note         Your edits during the session count as the agent's, except between
              turns that hooks report. Hooks record the first line of your
-             prompts. This protects against accidents, not against malicious
-             processes that run as you.
+             prompts and of the agent's commands, and the files it names. This
+             protects against accidents, not against malicious processes that
+             run as you.
 "
     );
 }
