@@ -1,7 +1,7 @@
 //! Fresh home with a small project, in which the commands of one page run one after the other.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
 use regex::{Captures, Regex};
@@ -43,12 +43,25 @@ impl Shell {
             ("src/shop/.env", "KEY=1\n"),
             ("src/shop/src/main.rs", "fn main() {}\n"),
             ("src/shop/src/a", "some text that is found again\n"),
-            ("bin/my-agent", AGENT),
         ] {
             fs::write(home.join(path), text).unwrap();
         }
         symlink("/somewhere", home.join("src/shop/link")).unwrap();
-        fs::set_permissions(home.join("bin/my-agent"), fs::Permissions::from_mode(0o755)).unwrap();
+        // Another process writes it: what this one has open could be open in a child of another test too, and would not start (ETXTBSY).
+        let write = [
+            "-c",
+            "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"",
+            "bin/my-agent",
+            AGENT,
+        ];
+        assert!(
+            Command::new("sh")
+                .current_dir(&home)
+                .args(write)
+                .status()
+                .unwrap()
+                .success()
+        );
         symlink(env!("CARGO_BIN_EXE_jackin"), home.join("bin/jackin")).unwrap();
         fs::write(shell.scratch.path().join("directory"), home.to_str().unwrap()).unwrap();
         fs::write(shell.scratch.path().join("status"), "0").unwrap();

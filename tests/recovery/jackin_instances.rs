@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::support::jackin::{write_index, write_instance};
+use crate::support::machine::write_script;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
@@ -40,19 +41,7 @@ fn docker(sandbox: &Sandbox, script: Option<&str>) -> String {
     let path = directory.join("docker");
     let _ = fs::remove_file(&path);
     if let Some(script) = script {
-        // Written by a process of its own: whoever forks in this one meanwhile would keep it open for writing, and then the kernel does not
-        // start it.
-        let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
-        let mut shell = std::process::Command::new("sh");
-        assert!(
-            shell
-                .args(["-c", write])
-                .arg(&path)
-                .arg(script)
-                .status()
-                .unwrap()
-                .success()
-        );
+        write_script(&path, &format!("#!/bin/sh\n{script}\n"));
     }
     directory.to_str().unwrap().to_owned()
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
-use crate::support::machine::{binary, has_points, skip, tool};
+use crate::support::machine::{has_points, install_program, skip, tool};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tmux::Tmux;
@@ -132,11 +132,7 @@ fn start(sandbox: &Sandbox, directory: &Path, words: &str) -> Option<Tmux> {
 /// The same with a program outside of the directory in which cargo builds.
 fn start_installed(sandbox: &Sandbox, directory: &Path, words: &str) -> Option<Tmux> {
     let programs = sandbox.scratch("installed");
-    let program = programs.join("jackin");
-    fs::create_dir_all(&programs).unwrap();
-    if !program.exists() && fs::hard_link(binary(), &program).is_err() {
-        fs::copy(binary(), &program).unwrap();
-    }
+    install_program(&programs, "jackin");
     let script = format!("jackin recovery {words}; echo \"code $?\"; sleep 60");
     Tmux::start_from(&programs, sandbox, directory, SMALLER, &script, &[])
 }

@@ -1,11 +1,11 @@
 //! Remote machines that hang, never stop sending, or send too slowly to connect.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::support::machine::write_script;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
@@ -14,11 +14,6 @@ struct Machine {
     sandbox: Sandbox,
     project: PathBuf,
     tools: PathBuf,
-}
-
-fn program(at: &Path, text: &str) {
-    fs::write(at, text).unwrap();
-    fs::set_permissions(at, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 impl Machine {
@@ -41,7 +36,7 @@ impl Machine {
             "wait $!",
         ];
         let ssh = ssh.map(|line| format!("{line}\n")).concat();
-        program(&carriers.join("ssh"), &ssh);
+        write_script(&carriers.join("ssh"), &ssh);
         Self {
             sandbox,
             project,
@@ -50,7 +45,7 @@ impl Machine {
     }
 
     fn tool(&self, name: &str, text: &str) {
-        program(&self.tools.join(name), &format!("#!/bin/sh\n{text}\n"));
+        write_script(&self.tools.join(name), &format!("#!/bin/sh\n{text}\n"));
     }
 
     fn run(&self, seconds: &str, words: &[&str]) -> (Run, Duration) {

@@ -1,11 +1,11 @@
 //! Codex runs hooks only once they are trusted, and which program hooks call.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::Desk;
-use crate::support::machine::{binary, skip, tool};
+use crate::support::machine::{install_program, skip, tool, write_script};
 use crate::support::tree::Tree;
 
 /// A Codex with nothing but a server that lists hooks and stores trust.
@@ -55,8 +55,7 @@ fn codex(at: &Path) -> Option<String> {
     }
     fs::create_dir_all(at).unwrap();
     let program = at.join("codex");
-    fs::write(&program, CODEX).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&program, CODEX);
     Some(at.to_str().unwrap().to_owned())
 }
 
@@ -137,16 +136,6 @@ fn copilot_runs_the_hooks_of_a_directory_that_it_trusts() {
         .has("copilot   project  installed: ");
 }
 
-/// The program, as if it were installed there.
-fn installed(at: &Path) -> PathBuf {
-    fs::create_dir_all(at).unwrap();
-    let program = at.join("jackin");
-    if fs::hard_link(binary(), &program).is_err() {
-        fs::copy(binary(), &program).unwrap();
-    }
-    program
-}
-
 #[test]
 fn hooks_call_an_installed_program_by_its_name_in_path() {
     let desk = Desk::new();
@@ -160,7 +149,7 @@ fn hooks_call_an_installed_program_by_its_name_in_path() {
         desk.sandbox.home().join("opt/1.0"),
         desk.sandbox.home().join("bin"),
     );
-    let program = installed(&version);
+    let program = install_program(&version, "jackin");
     fs::create_dir(&names).unwrap();
     let name = names.join("jackin");
     let calls = |path: &Path| {

@@ -2,7 +2,6 @@
 //! directories, so that a test builds and compares them as it does without.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,7 +17,7 @@ pub(crate) use images::busybox;
 
 use images::gnu;
 
-use super::machine::{binary, copy_program, is_root, run_tool, tool};
+use super::machine::{install_program, is_root, run_tool, tool, write_script};
 
 /// How the files of a session are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,8 +139,7 @@ impl Carried {
     /// Puts a tool there that fails, before the others.
     pub(crate) fn break_tool(&self, name: &str) {
         let broken = self.own.path().join("there").join(name);
-        fs::write(&broken, "#!/bin/sh\nexit 1\n").unwrap();
-        fs::set_permissions(&broken, fs::Permissions::from_mode(0o755)).unwrap();
+        write_script(&broken, "#!/bin/sh\nexit 1\n");
     }
 
     /// Kills what carries the connections that are open now: the program there, or `ssh` and `docker` here.
@@ -195,11 +193,7 @@ impl Drop for Carried {
 /// Lays the program where only the other machine looks for it.
 fn install(own: &Path) -> PathBuf {
     let there = own.join("there");
-    fs::create_dir(&there).unwrap();
-    let program = there.join("jackin-recovery");
-    if fs::hard_link(binary(), &program).is_err() {
-        copy_program(&binary(), &program);
-    }
+    install_program(&there, "jackin-recovery");
     there
 }
 
@@ -276,8 +270,7 @@ fn sshd() -> Result<Carried, String> {
         known.display()
     );
     let wrapper = format!("#!/bin/sh\nexec {} -F none {words} \"$@\"\n", ssh.display());
-    fs::write(here.join("ssh"), wrapper).unwrap();
-    fs::set_permissions(here.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&here.join("ssh"), &wrapper);
     carried
         .variables
         .push(("PATH".to_owned(), format!("{}:{search}", here.display())));

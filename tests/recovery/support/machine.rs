@@ -100,6 +100,22 @@ pub(crate) fn copy_program(from: &Path, to: &Path) {
     run_tool(Command::new("cp").arg("-p").args([from, to]));
 }
 
+/// Lays the program to test into a directory, as if it were installed there, under this name.
+pub(crate) fn install_program(directory: &Path, name: &str) -> PathBuf {
+    fs::create_dir_all(directory).unwrap();
+    let program = directory.join(name);
+    if !program.exists() && fs::hard_link(binary(), &program).is_err() {
+        copy_program(&binary(), &program);
+    }
+    program
+}
+
+/// Writes a script that is executed afterwards, through another process for the reason that `copy_program` gives.
+pub(crate) fn write_script(at: &Path, text: &str) {
+    let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    run_tool(Command::new("sh").args(["-c", write]).arg(at).arg(text));
+}
+
 /// A small file system in memory, mounted for the life of the value.
 pub(crate) struct SmallDisk {
     at: PathBuf,

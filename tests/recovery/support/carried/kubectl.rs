@@ -8,7 +8,6 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -17,7 +16,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Map, Value, json};
 
-use crate::support::machine::run_tool;
+use crate::support::machine::{run_tool, write_script};
 
 const SNAPSHOTS: &str = "volumesnapshots.snapshot.storage.k8s.io";
 const CLASSES: &str = "volumesnapshotclasses.snapshot.storage.k8s.io";
@@ -35,8 +34,7 @@ pub(super) fn install(place: &Path) {
         std::env::current_exe().unwrap().display(),
     );
     let kubectl = place.join("kubectl");
-    fs::write(&kubectl, script).unwrap();
-    fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&kubectl, &script);
 }
 
 /// Nothing but a start of the script runs what is in it.
