@@ -242,6 +242,11 @@ impl Place {
     }
 }
 
+/// Returns a time at which all that is there has been as it is for long enough to be trusted.
+pub(super) fn long_after() -> Time {
+    handle_fs::file_clock().plus_nanos(super::walk::FAULT_NANOS)
+}
+
 /// Returns an earlier scan with the same coverage.
 pub(super) fn earlier((manifest, started_at): (&Manifest, Time)) -> Earlier<'_> {
     Earlier {

@@ -22,6 +22,10 @@ use handle_fs::TICK_NANOS;
 use limits::Tally;
 use scan::Job;
 
+/// Longest time that a page fault takes from where it moves the file's times to the store that it is for. The thread may lose the
+/// processor in between, or wait for the disk: what it stores comes after a capture then, and its time before.
+pub(super) const FAULT_NANOS: i128 = 1_000_000_000;
+
 /// An earlier state of the same mount. What stat data prove unchanged since is taken from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Earlier<'a> {
@@ -66,10 +70,12 @@ impl Reference<'_> {
 
     /// Returns true if the facts prove that nothing changed since: they are equal, and so old that a later change would have
     /// another time. They prove a file's content only if it was written back before it was read, because dirty pages take stores
-    /// through a mapping without a new time.
+    /// through a mapping without a new time, and if no fault of such a store was under way then.
     fn is_unchanged(&self, old: &Entry, stat: &handle_fs::Stat) -> bool {
-        let quiet = self.earlier.started_at.plus_nanos(-TICK_NANOS);
-        let shows_stores = self.earlier.written_back || old.content().is_none_or(|content| content.size == 0);
+        let is_filled = old.content().is_some_and(|content| content.size != 0);
+        let age = if is_filled { FAULT_NANOS } else { TICK_NANOS };
+        let quiet = self.earlier.started_at.plus_nanos(-age);
+        let shows_stores = self.earlier.written_back || !is_filled;
         shows_stores && !old.unstable && old.ctime < quiet && old.mtime < quiet && same_moment(old, stat)
     }
 }

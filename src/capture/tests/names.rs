@@ -117,7 +117,7 @@ fn a_change_within_a_file_of_a_known_directory_is_seen_and_the_rest_is_shared() 
     let place = Place::with(&FILES);
     place.rest();
     let before = place.look(None);
-    let now = handle_fs::file_clock();
+    let now = super::long_after();
     place.write("dir/deep/file", "other");
     let after = place.look(Some((&before, now)));
     assert_eq!(after, place.look(None));

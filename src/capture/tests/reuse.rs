@@ -2,7 +2,8 @@
 //!
 //! The proof of "not read": the reference names a digest that the file does not have, and it comes out again.
 
-use super::{Place, earlier, entry, path};
+use super::{Place, earlier, entry, long_after, path};
+use crate::capture::walk::FAULT_NANOS;
 use crate::capture::{Earlier, LiveScan, look};
 use crate::model::{Content, Digest, Entry, EntryKind, Manifest, SnapshotKind, SnapshotRecord, Time};
 use crate::observer::Silent;
@@ -63,7 +64,7 @@ fn a_file_is_read_when_and_only_when_something_casts_a_doubt_on_it() {
     let honest = place.look(None);
     for (what, change, read) in DOUBTS {
         let forged = forge(&honest, "d/file", change);
-        let now = place.look(Some((&forged, handle_fs::file_clock())));
+        let now = place.look(Some((&forged, long_after())));
         let expected = if *read { Digest::of(b"content") } else { FORGED };
         let found = entry(&now, "d/file");
         assert_eq!(found.content().unwrap().digest, expected, "{what}");
@@ -82,7 +83,7 @@ fn contents_that_were_not_written_back_before_they_were_read_are_read_again() {
             coverage: &place.coverage(),
             reference: Some(Earlier {
                 written_back,
-                ..earlier((&forged, handle_fs::file_clock()))
+                ..earlier((&forged, long_after()))
             }),
             check_content: false,
         };
@@ -92,21 +93,27 @@ fn contents_that_were_not_written_back_before_they_were_read_are_read_again() {
 }
 
 #[test]
-fn what_changed_within_a_tick_of_the_reference_is_read_again() {
-    let place = Place::with(&[("file", "content")]);
+fn what_changed_shortly_before_the_reference_is_read_again() {
+    let place = Place::with(&[("file", "content"), ("empty", "")]);
     place.rest();
-    let forged = forge(&place.look(None), "file", |_| {});
-    let changed = entry(&forged, "file").ctime;
-    for (late, read) in [
-        (-TICK_NANOS, true),
-        (0, true),
-        (TICK_NANOS, true),
-        (TICK_NANOS + 1, false),
-        (TICK_NANOS * 50, false),
-    ] {
-        let now = place.look(Some((&forged, changed.plus_nanos(late))));
-        let was_read = entry(&now, "file").content().unwrap().digest != FORGED;
-        assert_eq!(was_read, read, "the reference began {late} ns after the change");
+    // An empty file has no page that a store could still reach.
+    for (name, shortly) in [("file", FAULT_NANOS), ("empty", TICK_NANOS)] {
+        let forged = forge(&place.look(None), name, |_| {});
+        let changed = entry(&forged, name).ctime;
+        for (late, read) in [
+            (-TICK_NANOS, true),
+            (0, true),
+            (shortly, true),
+            (shortly + 1, false),
+            (shortly * 50, false),
+        ] {
+            let now = place.look(Some((&forged, changed.plus_nanos(late))));
+            let was_read = entry(&now, name).content().unwrap().digest != FORGED;
+            assert_eq!(
+                was_read, read,
+                "the reference began {late} ns after {name} changed"
+            );
+        }
     }
 }
 
@@ -122,7 +129,7 @@ fn a_time_that_was_set_back_does_not_make_a_fresh_file_old() {
     place.rest();
     let forged = forge(&place.look(None), "file", |_| {});
     let changed = entry(&forged, "file").ctime;
-    for (late, read) in [(TICK_NANOS, true), (TICK_NANOS + 1, false)] {
+    for (late, read) in [(FAULT_NANOS, true), (FAULT_NANOS + 1, false)] {
         let now = place.look(Some((&forged, changed.plus_nanos(late))));
         let was_read = entry(&now, "file").content().unwrap().digest != FORGED;
         assert_eq!(was_read, read, "the reference began {late} ns after the change");
@@ -140,7 +147,7 @@ fn a_time_in_the_future_is_never_trusted() {
     handle_fs::set_mtime(&dir, "file".as_ref(), future).unwrap();
     place.rest();
     let forged = forge(&place.look(None), "file", |_| {});
-    let now = place.look(Some((&forged, handle_fs::file_clock())));
+    let now = place.look(Some((&forged, long_after())));
     assert_eq!(
         entry(&now, "file").content().unwrap().digest,
         Digest::of(b"content")
@@ -155,7 +162,7 @@ fn checking_content_reads_whatever_the_stat_data_say() {
     let request = LiveScan {
         transports: &Transports::default(),
         coverage: &place.coverage(),
-        reference: Some(earlier((&forged, handle_fs::file_clock()))),
+        reference: Some(earlier((&forged, long_after()))),
         check_content: true,
     };
     let now = look(&request, &Silent).unwrap().manifest.unwrap();
@@ -174,7 +181,7 @@ fn a_link_target_and_a_name_that_moved_are_looked_at_anew() {
     std::fs::rename(place.at("one"), place.at("two")).unwrap();
     std::fs::remove_file(place.at("link")).unwrap();
     std::os::unix::fs::symlink("after!", place.at("link")).unwrap();
-    let now = place.look(Some((&forged, handle_fs::file_clock())));
+    let now = place.look(Some((&forged, long_after())));
     assert!(now.entry(&path("one")).is_none());
     assert_eq!(
         entry(&now, "two").content().unwrap().digest,
