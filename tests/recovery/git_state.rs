@@ -564,3 +564,25 @@ fn objects_stay_while_a_branch_that_stays_needs_them() {
     );
     assert_eq!(repository.git(&["show", "HEAD~1:README"]), "agent\n");
 }
+
+#[test]
+fn a_branch_that_is_named_as_objects_are_is_restored_as_any_other() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    let id = sandbox.launch(
+        &project,
+        "git branch objects/x && test -f .git/logs/refs/heads/objects/x",
+    );
+    // Of git's directory another file stays, so its objects do.
+    repository.git(&["config", "user.nickname", "mine"]);
+    let restored = sandbox.restore_in_part(&id, &[]);
+    restored.conflicted(&[".git/config"]);
+    restored.touched(&[
+        ".git/logs/refs/heads/objects",
+        ".git/logs/refs/heads/objects/x",
+        ".git/refs/heads/objects",
+        ".git/refs/heads/objects/x",
+    ]);
+    assert_eq!(repository.git(&["branch", "--list", "objects/*"]), "");
+}
