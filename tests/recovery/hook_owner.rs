@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
 
 use crate::support::documents::instances;
@@ -95,4 +96,25 @@ fn a_session_ends_with_the_client_and_not_with_its_server() {
         &["codex", "app-server", "--listen", "unix://"],
     );
     await_states(&sandbox, &["active", "ended"]);
+}
+
+#[test]
+fn a_session_ends_though_its_lock_is_held_for_a_moment() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    let id = sandbox.begin(&project);
+    let lock = sandbox.store().join(format!("locks/instance-{id}"));
+    let held = fs::File::create(lock).unwrap();
+    flock(&held, FlockOperation::LockExclusive).unwrap();
+    let let_go = thread::spawn(move || {
+        thread::sleep(Duration::from_secs(2));
+        drop(held);
+    });
+    // A process that has ended.
+    let mut client = Command::new("true").spawn().unwrap();
+    client.wait().unwrap();
+    let client = client.id().to_string();
+    sandbox.jackin(["__ending", &id, &client, "0"]).ok();
+    let_go.join().unwrap();
+    await_states(&sandbox, &["ended"]);
 }
