@@ -453,3 +453,29 @@ fn a_restore_goes_back_to_the_moment_before_a_prompt_or_call() {
         .jackin(["restore", &id, "--before", "x", "--from", "baseline"])
         .code(2);
 }
+
+#[test]
+fn what_a_late_closing_shows_is_not_the_sessions() {
+    let (sandbox, project) = workspace("");
+    let hook = |event: &str, more: &Value| report(&sandbox, &project, "two", event, more);
+    hook("SessionStart", &json!({}));
+    hook("UserPromptSubmit", &json!({"prompt": "two"}));
+    let mut agent = Conversation::new(&sandbox, &project, "one");
+    agent.turn("one", "echo agent > mine");
+    agent.run().ok();
+    // After the death of the first agent, and before a command closes its session.
+    let call = json!({"tool_name": "Write", "tool_input": {"file_path": "yours"}, "tool_use_id": "w"});
+    hook("PreToolUse", &call);
+    fs::write(project.join("yours"), "two\n").unwrap();
+    hook("PostToolUse", &call);
+    hook("Stop", &json!({}));
+    hook("SessionEnd", &json!({}));
+    let all = listed(&sandbox);
+    let (one, two) = (all[0].id.clone(), all[1].id.clone());
+    restore(&sandbox, &one, &["mine"]).code(6);
+    listed(&sandbox)[0].snapshot("closing");
+    let step = restore(&sandbox, &one, &["--only-changes-of", "closing"]).ok();
+    Restored::of(&step).touched::<&str>(&[]);
+    assert!(step.text().contains(&two), "{step}");
+    assert_eq!(read(&project, "yours"), "two\n");
+}
