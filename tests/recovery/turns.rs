@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::agent_state::configure;
 use crate::support::background::Background;
 use crate::support::conversation::{Conversation, report};
 use crate::support::documents::{Instance, Restored, instances};
@@ -478,4 +479,41 @@ fn what_a_late_closing_shows_is_not_the_sessions() {
     Restored::of(&step).touched::<&str>(&[]);
     assert!(step.text().contains(&two), "{step}");
     assert_eq!(read(&project, "yours"), "two\n");
+}
+
+#[test]
+fn a_change_of_two_agents_common_state_is_each_ones_own() {
+    let sandbox = Sandbox::new();
+    let project = configure(&sandbox, "[recovery.state]\nhome = true\n");
+    let state = sandbox.home().join(".claude");
+    fs::create_dir(&state).unwrap();
+    fs::write(state.join("CLAUDE.md"), "before\n").unwrap();
+    let hook = |session: &str, event: &str, more: &Value| report(&sandbox, &project, session, event, more);
+    let write = |session: &str, name: &str| {
+        let file = state.join(name);
+        let call = json!({"tool_name": "Write", "tool_input": {"file_path": file}, "tool_use_id": name});
+        hook(session, "PreToolUse", &call);
+        fs::write(file, format!("{session}\n")).unwrap();
+        hook(session, "PostToolUse", &call);
+    };
+    let begin = |session: &str| {
+        hook(session, "SessionStart", &json!({}));
+        hook(session, "UserPromptSubmit", &json!({"prompt": session}));
+    };
+    begin("one");
+    write("one", "CLAUDE.md");
+    begin("two");
+    write("two", "CLAUDE.md");
+    write("one", "one.md");
+    two_at_rest(&hook);
+    let all = listed(&sandbox);
+    let (two, one) = (all[0].id.clone(), all[1].id.clone());
+    let plan = sandbox.jackin(["restore", &one, "--dry-run", "--json"]).code(6);
+    assert!(plan.text().contains(&two), "{plan}");
+    let plan = Restored::of(&plan);
+    plan.touched(&[".claude/one.md"]);
+    plan.conflicted(&[".claude/CLAUDE.md"]);
+    Restored::of(&restore(&sandbox, &two, &[]).ok()).touched(&[".claude/CLAUDE.md"]);
+    assert_eq!(read(&state, "CLAUDE.md"), "one\n");
+    assert_eq!(read(&state, "one.md"), "one\n");
 }
