@@ -27,7 +27,13 @@ pub fn settle(path: &Path) -> PathBuf {
     if let Some((address, path)) = Address::split(path) {
         return address.with(&plain(&path));
     }
-    let mut done = PathBuf::from("/");
+    settle_below(Path::new("/"), path)
+}
+
+/// Resolves like [`settle`] a path below `directory`, which is resolved already and is not looked at again.
+#[must_use]
+pub fn settle_below(directory: &Path, path: &Path) -> PathBuf {
+    let mut done = directory.to_path_buf();
     let mut rest = backwards(path);
     let mut links = 0;
     while let Some(part) = rest.pop() {

@@ -1,12 +1,13 @@
 //! Places on this host that no archive may hold: the operator's own secrets, agents' credentials, the store. Each one is
 //! known by its plain path and by the path its links lead to, whether it exists or not.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{BroadReason, agent_paths};
-use crate::config::settle;
+use crate::config::{settle, settle_below};
 use crate::environment::{Environment, SnapshotPrograms};
 use crate::model::{ByteString, RelPath, WithheldPath, WithheldReason};
 use handle_fs::remote::{Address, Transports};
@@ -46,6 +47,7 @@ pub(super) struct Places {
     credentials: Vec<PathBuf>,
     /// Directory of jackin's containers.
     data: Option<PathBuf>,
+    identities: Identities,
     transports: Transports,
     snapshot_programs: SnapshotPrograms,
 }
@@ -59,7 +61,7 @@ impl Places {
             let real = settle(home);
             for name in SECRETS {
                 push(&mut secrets, real.join(name));
-                let place = settle(&home.join(name));
+                let place = settle_below(&real, Path::new(name));
                 links_in(&place, &mut linked);
                 push(&mut secrets, place);
             }
@@ -67,7 +69,7 @@ impl Places {
             let is_own = |name: &&str| SECRETS.iter().any(|secret| Path::new(name).starts_with(secret));
             for name in agent_paths::secrets().filter(|name| !is_own(name)) {
                 push(&mut credentials, real.join(name));
-                push(&mut credentials, settle(&home.join(name)));
+                push(&mut credentials, settle_below(&real, Path::new(name)));
             }
         }
         let data = environment.jackin_home().map(|home| settle(&home.join("data")));
@@ -79,6 +81,7 @@ impl Places {
             linked,
             credentials,
             data,
+            identities: Identities::default(),
             transports: environment.transports.clone(),
             snapshot_programs: environment.snapshot_programs.clone(),
         }
@@ -107,7 +110,7 @@ impl Places {
     pub(super) fn credential_around(&self, root: &Path) -> Option<PathBuf> {
         let all = self.credentials_for(root).into_iter();
         let mut all = all.filter(|place| Some(place) != self.data.as_ref());
-        let above = Above::of(root);
+        let above = Above::of(root, &self.identities);
         all.find(|place| root.starts_with(place) || above.lies_in(place))
     }
 
@@ -139,14 +142,14 @@ impl Places {
         if by_path.is_some() {
             return by_path.cloned();
         }
-        let above = Above::of(root);
+        let above = Above::of(root, &self.identities);
         all().find(|place| above.lies_in(place)).cloned()
     }
 
     /// Returns the reasons that `root` is too broad; empty if it is not.
     pub(super) fn broad(&self, root: &Path) -> Vec<BroadReason> {
-        let own = Identity::of(root);
-        let is_same = |at: &Path| own.is_some_and(|own| Identity::of(at) == Some(own));
+        let own = self.identities.of(root);
+        let is_same = |at: &Path| own.is_some_and(|own| self.identities.of(at) == Some(own));
         let holds = |place: &Option<PathBuf>| {
             place
                 .as_deref()
@@ -204,7 +207,7 @@ impl Places {
         let sensitive = secrets
             .chain(&credentials)
             .map(|place| (place, WithheldReason::Sensitive));
-        let mut shown = ShownBelow::of(root);
+        let shown = ShownBelow::of(root, &self.identities);
         for (place, reason) in store.chain(sensitive) {
             for path in below(root, place).into_iter().chain(shown.path(place)) {
                 if !withheld.iter().any(|known| known.path == path) {
@@ -229,27 +232,44 @@ impl Identity {
     }
 }
 
-/// Identities of a root and of the directories above it, without the top of this machine, which holds everything.
-struct Above(Vec<Identity>);
+/// Identities of paths, each of which is looked at once: roots and secret places share most of their parents.
+#[derive(Clone, Debug, Default)]
+struct Identities(RefCell<HashMap<PathBuf, Option<Identity>>>);
 
-impl Above {
-    fn of(root: &Path) -> Self {
-        let mut above: Vec<Identity> = root.ancestors().filter_map(Identity::of).collect();
-        let top = Identity::of(Path::new("/"));
+impl Identities {
+    fn of(&self, path: &Path) -> Option<Identity> {
+        let mut known = self.0.borrow_mut();
+        match known.get(path) {
+            Some(found) => *found,
+            None => *known.entry(path.to_path_buf()).or_insert(Identity::of(path)),
+        }
+    }
+}
+
+/// Identities of a root and of the directories above it, without the top of this machine, which holds everything.
+struct Above<'i> {
+    above: Vec<Identity>,
+    identities: &'i Identities,
+}
+
+impl<'i> Above<'i> {
+    fn of(root: &Path, identities: &'i Identities) -> Self {
+        let mut above: Vec<Identity> = root.ancestors().filter_map(|at| identities.of(at)).collect();
+        let top = identities.of(Path::new("/"));
         above.retain(|above| Some(*above) != top);
-        Self(above)
+        Self { above, identities }
     }
 
     /// Returns true if the root is in `place` under another path (a bind mount of it or of a directory in it).
     fn lies_in(&self, place: &Path) -> bool {
-        if self.0.is_empty() {
+        if self.above.is_empty() {
             return false;
         }
         let mut waiting = vec![place.to_path_buf()];
         let mut left = MAX_INSIDE;
         while let (Some(at), Some(fewer)) = (waiting.pop(), left.checked_sub(1)) {
             left = fewer;
-            if Identity::of(&at).is_some_and(|at| self.0.contains(&at)) {
+            if self.identities.of(&at).is_some_and(|at| self.above.contains(&at)) {
                 return true;
             }
             let entries = fs::read_dir(&at).into_iter().flatten().flatten();
@@ -260,30 +280,25 @@ impl Above {
     }
 }
 
-/// Search for places below a root that is a bind mount of one of their parents. Places share most of their parents: each one is
-/// looked at once.
-struct ShownBelow<'p> {
+/// Search for places below a root that is a bind mount of one of their parents.
+struct ShownBelow<'i> {
     root: Option<Identity>,
-    is_root: HashMap<&'p Path, bool>,
+    identities: &'i Identities,
 }
 
-impl<'p> ShownBelow<'p> {
-    fn of(root: &Path) -> Self {
+impl<'i> ShownBelow<'i> {
+    fn of(root: &Path, identities: &'i Identities) -> Self {
         Self {
-            root: Identity::of(root),
-            is_root: HashMap::new(),
+            root: identities.of(root),
+            identities,
         }
     }
 
     /// Returns the path of `place` below the root.
-    fn path(&mut self, place: &'p Path) -> Option<RelPath> {
+    fn path(&self, place: &Path) -> Option<RelPath> {
         let root = self.root?;
-        let above = place.ancestors().skip(1).find(|above| {
-            *self
-                .is_root
-                .entry(above)
-                .or_insert_with(|| Identity::of(above) == Some(root))
-        })?;
+        let mut above = place.ancestors().skip(1);
+        let above = above.find(|above| self.identities.of(above) == Some(root))?;
         below(above, place)
     }
 }

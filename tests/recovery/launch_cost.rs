@@ -14,6 +14,9 @@ const SYNCS_WITH_ARCHIVE: usize = SYNCS + 3;
 /// Names of a new store, of each directory above it, and tables of a new catalog.
 const SYNCS_OF_A_NEW_STORE: usize = 15;
 
+/// Looks at a directory above the one of a launch: once for each path that is resolved, not once for each secret place.
+const LOOKS: usize = 20;
+
 /// System calls of one command.
 struct Calls(String);
 
@@ -25,7 +28,7 @@ impl Calls {
             return None;
         }
         let log = sandbox.scratch("trace");
-        let calls = "trace=fsync,fdatasync,syncfs,sync_file_range,open,openat";
+        let calls = "trace=fsync,fdatasync,syncfs,sync_file_range,open,openat,readlink,statx,newfstatat";
         let log_text = log.to_str().unwrap();
         let args = ["launch", "--snapshot", "project", ".", "--", "true"];
         let run = sandbox
@@ -48,10 +51,17 @@ impl Calls {
         self.0.lines().filter(is_sync).collect()
     }
 
+    /// Number of looks at this very path.
+    fn looks_at(&self, path: &Path) -> usize {
+        let named = format!("\"{}\"", path.display());
+        let is_look = |line: &&str| line.contains(&named) && !line.contains(" open");
+        self.0.lines().filter(is_look).count()
+    }
+
     /// Files of processes that were opened more than once.
     fn read_again(&self) -> BTreeMap<&str, usize> {
         let mut opened = BTreeMap::new();
-        for line in self.0.lines() {
+        for line in self.0.lines().filter(|line| line.contains(" open")) {
             let path = line
                 .split_once("\"/proc/")
                 .and_then(|(_, rest)| rest.split_once('"'));
@@ -89,6 +99,24 @@ fn a_launch_syncs_a_few_times() {
     };
     assert!(third.syncs().len() <= SYNCS_WITH_ARCHIVE, "{:#?}", third.syncs());
     sandbox.jackin(["log", "--verify"]).ok();
+}
+
+#[test]
+fn a_launch_looks_at_the_directories_above_its_own_a_few_times() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("deep/below");
+    // The first one makes the store.
+    let calls = Calls::of_launch(&sandbox, &project).and(Calls::of_launch(&sandbox, &project));
+    let Some(calls) = calls else { return };
+    // A secret place below the home has another one of these above it each.
+    for above in project
+        .ancestors()
+        .skip(1)
+        .filter(|above| above.parent().is_some())
+    {
+        let looks = calls.looks_at(above);
+        assert!(looks <= LOOKS, "{looks} at {}: {}", above.display(), calls.0);
+    }
 }
 
 #[test]
