@@ -303,10 +303,10 @@ impl Store {
     /// its receipt says, or holds what no record may hold.
     pub fn record(&self, id: &SnapshotId) -> Result<SnapshotRecord, StoreError> {
         let _kept = self.layout.enter()?;
-        let digest = self.catalog.recorded_digest(id)?;
-        let mut record = match record::read(&self.layout, id, digest) {
+        let known = self.catalog.recorded(id)?;
+        let mut record = match record::read(&self.layout, id, known.digest) {
             Err(StoreError::NoSnapshot { .. })
-                if digest.is_some() && !self.catalog.pruned()?.contains(id) =>
+                if known.digest.is_some() && !self.catalog.pruned()?.contains(id) =>
             {
                 return Err(StoreError::LostRecord {
                     path: self.layout.record(id),
@@ -314,12 +314,21 @@ impl Store {
             }
             other => other?,
         };
-        for amendment in self.catalog.amendments(id)? {
-            amendment.apply(&mut record);
+        if known.is_amended {
+            for amendment in self.catalog.amendments(id)? {
+                amendment.apply(&mut record);
+            }
         }
-        let gone = self.catalog.forgotten_archives()?;
-        record.archives = archive_redirects::resolve_all(&self.layout, record.archives, &gone);
-        Ok(record)
+        let mut failed = None;
+        record.archives = archive_redirects::resolve_all(&self.layout, record.archives, |id| {
+            let is_gone = known.some_archives_gone.then(|| self.catalog.is_forgotten(id));
+            is_gone.unwrap_or(Ok(false)).unwrap_or_else(|error| {
+                failed.get_or_insert(error);
+                true
+            })
+        });
+        // Then it is unknown which archives may be relied on.
+        failed.map_or(Ok(record), Err)
     }
 
     /// Begins a snapshot: `tmp/<id>/`, locked as long as the draft lives.

@@ -89,15 +89,15 @@ pub(super) fn write(
 
 /// Returns the archive that holds the content of `wanted` now: itself while it exists, or the one that replaced it.
 pub(super) fn resolve(layout: &Layout, wanted: &ArchiveRef) -> Result<ArchiveRef, StoreError> {
-    resolve_without(layout, wanted, &[])
+    resolve_without(layout, wanted, |_| false)
 }
 
-/// The same, when the archives `gone` (sorted) count as removed as soon as what replaced them is there: a `forget` that was killed
+/// The same, when the archives that are `gone` count as removed as soon as what replaced them is there: a `forget` that was killed
 /// behind its receipt left them, and nothing may rely on them again.
 fn resolve_without(
     layout: &Layout,
     wanted: &ArchiveRef,
-    gone: &[ArchiveId],
+    mut is_gone: impl FnMut(&ArchiveId) -> bool,
 ) -> Result<ArchiveRef, StoreError> {
     let mut at = wanted.clone();
     // The last one that is there, although it is to go.
@@ -105,7 +105,7 @@ fn resolve_without(
     for _ in 0..STEPS {
         // The archive before its redirect: a repack that was killed leaves both, and captures may rely on the old one again.
         if durable::is_there(&layout.archive(&at.id))? {
-            if gone.binary_search(&at.id).is_err() {
+            if !is_gone(&at.id) {
                 return Ok(at);
             }
             left = Some(at.clone());
@@ -120,11 +120,15 @@ fn resolve_without(
 }
 
 /// The same for all archives of a record, each once.
-pub(super) fn resolve_all(layout: &Layout, wanted: Vec<ArchiveRef>, gone: &[ArchiveId]) -> Vec<ArchiveRef> {
+pub(super) fn resolve_all(
+    layout: &Layout,
+    wanted: Vec<ArchiveRef>,
+    mut is_gone: impl FnMut(&ArchiveId) -> bool,
+) -> Vec<ArchiveRef> {
     let mut all: Vec<ArchiveRef> = Vec::with_capacity(wanted.len());
     for archive in wanted {
         // A name that cannot be read hurts what needs it, and nothing else.
-        let found = resolve_without(layout, &archive, gone).unwrap_or(archive);
+        let found = resolve_without(layout, &archive, &mut is_gone).unwrap_or(archive);
         if !all.contains(&found) {
             all.push(found);
         }

@@ -64,7 +64,7 @@ impl Store {
         if self.catalog().pruned()?.contains(id) {
             return Ok(Standing::GivenUp);
         }
-        let told = self.catalog().recorded_digest(id)?.is_some();
+        let told = self.catalog().recorded(id)?.digest.is_some();
         Ok(match told || durable::is_there(&self.layout().record(id))? {
             true => Standing::Here,
             false => Standing::Unknown,

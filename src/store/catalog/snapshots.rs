@@ -19,6 +19,17 @@ pub struct Tally {
     pub bytes: u64,
 }
 
+/// What receipts say of a snapshot's record.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::store) struct Recorded {
+    /// Digest of the record; `None` if no receipt was applied.
+    pub(in crate::store) digest: Option<Digest>,
+    /// True if paths of the snapshot were forgotten.
+    pub(in crate::store) is_amended: bool,
+    /// True if archives of any snapshot were forgotten.
+    pub(in crate::store) some_archives_gone: bool,
+}
+
 /// Order in which a snapshot without a receipt comes behind the receipt that determines its place.
 const NEWEST_FIRST: &str = "ORDER BY place DESC, number IS NULL DESC, taken_at DESC, id DESC";
 
@@ -138,16 +149,18 @@ impl Catalog {
         })
     }
 
-    /// The digest of a snapshot's record as its receipt says.
-    pub(in crate::store) fn recorded_digest(&self, id: &SnapshotId) -> Result<Option<Digest>, StoreError> {
-        let sql = "SELECT record FROM captures WHERE snapshot = ?1";
-        let digest = |row: &rusqlite::Row<'_>| row.get::<_, Word<Digest>>(0).map(|word| word.0);
-        self.ask(|connection| {
-            connection
-                .prepare_cached(sql)?
-                .query_row([id.as_str()], digest)
-                .optional()
-        })
+    /// What receipts say of a snapshot's record, in one query: each record that is read needs it.
+    pub(in crate::store) fn recorded(&self, id: &SnapshotId) -> Result<Recorded, StoreError> {
+        let sql = "SELECT (SELECT record FROM captures WHERE snapshot = ?1),
+                   EXISTS (SELECT 1 FROM amendments WHERE snapshot = ?1), EXISTS (SELECT 1 FROM forgotten_archives)";
+        let recorded = |row: &rusqlite::Row<'_>| {
+            Ok(Recorded {
+                digest: row.get::<_, Option<Word<Digest>>>(0)?.map(|word| word.0),
+                is_amended: row.get(1)?,
+                some_archives_gone: row.get(2)?,
+            })
+        };
+        self.ask(|connection| connection.prepare_cached(sql)?.query_row([id.as_str()], recorded))
     }
 
     /// Returns the amendments of a snapshot, oldest first.
@@ -165,6 +178,12 @@ impl Catalog {
                 .query_map([id.as_str()], amendment)?
                 .collect()
         })
+    }
+
+    /// Returns true if a receipt of `forget` says that the archive is gone.
+    pub(in crate::store) fn is_forgotten(&self, id: &ArchiveId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM forgotten_archives WHERE archive = ?1";
+        self.ask(|connection| connection.prepare_cached(sql)?.exists([id.as_str()]))
     }
 
     /// Returns the archives that receipts of `forget` say are gone.

@@ -107,7 +107,7 @@ pub(super) fn snapshots(
     for id in &ids {
         match record::read(layout, id, captured.get(id).copied()) {
             Ok(record) => {
-                for archive in archive_redirects::resolve_all(layout, record.archives, &[]) {
+                for archive in archive_redirects::resolve_all(layout, record.archives, |_| false) {
                     let there = *needed.entry(archive.id.clone()).or_insert_with(|| {
                         let meta = fs::symlink_metadata(layout.archive(&archive.id));
                         meta.is_ok_and(|meta| meta.is_file() && meta.len() == archive.size)
