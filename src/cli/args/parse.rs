@@ -77,6 +77,9 @@ pub fn parse<V: CommandSet>(args: Vec<OsString>, columns: usize) -> Result<Invoc
             words,
         });
     }
+    if let Some(version) = version_alone(&words, called_as) {
+        return Err(ParseOutcome::Asked(version));
+    }
     let mut command = command_for::<V>(called_as, columns);
     let verb = own(&args).find_map(|arg| V::names().find(|verb| arg == verb));
     let understood = command
@@ -134,6 +137,18 @@ fn parse_alone<V: CommandSet>(args: &[OsString], called_as: CalledAs) -> Option<
     let program = args.first()?;
     let own = std::iter::once(program).chain(args.get(start..)?);
     typed(&command.try_get_matches_from(own).ok()?).ok()
+}
+
+/// Returns the version if nothing else is asked for: that needs no definition of a command.
+fn version_alone(words: &[OsString], called_as: CalledAs) -> Option<String> {
+    let (last, before) = words.split_last()?;
+    let is_whole = before.is_empty() || (called_as == CalledAs::Jackin && before == ["recovery"]);
+    let is_asked = is_whole && (last == "-V" || last == "--version");
+    let name = match before.is_empty() && called_as == CalledAs::Jackin {
+        true => "jackin",
+        false => CalledAs::JackinRecovery.prefix(),
+    };
+    is_asked.then(|| format!("{name} {}", env!("CARGO_PKG_VERSION")))
 }
 
 /// Returns the position of the first argument from `at` on that is no flag of every command.
