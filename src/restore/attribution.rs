@@ -17,7 +17,7 @@ pub struct ChangeHistory {
     /// Reason for the missing closing snapshot, if the session's end was recorded without one.
     pub missing: Option<String>,
     /// Snapshots taken while it lived, for when its end was not seen: the late closing proves nothing.
-    pub live: Vec<Manifest>,
+    pub live: Vec<(SnapshotId, Manifest)>,
     /// States that our own restores and undos of this instance left, newest first; `None`: absent.
     pub left: HashMap<RelPath, Vec<Option<Entry>>>,
     /// Paths where our own restores left the right type and content, but not the right owner, mode or attributes.
@@ -101,9 +101,7 @@ impl ChangeHistory {
         if self.owned {
             return Verdict::Ours;
         }
-        if let Some(rest) = &self.timeline.at_rest
-            && self.last.is_none()
-        {
+        if let Some(rest) = self.at_rest() {
             // Creating what is missing loses nothing.
             return match now.is_none() || self.known(rest, path, now) {
                 true => Verdict::Ours,
@@ -121,7 +119,7 @@ impl ChangeHistory {
             };
         }
         // Putting back what is missing loses nothing.
-        if now.is_none() || self.live.iter().any(|live| self.known(live, path, now)) {
+        if now.is_none() || self.live.iter().any(|(_, live)| self.known(live, path, now)) {
             Verdict::Ours
         } else {
             Verdict::Unvouched
@@ -130,6 +128,13 @@ impl ChangeHistory {
 }
 
 impl ChangeHistory {
+    /// Returns the state in which the agent left the files, if it did nothing since, and no closing snapshot shows the end.
+    fn at_rest(&self) -> Option<&Manifest> {
+        let rest = self.timeline.at_rest.as_ref().filter(|_| self.last.is_none())?;
+        let (_, manifest) = self.live.iter().find(|(live, _)| live == rest)?;
+        Some(manifest)
+    }
+
     /// Returns true if `manifest` shows `path` in the state `now`; false if it does not cover `path`.
     fn known(&self, manifest: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
         is_known(manifest, path) && self.same(path, manifest.entry(path), now)
@@ -152,7 +157,7 @@ impl ChangeHistory {
 
     /// Returns the known contents of a path.
     pub(super) fn contents(&self, path: &RelPath) -> Vec<&Content> {
-        let snapshots = self.last.iter().chain(&self.live).chain(&self.timeline.at_rest);
+        let snapshots = self.last.iter().chain(self.live.iter().map(|(_, live)| live));
         let states = snapshots.filter_map(|manifest| manifest.entry(path));
         let left = self.left.get(path).into_iter().flatten().flatten();
         states.chain(left).filter_map(Entry::content).collect()

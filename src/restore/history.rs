@@ -62,7 +62,7 @@ pub fn of_instance(
             witness.last = Some(manifest);
             break;
         }
-        witness.live.push(manifest);
+        witness.live.push((row.id, manifest));
     }
     if witness.last.is_none() {
         witness.missing = store.catalog().missing_closings()?.remove(&instance.id);

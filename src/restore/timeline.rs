@@ -40,8 +40,8 @@ pub struct Timeline {
     root: PathBuf,
     /// Contents that others than the session may have made, and that the target does not have: wherever they lie now, they may be the only copy.
     foreign: HashSet<Digest>,
-    /// The state that the session's newest snapshot shows, if its agent waited for the operator then and did nothing afterwards.
-    pub(super) at_rest: Option<Manifest>,
+    /// The snapshot that shows the files as the session's agent left them, if it waited for the operator then and did nothing afterwards.
+    pub(super) at_rest: Option<SnapshotId>,
 }
 
 /// Smallest content, in bytes, that is recognized where it lies: a smaller one is found anywhere.
@@ -308,7 +308,7 @@ pub(super) fn timeline(
         };
         let activity = Activity::of(&life, &events);
         if at == 0 {
-            timeline.at_rest = at_rest(store, coverage, &events, &own)?;
+            timeline.at_rest = at_rest(&events, &own).cloned();
         }
         moments.extend(own);
         timeline.sessions.push(row.id.clone());
@@ -436,31 +436,14 @@ fn late_snapshots(rows: &[SnapshotRow]) -> Vec<SnapshotId> {
     late.map(|row| row.id.clone()).collect()
 }
 
-/// Returns the state in which an agent left the files that has done nothing since: its last event was the end of a turn, and no later
+/// Returns the snapshot of the files as an agent left them that has done nothing since: its last event was the end of a turn, and no later
 /// snapshot shows anything else.
-fn at_rest(
-    store: &Store,
-    coverage: &Coverage,
-    events: &[AgentEventRow],
-    own: &[Moment],
-) -> Result<Option<Manifest>, RestoreError> {
+fn at_rest<'e>(events: &'e [AgentEventRow], own: &[Moment]) -> Option<&'e SnapshotId> {
     let is_end = |row: &&AgentEventRow| matches!(row.event, AgentEvent::TurnEnd { .. });
-    let Some(last) = events.last().filter(is_end) else {
-        return Ok(None);
-    };
-    let Some(snapshot) = &last.snapshot else {
-        return Ok(None);
-    };
+    let last = events.last().filter(is_end)?;
+    let snapshot = last.snapshot.as_ref()?;
     let is_newer = |moment: &Moment| moment.look.number > last.number && moment.snapshot != *snapshot;
-    if own.iter().any(is_newer) {
-        return Ok(None);
-    }
-    let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
-    match store.record(snapshot) {
-        Ok(record) => manifest(store, &record, &coverage.label, &mut reveal),
-        // What it alone shows is then not proved.
-        Err(_) => Ok(None),
-    }
+    (!own.iter().any(is_newer)).then_some(snapshot)
 }
 
 /// Reads the state that a snapshot of `row` shows of the mount; `None` if it shows none, or cannot be read.

@@ -2,7 +2,7 @@
 
 use super::{BOTH, ChangeHistory, DELETE, NOTHING, OVERWRITE, Scope, plan, planned, words};
 use crate::diff::tests::{dir, file, object, symlink, tree, with_mode, with_xattr};
-use crate::model::{Entry, EntryKind};
+use crate::model::{Entry, EntryKind, SnapshotId};
 
 fn states() -> Vec<Option<Entry>> {
     vec![
@@ -93,7 +93,10 @@ fn without_a_seen_end_only_what_a_live_snapshot_shows_is_replaced_or_deleted() {
         ("seen", file("c")),
     ]);
     let witness = ChangeHistory {
-        live: vec![checkpoint.build().manifest, target.build().manifest],
+        live: vec![
+            (SnapshotId::new([1; 12]), checkpoint.build().manifest),
+            (SnapshotId::new([2; 12]), target.build().manifest),
+        ],
         ..ChangeHistory::default()
     };
     let target = target.build().manifest;

@@ -96,7 +96,10 @@ fn seen(last: &[(&str, &str)]) -> ChangeHistory {
 
 fn lost(live: &[&[(&str, &str)]]) -> ChangeHistory {
     ChangeHistory {
-        live: live.iter().map(|entries| manifest(entries)).collect(),
+        live: (0..)
+            .zip(live)
+            .map(|(number, entries)| (SnapshotId::new([number; 12]), manifest(entries)))
+            .collect(),
         ..ChangeHistory::default()
     }
 }
