@@ -262,6 +262,12 @@ fn refuse_ambiguous(context: &Context<'_>, word: &OsStr) -> Result<(), CliError>
 }
 
 fn settle(context: &Context<'_>, named: Option<&str>, any: bool, asking: Asking) -> Result<String, CliError> {
+    // What is to be done finds a whole id itself, in a store that it opens anyway.
+    if let Some(id) = named.filter(|name| InstanceId::parse(name).is_ok())
+        && asking.reported != Reported::All
+    {
+        return Ok(id.to_owned());
+    }
     let choice = SessionChoice {
         named,
         any,

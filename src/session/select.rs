@@ -84,6 +84,12 @@ pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, Session
     if counts_back(wanted) {
         return count_back(without_forgotten(store, catalog.instances()?)?, wanted, None);
     }
+    // A whole id needs no list of all sessions.
+    if let Ok(id) = InstanceId::parse(wanted)
+        && let Some(row) = catalog.instance(&id)?
+    {
+        return Ok(row);
+    }
     let all = catalog.instances_in_short()?;
     let forgotten = catalog.forgotten()?;
     let (gone, there): (Vec<InstanceBrief>, Vec<InstanceBrief>) = all
