@@ -309,22 +309,17 @@ fn with_table(context: &Context<'_>, error: RecoveryError) -> CliError {
     };
     let made = CliError::from(error);
     let store = context.engine().store_for_reading().ok().flatten();
-    let rows = store
-        .and_then(|store| store.catalog().instances().ok())
-        .unwrap_or_default();
-    let known: Vec<InstanceDocument> = rows
-        .iter()
-        .filter(|row| ids.contains(&row.id))
-        .map(InstanceDocument::brief)
-        .collect();
+    let row = |id: &InstanceId| store.as_ref()?.catalog().instance(id).ok()?;
+    let shown = ids.iter().take(SHOWN).filter_map(row);
+    let known: Vec<InstanceDocument> = shown.map(|row| InstanceDocument::brief(&row)).collect();
     let Some(advice) = made.hints.last().cloned().filter(|_| !known.is_empty()) else {
         return made;
     };
     let home = context.environment.home.as_deref();
     let home = home.filter(|_| context.terminal.is_tty_err());
-    let shown = known.iter().take(SHOWN).collect::<Vec<_>>();
+    let shown = known.iter().collect::<Vec<_>>();
     let mut table = view::instances::brief(&shown, context.now(), home);
-    if let Some(more) = known.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+    if let Some(more) = ids.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         let more = size::count(more as u64);
         table.push_str(&format!("\n{more} more: {}", context.command("list")));
     }
