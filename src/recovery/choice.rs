@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::paths::place;
 use super::{Candidate, Recovery, RecoveryError};
-use crate::model::{InstanceId, MountRecord, SnapshotKind};
+use crate::model::{InstanceId, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{
     SessionError, all_sessions_covering, counts_back, find_called, find_instance, is_active,
     sessions_covering, those_that_began, without_forgotten,
 };
-use crate::store::{InstanceRow, RestoreStage, Store};
+use crate::store::{InstanceRow, PathLookup, RestoreStage, Store};
 
 /// Requirement for a session that is chosen without being named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,25 +173,18 @@ impl Recovery<'_> {
         {
             return Ok(true);
         }
-        let coverages = row.mounts.clone();
-        let Ok((at, path)) = place(self.environment, &coverages, Path::new(word)) else {
+        let Ok((at, path)) = place(self.environment, &row.mounts, Path::new(word)) else {
             return Ok(false);
         };
-        let Some(coverage) = coverages.get(at) else {
+        let Some(coverage) = row.mounts.get(at) else {
             return Ok(false);
         };
         let snapshots = store.catalog().snapshots(&row.id)?.into_iter();
-        for snapshot in snapshots.filter(|snapshot| snapshot.kind != SnapshotKind::Emergency) {
-            // Of a record or manifest that cannot be read nothing is known; a restore from it fails with the reason.
-            let Ok(record) = store.record(&snapshot.id) else {
-                continue;
-            };
-            let is_meant = |mount: &&MountRecord| mount.coverage.label == coverage.label;
-            let mount = record.mounts.iter().find(is_meant);
-            let manifest = mount.and_then(|mount| store.manifest(&record, mount).ok().flatten());
-            if manifest.is_some_and(|manifest| manifest.entry(&path).is_some()) {
-                return Ok(true);
-            }
+        let mut snapshots = snapshots.filter(|snapshot| snapshot.kind != SnapshotKind::Emergency);
+        let mut lookup = PathLookup::new(&store);
+        // Of a snapshot that cannot be read nothing is known; a restore from it fails with the reason.
+        if snapshots.any(|snapshot| lookup.shows(&snapshot.id, &coverage.label, &path)) {
+            return Ok(true);
         }
         // It may have been gone when the latest session began.
         self.some_session_has(word)

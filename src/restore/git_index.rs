@@ -1,13 +1,14 @@
 //! Indexes of git that differ from a known state only in what git caches. `git status` alone rewrites the index, which changes nothing
 //! that is staged; what cannot be read or is not understood counts as changed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 
 use crate::git_directories::Repositories;
-use crate::model::{Content, Digest, Entry, Hasher, InstanceId, Manifest, RelPath};
-use crate::store::Store;
-use crate::store::archive::Piece;
+use crate::model::{
+    Content, Digest, Entry, Hasher, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord,
+};
+use crate::store::{PathLookup, Store};
 use git_reader::{Live, stages_the_same, whole};
 use handle_fs::Root;
 
@@ -37,6 +38,7 @@ impl RefreshedIndexes {
     ) -> Self {
         let mut found = HashMap::new();
         let mut opened = None;
+        let mut snapshots = None;
         for (path, content) in indexes(now) {
             let mut others = known(&path);
             others.retain(|other| other.digest != content.digest && other.size <= LARGEST);
@@ -53,7 +55,8 @@ impl RefreshedIndexes {
             let alike: HashSet<Digest> = others
                 .into_iter()
                 .filter(|other| {
-                    let stored = stored(store, instance, other);
+                    let snapshots = snapshots.get_or_insert_with(|| Snapshots::of(store, instance));
+                    let stored = snapshots.read(other);
                     stored.is_some_and(|stored| stages_the_same(&stored, &live))
                 })
                 .map(|other| other.digest)
@@ -93,29 +96,51 @@ fn indexes(now: &Manifest) -> Vec<(RelPath, &Content)> {
     found
 }
 
-/// Reads a content from the newest snapshot of the session that has it.
-fn stored(store: &Store, instance: &InstanceId, content: &Content) -> Option<Vec<u8>> {
-    let rows = store.catalog().snapshots(instance).ok()?;
-    rows.iter().find_map(|row| {
-        let record = store.record(&row.id).ok()?;
-        let blobs = store.contents(&record);
-        let mut bytes = Vec::new();
-        let read = blobs.stream(&content.digest, &mut |piece| {
-            match piece {
-                Piece::Data(data) => bytes.extend_from_slice(data),
-                Piece::Hole(length) => {
-                    let length = usize::try_from(length.min(LARGEST)).unwrap_or_default();
-                    bytes.resize(bytes.len().saturating_add(length), 0);
-                }
+/// Snapshots of a session, newest first. A record is read when a content is looked for in it, and once; so is the index of each archive.
+struct Snapshots<'s> {
+    store: &'s Store,
+    unread: VecDeque<SnapshotId>,
+    records: Vec<SnapshotRecord>,
+    lookup: PathLookup<'s>,
+}
+
+impl<'s> Snapshots<'s> {
+    fn of(store: &'s Store, instance: &InstanceId) -> Self {
+        let rows = store.catalog().snapshots(instance).unwrap_or_default();
+        Self {
+            store,
+            unread: rows.into_iter().map(|row| row.id).collect(),
+            records: Vec::new(),
+            lookup: PathLookup::new(store),
+        }
+    }
+
+    /// Reads a content from the newest snapshot that has it.
+    fn read(&mut self, content: &Content) -> Option<Vec<u8>> {
+        let whole = |bytes: &Vec<u8>| is_content(bytes, content);
+        let mut at = 0;
+        loop {
+            if at == self.records.len() {
+                let Some(next) = self.unread.pop_front() else {
+                    break;
+                };
+                self.records.extend(self.store.record(&next).ok());
+                continue;
             }
-            match bytes.len() as u64 > LARGEST {
-                true => Err(std::io::ErrorKind::FileTooLarge.into()),
-                false => Ok(()),
+            let found = self.records.get(at)?;
+            let bytes = self.lookup.archived(found, content).ok().flatten();
+            if let Some(bytes) = bytes.filter(whole) {
+                return Some(bytes);
             }
-        });
-        read.ok()?;
-        is_content(&bytes, content).then_some(bytes)
-    })
+            at += 1;
+        }
+        // In no archive, but perhaps in a snapshot of a file system.
+        let mut records = self.records.iter();
+        records.find_map(|record| {
+            let bytes = self.lookup.bytes(record, content, LARGEST).ok().flatten();
+            bytes.filter(whole)
+        })
+    }
 }
 
 fn is_content(bytes: &[u8], content: &Content) -> bool {

@@ -9,7 +9,7 @@ use super::archive::{Archive, Piece};
 use super::{Store, StoreError};
 use crate::model::{
     ArchiveId, Chunk, Content, DecodeError, Digest, Directory, Entry, Gap, Listing, ManifestList, Name, Part,
-    RelPath, SnapshotRecord,
+    RelPath, SnapshotId, SnapshotRecord,
 };
 
 /// Maximum size of a part of a manifest in bytes: 2048 entries with the longest names and attributes.
@@ -136,25 +136,55 @@ impl<'s> PathLookup<'s> {
         if content.size > most {
             return Ok(None);
         }
-        let mut bytes = Vec::new();
-        let each = &mut |piece: Piece<'_>| {
-            match piece {
-                Piece::Data(data) => bytes.extend_from_slice(data),
-                Piece::Hole(count) => bytes.resize(bytes.len() + usize::try_from(count).unwrap_or(0), 0),
-            }
-            Ok(())
-        };
-        match self.holder(record, &content.digest) {
-            _ if content.size == 0 => {}
-            Some(archive) => {
-                if let Some(blob) = archive.locate(&content.digest) {
-                    archive.stream(blob, each)?;
-                }
-            }
-            // In objects of commits, or in a snapshot of a file system.
-            None => self.store.contents(record).stream(&content.digest, each)?,
+        if content.size == 0 {
+            return Ok(Some(Vec::new()));
         }
+        if let Some(bytes) = self.archived(record, content)? {
+            return Ok(Some(bytes));
+        }
+        // In objects of commits, or in a snapshot of a file system.
+        let mut bytes = Vec::new();
+        let contents = self.store.contents(record);
+        contents.stream(&content.digest, &mut |piece| {
+            append(&mut bytes, piece);
+            Ok(())
+        })?;
         Ok(Some(bytes))
+    }
+
+    /// Returns the bytes of a file from an archive of a snapshot; `None` if none of them has it.
+    ///
+    /// # Errors
+    /// [`StoreError::Archive`] if the content is damaged.
+    pub fn archived(
+        &mut self,
+        record: &SnapshotRecord,
+        content: &Content,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(archive) = self.holder(record, &content.digest) else {
+            return Ok(None);
+        };
+        let Some(blob) = archive.locate(&content.digest) else {
+            return Ok(None);
+        };
+        let mut bytes = Vec::new();
+        archive.stream(blob, &mut |piece| {
+            append(&mut bytes, piece);
+            Ok(())
+        })?;
+        Ok(Some(bytes))
+    }
+
+    /// Returns true if a snapshot shows something at `path` of the mount with this label; false if it or its manifest cannot be read.
+    pub fn shows(&mut self, snapshot: &SnapshotId, label: &str, path: &RelPath) -> bool {
+        let Ok(record) = self.store.record(snapshot) else {
+            return false;
+        };
+        let mut mounts = record.mounts.iter();
+        let mount = mounts.find(|mount| mount.coverage.label == label);
+        mount
+            .and_then(|mount| mount.manifest.as_ref())
+            .is_some_and(|manifest| matches!(self.state(&record, manifest, path), Ok(PathState::Present(_))))
     }
 
     /// Returns the archive of a snapshot that has the content.
@@ -258,6 +288,13 @@ impl<'s> PathLookup<'s> {
             }
         }
         Ok((!found.is_empty()).then_some(Parts(found)))
+    }
+}
+
+fn append(bytes: &mut Vec<u8>, piece: Piece<'_>) {
+    match piece {
+        Piece::Data(data) => bytes.extend_from_slice(data),
+        Piece::Hole(count) => bytes.resize(bytes.len() + usize::try_from(count).unwrap_or(0), 0),
     }
 }
 
