@@ -108,7 +108,7 @@ pub use pin::Pinned;
 use plan::restore_target;
 pub use plan::{RestoreRequest, RestoreSubject};
 pub use rebuild::Rebuilt;
-pub use rename::Text;
+pub use rename::{RenamedSession, Text};
 pub use replica_import::{FoundReplica, ReplicaRequest};
 pub use replication::{Replicated, ReplicationCare};
 pub(crate) use repositories::emptied;

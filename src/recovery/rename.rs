@@ -2,7 +2,7 @@
 
 use super::{Recovery, RecoveryError};
 use crate::model::{Operation, SessionTitle};
-use crate::session::{Allowed, check_session_name, ensure_outside_session, find_called, find_instance};
+use crate::session::{Allowed, check_session_name, ensure_outside_session, find_called};
 use crate::store::InstanceRow;
 
 /// Change of one text.
@@ -26,6 +26,17 @@ impl Text<'_> {
     }
 }
 
+/// Session with other texts.
+#[derive(Clone, Debug)]
+pub struct RenamedSession {
+    /// The session, with its new texts.
+    pub row: InstanceRow,
+    /// Texts that it had before.
+    pub before: SessionTitle,
+    /// All sessions with its new name, newest first; empty if the name stayed or was removed.
+    pub namesakes: Vec<InstanceRow>,
+}
+
 impl Recovery<'_> {
     /// Gives a session another name or message, and returns it. The receipt of its start keeps the first ones.
     ///
@@ -36,7 +47,7 @@ impl Recovery<'_> {
         session: &str,
         name: Text<'_>,
         message: Text<'_>,
-    ) -> Result<InstanceRow, RecoveryError> {
+    ) -> Result<RenamedSession, RecoveryError> {
         if let Text::Set(name) = name {
             check_session_name(name)?;
         }
@@ -45,17 +56,28 @@ impl Recovery<'_> {
         }
         let store = self.store_for_writing()?;
         ensure_outside_session(&store, self.environment, Allowed::Nothing)?;
-        let row = find_called(&store, self.environment, session)?;
+        let mut row = find_called(&store, self.environment, session)?;
         let title = SessionTitle {
             name: name.of(row.title.name.clone()),
             message: message.of(row.title.message.clone()),
             arguments: Vec::new(),
         };
-        let is_same = title.name == row.title.name && title.message == row.title.message;
-        if !is_same {
-            let act = Operation::Rename { title };
+        let is_renamed = title.name != row.title.name;
+        if is_renamed || title.message != row.title.message {
+            let act = Operation::Rename { title: title.clone() };
             store.append(self.services.clock.now(), self.services.uid, &row.id, act)?;
         }
-        Ok(find_instance(&store, row.id.as_str())?)
+        let before = row.title.clone();
+        row.title.name = title.name;
+        row.title.message = title.message;
+        let namesakes = match row.title.name.as_ref().filter(|_| is_renamed) {
+            Some(name) => store.catalog().instances_named(name)?,
+            None => Vec::new(),
+        };
+        Ok(RenamedSession {
+            row,
+            before,
+            namesakes,
+        })
     }
 }

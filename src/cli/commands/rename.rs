@@ -9,7 +9,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::model::{InstanceId, SessionTitle};
-use crate::recovery::{InstanceRow, SessionChoice, Text, Wanted};
+use crate::recovery::{InstanceRow, RenamedSession, Text};
 use crate::report::RenameDocument;
 use crate::terminal::sanitize;
 
@@ -72,31 +72,23 @@ impl Command for RenameArgs {
             let error = CliError::new(ErrorKind::Usage, "nothing to change");
             return Err(error.hint("give a NAME, --message TEXT or --no-name"));
         }
-        let engine = context.engine();
-        let before = engine.choose(&SessionChoice {
-            named: Some(&args.instance),
-            any: false,
-            wanted: Wanted::Any,
-        })?;
-        let row = engine.rename(&args.instance, name, message)?;
+        let renamed = context.engine().rename(&args.instance, name, message)?;
+        let RenamedSession {
+            row,
+            before,
+            namesakes,
+        } = &renamed;
         if args.json {
-            context.terminal.json(&RenameDocument::new(&row));
+            context.terminal.json(&RenameDocument::new(row));
             return Ok(ExitCode::Done.into());
         }
-        for line in changes(&row.id, &before.title, &row.title) {
+        for line in changes(&row.id, before, &row.title) {
             context.terminal.out(&line);
         }
-        if let Some(name) = row
-            .title
-            .name
-            .as_ref()
-            .filter(|_| before.title.name != row.title.name)
-            && let Some(store) = context.store_for_reading()?
+        if let Some(other) = namesakes.iter().find(|other| other.id != row.id)
+            && let Some(name) = &row.title.name
         {
-            let others = store.catalog().instances_named(name)?;
-            if let Some(other) = others.iter().find(|other| other.id != row.id) {
-                tell_taken(context, name, &others, &row.id, &other.id);
-            }
+            print_taken(context, name, namesakes, &row.id, &other.id);
         }
         Ok(ExitCode::Done.into())
     }
@@ -130,8 +122,8 @@ fn changes(id: &InstanceId, before: &SessionTitle, now: &SessionTitle) -> Vec<St
     lines
 }
 
-/// Says which session a name means that several have: the newest.
-fn tell_taken(context: &Context<'_>, name: &str, all: &[InstanceRow], own: &InstanceId, other: &InstanceId) {
+/// Prints which session a name means that several have: the newest.
+fn print_taken(context: &Context<'_>, name: &str, all: &[InstanceRow], own: &InstanceId, other: &InstanceId) {
     let name = sanitize::name(name.as_bytes());
     let text = match all.first().is_some_and(|first| first.id == *own) {
         true => format!("{other} has the name {name} too; it is listed by id now, and {name} means {own}"),
