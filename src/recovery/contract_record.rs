@@ -6,10 +6,10 @@ use super::{Recovery, RecoveryError};
 use crate::config::Subject;
 use crate::contract::{Contract, TermChange, Terms};
 use crate::model::InstanceId;
-use crate::store::{InstanceRow, Store, StoredContract};
+use crate::store::{Store, StoredContract};
 
 /// Number of earlier sessions in which a contract is looked for.
-const EARLIER: usize = 20;
+const EARLIER: u32 = 20;
 
 impl Recovery<'_> {
     /// Returns the differences from the contract that the operator was shown last for the same workspace, or for the same directories;
@@ -24,8 +24,8 @@ impl Recovery<'_> {
     ) -> Result<Option<Vec<TermChange>>, RecoveryError> {
         let now = Terms::of(contract);
         let wanted = serde_json::to_value(contract).unwrap_or_default();
-        for row in earlier(store, contract)?.into_iter().take(EARLIER) {
-            let Some(known) = store.contract(&row.id).filter(|known| known.shown) else {
+        for id in earlier(store, contract)? {
+            let Some(known) = store.contract(&id).filter(|known| known.shown) else {
                 continue;
             };
             let same = |part| known.contract.get(part) == wanted.get(part);
@@ -72,24 +72,13 @@ fn roots(contract: &serde_json::Value) -> BTreeSet<String> {
 }
 
 /// Returns the earlier sessions of the same workspace or directory, newest first. A directory may have become a workspace since.
-fn earlier(store: &Store, contract: &Contract) -> Result<Vec<InstanceRow>, RecoveryError> {
-    let catalog = store.catalog();
-    let root = contract.mounts.first().map(|mount| &mount.root);
-    let Some(root) = root.filter(|_| contract.snapshot.created) else {
-        // A session without files has no root in the catalog.
-        return Ok(catalog.instances()?);
+fn earlier(store: &Store, contract: &Contract) -> Result<Vec<InstanceId>, RecoveryError> {
+    let root = contract.mounts.first().map(|mount| mount.root.0.as_slice());
+    // A session without files has no root in the catalog: then all sessions count.
+    let root = root.filter(|_| contract.snapshot.created);
+    let workspace = match &contract.subject {
+        Subject::Workspace { name } => Some(name.as_str()),
+        _ => None,
     };
-    let mut ids: BTreeSet<InstanceId> = BTreeSet::new();
-    ids.extend(catalog.instances_on_root(&root.0)?.into_iter().map(|row| row.id));
-    if let Subject::Workspace { name } = &contract.subject {
-        ids.extend(
-            catalog
-                .instances_of_workspace(name)?
-                .into_iter()
-                .map(|row| row.id),
-        );
-    }
-    let mut rows = catalog.instances()?;
-    rows.retain(|row| ids.contains(&row.id));
-    Ok(rows)
+    Ok(store.catalog().newest_instances(root, workspace, EARLIER)?)
 }

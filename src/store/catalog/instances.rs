@@ -13,6 +13,10 @@ use crate::store::StoreError;
 /// same.
 const NEWEST_FIRST: &str = "ORDER BY place DESC, started_at DESC, id DESC";
 
+/// Condition for a mount at exactly the root `?1`.
+const ON_ROOT: &str = "id IN (SELECT instance FROM instance_roots WHERE root = ?1
+    UNION SELECT s.instance FROM snapshot_roots r JOIN snapshots s ON s.id = r.snapshot WHERE r.root = ?1)";
+
 /// Identifying facts about a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceBrief {
@@ -141,10 +145,29 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::instances`].
     pub fn instances_on_root(&self, root: &[u8]) -> Result<Vec<InstanceRow>, StoreError> {
-        let condition = "id IN (SELECT instance FROM instance_roots WHERE root = ?1
-             UNION SELECT s.instance FROM snapshot_roots r JOIN snapshots s ON s.id = r.snapshot
-             WHERE r.root = ?1)";
-        self.instances_where(condition, params![root])
+        self.instances_where(ON_ROOT, params![root])
+    }
+
+    /// The ids of the newest instances with a mount at exactly this root, or of this workspace; without a root, of all. At most `most`.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn newest_instances(
+        &self,
+        root: Option<&[u8]>,
+        workspace: Option<&str>,
+        most: u32,
+    ) -> Result<Vec<InstanceId>, StoreError> {
+        let sql = format!(
+            "SELECT id FROM sessions WHERE ?1 IS NULL OR workspace = ?2 OR {ON_ROOT} {NEWEST_FIRST} LIMIT ?3"
+        );
+        let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<InstanceId>>(0).map(|word| word.0);
+        self.query(|connection| {
+            connection
+                .prepare_cached(&sql)?
+                .query_map(params![root, workspace, most], id)?
+                .collect()
+        })
     }
 
     /// The instances with a mount at this directory or at one above it (canonical host path). What of the mount they cover is not
