@@ -282,7 +282,7 @@ fn settle(context: &Context<'_>, named: Option<&str>, any: bool, asking: Asking)
                 Reported::None => {}
             }
             if named.is_none() && !any && asking.reported != Reported::None && asking.wanted == Wanted::Any {
-                say_outlasting(context, &row)?;
+                print_outlasting(context, &row)?;
             }
             Ok(row.id.to_string())
         }
@@ -328,8 +328,8 @@ fn with_table(context: &Context<'_>, error: RecoveryError) -> CliError {
     CliError { hints, ..made }
 }
 
-/// Reports a session here that began earlier and ended later, for it may be the one that is meant.
-fn say_outlasting(context: &Context<'_>, row: &InstanceRow) -> Result<(), CliError> {
+/// Prints a session here that began earlier and ended later, for it may be the one that is meant.
+fn print_outlasting(context: &Context<'_>, row: &InstanceRow) -> Result<(), CliError> {
     if let Some((other, number)) = context.engine().outlasting(row)? {
         let end = match other.ended_at {
             Some(_) => "ended later",

@@ -36,7 +36,7 @@ pub struct CallRef {
 impl CallRef {
     /// Returns the call as a person remembers it: the tool, and its command or the file that it writes.
     #[must_use]
-    pub fn called(&self) -> String {
+    pub fn label(&self) -> String {
         let file = || {
             let path = self.paths.first()?.to_path();
             Some(path.file_name()?.to_string_lossy().into_owned())
@@ -83,10 +83,10 @@ pub enum AgentEvent {
 impl AgentEvent {
     /// Returns the text by which a person finds the moment before the event; `None` for the end of a call or turn.
     #[must_use]
-    pub fn sought_by(&self) -> Option<String> {
+    pub fn search_text(&self) -> Option<String> {
         match self {
             Self::Prompt { text, .. } => text.clone(),
-            Self::Call { call } => Some(call.called()),
+            Self::Call { call } => Some(call.label()),
             Self::Return { .. } | Self::TurnEnd { .. } => None,
         }
     }

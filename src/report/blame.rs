@@ -312,7 +312,7 @@ impl CallDocument {
             tool: call.tool.clone(),
             id: call.id.clone(),
             command: call.command.clone(),
-            called: call.called(),
+            called: call.label(),
         }
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn turns(
                 let at_end = turns.len().saturating_sub(1);
                 if let Some(turn) = turns.get_mut(open.unwrap_or(at_end)) {
                     turn.calls.push(TurnCallDocument {
-                        called: call.called(),
+                        called: call.label(),
                         tool: call.tool,
                         id: call.id,
                         command: call.command,

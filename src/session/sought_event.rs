@@ -13,7 +13,7 @@ pub fn find_before_event(store: &Store, row: &InstanceRow, wanted: &str) -> Resu
     let folded = wanted.to_lowercase();
     let mut found: Vec<(String, Option<SnapshotId>)> = Vec::new();
     for event in store.catalog().agent_events(&row.id)?.into_iter().rev() {
-        let Some(text) = event.event.sought_by() else {
+        let Some(text) = event.event.search_text() else {
             continue;
         };
         let is_new = found.iter().all(|(other, _)| *other != text);

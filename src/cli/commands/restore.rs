@@ -189,7 +189,7 @@ impl Command for RestoreArgs {
         };
         let status = carry_out(context, planned, &how, Some(&narrow))?;
         if let Some(earlier) = earlier {
-            tell_earlier(context, &earlier, &paths);
+            print_earlier(context, &earlier, &paths);
         }
         Ok(status)
     }
@@ -204,8 +204,8 @@ fn is_idle(proposal: &Proposal) -> bool {
 /// Purpose of the command that restores paths from an earlier session.
 const FROM_EARLIER: &str = "to restore what it changed";
 
-/// Names the session that changed the paths last, and the command that restores them from it.
-fn tell_earlier(context: &Context<'_>, earlier: &EarlierChange, paths: &[OsString]) {
+/// Prints the session that changed the paths last, and the command that restores them from it.
+fn print_earlier(context: &Context<'_>, earlier: &EarlierChange, paths: &[OsString]) {
     let (session, words) = earlier_words(context, earlier, paths);
     context.terminal.note(&session);
     context.propose(FROM_EARLIER, &words);

@@ -278,7 +278,7 @@ impl Hook<'_> {
                 format!("before turn {turn}: {}", text.lines().next().unwrap_or_default())
             }
             AgentEvent::Call { call } => {
-                format!("before {}", call.called().lines().next().unwrap_or_default())
+                format!("before {}", call.label().lines().next().unwrap_or_default())
             }
             AgentEvent::TurnEnd { turn } => format!("end of turn {turn}"),
             // What the call left is seen at the next event.
