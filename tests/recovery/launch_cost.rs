@@ -17,6 +17,9 @@ const SYNCS_OF_A_NEW_STORE: usize = 15;
 /// Looks at a directory above the one of a launch: once for each path that is resolved, not once for each secret place.
 const LOOKS: usize = 20;
 
+/// Queries of the catalog by a launch into a store that is there: each locks the file and looks for its journals.
+const READS: usize = 45;
+
 /// System calls of one command.
 struct Calls(String);
 
@@ -117,6 +120,18 @@ fn a_launch_looks_at_the_directories_above_its_own_a_few_times() {
         let looks = calls.looks_at(above);
         assert!(looks <= LOOKS, "{looks} at {}: {}", above.display(), calls.0);
     }
+}
+
+#[test]
+fn a_launch_reads_the_catalog_a_few_times() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("read");
+    // The first one makes the store.
+    let calls = Calls::of_launch(&sandbox, &project).and(Calls::of_launch(&sandbox, &project));
+    let Some(calls) = calls else { return };
+    // SQLite looks for this one, which is never there, for each read outside a transaction.
+    let reads = calls.looks_at(&sandbox.store().join("catalog.sqlite3-wal"));
+    assert!((1..=READS).contains(&reads), "{reads}: {}", calls.0);
 }
 
 #[test]
