@@ -14,7 +14,7 @@ use crate::config::{Config, ConfigError, Flags, Mode};
 use crate::contract::{Contract, ContractError};
 use crate::model::InstanceId;
 use crate::recovery::{ContractRequest, RecoveryError, Store};
-use crate::terminal::{sanitize, style};
+use crate::terminal::{filter, sanitize};
 
 /// Width of the text that is stored, in columns.
 const STORED: usize = 80;
@@ -115,7 +115,8 @@ pub(super) fn save(
     instance: &InstanceId,
     (contract, shown): (&Contract, bool),
 ) {
-    let text = plain(&view::contract::contract(contract, STORED));
+    let text = filter::printable(&view::contract::contract(contract, STORED), false);
+    let text = text.trim_end().to_owned();
     let saved = context
         .engine()
         .save_contract(store, instance, contract, (text, shown));
@@ -124,10 +125,4 @@ pub(super) fn save(
             .terminal
             .detail(&format!("the contract was not stored: {error}"));
     }
-}
-
-/// Returns a text without its styles.
-fn plain(text: &str) -> String {
-    let line = |line: &str| -> String { style::parts(line).into_iter().map(|(_, text)| text).collect() };
-    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }

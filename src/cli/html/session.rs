@@ -110,7 +110,7 @@ pub(super) fn turns(known: &SessionReport) -> Markup {
                         tbody {
                             @for turn in &known.turns {
                                 tr {
-                                    td class="number" { (turn.turn) }
+                                    td class="number" { (view::turns::number(turn)) }
                                     td { (size::moment(turn.started_at)) }
                                     td { @if let Some(changed) = turn.changed { (step_words(changed)) } }
                                     td { (view::turns::words(turn)) }

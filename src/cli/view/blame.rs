@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::host_path::below_home;
+use super::receipt::{first_line, prompt_words};
 use crate::model::Time;
 use crate::report::{BlameDocument, PathLogDocument, PathStepDocument, StepAuthor, StepKind, WorkerDocument};
 use crate::terminal::table::{Column, Fit, Table};
@@ -199,16 +200,11 @@ fn beginning(text: &str, room: usize) -> String {
 /// Describes a session with its prompt and tool call.
 fn worker(session: &WorkerDocument, room: usize) -> String {
     let id: String = session.instance.chars().take(SHORT_ID).collect();
-    let prompt = session.prompt.as_ref().map(|prompt| {
-        let line = prompt.lines().find(|line| !line.trim().is_empty());
-        format!("\"{}\"", sanitize::name(line.unwrap_or_default().as_bytes()))
-    });
+    let prompt = session.prompt.as_deref().map(prompt_words);
     let turn = || session.last_turn.map(|turn| format!("turn {turn}"));
     let call = match session.calls.as_slice() {
         [] => None,
-        [one] => Some(sanitize::name(
-            one.called.lines().next().unwrap_or_default().as_bytes(),
-        )),
+        [one] => Some(first_line(&one.called)),
         some => Some(size::counted(some.len() as u64, "call", "calls")),
     };
     let named = session.agent.as_ref().or(session.program.as_ref());

@@ -122,7 +122,7 @@ impl Telling<'_> {
                 // Its message says it, while there is one.
                 let is_named = self.0.names.get(snapshot).is_some_and(|own| !own.is_empty());
                 let before = call.as_ref().filter(|_| !is_named);
-                let before = before.map_or_else(String::new, |call| format!(" before {}", called(call)));
+                let before = before.map_or_else(String::new, |call| format!(" before {}", call_words(call)));
                 let called = self.snapshot(snapshot);
                 let taken = format!("{} snapshot {called}{before}{changed}", kind.word());
                 let private = size::counted(*withheld, "private file", "private files");
@@ -245,15 +245,19 @@ impl Telling<'_> {
 }
 
 /// Returns a tool call as a person remembers it, on one line.
-pub(in crate::cli) fn called(call: &CallRef) -> String {
-    let called = call.called();
-    sanitize::name(called.lines().next().unwrap_or_default().as_bytes())
+pub(in crate::cli) fn call_words(call: &CallRef) -> String {
+    first_line(&call.label())
 }
 
 /// Returns the first line of a prompt, in quotes.
 pub(in crate::cli) fn prompt_words(text: &str) -> String {
+    format!("\"{}\"", first_line(text))
+}
+
+/// Returns the first line with anything in it.
+pub(super) fn first_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty());
-    format!("\"{}\"", sanitize::name(line.unwrap_or_default().as_bytes()))
+    sanitize::name(line.unwrap_or_default().as_bytes())
 }
 
 /// Describes an event of an agent.
@@ -266,7 +270,7 @@ fn event_words(event: &AgentEvent) -> String {
         } => {
             format!("turn {turn} began: {}", prompt_words(text))
         }
-        AgentEvent::Call { call } => format!("called {}", called(call)),
+        AgentEvent::Call { call } => format!("called {}", call_words(call)),
         AgentEvent::Return { tool, .. } => format!("{} returned", sanitize::name(tool.as_bytes())),
         AgentEvent::TurnEnd { turn } => format!("turn {turn} ended"),
     }

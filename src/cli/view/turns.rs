@@ -1,11 +1,11 @@
 //! Turns of an agent, one line each.
 
-use super::receipt::prompt_words;
+use super::receipt::{first_line, prompt_words};
 use super::steps::step_words;
 use crate::model::Time;
 use crate::report::TurnDocument;
+use crate::terminal::size;
 use crate::terminal::table::{Column, Fit, Table};
-use crate::terminal::{sanitize, size};
 
 /// Number of calls that are named.
 const NAMED: usize = 3;
@@ -20,12 +20,7 @@ pub(in crate::cli) fn table(turns: &[TurnDocument], now: Time, columns: usize) -
     ]);
     for turn in turns {
         table.row([
-            // Calls before the first prompt belong to none.
-            match turn.turn {
-                0 => "-".to_owned(),
-                number => number.to_string(),
-            }
-            .into(),
+            number(turn).into(),
             size::age(turn.started_at, now).into(),
             turn.changed.map(step_words).unwrap_or_default().into(),
             words(turn).into(),
@@ -34,14 +29,20 @@ pub(in crate::cli) fn table(turns: &[TurnDocument], now: Time, columns: usize) -
     table.render(columns)
 }
 
+/// Returns the number of a turn; `-` for calls before the first prompt, which belong to none.
+pub(in crate::cli) fn number(turn: &TurnDocument) -> String {
+    match turn.turn {
+        0 => "-".to_owned(),
+        number => number.to_string(),
+    }
+}
+
 /// Describes a turn: the prompt, and the last calls.
 pub(in crate::cli) fn words(turn: &TurnDocument) -> String {
     let prompt = turn.prompt.as_deref().map(prompt_words);
     let skipped = turn.calls.len().saturating_sub(NAMED);
     let calls = turn.calls.iter().skip(skipped);
-    let mut calls: Vec<String> = calls
-        .map(|call| sanitize::name(call.called.lines().next().unwrap_or_default().as_bytes()))
-        .collect();
+    let mut calls: Vec<String> = calls.map(|call| first_line(&call.called)).collect();
     if skipped > 0 {
         calls.insert(
             0,
