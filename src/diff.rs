@@ -31,7 +31,7 @@ pub use withheld::{WithheldChange, WithheldKind, compare_withheld};
 pub use words::{word_changes, word_marks};
 
 /// Text that replaces a hidden value.
-const HIDDEN: &str = "(hidden; --show-secrets shows it)";
+pub(crate) const HIDDEN: &str = "(hidden; --show-secrets shows it)";
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -28,6 +28,7 @@ mod transfer;
 mod turns;
 mod watch;
 
+pub(crate) use crate::diff::HIDDEN;
 pub(crate) use crate::doctor::{Group, Severity};
 pub(crate) use crate::recovery::UndoneRestore;
 pub(crate) use crate::restore::Action;

@@ -12,6 +12,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
+use crate::cli::view::Reader;
 use crate::cli::{html, view};
 use crate::model::RelPath;
 use crate::recovery::{DiffRequest, Differences, InstanceRow, SessionDiff, Store, Until, Wanted};
@@ -239,7 +240,11 @@ fn tell(
     // What agents may do now is wanted first, whatever else changed.
     for mount in report.mounts().filter(|mount| !mount.settings.is_empty()) {
         let width = context.terminal.width_out();
-        aside(context, args, &view::settings::settings(mount.settings, width));
+        aside(
+            context,
+            args,
+            &view::settings::settings(mount.settings, width, Reader::Operator),
+        );
     }
     let mut lacking = 0;
     for mount in report.mounts() {
@@ -349,7 +354,7 @@ fn show(
         aside(context, args, &view::changes::host(mount.coverage));
     }
     for change in mount.repositories {
-        let text = view::repository::change(change, terminal.width_out());
+        let text = view::repository::change(change, terminal.width_out(), Reader::Operator);
         aside(context, args, &text);
     }
     let mut lacking = 0;

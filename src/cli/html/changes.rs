@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use maud::{Markup, html};
 
-use crate::cli::view;
+use crate::cli::view::{self, Reader};
 use crate::model::Coverage;
 use crate::report::{
     Body, Change, ChangeDocument, DiffDocument, Line, MountDiff, PatchOptions, Sources, made, word_marks,
@@ -51,10 +51,10 @@ fn of_mount(mount: &MountDiff<'_>, shown: &Shown<'_>, room: &mut usize) -> Marku
         h3 class="mono" { (view::changes::host(mount.coverage)) }
         @if !mount.changes.is_empty() { p class="counts" { (view::changes::counts(mount.exact.iter()).join(", ")) } }
         @if !mount.settings.is_empty() {
-            pre { (plain(&view::settings::settings(mount.settings, WIDTH))) }
+            pre { (plain(&view::settings::settings(mount.settings, WIDTH, Reader::Operator))) }
         }
         @for change in mount.repositories {
-            pre { (plain(&view::repository::change(change, WIDTH))) }
+            pre { (plain(&view::repository::change(change, WIDTH, Reader::Operator))) }
         }
         @for (told, change) in mount.pairs() { (of_path(mount.coverage, told, change, shown, room)) }
         @for change in mount.withheld {

@@ -1,7 +1,7 @@
 //! Results of the tools as text. Names and contents come from the mounts, so they are sanitized as for a terminal.
 
 use super::results::{Listed, Restored};
-use crate::cli::view;
+use crate::cli::view::{self, Reader};
 use crate::model::SnapshotRecord;
 use crate::report::{
     ChangeDocument, DiffDocument, ForkDocument, ForkOutcome, PatchOptions, ReasonDocument, Sources,
@@ -92,10 +92,10 @@ pub(super) fn differing(found: &DiffDocument<'_>, sources: &Sources<'_>) -> Stri
     };
     for mount in found.mounts() {
         if !mount.settings.is_empty() {
-            add(without_hints(&view::settings::settings(mount.settings, WIDTH)));
+            add(view::settings::settings(mount.settings, WIDTH, Reader::Model));
         }
         for change in mount.repositories {
-            add(without_hints(&view::repository::change(change, WIDTH)));
+            add(view::repository::change(change, WIDTH, Reader::Model));
         }
         if found.mounts().len() > 1 && !mount.changes.is_empty() {
             add(view::changes::host(mount.coverage));
@@ -119,12 +119,6 @@ pub(super) fn differing(found: &DiffDocument<'_>, sources: &Sources<'_>) -> Stri
         ));
     }
     text.trim_end().to_owned()
-}
-
-/// Removes what only the operator can follow from changes of settings.
-fn without_hints(text: &str) -> String {
-    text.replace("; --show-secrets shows it)", ")")
-        .replace(" (--json has them)", "")
 }
 
 /// Describes a restore, path by path.

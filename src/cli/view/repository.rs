@@ -1,5 +1,6 @@
 //! Changes of a git repository as text. Changes that make git run programs stand first.
 
+use super::Reader;
 use crate::model::{Differs, GitCoverage, RepositoryClass, RepositoryFacts, RepositoryState};
 use crate::report::{
     CommitDocument, ExecutionDocument, HeadDocument, RefDocument, RepositoryDocument,
@@ -15,7 +16,7 @@ const SHOWN: usize = 10;
 const SHORT: usize = 10;
 
 /// The section of one repository.
-pub(in crate::cli) fn change(change: &RepositoryDocument, columns: usize) -> String {
+pub(in crate::cli) fn change(change: &RepositoryDocument, columns: usize, reader: Reader) -> String {
     let own = sanitize::path(&change.at.on_host);
     let (what, is_gone) = match change.state {
         Existence::Added => (" came", false),
@@ -28,28 +29,23 @@ pub(in crate::cli) fn change(change: &RepositoryDocument, columns: usize) -> Str
     if !executions.is_empty() {
         let title = "Git hooks or settings that run code changed:";
         lines.push(format!("  {}", style::paint(Role::Warning, title)));
-        lines.extend(executions.iter().map(|execution| executed(execution, columns)));
+        let executed = |execution| executed(execution, columns, reader);
+        lines.extend(executions.iter().map(executed));
     }
     // All of it is in the list of files then.
     if !is_gone {
         if let (Some(from), Some(to)) = (&change.head_from, &change.head_to) {
             lines.push(format!("  HEAD     {} -> {}", head(from), head(to)));
         }
-        some(&mut lines, &change.refs, moved);
-        commits(&mut lines, "made", (&change.commits_made, more_made), columns);
+        some(&mut lines, &change.refs, moved, reader);
+        let made = (change.commits_made.as_slice(), more_made);
+        commits(&mut lines, "made", made, (columns, reader));
     }
-    commits(
-        &mut lines,
-        "that are now unreachable",
-        (&change.commits_lost, more_lost),
-        columns,
-    );
-    commits(
-        &mut lines,
-        "created and dropped: only the reflog has them",
-        (&change.commits_given_up, more_given_up),
-        columns,
-    );
+    let lost = (change.commits_lost.as_slice(), more_lost);
+    commits(&mut lines, "that are now unreachable", lost, (columns, reader));
+    let dropped = "created and dropped: only the reflog has them";
+    let given_up = (change.commits_given_up.as_slice(), more_given_up);
+    commits(&mut lines, dropped, given_up, (columns, reader));
     if change.index_paths > 0 && !is_gone {
         let paths = size::counted(change.index_paths, "path", "paths");
         lines.push(format!("  index    {paths} changed"));
@@ -221,7 +217,7 @@ fn counts(facts: &RepositoryFacts) -> Vec<String> {
     parts
 }
 
-fn executed(execution: &ExecutionDocument, columns: usize) -> String {
+fn executed(execution: &ExecutionDocument, columns: usize, reader: Reader) -> String {
     let (sign, role, value) = match (&execution.from, &execution.to) {
         (None, Some(now)) => ("+", Role::Added, now.clone()),
         (Some(was), None) => ("-", Role::Removed, was.clone()),
@@ -231,7 +227,7 @@ fn executed(execution: &ExecutionDocument, columns: usize) -> String {
     let line = format!(
         "    {sign} {}: {}",
         sanitize::text(&execution.what),
-        sanitize::text(&value)
+        reader.value(&value)
     );
     style::paint(role, &width::cut(&line, columns))
 }
@@ -255,11 +251,10 @@ fn moved(moved: &RefDocument) -> String {
     format!("  {kind:8} {name} {what}")
 }
 
-fn some<T>(lines: &mut Vec<String>, all: &[T], line: impl Fn(&T) -> String) {
+fn some<T>(lines: &mut Vec<String>, all: &[T], line: impl Fn(&T) -> String, reader: Reader) {
     lines.extend(all.iter().take(SHOWN).map(line));
     if all.len() > SHOWN {
-        let rest = size::count((all.len() - SHOWN) as u64);
-        lines.push(format!("           and {rest} more (--json has them)"));
+        lines.push(format!("           {}", reader.and_more(all.len() - SHOWN)));
     }
 }
 
@@ -267,7 +262,7 @@ fn commits(
     lines: &mut Vec<String>,
     what: &str,
     (listed, is_more): (&[CommitDocument], bool),
-    columns: usize,
+    (columns, reader): (usize, Reader),
 ) {
     if listed.is_empty() {
         return;
@@ -277,10 +272,11 @@ fn commits(
         "  {more}{} {what}:",
         size::counted(listed.len() as u64, "commit", "commits")
     ));
-    some(lines, listed, |commit| {
+    let line = |commit: &CommitDocument| {
         let line = format!("    {} {}", short(&commit.id), sanitize::text(&commit.subject));
         width::cut(&line, columns)
-    });
+    };
+    some(lines, listed, line, reader);
 }
 
 fn head(head: &HeadDocument) -> String {

@@ -1,5 +1,6 @@
 //! Changes of agents' settings as text. Changes that start programs or grant rights stand first.
 
+use super::Reader;
 use crate::report::SettingDocument;
 use crate::terminal::{Role, sanitize, style, width};
 
@@ -9,7 +10,7 @@ const INDENT: &str = "    ";
 const SHOWN: usize = 20;
 
 /// The section of one mount.
-pub(in crate::cli) fn settings(settings: &[SettingDocument], columns: usize) -> String {
+pub(in crate::cli) fn settings(settings: &[SettingDocument], columns: usize, reader: Reader) -> String {
     let mut lines = Vec::new();
     for (grants, title) in [
         (
@@ -33,18 +34,18 @@ pub(in crate::cli) fn settings(settings: &[SettingDocument], columns: usize) -> 
                 lines.push(format!("  {}", sanitize::path(file)));
                 last = Some(file);
             }
-            let text = width::wrap(&line(setting), columns.saturating_sub(INDENT.len()));
+            let text = width::wrap(&line(setting, reader), columns.saturating_sub(INDENT.len()));
             lines.extend(text.into_iter().map(|line| format!("{INDENT}{line}")));
         }
         if all.len() > SHOWN {
-            lines.push(format!("  … and {} more (--json has them)", all.len() - SHOWN));
+            lines.push(format!("  … {}", reader.and_more(all.len() - SHOWN)));
         }
     }
     lines.join("\n")
 }
 
-fn line(setting: &SettingDocument) -> String {
-    let value = |value: &String| sanitize::text(value);
+fn line(setting: &SettingDocument, reader: Reader) -> String {
+    let value = |value: &String| reader.value(value);
     let what = match (&setting.was, &setting.now) {
         (Some(was), Some(now)) => format!("{} -> {}", value(was), value(now)),
         (Some(was), None) => format!("gone: {}", value(was)),

@@ -6,9 +6,9 @@ use super::super::data::{Changes, Holding, Kind, Moment, PathChange, Session, Si
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::named_session::no_store;
-use crate::cli::view;
 use crate::cli::view::instances::{kind_words, notes, role, status};
 use crate::cli::view::steps::step_words;
+use crate::cli::view::{self, Reader};
 use crate::model::{self, ArchiveId, Coverage, RestoreKind, SnapshotKind};
 use crate::report::{
     self, Change, ChangeKind, DiffDocument, InstanceDocument, LogDocument, MountDiff, RestoredDocument,
@@ -246,10 +246,15 @@ fn path(coverage: &Coverage, root: usize, change: &Change) -> PathChange {
 fn beside(mount: &MountDiff<'_>) -> Vec<String> {
     let mut texts = Vec::new();
     if !mount.settings.is_empty() {
-        texts.push(view::settings::settings(mount.settings, super::WIDEST));
+        texts.push(view::settings::settings(
+            mount.settings,
+            super::WIDEST,
+            Reader::Operator,
+        ));
     }
     let repositories = mount.repositories.iter();
-    texts.extend(repositories.map(|change| view::repository::change(change, super::WIDEST)));
+    let change = |change| view::repository::change(change, super::WIDEST, Reader::Operator);
+    texts.extend(repositories.map(change));
     texts.extend(mount.withheld.iter().map(view::changes::withheld));
     if !mount.not_covered.is_empty() {
         texts.push(view::patch::not_covered(mount.not_covered));
