@@ -2,27 +2,11 @@
 
 use std::path::Path;
 
-use super::activity::{Activity, Life};
-use super::authorship::{Look, open_calls, working_since};
-use super::timeline::{baseline_number, closing_number, first_receipt};
-use crate::model::{AgentEvent, CallRef, InstanceId, SnapshotId, SnapshotKind};
+use super::activity::Activity;
+use super::authorship::{open_calls, working_since};
+use super::session_moments::{PathMoment, SessionMoments};
+use crate::model::{AgentEvent, CallRef, InstanceId};
 use crate::store::{AgentEventRow, InstanceRow, Store, StoreError};
-
-/// A moment at which a snapshot shows the files.
-#[derive(Clone, Debug)]
-pub struct PathMoment {
-    /// The snapshot.
-    pub snapshot: SnapshotId,
-    /// Number of the receipt with which the state was known.
-    pub number: u64,
-    /// True for a closing snapshot that was taken late: it may show edits made after the session.
-    pub is_late: bool,
-    /// True for an emergency snapshot, which a restore took.
-    pub is_emergency: bool,
-    /// True for the baseline of a session.
-    is_baseline: bool,
-    look: Look,
-}
 
 /// A session that may have made a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,27 +60,17 @@ impl WorkLog {
             moments: Vec::new(),
         };
         for (at, row) in rows.iter().enumerate() {
-            let events = store.catalog().agent_events(&row.id)?;
-            let agent = first_receipt(store, row)?;
-            let (first, last) = store.catalog().lifetime(&row.id)?;
-            let begun = first.unwrap_or(0);
-            let life = Life {
-                begun,
-                ended: closing_number(store, row)?.or(last).unwrap_or(u64::MAX),
-                agent: agent.as_ref(),
-                program: row.command.as_ref().map(|(program, _)| program.as_str()),
-            };
-            let activity = Activity::of(&life, &events);
-            let moments = moments(store, row, (at, begun), &events)?;
-            let baseline = moments.iter().find(|moment| moment.is_baseline);
-            let baseline = baseline.map(|moment| moment.number);
-            log.moments.extend(moments);
+            let read = SessionMoments::read(store, row, at)?;
+            let activity = read.activity(read.begun);
+            let baseline = read.moments.iter().find(|moment| moment.is_baseline);
+            let begun = baseline.map_or(read.begun, |moment| moment.number);
+            log.moments.extend(read.moments);
             log.sessions.push(SessionWork {
                 id: row.id.clone(),
                 program: row.command.as_ref().map(|(program, _)| program.clone()),
-                begun: baseline.unwrap_or(begun),
+                begun,
                 activity,
-                events,
+                events: read.events,
             });
         }
         log.moments.sort_by_key(|moment| moment.number);
@@ -202,53 +176,4 @@ impl SessionWork {
             calls: made.into_iter().map(|(_, call)| call.clone()).collect(),
         }
     }
-}
-
-/// Returns the moments of a session that a snapshot shows, also emergency and late ones, in any order.
-fn moments(
-    store: &Store,
-    row: &InstanceRow,
-    (by, begun): (usize, u64),
-    events: &[AgentEventRow],
-) -> Result<Vec<PathMoment>, StoreError> {
-    let rows = store.catalog().snapshots(&row.id)?;
-    let is_late = |id: &SnapshotId| rows.iter().any(|row| row.id == *id && row.late);
-    let captures = store.catalog().captures(&row.id)?;
-    let captured = captures.iter().map(|capture| {
-        let is_baseline = capture.kind == SnapshotKind::Baseline;
-        let number = match is_baseline && capture.since.is_none() {
-            true => baseline_number(capture.number, begun, events),
-            false => capture.number,
-        };
-        let late = is_late(&capture.snapshot);
-        PathMoment {
-            snapshot: capture.snapshot.clone(),
-            number,
-            is_late: late,
-            is_emergency: capture.kind == SnapshotKind::Emergency,
-            is_baseline,
-            look: Look {
-                since: capture.since.unwrap_or(begun),
-                number,
-                by,
-                at_rest: capture.kind == SnapshotKind::Closing && !late,
-            },
-        }
-    });
-    let told = events.iter().filter_map(|row| {
-        Some(PathMoment {
-            snapshot: row.snapshot.clone()?,
-            number: row.number,
-            is_late: false,
-            is_emergency: false,
-            is_baseline: false,
-            look: Look {
-                since: row.since,
-                number: row.number,
-                by,
-                at_rest: matches!(row.event, AgentEvent::TurnEnd { .. }),
-            },
-        })
-    });
-    Ok(captured.chain(told).collect())
 }

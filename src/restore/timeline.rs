@@ -5,15 +5,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::RestoreError;
-use super::activity::{Activity, Life};
+use super::activity::Activity;
 use super::authorship::{Authors, Look, authors};
+use super::session_moments::{PathMoment, SessionMoments};
 use super::states::{is_known, manifest, same};
 use crate::capture::{PrivateOverlay, Show};
-use crate::model::{
-    AgentEvent, AgentRef, Coverage, Digest, Entry, InstanceId, Manifest, Operation, RelPath, SnapshotId,
-    SnapshotKind,
-};
-use crate::store::{AgentEventRow, InstanceRow, SnapshotRow, Store, StoreError};
+use crate::model::{AgentEvent, Coverage, Digest, Entry, InstanceId, Manifest, RelPath, SnapshotId};
+use crate::store::{AgentEventRow, InstanceRow, Store};
 
 /// Author of the changes of a path since the target of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -264,12 +262,6 @@ impl Timeline {
     }
 }
 
-/// A snapshot, or an event with the snapshot that shows its moment.
-struct Moment {
-    look: Look,
-    snapshot: SnapshotId,
-}
-
 /// Reads the timeline of one mount from the snapshot `from` to the last one of the session, or to `until`.
 ///
 /// # Errors
@@ -288,34 +280,26 @@ pub(super) fn timeline(
     };
     let mut moments = Vec::new();
     for (at, row) in all.iter().enumerate() {
-        let events = store.catalog().agent_events(&row.id)?;
-        let begun = first_receipt(store, row)?;
-        let (first, last) = store.catalog().lifetime(&row.id)?;
-        let begin = first.unwrap_or(0);
-        // What a restore is asked about is known, whatever it proves.
-        let asked: Vec<&SnapshotId> = match at {
-            0 => std::iter::once(from).chain(until).collect(),
-            _ => Vec::new(),
+        let mut read = SessionMoments::read(store, row, at)?;
+        // What a restore is asked about is known, whatever it proves. What a late closing shows may have been made by anything.
+        let asked = |moment: &PathMoment| {
+            at == 0 && (moment.snapshot == *from || until.is_some_and(|until| moment.snapshot == *until))
         };
-        let own = moments_of(store, row, (at, begin), &events, &asked)?;
-        let life = Life {
-            // Until its first look is over, nothing of it runs.
-            begun: own.iter().map(|moment| moment.look.number).min().unwrap_or(begin),
-            // What is written after the closing snapshot is later work.
-            ended: closing_number(store, row)?.or(last).unwrap_or(u64::MAX),
-            agent: begun.as_ref(),
-            program: row.command.as_ref().map(|(program, _)| program.as_str()),
-        };
-        let activity = Activity::of(&life, &events);
+        let proves = |moment: &PathMoment| !moment.is_emergency && !moment.is_late;
+        read.moments.retain(|moment| proves(moment) || asked(moment));
+        let own = read.moments.iter();
+        // Until its first look is over, nothing of it runs.
+        let begun = own.map(|moment| moment.number).min();
+        let activity = read.activity(begun.unwrap_or(read.begun));
         if at == 0 {
-            timeline.at_rest = at_rest(&events, &own).cloned();
+            timeline.at_rest = at_rest(&read.events, &read.moments).cloned();
         }
-        moments.extend(own);
+        moments.extend(read.moments);
         timeline.sessions.push(row.id.clone());
         timeline.activities.push(activity);
     }
-    moments.sort_by_key(|moment| moment.look.number);
-    let is_own = |moment: &Moment, id: &SnapshotId| moment.look.by == 0 && moment.snapshot == *id;
+    moments.sort_by_key(|moment| moment.number);
+    let is_own = |moment: &PathMoment, id: &SnapshotId| moment.look.by == 0 && moment.snapshot == *id;
     let first = moments
         .iter()
         .position(|moment| is_own(moment, from))
@@ -324,7 +308,7 @@ pub(super) fn timeline(
         Some(until) => moments.iter().position(|moment| is_own(moment, until)),
         None => moments.iter().rposition(|moment| moment.look.by == 0),
     };
-    let moments: Vec<Moment> = moments
+    let moments: Vec<PathMoment> = moments
         .into_iter()
         .take(last.map_or(0, |last| last + 1))
         .skip(first)
@@ -353,96 +337,13 @@ pub(super) fn timeline(
     Ok(timeline)
 }
 
-/// Returns the agent whose hook began a session.
-pub(super) fn first_receipt(store: &Store, row: &InstanceRow) -> Result<Option<AgentRef>, StoreError> {
-    let (first, _) = store.catalog().lifetime(&row.id)?;
-    let receipt = match first {
-        Some(number) => store.catalog().receipt(number)?,
-        None => None,
-    };
-    Ok(receipt.and_then(|receipt| match receipt.act {
-        Operation::Begin { agent, .. } => agent,
-        _ => None,
-    }))
-}
-
-/// Returns the moments of a session at which the state of its files is known, also from snapshots that were pruned since.
-fn moments_of(
-    store: &Store,
-    row: &InstanceRow,
-    (by, begun): (usize, u64),
-    events: &[AgentEventRow],
-    asked: &[&SnapshotId],
-) -> Result<Vec<Moment>, StoreError> {
-    let late: Vec<SnapshotId> = late_snapshots(&store.catalog().snapshots(&row.id)?);
-    let captures = store.catalog().captures(&row.id)?;
-    let counts = captures.iter().filter(|capture| {
-        // What a late closing shows may have been made by anything.
-        let proves = capture.kind != SnapshotKind::Emergency && !late.contains(&capture.snapshot);
-        proves || asked.contains(&&capture.snapshot)
-    });
-    let mut moments: Vec<Moment> = counts
-        .map(|capture| Moment {
-            look: Look {
-                since: capture.since.unwrap_or(begun),
-                // A baseline that was stored behind the session shows its beginning.
-                number: match capture.kind {
-                    SnapshotKind::Baseline if capture.since.is_none() => {
-                        baseline_number(capture.number, begun, events)
-                    }
-                    _ => capture.number,
-                },
-                by,
-                at_rest: capture.kind == SnapshotKind::Closing && !late.contains(&capture.snapshot),
-            },
-            snapshot: capture.snapshot.clone(),
-        })
-        .collect();
-    moments.extend(events.iter().filter_map(|row| {
-        Some(Moment {
-            look: Look {
-                since: row.since,
-                number: row.number,
-                by,
-                at_rest: matches!(row.event, AgentEvent::TurnEnd { .. }),
-            },
-            snapshot: row.snapshot.clone()?,
-        })
-    }));
-    Ok(moments)
-}
-
-/// Returns the receipt by which a baseline's state was known: its own, or that of the beginning if events came before it.
-pub(super) fn baseline_number(number: u64, begun: u64, events: &[AgentEventRow]) -> u64 {
-    match events.first() {
-        Some(first) if first.number < number && first.snapshot.is_some() => begun,
-        _ => number,
-    }
-}
-
-/// Returns the receipt of the closing snapshot with which a session ended.
-pub(super) fn closing_number(store: &Store, row: &InstanceRow) -> Result<Option<u64>, StoreError> {
-    let late = late_snapshots(&store.catalog().snapshots(&row.id)?);
-    let captures = store.catalog().captures(&row.id)?;
-    let is_closing = |kind: SnapshotKind| kind == SnapshotKind::Closing;
-    let closing = captures
-        .iter()
-        .find(|capture| is_closing(capture.kind) && !late.contains(&capture.snapshot));
-    Ok(closing.map(|capture| capture.number))
-}
-
-fn late_snapshots(rows: &[SnapshotRow]) -> Vec<SnapshotId> {
-    let late = rows.iter().filter(|row| row.late);
-    late.map(|row| row.id.clone()).collect()
-}
-
 /// Returns the snapshot of the files as an agent left them that has done nothing since: its last event was the end of a turn, and no later
 /// snapshot shows anything else.
-fn at_rest<'e>(events: &'e [AgentEventRow], own: &[Moment]) -> Option<&'e SnapshotId> {
+fn at_rest<'e>(events: &'e [AgentEventRow], own: &[PathMoment]) -> Option<&'e SnapshotId> {
     let is_end = |row: &&AgentEventRow| matches!(row.event, AgentEvent::TurnEnd { .. });
     let last = events.last().filter(is_end)?;
     let snapshot = last.snapshot.as_ref()?;
-    let is_newer = |moment: &Moment| moment.look.number > last.number && moment.snapshot != *snapshot;
+    let is_newer = |moment: &PathMoment| moment.number > last.number && moment.snapshot != *snapshot;
     (!own.iter().any(is_newer)).then_some(snapshot)
 }
 

@@ -1,0 +1,126 @@
+//! Moments of a session at which the state of its files is known, and what its agent reported, as receipts tell it.
+
+use super::activity::{Activity, Life};
+use super::authorship::Look;
+use crate::model::{AgentEvent, AgentRef, Operation, SnapshotId, SnapshotKind};
+use crate::store::{AgentEventRow, CaptureRow, InstanceRow, Store, StoreError};
+
+/// A moment at which a snapshot shows the files. The snapshot may have been pruned since.
+#[derive(Clone, Debug)]
+pub struct PathMoment {
+    /// The snapshot.
+    pub snapshot: SnapshotId,
+    /// Number of the receipt with which the state was known.
+    pub number: u64,
+    /// True for a closing snapshot that was taken late: it may show edits made after the session.
+    pub is_late: bool,
+    /// True for an emergency snapshot, which a restore took.
+    pub is_emergency: bool,
+    /// True for the baseline of a session.
+    pub(super) is_baseline: bool,
+    pub(super) look: Look,
+}
+
+/// What the receipts of one session tell.
+pub(super) struct SessionMoments<'r> {
+    row: &'r InstanceRow,
+    /// The agent whose hook began it.
+    agent: Option<AgentRef>,
+    /// Receipt of its beginning; 0 if there is none.
+    pub(super) begun: u64,
+    /// Receipt after which nothing is its work: what is written after the closing snapshot is a later edit.
+    ended: u64,
+    /// Events of its agent, oldest first.
+    pub(super) events: Vec<AgentEventRow>,
+    /// Its moments, also emergency and late ones, in any order.
+    pub(super) moments: Vec<PathMoment>,
+}
+
+impl<'r> SessionMoments<'r> {
+    /// Reads the receipts of a session, which is number `by` among those that are compared.
+    pub(super) fn read(store: &Store, row: &'r InstanceRow, by: usize) -> Result<Self, StoreError> {
+        let catalog = store.catalog();
+        let events = catalog.agent_events(&row.id)?;
+        let (first, last) = catalog.lifetime(&row.id)?;
+        let receipt = match first {
+            Some(number) => catalog.receipt(number)?,
+            None => None,
+        };
+        let agent = receipt.and_then(|receipt| match receipt.act {
+            Operation::Begin { agent, .. } => agent,
+            _ => None,
+        });
+        let begun = first.unwrap_or(0);
+        let snapshots = catalog.snapshots(&row.id)?;
+        let is_late = |id: &SnapshotId| snapshots.iter().any(|row| row.id == *id && row.late);
+        let captures = catalog.captures(&row.id)?;
+        let captured = captures.iter().map(|capture| {
+            let number = number(capture, begun, &events);
+            let is_late = is_late(&capture.snapshot);
+            PathMoment {
+                snapshot: capture.snapshot.clone(),
+                number,
+                is_late,
+                is_emergency: capture.kind == SnapshotKind::Emergency,
+                is_baseline: capture.kind == SnapshotKind::Baseline,
+                look: Look {
+                    since: capture.since.unwrap_or(begun),
+                    number,
+                    by,
+                    at_rest: capture.kind == SnapshotKind::Closing && !is_late,
+                },
+            }
+        });
+        let reported = events.iter().filter_map(|row| {
+            Some(PathMoment {
+                snapshot: row.snapshot.clone()?,
+                number: row.number,
+                is_late: false,
+                is_emergency: false,
+                is_baseline: false,
+                look: Look {
+                    since: row.since,
+                    number: row.number,
+                    by,
+                    at_rest: matches!(row.event, AgentEvent::TurnEnd { .. }),
+                },
+            })
+        });
+        let moments = captured.chain(reported).collect();
+        let is_closing =
+            |capture: &&CaptureRow| capture.kind == SnapshotKind::Closing && !is_late(&capture.snapshot);
+        let closing = captures.iter().find(is_closing).map(|capture| capture.number);
+        Ok(Self {
+            row,
+            agent,
+            begun,
+            ended: closing.or(last).unwrap_or(u64::MAX),
+            events,
+            moments,
+        })
+    }
+
+    /// Returns what the session did, if nothing of it ran before the receipt `begun`.
+    pub(super) fn activity(&self, begun: u64) -> Activity {
+        let life = Life {
+            begun,
+            ended: self.ended,
+            agent: self.agent.as_ref(),
+            program: self.row.command.as_ref().map(|(program, _)| program.as_str()),
+        };
+        Activity::of(&life, &self.events)
+    }
+}
+
+/// Returns the receipt by which the state was known. A baseline that was stored behind the session, after events of it, shows its
+/// beginning.
+fn number(capture: &CaptureRow, begun: u64, events: &[AgentEventRow]) -> u64 {
+    let is_deferred = || match events.first() {
+        Some(first) => first.number < capture.number && first.snapshot.is_some(),
+        None => false,
+    };
+    match capture.kind == SnapshotKind::Baseline && capture.since.is_none() && is_deferred() {
+        true => begun,
+        false => capture.number,
+    }
+}
