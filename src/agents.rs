@@ -4,6 +4,7 @@
 mod agent;
 mod classify;
 pub mod codex_owner;
+mod conversation;
 mod event;
 mod presence;
 pub mod settings;

@@ -3,6 +3,7 @@
 
 mod blame;
 mod change;
+mod conversation;
 mod diff;
 mod fold;
 mod forget;
@@ -37,6 +38,7 @@ pub(crate) use blame::{
     BlameDocument, PathLogDocument, PathStepDocument, StepAuthor, StepKind, WorkerDocument,
 };
 pub(crate) use change::{ChangeDocument, why_words};
+pub(crate) use conversation::ConversationDocument;
 pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
 pub(crate) use fold::{Extent, Fold, FoldedLine, fold_changes, is_notable};
 pub(crate) use forget::{ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind};

@@ -175,6 +175,12 @@ impl<'a> Context<'a> {
         on_one_line_or_two(purpose, &self.command(words), columns)
     }
 
+    /// Prints a command of another program, as [`Self::propose`] does.
+    pub(super) fn propose_of_other(&self, purpose: &str, command: &str) {
+        let width = self.terminal.width_err();
+        self.terminal.note(&on_one_line_or_two(purpose, command, width));
+    }
+
     /// Prints a command for root, as [`Self::propose`] does. `sudo` drops the variables, so the command sets them.
     pub(super) fn propose_to_root(&self, purpose: &str, words: &str) {
         let named = ["JACKIN_HOME_DIR", "JACKIN_CONFIG_DIR"].map(|name| {

@@ -1,6 +1,7 @@
 //! Steps that `restore` and `undo` share: show a proposal, confirm, execute, report.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
@@ -13,15 +14,16 @@ use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
 use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
-use crate::recovery::{Caller, ChosenPaths, RestorePlan, Wanted, emptied};
+use crate::recovery::{Caller, ChosenPaths, Purpose, RestorePlan, Wanted, emptied};
 use crate::report::{
-    ChangedMeanwhileDocument, RepositoryDocument, RestoreDocument, Sources, presented, restore_document,
+    ChangedMeanwhileDocument, ConversationDocument, RepositoryDocument, RestoreDocument, Sources, presented,
+    restore_document,
 };
 use crate::restore::{
     AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, refuse_locked,
 };
 use crate::store::{Blobs, InstanceRow, Store};
-use crate::terminal::{Verbosity, sanitize, size};
+use crate::terminal::{Verbosity, sanitize, shell, size};
 use handle_fs::is_privileged;
 
 /// Options for executing a proposal.
@@ -92,7 +94,7 @@ fn show_only(context: &Context<'_>, planned: &RestorePlan, how: &RestoreOptions)
         });
     }
     if how.json {
-        terminal.json(&document);
+        terminal.json(&document.in_conversation(conversation_of(context, row)));
     } else {
         if !how.all && !planned.is_refused && view::plan::is_folded(&document) {
             let words = how.again.clone().switch("--dry-run", true).switch("--all", true);
@@ -224,9 +226,9 @@ pub(super) fn say(
 ) -> Status {
     tell_left(context, &report.left);
     if how.json {
-        context
-            .terminal
-            .json(&restore_document(row, proposal, Some(report)));
+        context.terminal.json(
+            &restore_document(row, proposal, Some(report)).in_conversation(conversation_of(context, row)),
+        );
     } else {
         tell(context, (row, caller), proposal, report, how);
     }
@@ -467,7 +469,44 @@ fn tell(
             // Inside a session it is refused.
             Caller::Inside => context.propose("the operator can undo it after the session", &undo.text()),
         }
+        if caller == Caller::Outside {
+            propose_conversation(context, row, &proposal.purpose);
+        }
     }
+}
+
+/// Returns the conversation that a session is a part of. Without it a restore is complete, so a store that cannot be read has none.
+fn conversation_of(context: &Context<'_>, row: &InstanceRow) -> Option<ConversationDocument> {
+    let store = context.store_for_reading().ok()??;
+    ConversationDocument::of(&store, &row.id).ok()?
+}
+
+/// Prints the command that continues the conversation of the session, and how the client rolls it back: its agent remembers work that
+/// is undone.
+fn propose_conversation(context: &Context<'_>, row: &InstanceRow, purpose: &Purpose) {
+    let Some(ConversationDocument {
+        command: Some(command),
+        then,
+        ..
+    }) = conversation_of(context, row)
+    else {
+        return;
+    };
+    let words = match (purpose, then) {
+        (Purpose::Undo(_), _) => "to continue the conversation".to_owned(),
+        (_, Some(then)) => format!("to roll back the conversation as well (then {then})"),
+        (_, None) => "to roll back the conversation as well".to_owned(),
+    };
+    // A client looks for the conversations of its directory.
+    let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
+    let is_there = roots
+        .iter()
+        .any(|root| context.environment.current.starts_with(root));
+    let command = match roots.first().filter(|root| !is_there && root.is_absolute()) {
+        Some(root) => format!("cd {} && {command}", shell::word(root)),
+        None => command,
+    };
+    context.propose_of_other(&words, &command);
 }
 
 /// Returns true if this user cannot reach a set-aside directory, as when root set it aside.

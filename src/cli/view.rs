@@ -9,6 +9,7 @@ pub(super) mod blame;
 pub(super) mod changes;
 pub(super) mod completions;
 pub(super) mod contract;
+pub(super) mod conversation;
 pub(super) mod doctor;
 pub(super) mod folded;
 pub(super) mod forget;

@@ -10,7 +10,10 @@ use serde::Serialize;
 
 use super::diff::append;
 use super::fold::{Foldable, FoldedLine, fold, foldable};
-use super::{ChangeDocument, Head, HeadDocument, HostPathDocument, PathDocument, ReasonDocument, why_words};
+use super::{
+    ChangeDocument, ConversationDocument, Head, HeadDocument, HostPathDocument, PathDocument, ReasonDocument,
+    why_words,
+};
 use crate::diff::{Change, ChangeKind, WithheldChange, WithheldKind, renames};
 use crate::display::size;
 use crate::model::{AsideAct, AsideStep, Coverage, RelPath};
@@ -69,6 +72,9 @@ pub(crate) struct RestoreDocument<'a> {
     pub(crate) left_out: Vec<ReasonDocument>,
     /// Paths that were not asked for and are the other side of a rename of which one was.
     pub(crate) also: Vec<PathDocument>,
+    /// Conversation of the agent that the session is a part of: its files are restored, the conversation itself is not. Absent if no
+    /// agent reported one.
+    pub(crate) conversation: Option<ConversationDocument>,
     /// Unknown files in the temporary directory, which stay there, in words.
     pub(crate) left: Vec<String>,
     /// Of a plan, where each mount ends in the lists above.
@@ -177,6 +183,12 @@ impl LeftOut {
 }
 
 impl RestoreDocument<'_> {
+    /// Adds the conversation that the session is a part of.
+    pub(crate) fn in_conversation(mut self, conversation: Option<ConversationDocument>) -> Self {
+        self.conversation = conversation;
+        self
+    }
+
     /// One that names no path.
     pub(crate) fn bare(instance: &str, outcome: RestoreOutcome, target: String, left: Vec<String>) -> Self {
         Self {
@@ -197,6 +209,7 @@ impl RestoreDocument<'_> {
             brought_back: Vec::new(),
             left_out: Vec::new(),
             also: Vec::new(),
+            conversation: None,
             left,
             parts: Vec::new(),
         }

@@ -10,8 +10,8 @@ use super::sessions::{ForgottenAtDocument, natives, waiting_instances};
 use super::steps::{net, steps};
 use super::turns::{TurnDocument, turns};
 use super::{
-    ForkedDocument, Head, InstanceDocument, PathDocument, ReasonDocument, RepositoryStateDocument,
-    SnapshotDocument,
+    ConversationDocument, ForkedDocument, Head, InstanceDocument, PathDocument, ReasonDocument,
+    RepositoryStateDocument, SnapshotDocument,
 };
 use crate::display::size;
 use crate::model::{
@@ -38,6 +38,8 @@ pub(crate) struct SessionReport {
     pub(crate) calls: BTreeMap<String, CallRef>,
     /// Turns of agents in the session, newest first.
     pub(crate) turns: Vec<TurnDocument>,
+    /// Other sessions of the same conversation, newest first.
+    pub(crate) conversation_sessions: Vec<String>,
     /// The agent whose hook began it.
     pub(crate) agent: Option<AgentRef>,
     /// The ids of its snapshots that are pinned; `null` among them: all of the session is.
@@ -109,6 +111,16 @@ impl SessionReport {
             instance.name_taken_by = owner.map(|owner| owner.to_string());
         }
         instance.prompt = catalog.last_prompts()?.remove(&row.id);
+        let conversation = catalog.conversation(&row.id)?;
+        let others = match &conversation {
+            Some(conversation) => catalog
+                .conversations()?
+                .into_iter()
+                .filter_map(|(id, other)| (id != row.id && other == *conversation).then(|| id.to_string()))
+                .collect(),
+            None => Vec::new(),
+        };
+        instance.conversation = conversation.map(ConversationDocument::from);
         if row.ended_at.is_some() {
             instance.changed = net(store, row, &mut 0)?;
         }
@@ -125,6 +137,7 @@ impl SessionReport {
             head: Head::default(),
             turns,
             instance,
+            conversation_sessions: others,
             steps: known
                 .counts
                 .iter()

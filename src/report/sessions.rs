@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::steps::net;
-use super::{ForkedDocument, Head};
+use super::{ConversationDocument, ForkedDocument, Head};
 use crate::config::{Unread, jackin_instances};
 use crate::display::sanitize;
 use crate::environment::Environment;
-use crate::model::{Ending, InstanceId, PathCounts, SnapshotKind, Time};
+use crate::model::{AgentRef, Ending, InstanceId, PathCounts, SnapshotKind, Time};
 use crate::session::{Docker, LivenessProbe, Reason, SessionError, State, distinct, forked_from, state_by};
 use crate::store::{
     ForgottenRow, ForkRow, InstanceRow, PendingRestore, RestoreStage, SnapshotRow, Store, StoreError, Tally,
@@ -117,6 +117,7 @@ pub(crate) fn sessions(
     let mut missing = catalog.missing_closings()?;
     let mut forgotten = catalog.forgotten()?;
     let mut prompts = catalog.last_prompts()?;
+    let mut conversations: HashMap<InstanceId, AgentRef> = catalog.conversations()?.into_iter().collect();
     let mut all = Vec::new();
     let mut looked = 0;
     // A name means the newest session that has it.
@@ -138,6 +139,7 @@ pub(crate) fn sessions(
             made.name_taken_by = (*owner != row.id).then(|| owner.to_string());
         }
         made.prompt = prompts.remove(&row.id);
+        made.conversation = conversations.remove(&row.id).map(ConversationDocument::from);
         if row.ended_at.is_some() {
             made.changed = net(store, &row, &mut looked)?;
         }
@@ -225,6 +227,8 @@ pub(crate) struct InstanceDocument {
     pub(crate) message: Option<String>,
     /// Text of the newest prompt to an agent, as far as it was recorded.
     pub(crate) prompt: Option<String>,
+    /// Conversation of the agent that it is a part of; absent if no agent reported one.
+    pub(crate) conversation: Option<ConversationDocument>,
     /// Name of the launched program; absent if the session was not launched.
     pub(crate) program: Option<String>,
     /// Arguments of the program, where the configuration asks for them; what looks like a secret is hidden.
@@ -327,6 +331,7 @@ impl InstanceDocument {
             name: row.title.name.clone(),
             message: row.title.message.clone(),
             prompt: None,
+            conversation: None,
             program: row.command.as_ref().map(|(program, _)| program.clone()),
             arguments: row.title.arguments.clone(),
             changed: None,

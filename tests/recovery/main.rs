@@ -37,6 +37,7 @@ mod completion_files;
 mod configured;
 mod content;
 mod contract;
+mod conversations;
 mod crashing;
 mod damage;
 mod disk_gone;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::{Args, ValueHint};
 
-use crate::cli::args::{Example, Group, some_path};
+use crate::cli::args::{Example, Group, some_path, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -33,6 +33,9 @@ pub struct ListArgs {
     /// Only sessions that changed something
     #[arg(long)]
     pub changed: bool,
+    /// Only the sessions of this conversation, by the id that the agent gave it
+    #[arg(long, value_name = "ID", value_parser = some_text())]
+    pub conversation: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -45,7 +48,8 @@ impl Command for ListArgs {
         The newest comes first. A session is active while any of its processes runs. CHANGED counts the paths that differ \
         between its first and its last snapshot: + added, ~ changed, - deleted, R renamed. `sh …` in COMMAND had arguments, \
         which `command = \"full\"` in [recovery] records. A name means the newest session that has it; older ones are listed \
-        by id. `show` has the snapshots and their sizes.";
+        by id. A conversation with an agent that was resumed has several sessions, which a line below the table lists. \
+        `show` has the snapshots and their sizes.";
     const EXAMPLES: &'static [Example] = &[
         ("", "jackin recovery list"),
         (
@@ -115,6 +119,10 @@ impl Command for ListArgs {
                         .out(&terminal::width::wrap(&told, width).join("\n"));
                 }
             }
+        }
+        for resumed in view::conversation::resumed(&shown) {
+            let told = terminal::width::wrap(&resumed, width).join("\n");
+            context.terminal.out(&style::paint(Role::Dim, &told));
         }
         let gone = found.instances.iter().filter(|session| session.is_gone);
         let (forgotten, pruned): (Vec<_>, Vec<_>) = gone.partition(|session| session.forgotten.is_some());
@@ -186,7 +194,11 @@ fn refuse_unknown(context: &Context<'_>, path: &OsStr) -> Result<(), CliError> {
 impl ListArgs {
     /// Returns true if only some sessions are asked for; then nothing but sessions is listed.
     fn is_filtered(&self) -> bool {
-        self.path.is_some() || self.newest.is_some() || self.active || self.changed
+        self.path.is_some()
+            || self.newest.is_some()
+            || self.active
+            || self.changed
+            || self.conversation.is_some()
     }
 
     /// Removes the sessions that are not asked for.
@@ -205,7 +217,9 @@ impl ListArgs {
         };
         found.instances.retain(|session| {
             let is_there = |ids: &Vec<InstanceId>| ids.iter().any(|id| id.as_str() == session.id);
+            let is_of = |id: &String| session.conversation.as_ref().is_some_and(|of| of.id == *id);
             covering.as_ref().is_none_or(is_there)
+                && self.conversation.as_ref().is_none_or(is_of)
                 && (!self.active || session.status == Life::Active)
                 && (!self.changed || session.changed.is_some_and(PathCounts::are_any))
         });

@@ -30,6 +30,9 @@ pub(super) fn facts(known: &SessionReport) -> Markup {
             @if let Some(agent) = &known.agent {
                 (fact("Agent", &agent_words(agent)))
             }
+            @if let Some(command) = row.conversation.as_ref().and_then(|conversation| conversation.command.as_ref()) {
+                (fact("Continue with", command))
+            }
             @if let Some(container) = &known.container { (fact("Container", &container.name)) }
             @if let Some(fork) = &row.origin { (fact("Forked from", &view::forks::origin(fork))) }
         }

@@ -11,8 +11,8 @@ use super::steps::step_words;
 use super::{aside, changes, forks, repository, steps, turns};
 use crate::model::{AgentRef, Ending, RestoreKind, SnapshotKind, Time};
 use crate::report::{
-    ChangedMeanwhileDocument, ImportedDocument, InstanceDocument, JackinDocument, RestoredDocument,
-    SessionReport, SnapshotDocument, Status,
+    ChangedMeanwhileDocument, ConversationDocument, ImportedDocument, InstanceDocument, JackinDocument,
+    RestoredDocument, SessionReport, SnapshotDocument, Status,
 };
 use crate::terminal::table::{Cell, Column, Fit, Table};
 use crate::terminal::{Role, sanitize, shell, size, style, width};
@@ -295,6 +295,25 @@ pub(in crate::cli) fn facts(known: &SessionReport, now: Time, columns: usize) ->
     }
     if let Some(agent) = &known.agent {
         fact("agent", agent_words(agent));
+    }
+    if let Some(conversation) = &row.conversation {
+        if known.agent.is_none() {
+            let ConversationDocument { agent, id, .. } = conversation;
+            fact(
+                "agent",
+                agent_words(&AgentRef {
+                    name: agent.clone(),
+                    session: id.clone(),
+                }),
+            );
+        }
+        if let Some(command) = &conversation.command {
+            fact("continue", command.clone());
+        }
+    }
+    if !known.conversation_sessions.is_empty() {
+        let others = known.conversation_sessions.join(", ");
+        fact("also in", format!("{others} (the same conversation)"));
     }
     for coverage in &known.coverage {
         fact("mount", changes::host(coverage));

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Params, params, params_from_iter};
 
 use super::Catalog;
-use super::row::{self, IMPORTED, InstanceRow, Word};
+use super::row::{self, IMPORTED, InstanceRow, Json, Word};
 use crate::model::{AgentRef, ByteString, InstanceId};
 use crate::store::StoreError;
 
@@ -138,6 +138,46 @@ impl Catalog {
         let condition = "id IN (SELECT instance FROM receipts WHERE act = 'begin'
              AND json ->> '$.act.agent.name' = ?1 AND json ->> '$.act.agent.session' = ?2)";
         self.instances_where(condition, params![agent.name, agent.session])
+    }
+
+    /// Returns the conversation of each instance that has one, newest instance first: that of the agent whose hook began it, else that
+    /// of the agent which reported an event in it last.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn conversations(&self) -> Result<Vec<(InstanceId, AgentRef)>, StoreError> {
+        self.conversations_where("true", [])
+    }
+
+    /// Returns the conversation of an instance, as [`Self::conversations`] does.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn conversation(&self, instance: &InstanceId) -> Result<Option<AgentRef>, StoreError> {
+        let found = self.conversations_where("id = ?1", [instance.as_str()])?;
+        Ok(found.into_iter().next().map(|(_, agent)| agent))
+    }
+
+    fn conversations_where(
+        &self,
+        condition: &str,
+        with: impl Params,
+    ) -> Result<Vec<(InstanceId, AgentRef)>, StoreError> {
+        let agent = |act: &str, order: &str| {
+            format!(
+                "(SELECT json -> '$.act.agent' FROM receipts WHERE instance = sessions.id AND act = '{act}'
+                  AND json ->> '$.act.agent.session' <> '' ORDER BY number {order} LIMIT 1)"
+            )
+        };
+        let sql = format!(
+            "SELECT id, agent FROM (SELECT id, place, started_at, coalesce({}, {}) AS agent FROM sessions WHERE {condition})
+             WHERE agent IS NOT NULL {NEWEST_FIRST}",
+            agent("begin", "ASC"),
+            agent("agent-event", "DESC"),
+        );
+        let pair =
+            |row: &rusqlite::Row<'_>| Ok((row.get::<_, Word<_>>(0)?.0, row.get::<_, Json<AgentRef>>(1)?.0));
+        self.query(|connection| connection.prepare_cached(&sql)?.query_map(with, pair)?.collect())
     }
 
     /// The instances with a mount at exactly this root (canonical host path, as bytes).
