@@ -7,6 +7,7 @@ mod compare;
 mod git_format;
 mod kept_lines;
 mod mask;
+mod merge;
 mod patch;
 mod rename;
 mod repository;
@@ -20,6 +21,7 @@ pub use compare::{Comparison, NotCovered, Side, compare, count, count_changes};
 pub use git_format::{binary_patch, git_mode, is_refused_by_git, quoted_name};
 pub use kept_lines::kept_lines;
 pub use mask::masked;
+pub use merge::{MergeLabels, MergeSides, Merged, Overlap, merge};
 pub use patch::{
     Body, Content, Contents, Line, MAX_TEXT, Patch, PatchOptions, contents, holds_passwords, is_binary,
     is_secret_path, lines, patch, texts,

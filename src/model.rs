@@ -43,8 +43,8 @@ pub use handle_fs::{ByteString, FileSystemId, InodeFlags, Name, PathError, RelPa
 pub use id::{ArchiveId, ForkId, IdError, InstanceId, RestoreId, SnapshotId, StoreId, label_from};
 pub use identity::{Identity, Stamp};
 pub use journal::{
-    BoundObject, Decision, Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove,
-    JournalParent, JournalParts, JournalStep, KnownObject, KnownState, MoveKind,
+    BoundObject, ComposedFile, Composition, Decision, Intent, IntentMount, IntentScope, Journal,
+    JournalMount, JournalMove, JournalParent, JournalParts, JournalStep, KnownObject, KnownState, MoveKind,
 };
 pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
 pub use placeholder::{REDACTOR, WITHHELD};

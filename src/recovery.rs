@@ -132,7 +132,7 @@ pub use crate::contract::{Contract, TermChange};
 pub use crate::diff::PatchOptions;
 pub use crate::doctor::{Checkup, Finding, Severity, Step};
 pub use crate::replica::{Copied, Stop, Waiting};
-pub use crate::restore::{Allow, Proposal, Purpose, RestoreError, TakenBack, Worker, Workers};
+pub use crate::restore::{Allow, Merging, Proposal, Purpose, RestoreError, TakenBack, Worker, Workers};
 pub use crate::retention::{Chosen, ForgetError, ForgetProposal, PrunePlan};
 pub use crate::session::{
     Adopted, Begun, CheckpointRequest, Closed, Services, SessionError, check_session_name,

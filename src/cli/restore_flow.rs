@@ -20,7 +20,8 @@ use crate::report::{
     restore_document,
 };
 use crate::restore::{
-    AsideWhy, MountReport, Outcome, Proposal, ProposedMount, Report, RestoreError, Why, refuse_locked,
+    AsideWhy, Composed, KeptPath, Merging, MountReport, Outcome, Proposal, ProposedMount, Purpose, Report,
+    RestoreError, Unmerged, Why, can_be_composed, refuse_locked,
 };
 use crate::store::{Blobs, InstanceRow, Store};
 use crate::terminal::{Verbosity, sanitize, shell, size};
@@ -99,6 +100,8 @@ fn show_only(context: &Context<'_>, planned: &RestorePlan, how: &RestoreOptions)
         if !how.all && !planned.is_refused && view::plan::is_folded(&document) {
             let words = how.again.clone().switch("--dry-run", true).switch("--all", true);
             let words = words
+                .switch("--merge", proposal.allow.merging != Merging::Off)
+                .switch("--conflict-markers", proposal.allow.merging == Merging::Marked)
                 .switch("--overwrite-later-edits", proposal.allow.overwrite_later)
                 .switch("--delete-later-files", proposal.allow.delete_later);
             context.propose("details", &words.text());
@@ -345,6 +348,16 @@ pub(super) fn flags(proposal: &Proposal) -> (bool, bool) {
     })
 }
 
+/// Returns true if a merge was not asked for, and files with later edits may be merged.
+fn can_merge(proposal: &Proposal) -> bool {
+    let mut conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
+    let is_mergeable = |kept: &KeptPath| {
+        let sides = [&kept.change.from, &kept.change.to].into_iter().flatten();
+        matches!(kept.why, Why::LaterEdit(_)) && sides.clone().all(can_be_composed)
+    };
+    proposal.allow.merging == Merging::Off && conflicts.any(is_mergeable)
+}
+
 /// Returns true if the flags that conflicts give way to would only recreate what was deleted later.
 fn loses_nothing(proposal: &Proposal) -> bool {
     let mut conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
@@ -370,6 +383,19 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
         context.propose(purpose, &words.text());
     };
     let (overwrite, delete) = flags(proposal);
+    let is_restore = !matches!(proposal.purpose, Purpose::Undo(_));
+    if is_restore && can_merge(proposal) {
+        context.propose(
+            "to merge later edits",
+            &how.again.clone().switch("--merge", true).text(),
+        );
+    }
+    let mut unmerged = proposal.mounts.iter().flat_map(|mount| mount.unmerged.values());
+    if unmerged.any(|why| matches!(why, Unmerged::Overlaps(_))) {
+        let words = how.again.clone().switch("--merge", true);
+        let words = words.switch("--conflict-markers", true);
+        context.propose("to write all versions between conflict markers", &words.text());
+    }
     if overwrite || delete {
         let (overwrite, delete) = (overwrite || allow.overwrite_later, delete || allow.delete_later);
         let purpose = match loses_nothing(proposal) {
@@ -394,7 +420,13 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
         }
     }
     if how.dry_run && !proposal.is_empty() {
-        say("to apply", allow.overwrite_later, allow.delete_later);
+        let words = how.again.clone();
+        let words = words
+            .switch("--merge", allow.merging != Merging::Off)
+            .switch("--conflict-markers", allow.merging == Merging::Marked)
+            .switch("--overwrite-later-edits", allow.overwrite_later)
+            .switch("--delete-later-files", allow.delete_later);
+        context.propose("to apply", &words.text());
     }
 }
 
@@ -426,6 +458,20 @@ fn tell(
             denied |= failure.problem.denied;
             let host = sanitize::path(&failure.path.on_host(&root));
             terminal.warn(&format!("{host}: {}", failure.problem));
+        }
+        for step in done.applied(&mount.plan).iter() {
+            let path = &step.change.path;
+            let marked = mount
+                .request
+                .witness
+                .composed
+                .get(path)
+                .map_or(0, Composed::marked);
+            if marked > 0 {
+                let places = size::counted(marked.into(), "place", "places");
+                let host = sanitize::path(&path.on_host(&root));
+                terminal.warn(&format!("{host}: conflict markers in {places}"));
+            }
         }
     }
     // As in the plan: a file that was moved is one.

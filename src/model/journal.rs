@@ -70,9 +70,45 @@ pub struct IntentMount {
     /// Excluded directories that are set aside or brought back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aside: Vec<AsideStep>,
+    /// Files whose content the restore composes. An intent with any has format version 2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub composed: Vec<ComposedFile>,
     /// Modification time of the mount root, when the staging directory lies in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_mtime: Option<Stamp>,
+}
+
+/// A file that gets a content which no snapshot has: parts of the target's, parts of the live one's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComposedFile {
+    /// Below the mount root.
+    pub path: RelPath,
+    /// State of the file after the restore.
+    pub entry: Recorded,
+    /// Digest of the live content that it was composed from.
+    pub over: Digest,
+    /// Origin of the content.
+    pub by: Composition,
+    /// The content: a restore that had not begun to move anything can be planned again with it.
+    pub content: ByteString,
+}
+
+/// Origin of a composed content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Composition {
+    /// A three-way merge that keeps later edits.
+    Merge {
+        /// Number of places with conflict markers.
+        marked: u32,
+    },
+    /// Hunks that the operator chose.
+    Hunks {
+        /// Number of chosen hunks.
+        chosen: u32,
+        /// Number of all hunks of the file.
+        all: u32,
+    },
 }
 
 /// An object that is immutable or append-only.

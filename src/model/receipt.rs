@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentEvent, AgentRef, AmendedSnapshot, ArchiveId, ArchiveRef, AsideChange, ByteString, CallRef,
-    ChangeCounts, Coverage, Digest, ForgottenContent, ForkId, InstanceId, PrunedSnapshot, RelPath,
+    ChangeCounts, Coverage, Digest, ForgottenContent, ForkId, InstanceId, PrunedSnapshot, Recorded, RelPath,
     RepositoryFacts, SnapshotId, SnapshotKind, StoreId, Time,
 };
 
@@ -96,6 +96,10 @@ pub struct PathChange {
     /// The other path of a reverted rename, which has an entry of its own; both count as one path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_with: Option<RelPath>,
+    /// The file as the restore left it, when its content was composed from two states: an entry as in a manifest, in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub composed: Option<Recorded>,
 }
 
 /// Counts changed paths; both paths of a rename count once.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::{Caller, Event, Locks, Recovery, RecoveryError, RestorePlan};
 use crate::model::{Intent, SnapshotRecord};
 use crate::restore::{
-    Allow, Cleared, MountRequest, Proposal, Purpose, Report, Scope, TakenBack, abort, leave, of_instance,
-    of_restore, of_step, proposal, propose, resume, settle,
+    Allow, Cleared, MountRequest, Proposal, Purpose, Report, Scope, TakenBack, abort, composed_again, leave,
+    of_instance, of_restore, of_step, proposal, propose, resume, settle,
 };
 use crate::session::{Allowed, ensure_outside_session, find_called, find_instance, refuse_living};
 use crate::store::encryption::Identities;
@@ -240,12 +240,13 @@ fn requests_again(
     let mut requests = Vec::new();
     for mount in &intent.mounts {
         let coverage = mount.coverage.clone();
-        let witness = match step {
+        let mut witness = match step {
             _ if is_undo => of_restore(store, &row.id, &coverage)?,
             // The paths are those of then: what the step changed, as far as it was asked for.
             Some(step) => of_step(store, row, &coverage, (target, step), &Scope::All)?.0,
             None => of_instance(store, row, &coverage, &target.id)?,
         };
+        witness.composed = composed_again(&mount.composed);
         requests.push(MountRequest {
             coverage,
             scope: Scope::from(&mount.scope),

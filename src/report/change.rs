@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::path::{PathDocument, lossy};
-use crate::diff::{Change, ChangeKind};
-use crate::model::Coverage;
+use crate::diff::{Change, ChangeKind, Overlap, is_secret_path, masked};
+use crate::display::size;
+use crate::model::{Composition, Coverage};
 use crate::recovery::Since;
-use crate::restore::{Action, After, AsideWhy, Others, Why};
+use crate::restore::{Action, After, AsideWhy, LABELS, MAX_COMPOSED, Others, Unmerged, Why};
 
 /// One change.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -27,6 +28,15 @@ pub(crate) struct ChangeDocument {
     /// Only `true`: the step discards a later edit, because the operator allowed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) discards_later_edit: Option<bool>,
+    /// A merge: the session's change is taken out of the file, and later edits stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) merged: Option<MergedDocument>,
+    /// Only some hunks of the file are restored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hunks: Option<HunksDocument>,
+    /// Places where a later edit overlaps with the session's change, so that both cannot be merged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) overlaps: Vec<OverlapDocument>,
     /// Names inside the snapshot that this path is no longer linked to afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) parted_from: Vec<PathDocument>,
@@ -45,6 +55,65 @@ pub(crate) struct ChangeDocument {
     pub(crate) reverted_since: Option<bool>,
 }
 
+/// A merge of the session's change with later edits.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub(crate) struct MergedDocument {
+    /// Number of places that get conflict markers, because both overlap there.
+    pub(crate) conflict_markers: u32,
+}
+
+/// Number of hunks of a file that the operator chose.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub(crate) struct HunksDocument {
+    /// Chosen hunks.
+    pub(crate) chosen: u32,
+    /// All hunks of the file.
+    pub(crate) all: u32,
+}
+
+/// A place where a later edit overlaps with the session's change.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct OverlapDocument {
+    /// Number of its first line in the current file, from 1.
+    pub(crate) line: u64,
+    /// Number of lines in the current file.
+    pub(crate) yours: u64,
+    /// Number of lines that the session left there.
+    pub(crate) left: u64,
+    /// Number of lines that were there before the session.
+    pub(crate) before: u64,
+    /// The lines between conflict markers; `None` if they may hold secrets.
+    #[serde(skip)]
+    pub(crate) lines: Option<Vec<Vec<u8>>>,
+}
+
+impl OverlapDocument {
+    fn new(overlap: &Overlap, is_hidden: bool) -> Self {
+        let count = |lines: &[Vec<u8>]| lines.len() as u64;
+        let marker = |sign: &str, label: &str| vec![format!("{sign} {label}").into_bytes()];
+        let bare = |lines: &[Vec<u8>]| -> Vec<Vec<u8>> {
+            let bare = lines.iter().map(|line| line.strip_suffix(b"\n").unwrap_or(line));
+            bare.map(masked).collect()
+        };
+        let lines = [
+            marker("<<<<<<<", LABELS.ours),
+            bare(&overlap.ours),
+            marker("|||||||", LABELS.base),
+            bare(&overlap.base),
+            vec![b"=======".to_vec()],
+            bare(&overlap.theirs),
+            marker(">>>>>>>", LABELS.theirs),
+        ];
+        Self {
+            line: overlap.line,
+            yours: count(&overlap.ours),
+            left: count(&overlap.base),
+            before: count(&overlap.theirs),
+            lines: (!is_hidden).then(|| lines.concat()),
+        }
+    }
+}
+
 impl ChangeDocument {
     pub(crate) fn new(coverage: &Coverage, change: &Change) -> Self {
         let (from_path, from_path_bytes) = match &change.from_path {
@@ -61,6 +130,9 @@ impl ChangeDocument {
             from_path_bytes,
             action: None,
             discards_later_edit: None,
+            merged: None,
+            hunks: None,
+            overlaps: Vec::new(),
             parted_from: Vec::new(),
             names_outside: None,
             reason: None,
@@ -86,6 +158,37 @@ impl ChangeDocument {
     pub(crate) fn overrode(mut self, overrode: bool) -> Self {
         self.discards_later_edit = overrode.then_some(true);
         self
+    }
+
+    /// Origin of a composed content.
+    pub(crate) fn composed(mut self, by: Option<Composition>) -> Self {
+        match by {
+            Some(Composition::Merge { marked }) => {
+                self.merged = Some(MergedDocument {
+                    conflict_markers: marked,
+                });
+            }
+            Some(Composition::Hunks { chosen, all }) => self.hunks = Some(HunksDocument { chosen, all }),
+            None => {}
+        }
+        self
+    }
+
+    /// Reason that a conflict was not merged.
+    pub(crate) fn unmerged(mut self, change: &Change, why: Option<&Unmerged>) -> Self {
+        let Some(why) = why else { return self };
+        if let Unmerged::Overlaps(overlaps) = why {
+            let sides = [&change.from, &change.to];
+            let is_hidden = sides
+                .into_iter()
+                .any(|entry| is_secret_path(&change.path, entry.as_ref()));
+            let documents = overlaps
+                .iter()
+                .map(|overlap| OverlapDocument::new(overlap, is_hidden));
+            self.overlaps = documents.collect();
+        }
+        let reason = self.reason.take().unwrap_or_default();
+        self.reason(format!("{reason}; not merged: {}", unmerged_words(why)))
     }
 
     /// The other names that a step concerns.
@@ -147,6 +250,24 @@ pub(crate) fn why_words(why: &Why) -> String {
         Why::Settled => "restored by another session, not changed by this one".to_owned(),
         Why::Aside(why) => aside_words(why),
         Why::Socket => "sockets are not restored".to_owned(),
+    }
+}
+
+fn unmerged_words(why: &Unmerged) -> String {
+    match why {
+        Unmerged::Overlaps(overlaps) => {
+            let places = size::counted(overlaps.len() as u64, "place", "places");
+            format!("overlaps with the session's change in {places}")
+        }
+        Unmerged::NoFile => "not a regular file on all sides".to_owned(),
+        Unmerged::Linked => "it has several names".to_owned(),
+        Unmerged::Marked => "it has conflict markers".to_owned(),
+        Unmerged::Binary => "binary".to_owned(),
+        Unmerged::Large => format!("larger than {}", size::bytes(MAX_COMPOSED)),
+        Unmerged::Git => "git's own file".to_owned(),
+        Unmerged::Private => "it may hold secrets".to_owned(),
+        Unmerged::Metadata => "mode, owner or attributes changed on both sides".to_owned(),
+        Unmerged::Unread(why) => format!("cannot be read: {why}"),
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::diff::{Change, ChangeKind, WithheldChange, WithheldKind, renames};
 use crate::display::size;
-use crate::model::{AsideAct, AsideStep, Coverage, RelPath};
+use crate::model::{AsideAct, AsideStep, Composition, Coverage, RelPath};
 use crate::restore::{Action, HeadMove, KeptPath, Location, Outcome, Proposal, ProposedMount, Report, Step};
 use crate::store::InstanceRow;
 
@@ -301,9 +301,14 @@ pub(crate) fn restore_document<'a>(
         let coverage = &mount.request.coverage;
         let done = report.and_then(|report| report.mounts.get(at));
         let of_step = |change: &Change, step: &Step| {
+            let composed = mount.request.witness.composed.get(&step.change.path);
+            let by = composed.map(|file| file.by);
+            // A merge keeps what it overrode.
+            let is_merged = matches!(by, Some(Composition::Merge { .. }));
             ChangeDocument::new(coverage, change)
                 .action(step.action)
-                .overrode(step.overrode)
+                .overrode(step.overrode && !is_merged)
+                .composed(by)
                 .others(coverage, &step.others)
         };
         let mut exact = Vec::new();
@@ -326,8 +331,11 @@ pub(crate) fn restore_document<'a>(
                 append(&mut made.applied, told)
             }
         };
-        let stays =
-            |kept: &KeptPath| ChangeDocument::new(coverage, &kept.change).reason(why_words(&kept.why));
+        let stays = |kept: &KeptPath| {
+            let why = mount.unmerged.get(&kept.change.path);
+            let told = ChangeDocument::new(coverage, &kept.change).reason(why_words(&kept.why));
+            told.unmerged(&kept.change, why)
+        };
         let kept = append(&mut made.kept, mount.plan.kept.iter().map(stays));
         let conflicts = append(&mut made.conflicts, mount.plan.conflicts.iter().map(stays));
         let also = mount.also.iter();
@@ -459,7 +467,8 @@ impl MountPlan<'_> {
                     | (ChangeKind::Renamed, _)
                     | (ChangeKind::Mode | ChangeKind::Metadata, Some(Action::Metadata))
             );
-            let stands_alone = told.discards_later_edit.is_some() || names || !is_usual;
+            let is_composed = told.merged.is_some() || told.hunks.is_some();
+            let stands_alone = told.discards_later_edit.is_some() || names || is_composed || !is_usual;
             (*change, false, stands_alone)
         });
         foldable(self.coverage, marked)

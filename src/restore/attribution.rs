@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::composed::ComposedFiles;
 use super::git_index::RefreshedIndexes;
 use super::states::{is_known, same};
 use super::timeline::{Author, Timeline};
@@ -14,6 +15,8 @@ use crate::model::{Content, Entry, InstanceId, Manifest, RelPath, SnapshotId};
 pub struct ChangeHistory {
     /// The last snapshot taken while the session lived, when its end was seen.
     pub last: Option<Manifest>,
+    /// The snapshot that shows `last`.
+    pub last_snapshot: Option<SnapshotId>,
     /// Reason for the missing closing snapshot, if the session's end was recorded without one.
     pub missing: Option<String>,
     /// Snapshots taken while it lived, for when its end was not seen: the late closing proves nothing.
@@ -36,6 +39,8 @@ pub struct ChangeHistory {
     pub owned: bool,
     /// Everything is the session's: an undo is asked to undo what a restore did, and only `left` is proof.
     pub only_left: bool,
+    /// Files that get a content of their own, whoever changed them: what is there now is a part of it, or the operator decided.
+    pub composed: ComposedFiles,
     /// One step is reverted, and `last` is what it left: the session may have gone on.
     pub of_step: bool,
 }

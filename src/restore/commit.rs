@@ -12,7 +12,7 @@ use super::proposal::Proposal;
 use super::report::{MountReport, Outcome, Report};
 use super::{RestoreContext, RestoreError};
 use crate::diff::{Change, renames};
-use crate::model::{AsideChange, Decision, Operation, PathChange, RelPath, SnapshotId};
+use crate::model::{AsideChange, Decision, Operation, PathChange, Recorded, RelPath, SnapshotId};
 use crate::observer::Phase;
 use crate::store::{RestoreJournal, Store};
 use handle_fs::MountError;
@@ -313,15 +313,22 @@ impl Commit<'_> {
             let applied = report.applied(&mount.plan);
             let changes: Vec<&Change> = applied.iter().map(|step| &step.change).collect();
             let partner = renames(&changes);
+            let change = |step: &Step, inexact: bool| {
+                let composed = mount.request.witness.composed.get(&step.change.path);
+                PathChange {
+                    composed: composed.map(|file| Recorded(Box::new(file.entry.clone()))),
+                    ..change(label, step, inexact)
+                }
+            };
             changed.extend(applied.iter().enumerate().map(|(at, step)| {
                 PathChange {
                     counted_with: partner
                         .get(&at)
                         .and_then(|old| Some(changes.get(*old)?.path.clone())),
-                    ..change(label, step, false)
+                    ..change(step, false)
                 }
             }));
-            changed.extend(report.inexact.iter().map(|step| change(label, step, true)));
+            changed.extend(report.inexact.iter().map(|step| change(step, true)));
             aside.extend(report.aside.iter().map(|step| AsideChange::of(label, step)));
         }
         let act = Operation::Restore {
@@ -353,5 +360,6 @@ fn change(label: &str, step: &Step, inexact: bool) -> PathChange {
         overrode: step.overrode,
         inexact,
         counted_with: None,
+        composed: None,
     }
 }

@@ -60,6 +60,7 @@ pub fn of_instance(
         if row.kind == SnapshotKind::Closing {
             // The rows come newest first: nothing older counts when the session's end was seen.
             witness.last = Some(manifest);
+            witness.last_snapshot = Some(row.id.clone());
             break;
         }
         witness.live.push((row.id, manifest));
@@ -141,6 +142,7 @@ pub fn of_step(
     let part = (&before.id, Some(&after.id));
     let witness = ChangeHistory {
         last: later,
+        last_snapshot: Some(after.id.clone()),
         excludes: Matcher::new(coverage).ok(),
         timeline: timeline(store, instance, coverage, part, &others)?,
         of_step: true,
@@ -211,16 +213,16 @@ fn left(
                 Err(error) => return Err(error.into()),
             },
         };
-        let overridden = if !all && row.kind == RestoreKind::Undo {
-            overridden(&rows, row, label)
-        } else {
-            HashSet::new()
+        let later = match all {
+            true => HashSet::new(),
+            false => later_edits(&rows, row, label),
         };
         for change in changed {
-            if overridden.contains(&change.path) {
+            if later.contains(&change.path) {
                 continue;
             }
             let state = match target {
+                _ if change.composed.is_some() => change.composed.as_ref().map(|entry| (*entry.0).clone()),
                 Target::There(manifest) => manifest
                     .as_ref()
                     .and_then(|manifest| manifest.entry(&change.path))
@@ -232,7 +234,7 @@ fn left(
             let states = left.states.entry(change.path.clone()).or_default();
             states.push(state);
             // With the operator's key another content may have been put back than without.
-            if let Some(locked) = locked.get(&row.target) {
+            if let Some(locked) = locked.get(&row.target).filter(|_| change.composed.is_none()) {
                 let state = locked.as_ref().and_then(|manifest| manifest.entry(&change.path));
                 states.push(state.cloned());
             }
@@ -244,14 +246,28 @@ fn left(
     Ok(left)
 }
 
-/// The paths at which the restore that `undo` undid had overridden a later edit.
-fn overridden<'a>(rows: &'a [RestoreRow], undo: &RestoreRow, label: &str) -> HashSet<&'a RelPath> {
-    let undone = rows.iter().find(|row| Some(row.number) == undo.undoes);
-    let changed = undone.into_iter().flat_map(|row| &row.changed);
-    changed
-        .filter(|change| change.overrode && change.mount == label)
-        .map(|change| &change.path)
-        .collect()
+/// Returns the paths at which a restore, or an undo, left a later edit: it was merged, or came back.
+///
+/// An undo of an undo leaves what the restore before both left, and so on.
+fn later_edits<'a>(rows: &'a [RestoreRow], row: &'a RestoreRow, label: &str) -> HashSet<&'a RelPath> {
+    // What a row undoes is older; anything else is no chain.
+    let undone = |row: &RestoreRow| {
+        let mut older = rows.iter().filter(|older| older.number < row.number);
+        older.find(|older| Some(older.number) == row.undoes)
+    };
+    let mut found = HashSet::new();
+    let mut at = Some(row);
+    while let Some(row) = at {
+        let is_undo = row.kind == RestoreKind::Undo;
+        let Some(from) = (if is_undo { undone(row) } else { Some(row) }) else {
+            break;
+        };
+        let changed = from.changed.iter().filter(|change| change.mount == label);
+        let left = changed.filter(|change| change.overrode && (is_undo || change.composed.is_some()));
+        found.extend(left.map(|change| &change.path));
+        at = undone(from).filter(|_| is_undo && from.kind == RestoreKind::Undo);
+    }
+    found
 }
 
 /// Returns the sessions on the same files that lived at the same time.

@@ -1,10 +1,10 @@
 //! The confirmed proposal as an intent, and back: what a restore may touch has to be known after a crash as well.
 
-use super::RestoreContext;
 use super::flags;
 use super::proposal::{Proposal, ProposedMount, Purpose};
-use super::scope::{Allow, Scope};
+use super::scope::{Allow, Merging, Scope};
 use super::stage::{Location, Stage};
+use super::{RestoreContext, composed};
 use crate::clock::{Entropy, random};
 use crate::model::{Intent, IntentMount, IntentScope, RestoreId, RestoreKind};
 use handle_fs::Dir;
@@ -37,6 +37,8 @@ impl Allow {
             overwrite_later: intent.overwrite_later,
             delete_later: intent.delete_later,
             files_only: intent.files_only,
+            // What was merged is in the intent.
+            merging: Merging::Off,
         }
     }
 }
@@ -98,10 +100,11 @@ fn of_mount(proposal: &Proposal, mount: &ProposedMount, entropy: &dyn Entropy) -
         coverage: mount.request.coverage.clone(),
         scope: IntentScope::from(&mount.request.scope),
         stage: busy.then(|| Stage::place(&mount.location, &root, random(entropy))),
-        conflicts: mount.plan.conflicts.len() as u64,
+        conflicts: mount.conflicts(),
         hidden: proposal.untouched(mount),
         bound: flags::bound(&mount.plan.steps),
         aside: mount.aside.clone(),
+        composed: composed::recorded(&mount.request.witness.composed),
         root_mtime: match &mount.location {
             Location::Inside(root) if busy => {
                 Dir::open(&mount.transports, root).and_then(|dir| dir.stat()).ok()

@@ -182,6 +182,11 @@ impl Planner {
         let Some(action) = self.action(&change) else {
             return self.keep(change, Why::Socket);
         };
+        if let Some(composed) = witness.composed.get(&change.path) {
+            // Composed from what is there, so nothing is lost, whoever changed it.
+            let overrode = composed.holds_later_edit;
+            return self.add(change, action, overrode);
+        }
         if action == Action::Delete && change.path.is_root() {
             // A mount root is never removed: whoever holds it open would keep a directory that nobody sees.
             return;
@@ -220,18 +225,18 @@ impl Planner {
         };
         match why {
             Some(why) => self.keep(change, why),
-            None => {
-                self.steps.insert(
-                    change.path.clone(),
-                    Step {
-                        action,
-                        change,
-                        overrode,
-                        others: Others::default(),
-                    },
-                );
-            }
+            None => self.add(change, action, overrode),
         }
+    }
+
+    fn add(&mut self, change: Change, action: Action, overrode: bool) {
+        let step = Step {
+            action,
+            change,
+            overrode,
+            others: Others::default(),
+        };
+        self.steps.insert(step.change.path.clone(), step);
     }
 
     /// Returns the action for a change; `None` if it is impossible.

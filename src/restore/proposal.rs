@@ -1,9 +1,11 @@
 //! The proposal: the plans of all mounts, with what they were made from.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use super::attribution::ChangeHistory;
 use super::head_move::HeadMove;
+use super::merging::Unmerged;
 use super::plan::Plan;
 use super::problem::is_denial;
 use super::scope::{Allow, Scope};
@@ -67,6 +69,8 @@ pub struct ProposedMount {
     pub notes: Vec<Note>,
     /// Content that is in no archive as it is restored.
     pub reveal: PrivateOverlay,
+    /// Files with later edits that could not be merged.
+    pub unmerged: BTreeMap<RelPath, Unmerged>,
 }
 
 impl ProposedMount {
@@ -86,6 +90,14 @@ impl ProposedMount {
             Err(MountError::Io { source, .. }) => is_denial(&source),
             Err(_) => false,
         }
+    }
+
+    /// Returns the number of files in which a later edit and the session's change are in conflict: those that stay, and those that
+    /// get conflict markers.
+    pub(super) fn conflicts(&self) -> u64 {
+        let composed = self.request.witness.composed.values();
+        let marked = composed.filter(|file| file.marked() > 0).count();
+        (self.plan.conflicts.len() + marked) as u64
     }
 
     /// Returns true if there is anything to do on this mount.
@@ -141,10 +153,10 @@ impl Proposal {
         !self.mounts.iter().any(ProposedMount::is_busy)
     }
 
-    /// Returns true if a path stays in any case: it has a later edit, or jackin cannot examine or restore it.
+    /// Returns true if a path stays in any case, or gets conflict markers: it has a later edit, or jackin cannot examine or restore it.
     #[must_use]
     pub fn is_in_part(&self) -> bool {
-        let stays = |mount: &ProposedMount| !mount.plan.conflicts.is_empty() || self.untouched(mount) > 0;
+        let stays = |mount: &ProposedMount| mount.conflicts() > 0 || self.untouched(mount) > 0;
         self.mounts.iter().any(stays)
     }
 

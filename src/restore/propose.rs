@@ -1,8 +1,10 @@
 //! Proposal of a restore: reads the target, scans the live trees, plans each mount, and names the later steps that changed a kept path.
 
 use super::RestoreError;
+use super::composed::{amend, check};
 use super::git_index::RefreshedIndexes;
 use super::head_move::head_moves;
+use super::merging::MergeSource;
 use super::plan::{After, KeptPath, Why};
 use super::planner::plan;
 use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
@@ -42,7 +44,7 @@ pub fn propose(
         check_mount(store.transports(), record)?;
         let mut reveal = PrivateOverlay::of(store, &request.coverage, Show::Whole)?;
         let plain = store.manifest(&target, record)?;
-        let (manifest, notes) = reveal.shown(store, &target, record, plain.clone())?;
+        let (mut manifest, notes) = reveal.shown(store, &target, record, plain.clone())?;
         // The latest snapshot knows most of what is there now; its digests are as good as this one's.
         let latest = Latest::find(store, &request.coverage);
         let reference = latest.as_ref().map(Latest::earlier).or_else(|| {
@@ -83,8 +85,27 @@ pub fn propose(
             Scope::All | Scope::Exactly(_) => asked.clone(),
         };
         let also = scope.beyond(&asked);
-        let request = MountRequest { scope, ..request };
-        let plan = plan(manifest.as_ref(), &side, &request.witness, &request.scope, allow);
+        let mut request = MountRequest { scope, ..request };
+        // They are judged as what the operator was shown, before they are put in.
+        let mut composed = std::mem::take(&mut request.witness.composed);
+        let planned = |manifest: Option<&Manifest>, request: &MountRequest| {
+            plan(manifest, &side, &request.witness, &request.scope, allow)
+        };
+        let mut plan = planned(manifest.as_ref(), &request);
+        check(&mut composed, &plan, &request.coverage)?;
+        let source = MergeSource {
+            store,
+            record: &target,
+            coverage: &request.coverage,
+            sides: [manifest.as_ref(), now.manifest.as_ref()],
+        };
+        let merges = source.merge(&plan, &request.witness, allow.merging);
+        composed.extend(merges.files);
+        if !composed.is_empty() {
+            amend(manifest.as_mut(), &composed, &mut reveal);
+            request.witness.composed = composed;
+            plan = planned(manifest.as_ref(), &request);
+        }
         let root = request.coverage.root.to_path();
         let sides = (plain.as_ref(), now.manifest.as_ref());
         let heads = head_moves((store, &target), &root, sides, &plan);
@@ -110,6 +131,7 @@ pub fn propose(
             aside: Vec::new(),
             also,
             heads,
+            unmerged: merges.unmerged,
         });
     }
     if let Purpose::Step(step) = &purpose {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::commit::Commit;
+use super::composed::{amend, composed_again};
 use super::file_identity::identity;
 use super::hard_links::name_others;
 use super::mount_task::MountTask;
@@ -349,7 +350,9 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
         if let (Some(place), Some(steps)) = (&meant.stage, steps) {
             also_staged(store, &mut reveal, place, steps);
         }
-        let then = manifest(store, &target, &coverage.label, &mut reveal)?;
+        let mut then = manifest(store, &target, &coverage.label, &mut reveal)?;
+        let composed = composed_again(&meant.composed);
+        amend(then.as_mut(), &composed, &mut reveal);
         let mut reveal = reveal.before();
         let now = manifest(store, &emergency, &coverage.label, &mut reveal)?;
         let root = coverage.root.to_path();
@@ -367,7 +370,10 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             request: MountRequest {
                 coverage: coverage.clone(),
                 scope: Scope::from(&meant.scope),
-                witness: ChangeHistory::default(),
+                witness: ChangeHistory {
+                    composed,
+                    ..ChangeHistory::default()
+                },
             },
             target: then,
             now: ScannedTree {
@@ -381,6 +387,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             aside: meant.aside.clone(),
             also: Vec::new(),
             heads: Vec::new(),
+            unmerged: BTreeMap::new(),
         });
     }
     Ok(Proposal {

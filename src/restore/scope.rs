@@ -25,6 +25,20 @@ pub struct Allow {
     pub delete_later: bool,
     /// Leave everything out that is git's own.
     pub files_only: bool,
+    /// Take the session's change out of files with later edits.
+    pub merging: Merging,
+}
+
+/// Treatment of files that were edited later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Merging {
+    /// They stay as they are.
+    #[default]
+    Off,
+    /// They are merged where the edits do not overlap with the session's change, and stay otherwise.
+    Clean,
+    /// They are merged, with conflict markers where both overlap.
+    Marked,
 }
 
 impl Scope {

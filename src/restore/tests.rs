@@ -28,7 +28,7 @@ mod witness;
 use std::collections::BTreeSet;
 
 use super::{
-    Action, Allow, ChangeHistory, MountRequest, Plan, Proposal, Purpose, Report, RestoreContext,
+    Action, Allow, ChangeHistory, Merging, MountRequest, Plan, Proposal, Purpose, Report, RestoreContext,
     RestoreError, Scope, Why, execute, plan, propose,
 };
 use crate::capture::Captured;
@@ -41,6 +41,7 @@ const NOTHING: Allow = Allow {
     overwrite_later: false,
     delete_later: false,
     files_only: false,
+    merging: Merging::Off,
 };
 const OVERWRITE: Allow = Allow {
     overwrite_later: true,
@@ -54,7 +55,7 @@ const DELETE: Allow = Allow {
 const BOTH: Allow = Allow {
     overwrite_later: true,
     delete_later: true,
-    files_only: false,
+    ..NOTHING
 };
 
 /// The plan for a session that was seen to end with `last`.

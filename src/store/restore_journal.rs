@@ -13,7 +13,7 @@ use super::{DRAFTS, Layout, LockedObject, Store, StoreError, directory, durable}
 use crate::model::{Decision, Intent, Journal, JournalParts, RestoreId};
 
 pub use check::DamagedJournal;
-use codec::{journal_is_gone, read, read_decision, read_intent, read_journal, write};
+use codec::{journal_is_gone, read, read_decision, read_intent, read_journal, write, write_intent};
 
 /// Progress of an interrupted restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,7 +210,8 @@ impl Store {
             });
         };
         // The intent last: with it the restore exists, and from that moment on the copy has to be there too.
-        let written = write(&directory, COPY, &intent).and_then(|()| write(&directory, INTENT, &intent));
+        let written =
+            write_intent(&directory, COPY, &intent).and_then(|()| write_intent(&directory, INTENT, &intent));
         if let Err(error) = written {
             // What cannot be removed now is swept by the next command that writes.
             let _ = clear(&directory);

@@ -21,6 +21,8 @@ struct Wreck {
     id: String,
     before: Tree,
     wrecked: Tree,
+    /// Flags of `restore`.
+    flags: &'static [&'static str],
 }
 
 const DAMAGE: &str = "
@@ -69,6 +71,48 @@ impl Wreck {
             id,
             before,
             wrecked,
+            flags: &[],
+        }
+    }
+
+    /// With later edits, which a restore merges.
+    fn merged() -> Self {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("merged");
+        let build = Build::at(&project);
+        let text = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n6\n7\n8\n{last}\n");
+        for path in ["a/one", "a/two", "three"] {
+            build.file(path, text("1", "9"));
+        }
+        build.file("gone", "gone\n").aged();
+        let id = sandbox.launch(
+            &project,
+            "sed -i 's/^1$/agent/' a/one a/two three; rm gone; echo new > a/new; chmod 600 three",
+        );
+        for path in ["a/one", "a/two", "three"] {
+            // In place: the mode stays that of the session.
+            std::fs::write(project.join(path), text("agent", "mine")).unwrap();
+        }
+        let wrecked = Tree::read(&project);
+        let flags = &["--merge"];
+        sandbox.restore(&id, flags);
+        let before = Tree::read(&project);
+        for path in ["a/one", "a/two", "three"] {
+            assert_eq!(
+                std::fs::read_to_string(project.join(path)).unwrap(),
+                text("1", "mine")
+            );
+        }
+        sandbox.undo(&id);
+        assert_same_tree(&wrecked, &Tree::read(&project));
+        let wrecked = Tree::read(&project);
+        Self {
+            sandbox,
+            project,
+            id,
+            before,
+            wrecked,
+            flags,
         }
     }
 
@@ -78,9 +122,10 @@ impl Wreck {
 
     /// Runs a verb that dies at `point`; `None` when it did not get there.
     fn killed(&self, verb: &str, point: &str) -> Option<()> {
+        let flags = if verb == "restore" { self.flags } else { &[] };
         let run = self
             .sandbox
-            .command([verb, &self.id, "--yes"])
+            .command([verb, &self.id, "--yes"].iter().chain(flags))
             .with(VARIABLE, point)
             .run();
         match run.exit() {
@@ -93,7 +138,7 @@ impl Wreck {
     /// Whether a restore waits; insists that every command says the same.
     #[track_caller]
     fn waits(&self, about: &str) -> bool {
-        let plan = self.run(&["restore", &self.id, "--dry-run"]);
+        let plan = self.run(&[&["restore", &self.id, "--dry-run"], self.flags].concat());
         let waits = plan.exit() == Some(8);
         assert!(waits || plan.exit() == Some(0), "{about}\n{plan}");
         for verb in ["list", "show", "diff", "log"] {
@@ -204,6 +249,17 @@ fn s29_killed_at_every_point_and_taken_back() {
 #[test]
 fn s29_killed_at_every_point_and_finished() {
     at_every_point(Wreck::new(Sandbox::new()), "resume");
+}
+
+#[test]
+fn s29_a_merge_killed_at_every_point_and_taken_back() {
+    at_every_point(Wreck::merged(), "abort");
+}
+
+#[test]
+fn s29_a_merge_killed_at_every_point_and_finished() {
+    // The answer to a merge is its intent: `resume` needs no flags.
+    at_every_point(Wreck::merged(), "resume");
 }
 
 #[test]

@@ -86,6 +86,7 @@ mod log_file;
 mod mapped;
 mod mcp;
 mod mcp_clients;
+mod merging;
 mod metadata;
 mod mistakes;
 mod modes;

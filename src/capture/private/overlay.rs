@@ -134,6 +134,11 @@ impl PrivateOverlay {
         self.facts.as_deref()
     }
 
+    /// Adds content that no archive holds.
+    pub fn lend(&mut self, digest: Digest, bytes: Vec<u8>) {
+        self.lent.lend(digest, bytes);
+    }
+
     /// Returns the content that no archive holds in the form that is shown.
     #[must_use]
     pub fn lent(&self) -> &DecryptedContent {

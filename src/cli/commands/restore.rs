@@ -18,7 +18,7 @@ use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::recovery::{
-    Allow, ChosenPaths, EarlierChange, InstanceRow, Proposal, RecoveryError, RestoreRequest, Wanted,
+    Allow, ChosenPaths, EarlierChange, InstanceRow, Merging, Proposal, RecoveryError, RestoreRequest, Wanted,
 };
 use crate::report::{InstanceDocument, RestoreDocument, RestoreToDocument};
 
@@ -60,6 +60,12 @@ pub struct RestoreArgs {
     /// Overwrite files edited since the session
     #[arg(long)]
     pub overwrite_later_edits: bool,
+    /// Take the session's change out of files edited since, and keep those edits where they do not overlap
+    #[arg(long, conflicts_with_all = ["overwrite_later_edits", "to"])]
+    pub merge: bool,
+    /// With --merge: where both overlap, write the versions between conflict markers (diff3 style)
+    #[arg(long, requires = "merge")]
+    pub conflict_markers: bool,
     /// Delete files created since the session
     #[arg(long)]
     pub delete_later_files: bool,
@@ -155,6 +161,11 @@ impl Command for RestoreArgs {
                 overwrite_later: args.overwrite_later_edits,
                 delete_later: args.delete_later_files,
                 files_only: args.files_only,
+                merging: match (args.merge, args.conflict_markers) {
+                    (false, _) => Merging::Off,
+                    (true, false) => Merging::Clean,
+                    (true, true) => Merging::Marked,
+                },
             },
             set_aside: &args.set_aside_excluded,
             require_complete: args.require_complete,

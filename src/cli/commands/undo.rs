@@ -92,7 +92,7 @@ impl Command for UndoArgs {
             allow: Allow {
                 overwrite_later: args.overwrite_later_edits,
                 delete_later: args.delete_later_files,
-                files_only: false,
+                ..Allow::default()
             },
             keys: &keys,
             dry_run: args.dry_run,

@@ -230,6 +230,7 @@ fn fold_line(fold: &Fold, kinds: &[ChangeKind]) -> String {
 fn step(told: &ChangeDocument, change: &Change) -> String {
     let (word, role) = match (change.kind, told.action) {
         (ChangeKind::Renamed, _) => ("move back", Role::Changed),
+        _ if told.merged.is_some() => ("merge", Role::Changed),
         (_, Some(Action::Create)) => ("create", Role::Added),
         (_, Some(Action::Replace)) => ("replace", Role::Changed),
         (_, Some(Action::Delete)) => ("delete", Role::Removed),
@@ -241,6 +242,13 @@ fn step(told: &ChangeDocument, change: &Change) -> String {
     if let Some(from) = &change.from_path {
         line.push_str(&format!(" -> {}", changes::path(from, change.from.as_ref())));
     }
+    if let Some(hunks) = told.hunks {
+        line.push_str(&format!(
+            ": {} of {}",
+            hunks.chosen,
+            size::counted(hunks.all.into(), "hunk", "hunks")
+        ));
+    }
     let mut detail = reversed_detail(change);
     if let Some(others) = other_names(told) {
         let comma = if detail.is_empty() { "" } else { "; " };
@@ -248,6 +256,16 @@ fn step(told: &ChangeDocument, change: &Change) -> String {
     }
     if !detail.is_empty() {
         line.push_str(&style::paint(Role::Dim, &format!("  ({detail})")));
+    }
+    if let Some(merged) = told.merged {
+        line.push_str("  later edits stay");
+        if merged.conflict_markers > 0 {
+            let places = size::counted(merged.conflict_markers.into(), "place", "places");
+            line.push_str(&style::paint(
+                Role::Warning,
+                &format!("; conflict markers in {places}"),
+            ));
+        }
     }
     if told.discards_later_edit == Some(true) {
         line.push_str("  ");
@@ -268,6 +286,7 @@ fn what_stays(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
             } else {
                 lines.extend([format!("    {path}:"), format!("      {why}")]);
             }
+            lines.extend(overlaps(kept));
         }
     }
     for kept in mount.kept {
@@ -305,6 +324,34 @@ fn what_stays(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
             .iter()
             .map(|skipped| changes::path(&skipped.at.below, None)),
     );
+}
+
+/// The lines of the places where a later edit overlaps with the session's change.
+fn overlaps(kept: &ChangeDocument) -> Vec<String> {
+    const PLACES: usize = 3;
+    const LINES: usize = 24;
+    let mut lines = Vec::new();
+    for place in kept.overlaps.iter().take(PLACES) {
+        lines.push(format!("      line {}:", size::count(place.line)));
+        let Some(text) = &place.lines else {
+            lines.push("        content hidden: it may hold secrets".to_owned());
+            continue;
+        };
+        let shown = text.iter().take(LINES);
+        lines.extend(shown.map(|line| style::paint(Role::Dim, &format!("        {}", sanitize::line(line)))));
+        if text.len() > LINES {
+            let more = size::counted((text.len() - LINES) as u64, "more line", "more lines");
+            lines.push(format!("        ({more})"));
+        }
+    }
+    let more = kept.overlaps.len().saturating_sub(PLACES) as u64;
+    if more > 0 {
+        lines.push(format!(
+            "      and {}",
+            size::counted(more, "more place", "more places")
+        ));
+    }
+    lines
 }
 
 /// The lines of a path that a restore skips.

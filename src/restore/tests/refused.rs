@@ -122,6 +122,7 @@ fn an_intent_that_stages_in_somebody_elses_directory_empties_nothing() {
             bound: Vec::new(),
             aside: Vec::new(),
             root_mtime: None,
+            composed: Vec::new(),
         }],
     };
     // As an earlier process leaves it that had not moved anything yet: the next command that writes clears up after it.

@@ -89,7 +89,7 @@ impl Session {
         let allow = Allow {
             overwrite_later: case.overwrite,
             delete_later: case.delete,
-            files_only: false,
+            ..Allow::default()
         };
         self.propose(&self.baseline, Purpose::Restore, request, allow)
     }

@@ -11,8 +11,8 @@ use crate::model::{Decision, Digest, Intent, Journal};
 use crate::store::journal_paths::{self, Paper};
 use crate::store::{StoreError, durable};
 
-/// Version of the three files.
-const FORMAT: u32 = 1;
+/// Version of the three files: 2 of an intent with composed files, which an older program would restore as the snapshot has them.
+const FORMAT: u32 = 2;
 /// A journal has some hundred bytes a move: longer than this it is none (bytes).
 const LIMIT: u64 = 4 << 30;
 
@@ -37,11 +37,18 @@ pub(in crate::store) fn write<T: Serialize>(
     name: &str,
     content: &T,
 ) -> Result<(), StoreError> {
+    write_as(directory, name, content, 1)
+}
+
+/// Writes an intent, or its copy. One without composed files has the first version, so that older programs read it.
+pub(super) fn write_intent(directory: &Path, name: &str, intent: &Intent) -> Result<(), StoreError> {
+    let is_composed = intent.mounts.iter().any(|mount| !mount.composed.is_empty());
+    write_as(directory, name, intent, if is_composed { FORMAT } else { 1 })
+}
+
+fn write_as<T: Serialize>(directory: &Path, name: &str, content: &T, format: u32) -> Result<(), StoreError> {
     let path = directory.join(name);
-    let written = Written {
-        format: FORMAT,
-        content,
-    };
+    let written = Written { format, content };
     let json =
         serde_json::to_vec(&written).map_err(|why| StoreError::io("write", &path)(io::Error::other(why)))?;
     let head = format!("{}\n", Digest::of(&json));

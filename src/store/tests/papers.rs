@@ -50,6 +50,7 @@ fn intent() -> Intent {
             conflicts: 0,
             hidden: 0,
             root_mtime: None,
+            composed: Vec::new(),
             bound: Vec::new(),
             aside: vec![AsideStep {
                 path: RelPath::new(b"built").unwrap(),

@@ -209,6 +209,7 @@ fn restores_are_told_newest_first() {
         plan: None,
         unlocked: false,
         changed: vec![crate::model::PathChange {
+            composed: None,
             mount: "project".to_owned(),
             path: crate::model::RelPath::new(b"caf\xe9/\n").unwrap(),
             act: crate::model::PathAct::Deleted,

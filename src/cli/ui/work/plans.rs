@@ -18,7 +18,7 @@ fn planned(context: &Context<'_>, request: &Request, dry_run: bool) -> Result<Re
     let allow = Allow {
         overwrite_later: request.overwrite_later,
         delete_later: request.delete_later,
-        files_only: false,
+        ..Allow::default()
     };
     let (from, only_changes_of) = match &request.goal {
         Goal::Undo(receipt) => {

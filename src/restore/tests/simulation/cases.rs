@@ -19,6 +19,7 @@ pub(super) fn rich() -> Vec<Make> {
         Box::new(|| busy().layered()),
         Box::new(linked),
         Box::new(bound),
+        Box::new(|| busy().composing("edit", "composed")),
     ]
 }
 

@@ -6,11 +6,12 @@ use std::rc::Rc;
 use super::done::Done;
 use crate::capture::tests::coverage;
 use crate::capture::{CaptureError, Captured, Request, take};
-use crate::model::{Decision, InstanceId, SnapshotKind, Time};
+use crate::model::{Composition, Decision, InstanceId, RelPath, SnapshotKind, Time};
 use crate::observer::Silent;
 use crate::restore::{
-    Allow, ChangeHistory, MountRequest, Outcome, Proposal, Purpose, Report, RestoreContext, RestoreError,
-    Scope, abort, execute, of_restore, proposal as planned, propose, resume, settle,
+    Allow, ChangeHistory, Composed, ComposedFiles, MountRequest, Outcome, Proposal, Purpose, Report,
+    RestoreContext, RestoreError, Scope, abort, execute, of_restore, proposal as planned, propose, resume,
+    settle,
 };
 use crate::store::{RestoreStage, Store};
 use handle_fs::simulated::{Disk, Letters, Moment, Node, Shared, Tree};
@@ -31,6 +32,8 @@ pub(super) struct Session {
     baseline: Rc<Captured>,
     closing: Rc<Captured>,
     pub(super) exact_mtimes: bool,
+    /// A file that gets a content of its own, as after a merge.
+    composed: Option<(&'static str, &'static str)>,
 }
 
 /// Command that an operator gives after an interrupted restore.
@@ -92,7 +95,30 @@ impl Session {
             baseline: Rc::new(baseline),
             closing: Rc::new(closing),
             exact_mtimes: false,
+            composed: None,
         }
+    }
+
+    /// The same with another content for a file that the session wrote to: neither the old one nor the new one.
+    pub(super) fn composing(mut self, path: &'static str, text: &'static str) -> Self {
+        let mut world = World::new(&["/disk"]);
+        world.put_file("/disk/file", text);
+        let what = world.tree("/disk").remove("file").unwrap().what;
+        self.before.get_mut(path).unwrap().what = what;
+        self.composed = Some((path, text));
+        self
+    }
+
+    fn composed(&self) -> ComposedFiles {
+        let each = self.composed.iter().map(|(path, text)| {
+            let path = RelPath::new(path.as_bytes()).unwrap();
+            let entry = |captured: &Captured| captured.manifests[0].as_ref().unwrap().entry(&path).cloned();
+            let (then, now) = (entry(&self.baseline).unwrap(), entry(&self.closing).unwrap());
+            let over = now.content().unwrap().digest;
+            let by = Composition::Hunks { chosen: 1, all: 2 };
+            (path, Composed::new(text.as_bytes().to_vec(), &then, over, by))
+        });
+        each.collect()
     }
 
     pub(super) fn exact(self) -> Self {
@@ -140,6 +166,7 @@ impl Session {
     fn proposal(&self, store: &Store) -> Result<Proposal, RestoreError> {
         let witness = ChangeHistory {
             last: self.closing.manifests[0].clone(),
+            composed: self.composed(),
             ..ChangeHistory::default()
         };
         let request = MountRequest {

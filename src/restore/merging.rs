@@ -1,0 +1,241 @@
+//! Merge of later edits: takes the session's change out of a file that was edited since, and keeps the edits.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::attribution::ChangeHistory;
+use super::composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed};
+use super::plan::{Plan, Why};
+use super::scope::Merging;
+use crate::contract::PrivateFiles;
+use crate::diff::{Change, MergeLabels, MergeSides, Overlap, is_binary, merge};
+use crate::git_directories::Repositories;
+use crate::model::{Composition, Content, Coverage, Entry, Hasher, Manifest, RelPath, SnapshotRecord};
+use crate::store::archive::Piece;
+use crate::store::{Blobs, Store};
+use handle_fs::Root;
+
+/// Names of the three texts in conflict markers.
+pub const LABELS: MergeLabels<'static> = MergeLabels {
+    ours: "yours",
+    base: "what the session left",
+    theirs: "before the session",
+};
+
+/// Reason why a file with later edits is not merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unmerged {
+    /// The edits overlap with the session's change.
+    Overlaps(Vec<Overlap>),
+    /// One of the three states is no regular file.
+    NoFile,
+    /// The file has several names.
+    Linked,
+    /// The edits overlap with the session's change, and the file has conflict markers already.
+    Marked,
+    /// One of the contents is binary.
+    Binary,
+    /// One of the contents is larger than [`MAX_COMPOSED`], or the merged files together are larger than a restore keeps in memory.
+    Large,
+    /// The path is git's own.
+    Git,
+    /// The path may hold secrets of an agent.
+    Private,
+    /// Mode, owner or attributes were changed by both.
+    Metadata,
+    /// A content cannot be read, for this reason.
+    Unread(String),
+}
+
+/// The files of a mount that `--merge` concerns.
+#[derive(Default)]
+pub(super) struct Merges {
+    pub(super) files: ComposedFiles,
+    pub(super) unmerged: BTreeMap<RelPath, Unmerged>,
+}
+
+/// What a merge reads from.
+pub(super) struct MergeSource<'a> {
+    pub(super) store: &'a Store,
+    pub(super) record: &'a SnapshotRecord,
+    pub(super) coverage: &'a Coverage,
+    /// States to restore and of now.
+    pub(super) sides: [Option<&'a Manifest>; 2],
+}
+
+impl MergeSource<'_> {
+    /// Merges the files that `plan` keeps because of a later edit.
+    pub(super) fn merge(&self, plan: &Plan, witness: &ChangeHistory, merging: Merging) -> Merges {
+        let mut merges = Merges::default();
+        let later = plan
+            .conflicts
+            .iter()
+            .filter(|kept| matches!(kept.why, Why::LaterEdit(_)));
+        let mut later = later.map(|kept| &kept.change).peekable();
+        if merging == Merging::Off || later.peek().is_none() {
+            return merges;
+        }
+        let (Some(last), Some(id)) = (&witness.last, &witness.last_snapshot) else {
+            return merges;
+        };
+        let repositories = Repositories::of(self.sides.into_iter().flatten());
+        let target = self.store.contents(self.record);
+        let left = match self.store.record(id) {
+            Ok(record) => self.store.contents(&record),
+            Err(error) => {
+                let why = Unmerged::Unread(error.to_string());
+                merges.unmerged = later.map(|change| (change.path.clone(), why.clone())).collect();
+                return merges;
+            }
+        };
+        let mut room = MAX_TOGETHER;
+        for change in later {
+            let path = change.path.clone();
+            let merged = match repositories.holding(&path) {
+                Some(_) => Err(Unmerged::Git),
+                None => self.one(change, last.entry(&path), (&target, &left), merging),
+            };
+            let merged = merged.and_then(|file| match room.checked_sub(file.bytes.len() as u64) {
+                Some(rest) => {
+                    room = rest;
+                    Ok(file)
+                }
+                None => Err(Unmerged::Large),
+            });
+            match merged {
+                Ok(file) => drop(merges.files.insert(path, file)),
+                Err(why) => drop(merges.unmerged.insert(path, why)),
+            }
+        }
+        merges
+    }
+
+    fn one(
+        &self,
+        change: &Change,
+        base: Option<&Entry>,
+        (target, left): (&Blobs, &Blobs),
+        merging: Merging,
+    ) -> Result<Composed, Unmerged> {
+        let (Some(base), Some(then), Some(now)) = (base, &change.from, &change.to) else {
+            return Err(Unmerged::NoFile);
+        };
+        let contents = (base.content(), then.content(), now.content());
+        let (Some(base_content), Some(then_content), Some(now_content)) = contents else {
+            return Err(Unmerged::NoFile);
+        };
+        if PrivateFiles::of(self.coverage).holds(&change.path) {
+            return Err(Unmerged::Private);
+        }
+        for (entry, content) in [(base, base_content), (then, then_content), (now, now_content)] {
+            if content.size > MAX_COMPOSED {
+                return Err(Unmerged::Large);
+            }
+            if !can_be_composed(entry) {
+                return Err(Unmerged::Linked);
+            }
+        }
+        let like = merged_metadata(base, then, now).ok_or(Unmerged::Metadata)?;
+        let base = stored(left, base_content)?;
+        let theirs = stored(target, then_content)?;
+        let ours = self.live(&change.path, now_content)?;
+        if [&base, &theirs, &ours].into_iter().any(|text| is_binary(text)) {
+            return Err(Unmerged::Binary);
+        }
+        let sides = MergeSides {
+            base: &base,
+            ours: &ours,
+            theirs: &theirs,
+        };
+        let merged = merge(sides, LABELS);
+        if merging != Merging::Marked && !merged.overlaps.is_empty() {
+            return Err(Unmerged::Overlaps(merged.overlaps));
+        }
+        let has_markers = || {
+            let mut lines = ours.split(|byte| *byte == b'\n');
+            lines.any(|line| line.starts_with(b"<<<<<<< "))
+        };
+        if !merged.overlaps.is_empty() && has_markers() {
+            return Err(Unmerged::Marked);
+        }
+        let marked = u32::try_from(merged.overlaps.len()).unwrap_or(u32::MAX);
+        Ok(Composed {
+            holds_later_edit: true,
+            ..Composed::new(
+                merged.text,
+                &like,
+                now_content.digest,
+                Composition::Merge { marked },
+            )
+        })
+    }
+
+    /// Reads a live file, and compares it with what the scan saw.
+    fn live(&self, path: &RelPath, content: &Content) -> Result<Vec<u8>, Unmerged> {
+        let unread = |error: io::Error| Unmerged::Unread(error.to_string());
+        let root = self.coverage.root.to_path();
+        let root = Root::open(self.store.transports(), &root);
+        let root = root.map_err(|error| Unmerged::Unread(error.to_string()))?;
+        let read = || -> io::Result<Vec<u8>> {
+            let (parent, name) = path.split().ok_or(io::ErrorKind::InvalidInput)?;
+            let (file, _) = root.dir(&parent)?.file(name.as_os_str())?;
+            let mut bytes = vec![0; usize::try_from(content.size).map_err(io::Error::other)?];
+            let mut at = 0;
+            while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {
+                match file.read_at(rest, at as u64)? {
+                    0 => break,
+                    count => at += count,
+                }
+            }
+            bytes.truncate(at);
+            Ok(bytes)
+        };
+        let bytes = read().map_err(unread)?;
+        let mut hasher = Hasher::new(content.method, content.size);
+        hasher.update(&bytes);
+        match hasher.finish() == *content {
+            true => Ok(bytes),
+            false => Err(Unmerged::Unread("it changed while it was read".to_owned())),
+        }
+    }
+}
+
+/// Reads a content of a snapshot.
+fn stored(blobs: &Blobs, content: &Content) -> Result<Vec<u8>, Unmerged> {
+    let mut bytes = Vec::new();
+    if content.size == 0 {
+        return Ok(bytes);
+    }
+    let read = blobs.stream(&content.digest, &mut |piece| {
+        match piece {
+            Piece::Data(data) => bytes.extend_from_slice(data),
+            Piece::Hole(count) => bytes.resize(bytes.len() + usize::try_from(count).unwrap_or(0), 0),
+        }
+        Ok(())
+    });
+    match read {
+        Ok(()) => Ok(bytes),
+        Err(error) => Err(Unmerged::Unread(error.to_string())),
+    }
+}
+
+/// Merges mode, owner, attributes and flags, each as a whole; `None` if both sides changed one of them.
+fn merged_metadata(base: &Entry, then: &Entry, now: &Entry) -> Option<Entry> {
+    fn pick<'a, T: PartialEq>(base: &T, then: &'a T, now: &'a T) -> Option<&'a T> {
+        match (then == base, now == base) {
+            (_, true) => Some(then),
+            (true, false) => Some(now),
+            (false, false) => (then == now).then_some(now),
+        }
+    }
+    Some(Entry {
+        mode: *pick(&base.mode, &then.mode, &now.mode)?,
+        uid: *pick(&base.uid, &then.uid, &now.uid)?,
+        gid: *pick(&base.gid, &then.gid, &now.gid)?,
+        xattrs: pick(&base.xattrs, &then.xattrs, &now.xattrs)?.clone(),
+        flags: *pick(&base.flags, &then.flags, &now.flags)?,
+        // No snapshot has this content, so under `--mtimes exact` the file keeps the time of the edit.
+        mtime: now.mtime,
+        ..then.clone()
+    })
+}

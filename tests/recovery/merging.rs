@@ -1,0 +1,240 @@
+//! `restore --merge`: takes the session's change out of files with later edits, and keeps the edits.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::build::Build;
+use crate::support::compare::{assert_same_tree, assert_untouched};
+use crate::support::kill::Dice;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+/// Ten lines, some of them replaced.
+fn lines(replaced: &[(u32, &str)]) -> String {
+    let mut text = String::new();
+    for number in 1..=10 {
+        match replaced.iter().find(|(at, _)| *at == number) {
+            Some((_, line)) => text.push_str(line),
+            None => write!(text, "line {number}").unwrap(),
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn read(project: &Path, path: &str) -> String {
+    fs::read_to_string(project.join(path)).unwrap()
+}
+
+#[test]
+fn the_sessions_change_goes_and_later_edits_stay() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("merged");
+    Build::at(&project)
+        .file("apart", lines(&[]))
+        .file("same", lines(&[]))
+        .aged();
+    let id = sandbox.launch(&project, "sed -i 's/^line 3$/agent/' apart same; chmod 600 apart");
+    Build::at(&project)
+        .file("apart", lines(&[(3, "agent"), (8, "mine")]))
+        .file("same", lines(&[(3, "operator")]))
+        .mode("apart", 0o600);
+    let edited = Tree::read(&project);
+
+    // Later edits are kept whole unless a merge is asked for.
+    sandbox.plan(&id, &[]).conflicted(&["apart", "same"]);
+    sandbox
+        .jackin(["restore", &id, "--dry-run"])
+        .code(6)
+        .shows("--merge");
+    let plan = sandbox.plan(&id, &["--merge"]);
+    plan.touched(&["apart"]);
+    plan.conflicted(&["same"]);
+    let shown = sandbox.jackin(["restore", &id, "--dry-run", "--merge"]).code(6);
+    shown
+        .shows("merge     apart")
+        .shows("later edits stay")
+        .shows("line 3:")
+        .shows("<<<<<<< yours")
+        .shows("||||||| what the session left")
+        .shows(">>>>>>> before the session");
+    assert_untouched(&edited, &Tree::read(&project));
+
+    let restored = sandbox.restore_in_part(&id, &["--merge"]);
+    restored.touched(&["apart"]);
+    restored.conflicted(&["same"]);
+    assert_eq!(read(&project, "apart"), lines(&[(8, "mine")]));
+    assert_eq!(Tree::read(&project).at("apart").mode, 0o644);
+    assert_untouched(&edited.only("same"), &Tree::read(&project).only("same"));
+
+    // What was merged has later edits in it still: no restore takes it for its own work, also after an undo of the undo.
+    let merged = Tree::read(&project);
+    let stays = |now: &Tree| {
+        sandbox.plan(&id, &[]).conflicted(&["apart", "same"]);
+        assert_same_tree(now, &Tree::read(&project));
+    };
+    stays(&merged);
+    sandbox.plan(&id, &["--merge"]).touched(&[]);
+    sandbox.undo(&id).touched(&["apart"]);
+    assert_same_tree(&edited, &Tree::read(&project));
+    stays(&edited);
+    sandbox.undo(&id).touched(&["apart"]);
+    assert_same_tree(&merged, &Tree::read(&project));
+    stays(&merged);
+    sandbox.undo(&id).touched(&["apart"]);
+    stays(&edited);
+    // So it is with an edit that was discarded, and came back the long way.
+    for _ in 0..2 {
+        sandbox.restore(&id, &["--overwrite-later-edits"]);
+        for _ in 0..3 {
+            sandbox.undo(&id);
+        }
+        stays(&edited);
+    }
+}
+
+#[test]
+fn conflict_markers_are_written_only_where_both_overlap() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("marked");
+    Build::at(&project).file("f", lines(&[])).aged();
+    let id = sandbox.launch(&project, "sed -i 's/^line 3$/agent/; s/^line 9$/agent too/' f");
+    Build::at(&project).file("f", lines(&[(3, "mine"), (9, "agent too")]));
+    let edited = Tree::read(&project);
+    sandbox
+        .jackin(["restore", &id, "--conflict-markers", "--yes"])
+        .code(2);
+    sandbox
+        .jackin(["restore", &id, "--merge", "--overwrite-later-edits"])
+        .code(2);
+    let flags = ["restore", id.as_str(), "--merge", "--conflict-markers", "--yes"];
+    sandbox.jackin(flags).code(6).shows("conflict markers in 1 place");
+    let marked = "<<<<<<< yours\nmine\n||||||| what the session left\nagent\n=======\nline 3\n>>>>>>> before the session";
+    assert_eq!(read(&project, "f"), lines(&[(3, marked)]));
+    // No markers in markers.
+    let plan = sandbox.jackin(["restore", &id, "--merge", "--conflict-markers", "--dry-run"]);
+    plan.code(6).shows("it has conflict markers");
+    sandbox.undo(&id);
+    assert_same_tree(&edited, &Tree::read(&project));
+}
+
+#[test]
+fn what_is_no_text_of_one_name_is_never_merged() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("kinds");
+    Build::at(&project)
+        .file("binary", b"a\0b\n")
+        .file("large", "x\n".repeat(5 << 20))
+        .file("linked", lines(&[]))
+        .hard_link("other", "linked")
+        .symlink("link", "before")
+        .file("mode", lines(&[]))
+        .aged();
+    let id = sandbox.launch(
+        &project,
+        "printf 'a\\0c\\n' > binary; echo agent >> large; sed -i 1d mode; chmod 600 mode; sed 1d mode > new
+         cat new > linked; rm new; ln -sfn agent link",
+    );
+    let build = Build::at(&project);
+    build
+        .file("binary", b"a\0d\n")
+        .file("large", "x\n".repeat(5 << 20) + "mine\n");
+    build
+        .file("mode", lines(&[]).split_off(7) + "mine\n")
+        .mode("mode", 0o640);
+    fs::write(project.join("linked"), lines(&[(9, "mine")])).unwrap();
+    fs::remove_file(project.join("link")).unwrap();
+    build.symlink("link", "mine");
+    let edited = Tree::read(&project);
+    let run = sandbox
+        .jackin(["restore", &id, "--merge", "--conflict-markers", "--yes"])
+        .code(6);
+    run.shows("binary: changed after the session; not merged: binary")
+        .shows("not merged: larger than")
+        .shows("not merged: it has several names")
+        .shows("not merged: not a regular file on all sides")
+        .shows("not merged: mode, owner or attributes changed on both sides");
+    assert_untouched(&edited, &Tree::read(&project));
+}
+
+#[test]
+fn one_step_is_taken_out_of_what_later_steps_made() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("steps");
+    Build::at(&project).file("f", lines(&[])).aged();
+    let id = sandbox.launch(
+        &project,
+        "sed -i 's/^line 2$/first/' f; jackin recovery checkpoint --name one
+         sed -i 's/^line 8$/second/' f; jackin recovery checkpoint --name two",
+    );
+    let step = ["--only-changes-of", "one"];
+    sandbox.plan(&id, &step).conflicted(&["f"]);
+    sandbox
+        .restore(&id, &["--only-changes-of", "one", "--merge"])
+        .touched(&["f"]);
+    assert_eq!(read(&project, "f"), lines(&[(8, "second")]));
+}
+
+/// Random edits of the agent and of the operator in many files.
+#[test]
+fn merged_files_are_what_git_makes_of_them() {
+    const FILES: u64 = 60;
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("random");
+    let scripted = sandbox.scratch("agent");
+    let (build, agent) = (Build::at(&project), Build::at(&scripted));
+    let mut dice = Dice::new(37);
+    let mut texts = Vec::new();
+    for number in 0..FILES {
+        let base: Vec<String> = (0..20).map(|line| format!("{line}\n")).collect();
+        let mut edited = |lines: &[String], who: &str| {
+            let mut lines = lines.to_vec();
+            for edit in 0..=dice.below(3) {
+                let at = usize::try_from(dice.below(lines.len() as u64)).unwrap();
+                match dice.below(3) {
+                    0 => lines[at] = format!("{who} {edit}\n"),
+                    1 => lines.insert(at, format!("{who} {edit}\n")),
+                    _ => drop(lines.remove(at)),
+                }
+            }
+            lines
+        };
+        let left = edited(&base, "agent");
+        let now = edited(&left, "operator");
+        build.file(format!("{number}"), base.concat());
+        agent.file(format!("{number}"), left.concat());
+        texts.push([base.concat(), left.concat(), now.concat()]);
+    }
+    build.aged();
+    let id = sandbox.launch(&project, &format!("cp {}/* .", scripted.display()));
+    for (number, [_, _, now]) in texts.iter().enumerate() {
+        build.file(format!("{number}"), now);
+    }
+    let edited = Tree::read(&project);
+    sandbox
+        .jackin(["restore", &id, "--merge", "--yes"])
+        .code_in(&[0, 6]);
+    let mut clean = 0;
+    for (number, [base, left, now]) in texts.iter().enumerate() {
+        let sides = [("yours", now), ("left", left), ("before", base)];
+        for (name, text) in sides {
+            fs::write(scripted.join(name), text).unwrap();
+        }
+        let git = Command::new("git")
+            .args(["merge-file", "-p", "--diff3", "yours", "left", "before"])
+            .current_dir(&scripted)
+            .output()
+            .unwrap();
+        let wanted = match git.status.success() {
+            true => String::from_utf8(git.stdout).unwrap(),
+            false => now.clone(),
+        };
+        clean += u32::from(git.status.success());
+        assert_eq!(read(&project, &number.to_string()), wanted, "{number}");
+    }
+    assert!((10..50).contains(&clean), "{clean} of {FILES} are clean");
+    sandbox.undo(&id);
+    assert_same_tree(&edited, &Tree::read(&project));
+}
