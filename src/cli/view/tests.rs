@@ -1,3 +1,4 @@
 //! Tests of the text that a person reads.
 
 mod contract;
+mod reader;
