@@ -6,6 +6,7 @@ mod called_as;
 mod checkpoint_timer;
 mod child;
 mod choose;
+mod choose_point;
 mod command;
 mod commands;
 mod complete;

@@ -20,6 +20,7 @@ mod path;
 mod replica;
 mod repository;
 mod restore;
+mod restore_points;
 mod session;
 mod sessions;
 mod status;
@@ -72,6 +73,7 @@ pub(crate) use restore::{
     LeftOut, MountPlan, MovedHead, NewClaimDocument, RestoreDocument, RestoreOutcome, RestoreToDocument,
     presented, restore_document,
 };
+pub(crate) use restore_points::RestorePoint;
 pub(crate) use session::{ChangedMeanwhileDocument, RestoredDocument, SessionReport};
 pub(crate) use sessions::{
     InstanceDocument, JackinDocument, ListDocument, SnapshotDocument, Status, sessions, waiting,

@@ -14,7 +14,7 @@ use crate::report::{InstanceDocument, Status, sessions};
 use crate::terminal::{Terminal, sanitize};
 
 /// Columns that a list of choices needs beside its lines.
-const MARGIN: usize = 4;
+pub(super) const MARGIN: usize = 4;
 
 /// Returns the arguments with the agent that the operator chose; `None` if they do not lack it, or nothing was chosen.
 ///

@@ -26,6 +26,7 @@ pub(super) mod rebuild;
 pub(super) mod receipt;
 pub(super) mod replicate;
 pub(super) mod repository;
+pub(super) mod restore_points;
 pub(super) mod settings;
 pub(super) mod status;
 pub(super) mod steps;

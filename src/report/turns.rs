@@ -23,7 +23,7 @@ pub(crate) struct TurnDocument {
     /// Time at which the agent had finished; absent if it did not report that.
     ended_at: Option<Time>,
     /// The snapshot that shows the files before it.
-    snapshot: Option<String>,
+    pub(super) snapshot: Option<String>,
     /// Number of paths that differ before and after it; absent if a snapshot is missing, or in an older turn.
     pub(crate) changed: Option<PathCounts>,
     /// Tool calls that may have changed files, oldest first.
@@ -45,9 +45,9 @@ pub(crate) struct TurnCallDocument {
     command: Option<String>,
     /// Host paths of the only files that it can write, in a form that can be shown; empty if it may write any.
     paths: Vec<String>,
-    at: Time,
+    pub(super) at: Time,
     /// The snapshot that shows the files before it.
-    snapshot: Option<String>,
+    pub(super) snapshot: Option<String>,
     /// The call as a person remembers it.
     #[serde(skip)]
     pub(crate) called: String,

@@ -111,6 +111,7 @@ mod real_tree;
 mod renamed_paths;
 mod repeat;
 mod replicas;
+mod restore_points;
 mod retention;
 mod retention_killed;
 mod room;

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use clap::{Args, ValueHint};
 
 use crate::cli::args::{Example, Group, Mtimes, Unlock, some_path, some_text};
+use crate::cli::choose_point::chosen_snapshot_before;
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -46,9 +47,14 @@ pub struct RestoreArgs {
     /// The snapshot to restore: a kind, a checkpoint's name, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
-    /// The snapshot right before a prompt or tool call of the agent, by a part of its text
-    #[arg(long, value_name = "TEXT", value_parser = some_text(), conflicts_with_all = ["from", "only_changes_of"])]
-    pub before: Option<String>,
+    /// The snapshot right before a prompt or tool call of the agent, by a part of its text; without TEXT, choose from a list
+    #[arg(long, value_name = "TEXT", value_parser = some_text(), num_args = 0..=1,
+          conflicts_with_all = ["from", "only_changes_of"])]
+    #[expect(
+        clippy::option_option,
+        reason = "the flag may be given with a text or without one"
+    )]
+    pub before: Option<Option<String>>,
     /// Revert one step: the changes between the previous snapshot and this one; later steps stay
     #[arg(long, value_name = "SNAP", value_parser = some_text(), conflicts_with_all = ["from", "to"])]
     pub only_changes_of: Option<String>,
@@ -122,6 +128,10 @@ impl Command for RestoreArgs {
             "jackin recovery restore --before rm",
         ),
         (
+            "Choose the prompt or command from a list:",
+            "jackin recovery restore --before",
+        ),
+        (
             "Write to a new directory instead:",
             "jackin recovery restore shop --to /tmp/before",
         ),
@@ -145,11 +155,11 @@ impl Command for RestoreArgs {
         let keys = || identities(context, &args.unlock);
         let asking = Asking::to_change_files(Wanted::Any, args.json, args.yes);
         let (session, paths) = args.subject.settle(context, asking)?;
-        let before = args.before.as_ref();
-        let before = before
-            .map(|text| engine.snapshot_before(&session, text))
-            .transpose()?
-            .map(|id| id.to_string());
+        let before = match &args.before {
+            None => None,
+            Some(Some(text)) => Some(engine.snapshot_before(&session, text)?.to_string()),
+            Some(None) => Some(chosen_snapshot_before(context, &session, args.json || args.yes)?),
+        };
         let from = before.as_ref().or(args.from.as_ref());
         let request = RestoreRequest {
             session: &session,

@@ -1,6 +1,6 @@
 //! State of the screen: the stack of views, the contents of each, and the work under way.
 
-use super::data::{Answer, Ask, Goal, Holding, Moment, Request, Session, Sides, Timeline, What};
+use super::data::{Answer, Ask, Goal, Holding, Moment, Point, Request, Session, Sides, Timeline, What};
 use super::scroll::Scroll;
 use super::tree::Tree;
 use super::views::{Compared, Drawn, Page, Plan, View, Waiting};
@@ -19,6 +19,9 @@ pub(super) struct App {
     pub(super) sessions_filter: String,
     pub(super) timeline: Option<Timeline>,
     pub(super) timeline_scroll: Scroll,
+    pub(super) points_scroll: Scroll,
+    /// Narrows the prompts and calls.
+    pub(super) points_filter: String,
     pub(super) compared: Option<Compared>,
     pub(super) plan: Option<Plan>,
     pub(super) done: Page,
@@ -59,6 +62,8 @@ impl App {
             sessions_filter: String::new(),
             timeline: None,
             timeline_scroll: Scroll::default(),
+            points_scroll: Scroll::default(),
+            points_filter: String::new(),
             compared: None,
             plan: None,
             done: Page::default(),
@@ -147,6 +152,18 @@ impl App {
 
     pub(super) fn chosen_moment(&self) -> Option<&Moment> {
         self.timeline.as_ref()?.moments.get(self.timeline_scroll.at)
+    }
+
+    /// The prompts and calls that the filter leaves.
+    pub(super) fn shown_points(&self) -> Vec<&Point> {
+        let filter = self.points_filter.to_lowercase();
+        let all = self.timeline.iter().flat_map(|timeline| &timeline.points);
+        all.filter(|point| point.text.to_lowercase().contains(&filter))
+            .collect()
+    }
+
+    pub(super) fn chosen_point(&self) -> Option<&Point> {
+        self.shown_points().get(self.points_scroll.at).copied()
     }
 
     /// The session that is looked at.
@@ -246,6 +263,10 @@ impl App {
                 match at {
                     Some(at) => self.timeline_scroll.at = at,
                     None => self.timeline_scroll = Scroll::default(),
+                }
+                if !same {
+                    self.points_scroll = Scroll::default();
+                    self.points_filter.clear();
                 }
                 self.timeline = Some(timeline);
                 // One that is only shown anew is not what the operator went to.
@@ -348,6 +369,10 @@ impl App {
                 What::Snapshot { id, .. } => Some((Goal::Snapshot(id.clone()), Vec::new())),
                 What::Restore { number, .. } => Some((Goal::Undo(Some(*number)), Vec::new())),
             },
+            View::Points => {
+                let id = self.chosen_point()?.snapshot.clone()?;
+                Some((Goal::Snapshot(id), Vec::new()))
+            }
             View::Changes | View::Patch => {
                 let compared = self.compared.as_ref()?;
                 // A step of the session is reverted alone.

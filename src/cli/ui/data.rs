@@ -99,6 +99,22 @@ pub(super) struct Timeline {
     /// Facts about the session, with colors.
     pub(super) facts: String,
     pub(super) moments: Vec<Moment>,
+    /// Prompts of its agent, newest first, each with its calls below it.
+    pub(super) points: Vec<Point>,
+}
+
+/// A prompt or tool call, which a restore can go back to before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Point {
+    pub(super) at: Time,
+    /// True if it is a prompt.
+    pub(super) is_prompt: bool,
+    /// First line of the prompt with the number of calls, or the call.
+    pub(super) text: String,
+    /// Number of changed paths; empty if that is unknown.
+    pub(super) changed: String,
+    /// Id of the snapshot right before it; `None` if there is none.
+    pub(super) snapshot: Option<String>,
 }
 
 /// A snapshot, a restore or an undo.

@@ -31,6 +31,7 @@ Space a    mark a path or directory; mark everything shown
 r R        restore the marked or selected paths; restore everything
 u          undo the last restore, or the selected one
 t          show the changes of one step
+b          list prompts and tool calls, to restore to before one
 / f        filter by name; filter by kind
 J K        scroll the preview
 n p        next path, previous path
@@ -65,6 +66,7 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
     match app.view() {
         View::Sessions => lists::sessions(app, frame, body),
         View::Timeline => lists::timeline(app, frame, body),
+        View::Points => lists::points(app, frame, body),
         View::Store => lists::store(app, frame, body),
         View::Changes => changes::changes(app, frame, body),
         View::Patch => changes::patch(app, frame, body),
@@ -93,6 +95,7 @@ fn title(app: &App, frame: &mut Frame<'_>, area: Rect) {
                 let sides = app.compared.as_ref();
                 parts.extend(sides.map(|of| format!("{} \u{2192} {}", of.changes.from, of.changes.to)));
             }
+            View::Points => parts.push("prompts and calls".to_owned()),
             View::Patch => parts.push("lines".to_owned()),
             View::Plan => parts.push("plan".to_owned()),
             View::Done => parts.push("done".to_owned()),

@@ -20,9 +20,15 @@ pub(super) fn help_line(app: &App) -> Vec<(&'static str, &'static str)> {
         View::Timeline => vec![
             ("Enter", "what changed since"),
             ("t", "this step"),
+            ("b", "before a prompt"),
             ("r", "restore"),
             ("u", "undo"),
             ("l", "log"),
+            ("Esc", "back"),
+        ],
+        View::Points => vec![
+            ("Enter", "restore to before it"),
+            ("/", "filter"),
             ("Esc", "back"),
         ],
         View::Changes => vec![

@@ -50,6 +50,7 @@ impl App {
         }
         match view {
             View::Sessions => self.sessions_scroll = Scroll::default(),
+            View::Points => self.points_scroll = Scroll::default(),
             _ => self.lay_out(),
         }
     }
@@ -58,6 +59,7 @@ impl App {
     pub(super) fn filter(&mut self) -> Option<&mut String> {
         match self.view() {
             View::Sessions => Some(&mut self.sessions_filter),
+            View::Points => Some(&mut self.points_filter),
             View::Changes => self.compared.as_mut().map(|compared| &mut compared.tree.filter),
             _ => None,
         }
@@ -108,6 +110,7 @@ impl App {
                 }
             }
             KeyCode::Char('t') if self.view() == View::Timeline => self.compare_step(),
+            KeyCode::Char('b') if self.view() == View::Timeline => self.list_points(),
             KeyCode::Char('r') => self.restore(false),
             KeyCode::Char('R') => self.restore(true),
             KeyCode::Char('u') => self.undo(),
@@ -138,6 +141,7 @@ impl App {
                     .map_or(0, |timeline| timeline.moments.len());
                 Some((length, &mut self.timeline_scroll))
             }
+            View::Points => Some((self.shown_points().len(), &mut self.points_scroll)),
             View::Changes => {
                 let compared = self.compared.as_mut()?;
                 Some((compared.tree.rows.len(), &mut compared.scroll))
@@ -154,7 +158,7 @@ impl App {
         }
         let height = usize::from(self.drawn.list.height.max(1));
         match self.view() {
-            View::Sessions | View::Timeline | View::Changes | View::Store => {}
+            View::Sessions | View::Timeline | View::Points | View::Changes | View::Store => {}
             View::Patch => self.slide_patch(by),
             // How long a text is depends on how wide it is: whoever draws it knows.
             View::Plan => {
@@ -221,6 +225,7 @@ impl App {
                     self.views.push(View::Patch);
                 }
             }
+            View::Points => self.restore(false),
             View::Done => self.back(),
             View::Patch | View::Plan | View::Store | View::Log => {}
         }
@@ -247,6 +252,10 @@ impl App {
     fn escape(&mut self) {
         if let Some(filter) = self.filter().filter(|filter| !filter.is_empty()) {
             filter.clear();
+            if self.view() == View::Points {
+                self.points_scroll = Scroll::default();
+                return;
+            }
             self.lay_out();
             return;
         }
@@ -262,6 +271,21 @@ impl App {
             return;
         }
         self.back();
+    }
+
+    /// Lists the prompts and calls of the session.
+    fn list_points(&mut self) {
+        match self
+            .timeline
+            .as_ref()
+            .is_some_and(|timeline| !timeline.points.is_empty())
+        {
+            true => self.views.push(View::Points),
+            false => {
+                let words = "No agent reported a prompt or a tool call in this session.";
+                self.message = Some(words.to_owned());
+            }
+        }
     }
 
     /// Shows the changes of the step that led to the chosen snapshot.
@@ -285,6 +309,9 @@ impl App {
         }
         match self.wanted(all || view == View::Timeline) {
             Some((goal, paths)) => self.plan(goal, paths),
+            None if view == View::Points => {
+                self.message = Some("There is no snapshot from before it.".to_owned());
+            }
             None if matches!(view, View::Changes | View::Patch) => {
                 self.message =
                     Some("Select a path, or mark some with Space; R restores everything.".to_owned());

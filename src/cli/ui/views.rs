@@ -11,6 +11,8 @@ use super::tree::Tree;
 pub(super) enum View {
     Sessions,
     Timeline,
+    /// Prompts and tool calls of the session.
+    Points,
     Changes,
     /// The lines of a path, where there is no room for them beside the tree.
     Patch,

@@ -140,6 +140,54 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
+pub(super) fn points(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
+    let now = app.now;
+    let [head, list] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    app.drawn.list = list;
+    let length = app.shown_points().len();
+    app.points_scroll.keep(length, usize::from(list.height));
+    let all = app.timeline.as_ref().map_or(0, |timeline| timeline.points.len());
+    let what = size::counted(all as u64, "prompt or call", "prompts and calls");
+    let words = match (app.typing, app.points_filter.is_empty()) {
+        (false, true) => format!(" {what}: choose the one to restore to before"),
+        (is_typing, _) => {
+            let cursor = if is_typing { "_" } else { "" };
+            format!(" filter: {}{cursor}  ({length} of {all})", app.points_filter)
+        }
+    };
+    said(frame, head, &words);
+    if length == 0 {
+        said(frame, list, " nothing fits the filter");
+    }
+    let shown = app.shown_points();
+    let most = usize::from(list.width) / 3;
+    let ages = widest(
+        "",
+        shown.iter().map(|point| width::of(&size::age(point.at, now))),
+        most,
+    );
+    let changed = widest("", shown.iter().map(|point| width::of(&point.changed)), most);
+    for (at, line) in seen(length, app.points_scroll.top, list.height) {
+        let Some(point) = shown.get(at) else { break };
+        let room = usize::from(list.width).saturating_sub(ages + changed + 7);
+        let indent = if point.is_prompt { "" } else { "  " };
+        let text = format!("{indent}{}", width::cut(&point.text, room));
+        let spans = vec![
+            Span::raw(format!(
+                " {}  {}  ",
+                width::pad(&size::age(point.at, now), ages),
+                width::pad(&width::cut(&point.changed, changed), changed)
+            )),
+            match (point.is_prompt, point.snapshot.is_some()) {
+                (_, false) => Span::styled(text, paint::look(Role::Dim)),
+                (true, true) => Span::styled(text, paint::look(Role::Heading)),
+                (false, true) => Span::raw(text),
+            },
+        ];
+        row(frame, list, line, spans, at == app.points_scroll.at);
+    }
+}
+
 /// Symbols and names of the age groups, newest first.
 const AGES: [(&str, &str); 4] = [
     ("\u{2588}", "last day"),

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::{Played, made};
-use crate::cli::ui::data::{Answer, Ask, Goal, Kind, PatchLine, Sides};
+use crate::cli::ui::data::{Answer, Ask, Goal, Kind, PatchLine, Sides, Timeline};
 use crate::cli::ui::views::View;
 use crate::diff::Line;
 
@@ -63,6 +63,44 @@ fn a_moment_or_a_restore_is_gone_back_to() {
     );
     played.press(KeyCode::End).keys("t");
     assert!(played.app.message.is_some() && played.asked().is_empty());
+}
+
+#[test]
+fn the_moment_before_a_prompt_or_call_is_gone_back_to() {
+    let mut played = in_timeline();
+    played.keys("b");
+    assert_eq!(played.app.view(), View::Points);
+    played.press(KeyCode::Enter);
+    assert_eq!(
+        planned(&mut played),
+        (Goal::Snapshot("sn-half00000000".to_owned()), vec![])
+    );
+    played
+        .tell(Answer::Failed("refused".to_owned()))
+        .press(KeyCode::Esc);
+    // None was taken before it.
+    played.keys("jjr");
+    assert!(played.app.message.take().is_some() && played.asked().is_empty());
+    // Found by its text, and back in two steps.
+    played.keys("/SPLIT").press(KeyCode::Enter).keys("r");
+    assert_eq!(
+        planned(&mut played),
+        (Goal::Snapshot("sn-baseline00000".to_owned()), vec![])
+    );
+    played.press(KeyCode::Esc);
+    assert!(played.app.points_filter.is_empty());
+    played.press(KeyCode::Esc);
+    assert_eq!(played.app.view(), View::Timeline);
+    // A session without an agent has nothing to list.
+    let bare = |mut timeline: Timeline| {
+        timeline.points.clear();
+        timeline
+    };
+    played
+        .press(KeyCode::F(5))
+        .tell(Answer::Timeline(bare(made::timeline(false))));
+    played.keys("b");
+    assert!(played.app.message.is_some() && played.app.view() == View::Timeline);
 }
 
 #[test]

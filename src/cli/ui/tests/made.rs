@@ -1,7 +1,8 @@
 //! A store that is made up.
 
 use crate::cli::ui::data::{
-    Changes, Goal, Holding, Kind, Moment, PatchLine, PathChange, Request, Session, Sides, Timeline, What,
+    Changes, Goal, Holding, Kind, Moment, PatchLine, PathChange, Point, Request, Session, Sides, Timeline,
+    What,
 };
 use crate::diff::{Line, word_marks};
 use crate::model::Time;
@@ -136,7 +137,35 @@ pub(super) fn timeline(active: bool) -> Timeline {
             ),
             snapshot("sn-baseline00000", 190, "baseline", Role::Heading, "pinned", None),
         ],
+        points: points(),
     }
+}
+
+fn points() -> Vec<Point> {
+    let point = |minutes, text: &str, changed: &str, snapshot: Option<&str>| Point {
+        at: ago(minutes),
+        is_prompt: text.starts_with('"'),
+        text: text.to_owned(),
+        changed: changed.to_owned(),
+        snapshot: snapshot.map(str::to_owned),
+    };
+    vec![
+        point(
+            70,
+            "\"clean up what is not used\" (2 calls)",
+            "+2 ~1 -3",
+            Some("sn-half00000000"),
+        ),
+        point(69, "Bash: rm -rf data", "-3", Some("sn-half00000000")),
+        point(65, "Write: cart.rs", "", None),
+        point(
+            189,
+            "\"split the cart into modules and give each of them a test of its own\" (1 call)",
+            "+812 ~3",
+            Some("sn-baseline00000"),
+        ),
+        point(180, "Bash: cargo new cart", "", Some("sn-baseline00000")),
+    ]
 }
 
 pub(super) fn change(path: &str, kind: Kind, letter: &'static str, runs: bool) -> PathChange {

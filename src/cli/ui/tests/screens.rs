@@ -29,7 +29,14 @@ fn every_view(played: &mut Played, mut see: impl FnMut(&mut Played, &str)) {
     played.tell(Answer::Timeline(made::timeline(false)));
     played.press(KeyCode::End);
     see(played, "timeline");
-    played.press(KeyCode::Enter);
+    played.keys("b").press(KeyCode::Down);
+    see(played, "points");
+    played.keys("/CART");
+    see(played, "points-filter");
+    played
+        .press(KeyCode::Esc)
+        .press(KeyCode::Esc)
+        .press(KeyCode::Enter);
     played.tell(Answer::Changes(made::changes()));
     let main = played.app.compared.as_ref().unwrap().changes.all.len() - 2;
     while played.app.compared.as_ref().unwrap().patch_of != Some(main) {

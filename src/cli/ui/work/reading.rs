@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::super::data::{Changes, Holding, Kind, Moment, PathChange, Session, Sides, Timeline, What};
+use super::super::data::{Changes, Holding, Kind, Moment, PathChange, Point, Session, Sides, Timeline, What};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::named_session::no_store;
@@ -11,8 +11,8 @@ use crate::cli::view::steps::step_words;
 use crate::cli::view::{self, Reader};
 use crate::model::{self, ArchiveId, Coverage, RestoreKind, SnapshotKind};
 use crate::report::{
-    self, Change, ChangeKind, DiffDocument, InstanceDocument, LogDocument, MountDiff, RestoredDocument,
-    SessionReport, SnapshotDocument, Status,
+    self, Change, ChangeKind, DiffDocument, InstanceDocument, LogDocument, MountDiff, RestorePoint,
+    RestoredDocument, SessionReport, SnapshotDocument, Status,
 };
 use crate::session::find_called;
 use crate::terminal::{Role, sanitize, size, width};
@@ -81,7 +81,18 @@ pub(super) fn timeline(context: &Context<'_>, instance: &str) -> Result<Timeline
         active,
         facts,
         moments,
+        points: known.restore_points().iter().map(point).collect(),
     })
+}
+
+fn point(point: &RestorePoint) -> Point {
+    Point {
+        at: point.at,
+        is_prompt: point.turn.is_some(),
+        text: view::restore_points::words(point),
+        changed: point.changed.map(step_words).unwrap_or_default(),
+        snapshot: point.snapshot.clone(),
+    }
 }
 
 fn of_snapshot(known: &SessionReport, row: &SnapshotDocument) -> Moment {
