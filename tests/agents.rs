@@ -95,6 +95,10 @@ fn tools(client: Client) {
     };
     world.install();
     world.add_server();
+    reads_a_diff(client, &world);
+}
+
+fn reads_a_diff(client: Client, world: &World) {
     let before = world.state();
     world.run("tools");
     let results = world.results();
@@ -112,6 +116,58 @@ fn tools(client: Client) {
     assert!(has("checkpoints"), "{client:?}: {results:?}");
     world.only_session();
     assert_eq!(world.state(), before, "{client:?} did not go back: {results:?}");
+}
+
+/// The command that a restore names leads back to the conversation, whose sessions are one history.
+fn resumed(client: Client) {
+    let Some(world) = World::new(client, "resume", "") else {
+        return;
+    };
+    world.install();
+    world.run("main");
+    let restored = world.json(&["restore", "@latest", "--yes", "--json"]);
+    let conversation = &restored["conversation"];
+    let id = conversation["id"].as_str().unwrap();
+    let command = conversation["command"].as_str().unwrap();
+    assert_eq!(command, client.resumes_with(id), "{client:?}");
+    let before = world.state();
+    world.resume(id, "main");
+    assert_ne!(
+        world.state(),
+        before,
+        "{client:?} has done nothing: {}",
+        world.said()
+    );
+    let history = world.json(&["list", "--conversation", id, "--json"]);
+    let sessions = history["instances"].as_array().unwrap();
+    assert_eq!(sessions.len(), 2, "{client:?}: {history}\n{}", world.said());
+    world.jackin(&["restore", "@latest", "--yes"]);
+    assert_eq!(world.state(), before, "{client:?}");
+}
+
+#[test]
+fn claude_is_resumed() {
+    resumed(Client::Claude);
+}
+
+#[test]
+fn codex_is_resumed() {
+    resumed(Client::Codex);
+}
+
+#[test]
+fn gemini_is_resumed() {
+    resumed(Client::Gemini);
+}
+
+#[test]
+fn opencode_is_resumed() {
+    resumed(Client::Opencode);
+}
+
+#[test]
+fn copilot_is_resumed() {
+    resumed(Client::Copilot);
 }
 
 #[test]
@@ -136,6 +192,51 @@ fn codex_is_undone() {
 #[test]
 fn gemini_is_undone() {
     hooks(Client::Gemini);
+}
+
+#[test]
+fn gemini_is_undone_by_the_extension() {
+    let Some(world) = World::new(Client::Gemini, "extension", "") else {
+        return;
+    };
+    world.install_extension();
+    undone(Client::Gemini, &world);
+}
+
+#[test]
+fn opencode_is_undone_by_the_plugin_file() {
+    let Some(world) = World::new(Client::Opencode, "file", "") else {
+        return;
+    };
+    world.copy_plugin();
+    undone(Client::Opencode, &world);
+    world.uninstall();
+}
+
+/// The extension has the MCP server and the commands too.
+#[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
+fn the_extension_of_gemini_has_tools_and_commands() {
+    let Some(world) = World::new(
+        Client::Gemini,
+        "commands",
+        "[recovery.agent]\nrestore = \"checkpoints\"\n",
+    ) else {
+        return;
+    };
+    world.install_extension();
+    reads_a_diff(Client::Gemini, &world);
+    world.ask("/jackin-recovery:changes src SCRIPT:none");
+    world.ask("/jackin-recovery:undo first SCRIPT:none");
+    let prompts = world.prompts().join("\n");
+    for text in [
+        "Show me these changes, grouped by directory.",
+        "show only those: src SCRIPT:none",
+        "Checkpoint, if I named one: first SCRIPT:none",
+    ] {
+        assert!(prompts.contains(text), "{text}: {prompts}");
+    }
+    assert!(!prompts.contains("!{"), "{prompts}");
 }
 
 #[test]

@@ -56,6 +56,13 @@ fn committed_files_are_up_to_date() {
                 "packaging/claude-code/.claude-plugin/plugin.json",
                 "packaging/claude-code/.mcp.json",
                 "packaging/claude-code/hooks/hooks.json",
+                "packaging/claude-code/commands/changes.md",
+                "packaging/claude-code/commands/undo.md",
+                "packaging/gemini/gemini-extension.json",
+                "packaging/gemini/hooks/hooks.json",
+                "packaging/gemini/commands/jackin-recovery/changes.toml",
+                "packaging/gemini/commands/jackin-recovery/undo.toml",
+                "packaging/opencode/jackin-recovery.js",
             ]
             .map(|file| top().join(file)),
         )

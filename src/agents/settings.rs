@@ -130,10 +130,13 @@ pub fn look(agent: Agent, text: Option<&str>) -> Result<Found, Fault> {
     }
 }
 
-/// Returns the hooks of jackin's plugin for Claude Code: those of an installation, with the program that `PATH` has.
+/// Returns the hooks that jackin's plugin for an agent has: those of an installation, with the program that `PATH` has.
 #[must_use]
-pub fn plugin_hooks() -> String {
-    hooks::fresh(Agent::Claude, &Program::in_path())
+pub fn shipped_hooks(agent: Agent) -> String {
+    match agent {
+        Agent::Opencode => plugin::write(&Program::in_path()),
+        _ => hooks::fresh(agent, &Program::in_path()),
+    }
 }
 
 /// Returns the strings in the list `key` of a text of JSON with comments; none if there is no such list.

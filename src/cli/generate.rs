@@ -5,6 +5,7 @@ mod book;
 mod manual;
 mod plain;
 mod plugin;
+mod prompts;
 
 use std::io;
 
@@ -31,8 +32,8 @@ impl GeneratedFile {
     }
 }
 
-/// Completions for both names in every shell, every manual and reference page, the JSON schema, the plugin for Claude Code, and the
-/// file with every key.
+/// Completions for both names in every shell, every manual and reference page, the JSON schema, the plugins for agents, and the file
+/// with every key.
 ///
 /// # Errors
 /// When a generator fails to write into memory, which would be a defect of it.

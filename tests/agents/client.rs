@@ -165,6 +165,35 @@ impl Client {
         all
     }
 
+    /// Returns the command by which a person continues a conversation.
+    pub(super) fn resumes_with(self, id: &str) -> String {
+        match self {
+            Self::Claude => format!("claude --resume {id}"),
+            Self::Codex => format!("codex resume {id}"),
+            Self::Gemini => format!("gemini --resume {id}"),
+            Self::Opencode => format!("opencode --session {id}"),
+            Self::Copilot => format!("copilot --resume={id}"),
+        }
+    }
+
+    /// Returns the arguments that continue a conversation with a prompt: those of [`Self::resumes_with`], and what lets it work
+    /// without a terminal and without questions.
+    pub(super) fn arguments_to_resume(self, id: &str, prompt: &str) -> Vec<String> {
+        let mut words = self.arguments(prompt);
+        let more = match self {
+            Self::Claude | Self::Gemini => vec!["--resume".to_owned(), id.to_owned()],
+            Self::Opencode => vec!["--session".to_owned(), id.to_owned()],
+            Self::Copilot => vec![format!("--resume={id}")],
+            Self::Codex => {
+                words.insert(1, "resume".to_owned());
+                words.insert(words.len() - 1, id.to_owned());
+                Vec::new()
+            }
+        };
+        words.extend(more);
+        words
+    }
+
     /// Returns the arguments that give it a prompt and let it work without questions.
     pub(super) fn arguments(self, prompt: &str) -> Vec<String> {
         let words: &[&str] = match self {

@@ -20,12 +20,14 @@ const MOST: u64 = 64 << 20;
 pub(super) struct Stub {
     pub(super) port: u16,
     heard: Arc<Mutex<Vec<Value>>>,
+    prompts: Arc<Mutex<Vec<String>>>,
 }
 
 struct Served {
     client: Client,
     project: PathBuf,
     heard: Arc<Mutex<Vec<Value>>>,
+    prompts: Arc<Mutex<Vec<String>>>,
 }
 
 impl Stub {
@@ -33,10 +35,12 @@ impl Stub {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let prompts: Arc<Mutex<Vec<String>>> = Arc::default();
         let served = Arc::new(Served {
             client,
             project,
             heard: Arc::clone(&heard),
+            prompts: Arc::clone(&prompts),
         });
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -45,12 +49,17 @@ impl Stub {
                 thread::spawn(move || served.serve(&stream).ok());
             }
         });
-        Self { port, heard }
+        Self { port, heard, prompts }
     }
 
     /// Returns the results of tools that the model was given, each once: `text` and `failed`.
     pub(super) fn results(&self) -> Vec<Value> {
         self.heard.lock().unwrap().clone()
+    }
+
+    /// Returns the prompts that name a script, each once.
+    pub(super) fn prompts(&self) -> Vec<String> {
+        self.prompts.lock().unwrap().clone()
     }
 }
 
@@ -118,6 +127,10 @@ impl Served {
             match part {
                 Part::Prompt(text) => {
                     if let Some(name) = named(&text) {
+                        let mut prompts = self.prompts.lock().unwrap();
+                        if !prompts.contains(&text) {
+                            prompts.push(text);
+                        }
                         (script, results) = (Some(name), Vec::new());
                     }
                 }

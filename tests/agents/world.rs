@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::client::Client;
@@ -89,6 +89,31 @@ impl World {
         }
     }
 
+    /// Installs the extension for Gemini CLI from this repository.
+    pub(super) fn install_extension(&self) {
+        let extension = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging/gemini");
+        // What a person answers who is asked on a terminal.
+        let trusted = json!({extension: "TRUST_FOLDER"});
+        fs::write(
+            self.home().join(".gemini/trustedFolders.json"),
+            trusted.to_string(),
+        )
+        .unwrap();
+        for words in [&["validate", extension][..], &["install", extension, "--consent"]] {
+            let program = self.programs.join(self.client.word());
+            self.finish(Command::new(program).arg("extensions").args(words), "extension");
+        }
+    }
+
+    /// Copies the plugin file for opencode from this repository.
+    pub(super) fn copy_plugin(&self) {
+        let file = "jackin-recovery.js";
+        let directory = self.home().join(".config/opencode/plugins");
+        fs::create_dir_all(&directory).unwrap();
+        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/opencode");
+        fs::copy(shipped.join(file), directory.join(file)).unwrap();
+    }
+
     pub(super) fn uninstall(&self) {
         self.jackin(&["hook", "uninstall", self.client.word(), "--yes"]);
     }
@@ -102,9 +127,27 @@ impl World {
 
     /// Lets the client work through a script, to its end.
     pub(super) fn run(&self, script: &str) {
-        let arguments = self.client.arguments(&format!("SCRIPT:{script} please"));
+        self.ask(&format!("SCRIPT:{script} please"));
+    }
+
+    /// Gives the client a prompt, and lets it work to its end.
+    pub(super) fn ask(&self, prompt: &str) {
+        self.start(self.client.arguments(prompt));
+    }
+
+    /// Continues a conversation with a script.
+    pub(super) fn resume(&self, id: &str, script: &str) {
+        let prompt = format!("SCRIPT:{script} please");
+        self.start(self.client.arguments_to_resume(id, &prompt));
+    }
+
+    fn start(&self, arguments: Vec<String>) {
         let program = self.programs.join(self.client.word());
         self.finish(Command::new(program).args(arguments), "client");
+    }
+
+    pub(super) fn prompts(&self) -> Vec<String> {
+        self.stub.prompts()
     }
 
     /// Returns what the client has said, for messages.
@@ -122,7 +165,7 @@ impl World {
     }
 
     #[track_caller]
-    fn json(&self, words: &[&str]) -> Value {
+    pub(super) fn json(&self, words: &[&str]) -> Value {
         serde_json::from_str(&self.jackin(words)).unwrap()
     }
 
