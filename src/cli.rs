@@ -14,6 +14,7 @@ mod completion_files;
 pub mod confirm;
 pub mod context;
 mod contract_args;
+mod edited_text;
 pub mod error;
 pub mod exit_code;
 mod fail_point;
@@ -23,6 +24,7 @@ mod html;
 #[cfg(not(feature = "html"))]
 #[path = "cli/html_absent.rs"]
 mod html;
+mod hunk_choice;
 mod identity_arg;
 #[cfg(feature = "mcp")]
 mod mcp;

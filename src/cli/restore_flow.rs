@@ -8,6 +8,7 @@ use crate::cli::context::Context;
 use crate::cli::context::pending::tell_left;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::hunk_choice::choose_hunks;
 use crate::cli::plan_question::{PlanQuestion, Unanswered};
 use crate::cli::replication::leave;
 use crate::cli::suggested_command::Words;
@@ -36,13 +37,24 @@ pub(super) struct RestoreOptions {
     pub(super) patch: bool,
     /// The plan lists every path.
     pub(super) all: bool,
-    /// The operator chooses paths before the question.
-    pub(super) is_interactive: bool,
+    /// Choice of the operator before the question.
+    pub(super) choosing: Choosing,
     pub(super) question: &'static str,
     /// The file with the operator's key, when one was given.
     pub(super) identity: Option<OsString>,
     /// The same once more, without what answers, shows, or allows: for the commands that are proposed.
     pub(super) again: Words,
+}
+
+/// Choice that an operator makes before the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choosing {
+    /// None.
+    Nothing,
+    /// Paths, from a list.
+    Paths,
+    /// Hunks, one by one.
+    Hunks,
 }
 
 /// Makes a plan again with the chosen paths alone.
@@ -59,10 +71,15 @@ pub(super) fn carry_out(
     if how.dry_run {
         return Ok(show_only(context, &planned, how));
     }
+    let by_hunks = how.choosing == Choosing::Hunks;
+    if let Some(narrow) = narrow.filter(|_| by_hunks) {
+        planned = chosen_by_hunks(context, planned, narrow)?;
+    }
     let mut is_first = true;
     loop {
-        let can_choose = narrow.is_some();
-        let chooses_first = how.is_interactive && std::mem::replace(&mut is_first, false);
+        // A choice of paths would forget the hunks.
+        let can_choose = narrow.is_some() && !by_hunks;
+        let chooses_first = how.choosing == Choosing::Paths && std::mem::replace(&mut is_first, false);
         let agreed = agree(context, &planned, how, (can_choose, chooses_first));
         let chosen = match (agreed, narrow) {
             (Ok(()), _) => return carry(context, &planned, how),
@@ -71,6 +88,37 @@ pub(super) fn carry_out(
             (Err(Unanswered::Chosen(chosen)), Some(narrow)) => narrow(&chosen)?,
         };
         planned = chosen;
+    }
+}
+
+/// Asks for each hunk of a plan, and plans again with the chosen ones.
+fn chosen_by_hunks(
+    context: &Context<'_>,
+    planned: RestorePlan,
+    narrow: Narrow<'_>,
+) -> Result<RestorePlan, CliError> {
+    if planned.proposal.is_empty() {
+        return Ok(planned);
+    }
+    refuse_locked(&planned.proposal)?;
+    let terminal = context.terminal;
+    let chosen = planned.ask(|| {
+        let document = restore_document(&planned.row, &planned.proposal, None);
+        if let Some(stays) = view::plan::stays(&document, terminal.width_err()) {
+            terminal.err(&stays);
+        }
+        match choose_hunks(context, &planned) {
+            Ok(chosen) => Err(Unanswered::Chosen(chosen)),
+            Err(error) => Err(Unanswered::Refused(error)),
+        }
+    });
+    match chosen {
+        Ok(()) => Ok(planned),
+        Err(Unanswered::Refused(error)) => Err(error),
+        Err(Unanswered::Chosen(chosen)) => {
+            drop(planned);
+            narrow(&chosen)
+        }
     }
 }
 

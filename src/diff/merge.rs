@@ -73,9 +73,9 @@ pub fn merge(sides: MergeSides<'_>, labels: MergeLabels<'_>) -> Merged {
 }
 
 /// A change of one side, as ranges of lines.
-struct LineChange {
-    base: Range<usize>,
-    side: Range<usize>,
+pub(super) struct LineChange {
+    pub(super) base: Range<usize>,
+    pub(super) side: Range<usize>,
 }
 
 /// Side that a part of the result comes from.
@@ -102,11 +102,11 @@ struct Merge<'a> {
     regions: Vec<Region>,
 }
 
-fn part<'l, 'a>(lines: &'l [&'a [u8]], range: &Range<usize>) -> &'l [&'a [u8]] {
+pub(super) fn part<'l, 'a>(lines: &'l [&'a [u8]], range: &Range<usize>) -> &'l [&'a [u8]] {
     lines.get(range.clone()).unwrap_or_default()
 }
 
-fn line_changes(base: &[&[u8]], side: &[&[u8]]) -> Vec<LineChange> {
+pub(super) fn line_changes(base: &[&[u8]], side: &[&[u8]]) -> Vec<LineChange> {
     let mut input = InternedInput::<&[u8]>::default();
     input.update_before(base.iter().copied());
     input.update_after(side.iter().copied());

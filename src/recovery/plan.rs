@@ -231,6 +231,9 @@ impl Recovery<'_> {
                 None => scope,
             };
             witness.owned = owned;
+            witness.composed = chosen
+                .map(|chosen| chosen.composed(&coverage))
+                .unwrap_or_default();
             for (id, why) in &witness.unreadable {
                 self.report(Event::UnreadableHistory(id, why));
             }

@@ -10,7 +10,7 @@ use handle_fs::Root;
 use handle_fs::remote::Transports;
 
 pub(crate) use crate::diff::{
-    Body, Change, ChangeKind, Contents, Line, MAX_TEXT, Patch, PatchOptions, count as count_changes,
+    Body, Change, ChangeKind, Contents, Line, MAX_TEXT, Patch, PatchOptions, count as count_changes, masked,
     word_marks,
 };
 

@@ -10,7 +10,7 @@ use super::RestoreError;
 use super::plan::Plan;
 use crate::capture::PrivateOverlay;
 use crate::model::{
-    ByteString, ComposedFile, Composition, Content, Coverage, Digest, DigestMethod, Entry, EntryKind,
+    ByteString, ComposedFile, Composition, Content, Coverage, Digest, DigestMethod, Entry, EntryKind, Hasher,
     Manifest, Recorded, RelPath,
 };
 
@@ -18,7 +18,7 @@ use crate::model::{
 pub const MAX_COMPOSED: u64 = 8 << 20;
 
 /// Maximum bytes of all composed files of a mount: a restore keeps them in memory and in its intent.
-pub(super) const MAX_TOGETHER: u64 = 64 << 20;
+pub const MAX_TOGETHER: u64 = 64 << 20;
 
 /// The composed files of a mount, by path.
 pub type ComposedFiles = BTreeMap<RelPath, Composed>;
@@ -66,6 +66,16 @@ impl Composed {
             Composition::Merge { marked } => marked,
             Composition::Hunks { .. } => 0,
         }
+    }
+}
+
+/// Returns true if these are the bytes of a content.
+#[must_use]
+pub fn is_content(bytes: &[u8], content: &Content) -> bool {
+    let mut hasher = Hasher::new(content.method, content.size);
+    bytes.len() as u64 == content.size && {
+        hasher.update(bytes);
+        hasher.finish() == *content
     }
 }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::attribution::ChangeHistory;
-use super::composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed};
+use super::composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed, is_content};
 use super::plan::{Plan, Why};
 use super::scope::Merging;
 use crate::contract::PrivateFiles;
 use crate::diff::{Change, MergeLabels, MergeSides, Overlap, is_binary, merge};
 use crate::git_directories::Repositories;
-use crate::model::{Composition, Content, Coverage, Entry, Hasher, Manifest, RelPath, SnapshotRecord};
+use crate::model::{Composition, Content, Coverage, Entry, Manifest, RelPath, SnapshotRecord};
 use crate::store::archive::Piece;
 use crate::store::{Blobs, Store};
 use handle_fs::Root;
@@ -191,9 +191,7 @@ impl MergeSource<'_> {
             Ok(bytes)
         };
         let bytes = read().map_err(unread)?;
-        let mut hasher = Hasher::new(content.method, content.size);
-        hasher.update(&bytes);
-        match hasher.finish() == *content {
+        match is_content(&bytes, content) {
             true => Ok(bytes),
             false => Err(Unmerged::Unread("it changed while it was read".to_owned())),
         }

@@ -69,6 +69,7 @@ mod hook_owner;
 mod hooks;
 mod hostile_ids;
 mod html;
+mod hunks;
 mod imports;
 mod init;
 mod integrations;

@@ -166,8 +166,8 @@ fn one_step_is_taken_out_of_what_later_steps_made() {
     Build::at(&project).file("f", lines(&[])).aged();
     let id = sandbox.launch(
         &project,
-        "sed -i 's/^line 2$/first/' f; jackin recovery checkpoint --name one
-         sed -i 's/^line 8$/second/' f; jackin recovery checkpoint --name two",
+        "sed -i 's/^line 2$/first/' f; $J checkpoint --name one
+         sed -i 's/^line 8$/second/' f; $J checkpoint --name two",
     );
     let step = ["--only-changes-of", "one"];
     sandbox.plan(&id, &step).conflicted(&["f"]);

@@ -10,10 +10,10 @@ use crate::cli::args::{Example, Group, Mtimes, Unlock, some_path, some_text};
 use crate::cli::choose_point::chosen_snapshot_before;
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
-use crate::cli::restore_flow::{RestoreOptions, carry_out};
+use crate::cli::restore_flow::{Choosing, RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::suggested_command::Words;
@@ -32,8 +32,8 @@ pub struct RestoreArgs {
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
-    /// With --dry-run: show the lines that would be reverted
-    #[arg(long, requires = "dry_run", conflicts_with_all = ["json", "to"])]
+    /// Choose hunks one by one before the question; with --dry-run, show the lines that would be reverted
+    #[arg(short, long, conflicts_with_all = ["json", "to", "yes", "interactive"])]
     pub patch: bool,
     /// List every path in the plan instead of folding whole directories
     #[arg(long, conflicts_with = "to")]
@@ -116,6 +116,14 @@ impl Command for RestoreArgs {
         ("One directory only:", "jackin recovery restore src"),
         ("Choose paths from a list:", "jackin recovery restore -i"),
         (
+            "Choose hunks of the files in src:",
+            "jackin recovery restore -p src",
+        ),
+        (
+            "Keep edits made since the session:",
+            "jackin recovery restore --merge",
+        ),
+        (
             "From the session before the latest:",
             "jackin recovery restore @2",
         ),
@@ -151,6 +159,9 @@ impl Command for RestoreArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
+        if args.patch && !args.dry_run {
+            refuse_hunks(context, args)?;
+        }
         let engine = context.engine();
         let keys = || identities(context, &args.unlock);
         let asking = Asking::to_change_files(Wanted::Any, args.json, args.yes);
@@ -214,6 +225,22 @@ impl Command for RestoreArgs {
         }
         Ok(status)
     }
+}
+
+/// Fails if hunks cannot be asked for.
+fn refuse_hunks(context: &Context<'_>, args: &RestoreArgs) -> Result<(), CliError> {
+    if args.merge {
+        let message = "--patch and --merge cannot be used together: a merge has no hunks to choose from";
+        return Err(
+            CliError::new(ErrorKind::Usage, message).hint("merge first, then choose hunks of the rest")
+        );
+    }
+    if context.terminal.can_ask() {
+        return Ok(());
+    }
+    let message = "--patch asks for each hunk on a terminal, and there is none";
+    let words = Words::new("restore").arg("PATH");
+    Err(CliError::new(ErrorKind::Usage, message).command("to restore whole files", words.text()))
 }
 
 /// Returns true if a plan changes nothing and keeps nothing that differs.
@@ -289,7 +316,11 @@ fn how(
         dry_run: args.dry_run,
         patch: args.patch,
         all: args.all,
-        is_interactive: args.interactive,
+        choosing: match (args.interactive, args.patch && !args.dry_run) {
+            (_, true) => Choosing::Hunks,
+            (true, false) => Choosing::Paths,
+            (false, false) => Choosing::Nothing,
+        },
         question: "Restore these files?",
         identity: args.unlock.identity.clone(),
         again: Words::new("restore")

@@ -13,7 +13,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::identity_arg::identities;
 use crate::cli::plan_question::{PlanQuestion, Unanswered};
-use crate::cli::restore_flow::{RestoreOptions, carry_out, print_patches, say};
+use crate::cli::restore_flow::{Choosing, RestoreOptions, carry_out, print_patches, say};
 use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
@@ -334,7 +334,7 @@ fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> RestoreOpti
         dry_run: false,
         patch: false,
         all: false,
-        is_interactive: false,
+        choosing: Choosing::Nothing,
         question: "Restore these files?",
         identity: None,
         again,

@@ -10,7 +10,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
-use crate::cli::restore_flow::{RestoreOptions, carry_out};
+use crate::cli::restore_flow::{Choosing, RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionArg, say_which};
 use crate::cli::suggested_command::Words;
@@ -118,7 +118,7 @@ impl Command for UndoArgs {
             dry_run: args.dry_run,
             patch: false,
             all: args.all,
-            is_interactive: false,
+            choosing: Choosing::Nothing,
             question: "Undo this restore?",
             identity: args.unlock.identity.clone(),
             again: Words::new("undo")

@@ -2,7 +2,7 @@
 
 use super::changes;
 use crate::model::{Coverage, Entry, EntryKind, RelPath};
-use crate::report::{Body, Change, Line, MountDiff, PatchOptions, ReasonDocument, Sources, made};
+use crate::report::{Body, Change, Line, MountDiff, PatchOptions, ReasonDocument, Sources, made, masked};
 use crate::terminal::{Role, sanitize, size, style, width};
 
 /// Flag that shows hidden content.
@@ -40,17 +40,7 @@ fn patch_with(
         Body::Nothing => {}
         Body::Lines(body) => {
             lines.extend(files(change).into_iter().flatten());
-            for (line, text) in body {
-                let text = sanitize::line(&text);
-                lines.push(match line {
-                    Line::Context => format!(" {text}"),
-                    Line::Added => style::paint(Role::Added, &format!("+{text}")),
-                    Line::Removed => style::paint(Role::Removed, &format!("-{text}")),
-                    Line::Hunk => style::paint(Role::Dim, text.trim_end()),
-                    // The words of diff(1), for programs that read patches.
-                    Line::NoNewline => "\\ No newline at end of file".to_owned(),
-                });
-            }
+            lines.extend(body_lines(body));
         }
         Body::Binary(old, new) => {
             lines.push(format!("  binary: {} -> {}", size::bytes(old), size::bytes(new)));
@@ -66,6 +56,26 @@ fn patch_with(
         Body::Unavailable(why) => lines.push(format!("  content not available: {}", sanitize::text(&why))),
     }
     lines.join("\n")
+}
+
+/// The lines of a hunk that was not masked yet.
+pub(in crate::cli) fn body(lines: Vec<(Line, Vec<u8>)>) -> Vec<String> {
+    body_lines(lines.into_iter().map(|(line, text)| (line, masked(&text))))
+}
+
+fn body_lines(body: impl IntoIterator<Item = (Line, Vec<u8>)>) -> Vec<String> {
+    let line = |(line, text): (Line, Vec<u8>)| {
+        let text = sanitize::line(&text);
+        match line {
+            Line::Context => format!(" {text}"),
+            Line::Added => style::paint(Role::Added, &format!("+{text}")),
+            Line::Removed => style::paint(Role::Removed, &format!("-{text}")),
+            Line::Hunk => style::paint(Role::Dim, text.trim_end()),
+            // The words of diff(1), for programs that read patches.
+            Line::NoNewline => "\\ No newline at end of file".to_owned(),
+        }
+    };
+    body.into_iter().map(line).collect()
 }
 
 /// The two lines that patch(1) finds a file by; it would make a file of a link, so a link has none.

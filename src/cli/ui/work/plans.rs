@@ -3,7 +3,7 @@
 use super::super::data::{Answer, Goal, Request};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::cli::restore_flow::{RestoreOptions, carry, flags, gaps};
+use crate::cli::restore_flow::{Choosing, RestoreOptions, carry, flags, gaps};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
@@ -80,7 +80,7 @@ pub(super) fn act(
         dry_run: false,
         patch: false,
         all: true,
-        is_interactive: false,
+        choosing: Choosing::Nothing,
         question: "",
         identity: None,
         again,

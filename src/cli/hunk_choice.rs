@@ -1,0 +1,460 @@
+//! Choice of hunks on the terminal: asks for each hunk of a plan, as `git checkout -p` does. Nothing is changed by an answer.
+
+use super::context::Context;
+use super::edited_text::edited;
+use super::error::{CliError, ErrorKind};
+use super::view;
+use crate::diff::{ChosenHunk, TextHunk, TextHunks, is_binary};
+use crate::model::{Composition, Coverage, Entry, RelPath};
+use crate::recovery::{ChosenPaths, RestorePlan};
+use crate::report::{
+    Change, ChangeKind, Contents, Extent, FoldedLine, MountPlan, PatchOptions, Sources, contents,
+    restore_document,
+};
+use crate::restore::{Composed, MAX_COMPOSED, can_be_composed, is_content};
+use crate::store::Blobs;
+use crate::terminal::{Role, size, style};
+
+/// Number of lines that are shown of a path that is restored as a whole.
+const SHOWN: usize = 40;
+
+/// Error when nothing was chosen.
+fn not_confirmed(message: &str) -> CliError {
+    CliError::new(ErrorKind::NotConfirmed, message)
+}
+
+/// Paths of a plan that are asked for together.
+struct Item<'p> {
+    /// The line that names them.
+    title: String,
+    paths: Vec<(&'p Coverage, &'p RelPath)>,
+    /// Lines that would be undone, if they are asked for as a whole.
+    shown: Vec<String>,
+    /// A text whose hunks are asked for one by one.
+    text: Option<TextItem<'p>>,
+}
+
+/// A text file of which some hunks may be chosen.
+struct TextItem<'p> {
+    then: &'p Entry,
+    now: &'p Entry,
+    bytes: [Vec<u8>; 2],
+}
+
+/// A part of an item that has an answer of its own.
+#[derive(Clone)]
+enum Part {
+    /// The item as a whole.
+    Whole,
+    /// Mode, owner and attributes of a text file.
+    Metadata,
+    Hunk(TextHunk),
+}
+
+/// A part with its answer.
+struct Asked {
+    part: Part,
+    answer: Option<bool>,
+    edited: Option<Vec<u8>>,
+}
+
+impl Asked {
+    fn new(part: Part) -> Self {
+        Self {
+            part,
+            answer: None,
+            edited: None,
+        }
+    }
+
+    fn is_chosen(&self) -> bool {
+        self.answer == Some(true)
+    }
+}
+
+/// Asks for every hunk of a plan, and returns the chosen paths, with the contents of files of which only some hunks were chosen.
+///
+/// # Errors
+/// [`ErrorKind::NotConfirmed`] if nothing was chosen, after Ctrl-C, and if the terminal goes away.
+pub(super) fn choose_hunks(
+    context: &Context<'_>,
+    RestorePlan {
+        store, row, proposal, ..
+    }: &RestorePlan,
+) -> Result<ChosenPaths, CliError> {
+    let private = proposal.mounts.iter().map(|mount| mount.reveal.lent());
+    let blobs = private.fold(store.contents(&proposal.target), Blobs::lending);
+    let sources = Sources {
+        from: &blobs,
+        to: None,
+        hides_private: store.is_unlocked(),
+    };
+    let document = restore_document(row, proposal, None);
+    let mounts: Vec<MountPlan<'_>> = document.mounts().collect();
+    let mut chosen = ChosenPaths::default();
+    'mounts: for mount in &mounts {
+        for item in items(mount, &sources) {
+            let texts = item.text.as_ref().map(|text| {
+                let [then, now] = &text.bytes;
+                TextHunks::of(then, now)
+            });
+            let mut ask = Questions {
+                context,
+                item: &item,
+                texts: texts.as_ref(),
+                asked: parts(&item, texts.as_ref()),
+                quits: false,
+            };
+            ask.ask()?;
+            let (asked, quits) = (ask.asked, ask.quits);
+            choose(&mut chosen, &item, texts.as_ref(), &asked)?;
+            if quits {
+                break 'mounts;
+            }
+        }
+    }
+    match chosen.is_empty() {
+        true => Err(not_confirmed("no hunk was chosen; nothing was changed")),
+        false => Ok(chosen),
+    }
+}
+
+/// Returns what is asked for, in the order of the plan.
+fn items<'p>(mount: &'p MountPlan<'_>, sources: &Sources<'_>) -> Vec<Item<'p>> {
+    let mut items: Vec<Item<'p>> = Vec::new();
+    for step in mount.aside {
+        items.push(Item {
+            title: view::aside::lines(std::slice::from_ref(step)).concat(),
+            paths: vec![(mount.coverage, &step.path)],
+            shown: Vec::new(),
+            text: None,
+        });
+    }
+    for line in mount.folded() {
+        match &line {
+            FoldedLine::One(at) => items.extend(one(mount, *at, sources)),
+            FoldedLine::Fold(fold) if matches!(fold.extent, Extent::Files(_)) => {
+                items.extend(fold.items.iter().filter_map(|at| one(mount, *at, sources)));
+            }
+            FoldedLine::Fold(fold)
+                if matches!(
+                    fold.extent,
+                    Extent::Whole(ChangeKind::Modified | ChangeKind::Mode)
+                ) =>
+            {
+                items.extend(fold.items.iter().filter_map(|at| one(mount, *at, sources)));
+            }
+            FoldedLine::Fold(fold) => items.push(Item {
+                title: view::plan::entries(mount, std::slice::from_ref(&line)).concat(),
+                paths: fold.items.iter().flat_map(|at| both(mount, *at)).collect(),
+                shown: Vec::new(),
+                text: None,
+            }),
+        }
+    }
+    items
+}
+
+/// Returns the paths of a change: of a renamed file both.
+fn both<'p>(mount: &MountPlan<'p>, at: usize) -> Vec<(&'p Coverage, &'p RelPath)> {
+    let change = mount.applied.get(at).map(|(_, change)| *change);
+    let paths = change.map(|change| [Some(&change.path), change.from_path.as_ref()]);
+    let paths = paths.into_iter().flatten().flatten();
+    paths.map(|path| (mount.coverage, path)).collect()
+}
+
+fn one<'p>(mount: &MountPlan<'p>, at: usize, sources: &Sources<'_>) -> Option<Item<'p>> {
+    let (_, change) = mount.applied.get(at)?;
+    let text = text_of(mount.coverage, change, sources);
+    let options = PatchOptions {
+        context: 3,
+        show_secrets: false,
+        hides: false,
+    };
+    let shown = match &text {
+        Some(_) => Vec::new(),
+        None => {
+            let patch = view::patch::patch(mount.coverage, change, sources, options);
+            // The first line names the path, as the title does.
+            patch.lines().skip(1).map(str::to_owned).collect()
+        }
+    };
+    Some(Item {
+        title: view::plan::entries(mount, &[FoldedLine::One(at)]).concat(),
+        paths: both(mount, at),
+        shown,
+        text,
+    })
+}
+
+/// Returns the contents of a text file that differs; `None` if the path is restored as a whole or not at all.
+fn text_of<'p>(coverage: &Coverage, change: &'p Change, sources: &Sources<'_>) -> Option<TextItem<'p>> {
+    let (then, now) = (change.from.as_ref()?, change.to.as_ref()?);
+    if change.kind != ChangeKind::Modified || !can_be_composed(then) || !can_be_composed(now) {
+        return None;
+    }
+    let options = PatchOptions {
+        context: 0,
+        show_secrets: false,
+        hides: false,
+    };
+    let Contents::Both(old, new) = contents(coverage, change, sources, options, MAX_COMPOSED) else {
+        return None;
+    };
+    let is_text = !is_binary(&old) && !is_binary(&new);
+    let is_read = is_content(&old, then.content()?) && is_content(&new, now.content()?);
+    (is_text && is_read).then_some(TextItem {
+        then,
+        now,
+        bytes: [old, new],
+    })
+}
+
+fn parts(item: &Item<'_>, texts: Option<&TextHunks<'_>>) -> Vec<Asked> {
+    let (Some(text), Some(texts)) = (&item.text, texts) else {
+        return vec![Asked::new(Part::Whole)];
+    };
+    let metadata = (!text.then.same_metadata(text.now)).then_some(Part::Metadata);
+    let hunks = texts.hunks().into_iter().map(Part::Hunk);
+    metadata.into_iter().chain(hunks).map(Asked::new).collect()
+}
+
+/// Adds what was chosen of an item.
+fn choose(
+    chosen: &mut ChosenPaths,
+    item: &Item<'_>,
+    texts: Option<&TextHunks<'_>>,
+    asked: &[Asked],
+) -> Result<(), CliError> {
+    let count = |parts: usize| u32::try_from(parts).unwrap_or(u32::MAX);
+    let taken = asked.iter().filter(|asked| asked.is_chosen()).count();
+    if taken == 0 {
+        return Ok(());
+    }
+    for (coverage, path) in &item.paths {
+        chosen.insert(coverage, path);
+    }
+    let is_whole = taken == asked.len() && asked.iter().all(|asked| asked.edited.is_none());
+    let (Some(text), Some(texts), Some((coverage, path))) = (&item.text, texts, item.paths.first()) else {
+        return Ok(());
+    };
+    if is_whole {
+        return Ok(());
+    }
+    let mut hunks: Vec<ChosenHunk> = Vec::new();
+    let mut like = text.then;
+    for asked in asked {
+        match &asked.part {
+            Part::Metadata if !asked.is_chosen() => like = text.now,
+            Part::Hunk(hunk) if asked.is_chosen() => hunks.push(ChosenHunk {
+                hunk: hunk.clone(),
+                edited: asked.edited.clone(),
+            }),
+            Part::Whole | Part::Metadata | Part::Hunk(_) => {}
+        }
+    }
+    let Some(over) = text.now.content().map(|content| content.digest) else {
+        return Ok(());
+    };
+    let by = Composition::Hunks {
+        chosen: count(taken),
+        all: count(asked.len()),
+    };
+    let like = Entry {
+        mtime: text.now.mtime,
+        ..like.clone()
+    };
+    let file = Composed::new(texts.composed(&hunks), &like, over, by);
+    match chosen.compose(coverage, path, file) {
+        true => Ok(()),
+        false => Err(CliError::new(
+            ErrorKind::Failed,
+            "the files of which only some hunks were chosen are too large together; nothing was changed",
+        )
+        .hint("choose hunks of fewer files at once: name them")),
+    }
+}
+
+/// The questions about one item.
+struct Questions<'q> {
+    context: &'q Context<'q>,
+    item: &'q Item<'q>,
+    texts: Option<&'q TextHunks<'q>>,
+    asked: Vec<Asked>,
+    /// The operator wants no more questions.
+    quits: bool,
+}
+
+impl Questions<'_> {
+    fn ask(&mut self) -> Result<(), CliError> {
+        let terminal = self.context.terminal;
+        terminal.err(&style::paint(Role::Heading, self.item.title.trim()));
+        let mut at = 0;
+        let mut shows = true;
+        while let Some(asked) = self.asked.get(at) {
+            if shows {
+                self.show(&asked.part);
+            }
+            shows = true;
+            let (question, letters) = self.question(at);
+            let answer = terminal.ask_line(&question, &letters, &self.context.interrupts);
+            let Some(answer) = answer.filter(|_| !self.context.interrupts.requested()) else {
+                return Err(not_confirmed("cancelled; nothing was changed"));
+            };
+            match answer.as_str() {
+                "y" | "n" => {
+                    self.answer(at, answer == "y");
+                    at = self.open_from(at + 1);
+                }
+                "a" | "d" => {
+                    for rest in at..self.asked.len() {
+                        self.answer(rest, answer == "a");
+                    }
+                    at = self.open_from(0);
+                }
+                "q" => {
+                    self.quits = true;
+                    return Ok(());
+                }
+                "s" if self.splits(at) => self.split(at),
+                "e" if self.can_edit(at) => match self.edit(at)? {
+                    true => at = self.open_from(at + 1),
+                    false => {
+                        terminal.err("the edited hunk does not fit, so it is asked for again");
+                    }
+                },
+                "j" if at + 1 < self.asked.len() => at += 1,
+                "k" if at > 0 => at -= 1,
+                _ => {
+                    terminal.err(&self.help(at));
+                    shows = false;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the next part without an answer, from `at` on or else before it; behind all parts if there is none.
+    fn open_from(&self, at: usize) -> usize {
+        let is_open = |at: &usize| self.asked.get(*at).is_some_and(|asked| asked.answer.is_none());
+        let mut order = (at..self.asked.len()).chain(0..at);
+        order.find(is_open).unwrap_or(self.asked.len())
+    }
+
+    fn answer(&mut self, at: usize, answer: bool) {
+        if let Some(asked) = self.asked.get_mut(at)
+            && (asked.answer.is_none() || asked.answer != Some(answer))
+        {
+            asked.answer = Some(answer);
+            asked.edited = None;
+        }
+    }
+
+    fn hunk(&self, at: usize) -> Option<(&TextHunks<'_>, &TextHunk)> {
+        match &self.asked.get(at)?.part {
+            Part::Hunk(hunk) => Some((self.texts?, hunk)),
+            Part::Whole | Part::Metadata => None,
+        }
+    }
+
+    fn splits(&self, at: usize) -> bool {
+        self.hunk(at)
+            .is_some_and(|(texts, hunk)| texts.split(hunk).len() > 1)
+    }
+
+    fn can_edit(&self, at: usize) -> bool {
+        self.hunk(at).is_some()
+    }
+
+    fn split(&mut self, at: usize) {
+        let Some((texts, hunk)) = self.hunk(at) else {
+            return;
+        };
+        let parts: Vec<Asked> = texts
+            .split(hunk)
+            .into_iter()
+            .map(|hunk| Asked::new(Part::Hunk(hunk)))
+            .collect();
+        self.asked.splice(at..=at, parts);
+    }
+
+    /// Opens the editor on a hunk; returns false if what it holds afterwards does not fit.
+    fn edit(&mut self, at: usize) -> Result<bool, CliError> {
+        let Some((texts, hunk)) = self.hunk(at) else {
+            return Ok(false);
+        };
+        let mut text = texts.editable(hunk);
+        text.extend_from_slice(HELP_IN_EDITOR.as_bytes());
+        let Some(text) = edited(self.context, &text)? else {
+            return Ok(false);
+        };
+        let Some(lines) = texts.read_edited(hunk, &text) else {
+            return Ok(false);
+        };
+        if let Some(asked) = self.asked.get_mut(at) {
+            asked.answer = Some(true);
+            asked.edited = Some(lines);
+        }
+        Ok(true)
+    }
+
+    fn show(&self, part: &Part) {
+        let terminal = self.context.terminal;
+        let lines = match (part, self.texts) {
+            (Part::Hunk(hunk), Some(texts)) => view::patch::body(texts.lines(hunk)),
+            (Part::Metadata, _) => Vec::new(),
+            (Part::Whole | Part::Hunk(_), _) => self.item.shown.clone(),
+        };
+        let is_whole = matches!(part, Part::Whole);
+        let most = if is_whole { SHOWN } else { usize::MAX };
+        for line in lines.iter().take(most) {
+            terminal.err(line);
+        }
+        let more = lines.len().saturating_sub(most) as u64;
+        if more > 0 {
+            terminal.err(&format!("({})", size::counted(more, "more line", "more lines")));
+        }
+    }
+
+    fn question(&self, at: usize) -> (String, String) {
+        let what = match self.asked.get(at).map(|asked| &asked.part) {
+            Some(Part::Metadata) => "Undo this change of mode, owner or attributes?",
+            Some(Part::Hunk(_)) => "Undo this hunk?",
+            Some(Part::Whole) | None => "Undo this change?",
+        };
+        let mut letters = vec!["y", "n", "q", "a", "d"];
+        letters.extend((at + 1 < self.asked.len()).then_some("j"));
+        letters.extend((at > 0).then_some("k"));
+        letters.extend(self.splits(at).then_some("s"));
+        letters.extend(self.can_edit(at).then_some("e"));
+        letters.push("?");
+        (
+            format!("({}/{}) {what}", at + 1, self.asked.len()),
+            letters.join(","),
+        )
+    }
+
+    fn help(&self, at: usize) -> String {
+        let lines = [
+            Some("y  undo this hunk"),
+            Some("n  keep this hunk"),
+            Some("q  keep this hunk and all that were not asked for"),
+            Some("a  undo this hunk and all later ones of the file"),
+            Some("d  keep this hunk and all later ones of the file"),
+            (at + 1 < self.asked.len()).then_some("j  leave this hunk open, go to the next one"),
+            (at > 0).then_some("k  leave this hunk open, go to the previous one"),
+            self.splits(at).then_some("s  split this hunk"),
+            self.can_edit(at).then_some("e  edit this hunk"),
+            Some("?  show this help"),
+        ];
+        let lines: Vec<String> = lines.iter().flatten().map(|line| format!("  {line}")).collect();
+        lines.join("\n")
+    }
+}
+
+/// Lines below a hunk in the editor.
+const HELP_IN_EDITOR: &str = "\
+# Lines with - come back, lines with + go.
+# To keep a + line, replace its + with a blank. To leave out a - line, delete it.
+# Lines with # are ignored. If the hunk does not fit afterwards, it is asked for again.
+";
