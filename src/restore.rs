@@ -38,6 +38,7 @@ mod report;
 mod repositories;
 mod rollback;
 mod scope;
+mod session_moments;
 mod set_aside;
 mod slot;
 mod stage;
@@ -57,7 +58,7 @@ pub use git_index::RefreshedIndexes;
 pub use head_move::HeadMove;
 pub use history::{of_instance, of_restore, of_step};
 pub use merging::{LABELS, Unmerged};
-pub use path_authors::{PathMoment, WorkLog, Worker, Workers};
+pub use path_authors::{WorkLog, Worker, Workers};
 pub use plan::{Action, After, AsideWhy, KeptPath, Others, Plan, Step, Why};
 pub use planner::plan;
 pub use problem::Problem;
@@ -69,6 +70,7 @@ pub use recovery::{
 pub use report::{Failed, MountReport, Outcome, Report};
 pub use repositories::refuse_locked;
 pub use scope::{Allow, Merging, Scope};
+pub use session_moments::PathMoment;
 pub use set_aside::{AsideError, bring_back, set_aside};
 pub use stage::Location;
 
