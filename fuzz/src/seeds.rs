@@ -333,6 +333,7 @@ fn receipts() -> Vec<u8> {
                 overrode: true,
                 inexact: false,
                 counted_with: None,
+                composed: None,
             }],
             conflicts: 1,
             failed: 0,

@@ -15,7 +15,7 @@ use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
 use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
-use crate::recovery::{Caller, ChosenPaths, Purpose, RestorePlan, Wanted, emptied};
+use crate::recovery::{Caller, ChosenPaths, RestorePlan, Wanted, emptied};
 use crate::report::{
     ChangedMeanwhileDocument, ConversationDocument, RepositoryDocument, RestoreDocument, Sources, presented,
     restore_document,

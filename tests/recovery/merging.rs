@@ -76,7 +76,7 @@ fn the_sessions_change_goes_and_later_edits_stay() {
         assert_same_tree(now, &Tree::read(&project));
     };
     stays(&merged);
-    sandbox.plan(&id, &["--merge"]).touched(&[]);
+    sandbox.plan(&id, &["--merge"]).touched::<&str>(&[]);
     sandbox.undo(&id).touched(&["apart"]);
     assert_same_tree(&edited, &Tree::read(&project));
     stays(&edited);

@@ -95,6 +95,7 @@ fn papers_of(how: u8, journal: &str, decision: &str) -> Vec<u8> {
             conflicts: 0,
             hidden: 0,
             root_mtime: None,
+            composed: Vec::new(),
             bound: vec![BoundObject {
                 path: path("edited"),
                 ino: 99,

@@ -8,7 +8,7 @@ use crate::report::{HIDDEN, SettingDocument};
 
 #[test]
 fn a_model_reads_no_hint_wherever_lines_break() {
-    let coverage = Coverage::new("home", "/home/ann");
+    let coverage = Coverage::new("home", std::path::Path::new("/home/ann"));
     // Any number of columns before the hidden value.
     let all: Vec<SettingDocument> = (1..100)
         .map(|length| {
