@@ -1,5 +1,7 @@
 //! Texts without hints that only the operator can follow.
 
+use std::path::Path;
+
 use crate::cli::view::Reader;
 use crate::cli::view::settings::settings;
 use crate::diff::Setting;
@@ -8,7 +10,7 @@ use crate::report::{HIDDEN, SettingDocument};
 
 #[test]
 fn a_model_reads_no_hint_wherever_lines_break() {
-    let coverage = Coverage::new("home", std::path::Path::new("/home/ann"));
+    let coverage = Coverage::new("home", Path::new("/home/ann"));
     // Any number of columns before the hidden value.
     let all: Vec<SettingDocument> = (1..100)
         .map(|length| {
