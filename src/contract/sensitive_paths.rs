@@ -269,7 +269,11 @@ impl<'i> Above<'i> {
         let mut left = MAX_INSIDE;
         while let (Some(at), Some(fewer)) = (waiting.pop(), left.checked_sub(1)) {
             left = fewer;
-            if self.identities.of(&at).is_some_and(|at| self.above.contains(&at)) {
+            // What is not there holds nothing.
+            let Some(identity) = self.identities.of(&at) else {
+                continue;
+            };
+            if self.above.contains(&identity) {
                 return true;
             }
             let entries = fs::read_dir(&at).into_iter().flatten().flatten();
