@@ -132,8 +132,7 @@ impl PrunePlan {
 /// # Errors
 /// [`StoreError`] when the catalog cannot be read.
 pub fn steady_now(store: &Store, now: Time) -> Result<Time, StoreError> {
-    let sessions = store.catalog().instances()?;
-    let before = sessions.get(1).map(|row| row.ended_at.unwrap_or(row.started_at));
+    let before = store.catalog().end_before_newest()?;
     Ok(before.map_or(now, |before| before.min(now)))
 }
 

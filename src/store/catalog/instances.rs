@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use rusqlite::{Params, params, params_from_iter};
+use rusqlite::{OptionalExtension as _, Params, params, params_from_iter};
 
 use super::Catalog;
 use super::row::{self, IMPORTED, InstanceRow, Json, Word};
-use crate::model::{AgentRef, ByteString, InstanceId};
+use crate::model::{AgentRef, ByteString, InstanceId, Time};
 use crate::store::StoreError;
 
 /// The order of the chain; what the chain does not order goes by time, then by id, so that it is always the
@@ -66,6 +66,17 @@ impl Catalog {
     /// [`StoreError::Catalog`], [`StoreError::Damaged`]; so for every query.
     pub fn instances(&self) -> Result<Vec<InstanceRow>, StoreError> {
         self.instances_where("true", [])
+    }
+
+    /// The end of the instance before the newest one, or its start if no end is recorded.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn end_before_newest(&self) -> Result<Option<Time>, StoreError> {
+        let sql =
+            format!("SELECT coalesce(ended_at, started_at) FROM sessions {NEWEST_FIRST} LIMIT 1 OFFSET 1");
+        let time = |row: &rusqlite::Row<'_>| row.get::<_, Word<Time>>(0).map(|word| word.0);
+        self.query(|connection| connection.prepare_cached(&sql)?.query_row([], time).optional())
     }
 
     /// Every instance without a recorded end, in the same order.
