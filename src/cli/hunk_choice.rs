@@ -28,10 +28,47 @@ struct Item<'p> {
     /// The line that names them.
     title: String,
     paths: Vec<(&'p Coverage, &'p RelPath)>,
+    /// A directory that comes or goes: the answers for what is in it decide.
+    directory: Option<ChangeKind>,
     /// Lines that would be undone, if they are asked for as a whole.
     shown: Vec<String>,
     /// A text whose hunks are asked for one by one.
     text: Option<TextItem<'p>>,
+}
+
+impl Item<'_> {
+    /// Returns true if another item lies in this directory, which is not asked for then.
+    fn is_implied_by(&self, items: &[Self]) -> bool {
+        self.directory.is_some() && items.iter().any(|item| item.is_below(self))
+    }
+
+    fn is_below(&self, directory: &Self) -> bool {
+        let is_below = |path: &RelPath| {
+            let mut above = directory.paths.iter();
+            above.any(|(_, above)| path != *above && path.is_within(above))
+        };
+        self.paths.iter().any(|(_, path)| is_below(path))
+    }
+}
+
+/// Adds the directories that were not asked for: one that comes back with anything in it, one that goes with all that is in it.
+fn add_directories(chosen: &mut ChosenPaths, items: &[Item<'_>]) {
+    for directory in items.iter().filter(|item| item.is_implied_by(items)) {
+        let below = items
+            .iter()
+            .filter(|item| item.is_below(directory) && !item.is_implied_by(items));
+        let is_chosen = |item: &Item<'_>| {
+            let mut paths = item.paths.iter();
+            paths.all(|(coverage, path)| chosen.contains(coverage, path))
+        };
+        let is_taken = match directory.directory {
+            Some(ChangeKind::Added) => below.into_iter().all(is_chosen),
+            _ => below.into_iter().any(is_chosen),
+        };
+        for (coverage, path) in directory.paths.iter().filter(|_| is_taken) {
+            chosen.insert(coverage, path);
+        }
+    }
 }
 
 /// A text file of which some hunks may be chosen.
@@ -92,25 +129,32 @@ pub(super) fn choose_hunks(
     let document = restore_document(row, proposal, None);
     let mounts: Vec<MountPlan<'_>> = document.mounts().collect();
     let mut chosen = ChosenPaths::default();
-    'mounts: for mount in &mounts {
-        for item in items(mount, &sources) {
+    for mount in &mounts {
+        let items = items(mount, &sources);
+        let mut quits = false;
+        for item in items.iter().filter(|item| !item.is_implied_by(&items)) {
             let texts = item.text.as_ref().map(|text| {
                 let [then, now] = &text.bytes;
                 TextHunks::of(then, now)
             });
             let mut ask = Questions {
                 context,
-                item: &item,
+                item,
                 texts: texts.as_ref(),
-                asked: parts(&item, texts.as_ref()),
+                asked: parts(item, texts.as_ref()),
                 quits: false,
             };
             ask.ask()?;
-            let (asked, quits) = (ask.asked, ask.quits);
-            choose(&mut chosen, &item, texts.as_ref(), &asked)?;
+            let asked = ask.asked;
+            quits = ask.quits;
+            choose(&mut chosen, item, texts.as_ref(), &asked)?;
             if quits {
-                break 'mounts;
+                break;
             }
+        }
+        add_directories(&mut chosen, &items);
+        if quits {
+            break;
         }
     }
     match chosen.is_empty() {
@@ -126,6 +170,7 @@ fn items<'p>(mount: &'p MountPlan<'_>, sources: &Sources<'_>) -> Vec<Item<'p>> {
         items.push(Item {
             title: view::aside::lines(std::slice::from_ref(step)).concat(),
             paths: vec![(mount.coverage, &step.path)],
+            directory: None,
             shown: Vec::new(),
             text: None,
         });
@@ -147,6 +192,7 @@ fn items<'p>(mount: &'p MountPlan<'_>, sources: &Sources<'_>) -> Vec<Item<'p>> {
             FoldedLine::Fold(fold) => items.push(Item {
                 title: view::plan::entries(mount, std::slice::from_ref(&line)).concat(),
                 paths: fold.items.iter().flat_map(|at| both(mount, *at)).collect(),
+                directory: None,
                 shown: Vec::new(),
                 text: None,
             }),
@@ -179,9 +225,13 @@ fn one<'p>(mount: &MountPlan<'p>, at: usize, sources: &Sources<'_>) -> Option<It
             patch.lines().skip(1).map(str::to_owned).collect()
         }
     };
+    let entry = change.from.as_ref().or(change.to.as_ref());
+    let comes_or_goes = matches!(change.kind, ChangeKind::Added | ChangeKind::Deleted);
+    let directory = comes_or_goes && entry.is_some_and(Entry::is_dir);
     Some(Item {
         title: view::plan::entries(mount, &[FoldedLine::One(at)]).concat(),
         paths: both(mount, at),
+        directory: directory.then_some(change.kind),
         shown,
         text,
     })
@@ -455,6 +505,6 @@ impl Questions<'_> {
 /// Lines below a hunk in the editor.
 const HELP_IN_EDITOR: &str = "\
 # Lines with - come back, lines with + go.
-# To keep a + line, replace its + with a blank. To leave out a - line, delete it.
+# To keep a + line, replace its + with a blank. To skip a - line, delete it.
 # Lines with # are ignored. If the hunk does not fit afterwards, it is asked for again.
 ";

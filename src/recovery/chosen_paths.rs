@@ -21,6 +21,14 @@ impl ChosenPaths {
         paths.insert(path.clone());
     }
 
+    /// Returns true if a path of a mount is chosen.
+    #[must_use]
+    pub fn contains(&self, mount: &Coverage, path: &RelPath) -> bool {
+        self.paths
+            .get(&mount.label)
+            .is_some_and(|paths| paths.contains(path))
+    }
+
     /// Gives a chosen file a content of its own. Returns false, and does nothing, if such files are too large together.
     #[must_use]
     pub fn compose(&mut self, mount: &Coverage, path: &RelPath, file: Composed) -> bool {

@@ -39,7 +39,7 @@ pub struct ChangeHistory {
     pub owned: bool,
     /// Everything is the session's: an undo is asked to undo what a restore did, and only `left` is proof.
     pub only_left: bool,
-    /// Files that get a content of their own, whoever changed them: what is there now is a part of it, or the operator decided.
+    /// Files that get a content of their own, also if they were edited later: what is there now is a part of it, or the operator decided.
     pub composed: ComposedFiles,
     /// One step is reverted, and `last` is what it left: the session may have gone on.
     pub of_step: bool,

@@ -25,6 +25,9 @@ struct Wreck {
     flags: &'static [&'static str],
 }
 
+/// Files that a merge changes.
+const MERGED: [&str; 9] = ["a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/7", "a/8", "three"];
+
 const DAMAGE: &str = "
     echo more >> a/one; rm -rf gone a/deep; echo file > a/deep; mkdir -p made/in; echo new > made/in/new
     rm swapped; mkdir swapped; echo inside > swapped/file; chmod 600 mode; chmod 700 shut; rm a/link; ln -s two a/link
@@ -81,15 +84,15 @@ impl Wreck {
         let project = sandbox.project("merged");
         let build = Build::at(&project);
         let text = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n6\n7\n8\n{last}\n");
-        for path in ["a/one", "a/two", "three"] {
+        for path in MERGED {
             build.file(path, text("1", "9"));
         }
         build.file("gone", "gone\n").aged();
         let id = sandbox.launch(
             &project,
-            "sed -i 's/^1$/agent/' a/one a/two three; rm gone; echo new > a/new; chmod 600 three",
+            "sed -i 's/^1$/agent/' a/* three; rm gone; echo new > a/new; chmod 600 three",
         );
-        for path in ["a/one", "a/two", "three"] {
+        for path in MERGED {
             // In place: the mode stays that of the session.
             std::fs::write(project.join(path), text("agent", "mine")).unwrap();
         }
@@ -97,7 +100,7 @@ impl Wreck {
         let flags = &["--merge"];
         sandbox.restore(&id, flags);
         let before = Tree::read(&project);
-        for path in ["a/one", "a/two", "three"] {
+        for path in MERGED {
             assert_eq!(
                 std::fs::read_to_string(project.join(path)).unwrap(),
                 text("1", "mine")

@@ -8,6 +8,7 @@ use std::process::Command;
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::kill::Dice;
+use crate::support::machine::binary;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -166,8 +167,11 @@ fn one_step_is_taken_out_of_what_later_steps_made() {
     Build::at(&project).file("f", lines(&[])).aged();
     let id = sandbox.launch(
         &project,
-        "sed -i 's/^line 2$/first/' f; $J checkpoint --name one
-         sed -i 's/^line 8$/second/' f; $J checkpoint --name two",
+        &format!(
+            "J='{} recovery'; sed -i 's/^line 2$/first/' f; $J checkpoint --name one
+             sed -i 's/^line 8$/second/' f; $J checkpoint --name two",
+            binary().display()
+        ),
     );
     let step = ["--only-changes-of", "one"];
     sandbox.plan(&id, &step).conflicted(&["f"]);
