@@ -5,8 +5,9 @@ use std::path::Path;
 use super::*;
 use crate::contract::staging_prefix;
 use crate::model::{
-    AsideAct, AsideStep, Identity, Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove,
-    JournalParent, MoveKind, RelPath, RestoreId, StagePlace, Stamp,
+    AsideAct, AsideStep, ComposedFile, Composition, Content, DigestMethod, Entry, EntryKind, Identity,
+    InodeFlags, Intent, IntentMount, IntentScope, Journal, JournalMount, JournalMove, JournalParent,
+    MoveKind, Name, Recorded, RelPath, RestoreId, StagePlace, Stamp,
 };
 
 /// Name of a case, and the change that it makes to valid files.
@@ -138,6 +139,62 @@ fn papers_as_we_write_them_are_read() {
     assert_eq!(store.journal_of(&id()).unwrap(), Some(journal()));
     let papers = store.take_up(&id()).unwrap().unwrap();
     assert_eq!(papers.journal().unwrap(), Some(journal()));
+}
+
+/// Returns an intent with a file that gets a content of its own.
+fn composing(content: &str) -> Intent {
+    let shown = Content {
+        size: 8,
+        digest: Digest::of(b"composed"),
+        method: DigestMethod::Plain,
+    };
+    let entry = Entry {
+        name: Name::new(b"file").unwrap(),
+        kind: EntryKind::File(shown),
+        mode: 0o644,
+        uid: 7,
+        gid: 7,
+        mtime: at(0),
+        ctime: at(0),
+        ino: 1,
+        flags: InodeFlags::default(),
+        xattrs: Vec::new(),
+        link: None,
+        nlink: 1,
+        unstable: false,
+    };
+    let mut intent = intent();
+    intent.mounts[0].composed = vec![ComposedFile {
+        path: RelPath::new(b"file").unwrap(),
+        entry: Recorded(Box::new(entry)),
+        over: Digest::of(b"live"),
+        by: Composition::Hunks { chosen: 1, all: 2 },
+        content: ByteString(content.as_bytes().to_vec()),
+    }];
+    intent
+}
+
+#[test]
+fn only_an_intent_with_composed_files_has_the_second_version() {
+    for (intent, format) in [(intent(), 1), (composing("composed"), 2)] {
+        let home = Place::new();
+        let store = home.write();
+        drop(store.run_transaction(intent.clone()).unwrap());
+        for name in ["intent", "intent.copy"] {
+            let text = fs::read_to_string(store.layout().restore(&id()).join(name)).unwrap();
+            let json: serde_json::Value = serde_json::from_str(text.split_once('\n').unwrap().1).unwrap();
+            assert_eq!(json["format"], format, "{name}");
+        }
+        assert_eq!(store.pending_restores().unwrap()[0].intent, intent);
+    }
+}
+
+#[test]
+fn an_intent_with_another_content_than_it_says_is_refused() {
+    let home = Place::new();
+    let store = home.write();
+    left(&store, &composing("another"), None);
+    refused(store.pending_restores(), "another content");
 }
 
 #[test]
