@@ -47,6 +47,8 @@ pub struct ToolCall {
     pub paths: Vec<PathBuf>,
     /// True if what it starts goes on after the call has returned.
     pub background: bool,
+    /// True if a sub-agent calls.
+    pub subagent: bool,
 }
 
 /// One event.
@@ -117,7 +119,10 @@ impl Event {
             | "aftertool"
             | "toolexecuteafter"
             | "aftershellexecution"
-            | "aftermcpexecution" => HookEvent::ToolEnd(call(&value, &text)),
+            | "aftermcpexecution" => match agent == Agent::Codex && still_runs(&value) {
+                true => HookEvent::Other,
+                false => HookEvent::ToolEnd(call(&value, &text)),
+            },
             "userpromptsubmit"
             | "userpromptsubmitted"
             | "beforesubmitprompt"
@@ -146,6 +151,22 @@ impl Event {
     }
 }
 
+/// Returns true if Codex' tool has returned although its command still runs: `write_stdin` continues it.
+fn still_runs(value: &Value) -> bool {
+    fn says(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.contains("Process running with session ID"),
+            Value::Array(parts) => parts.iter().any(says),
+            Value::Object(parts) => {
+                let is_open = |name: &str| parts.get(name).is_some_and(|id| id.is_number() || id.is_string());
+                is_open("process_id") || is_open("session_id") || parts.values().any(says)
+            }
+            _ => false,
+        }
+    }
+    value.get("tool_response").is_some_and(says)
+}
+
 /// Returns the name in lower case, with only its letters and digits.
 fn plain(event: &str) -> String {
     event
@@ -172,6 +193,7 @@ fn call(value: &Value, text: &dyn Fn(&[&str]) -> Option<String>) -> ToolCall {
         command,
         paths: written_paths(&plain(&tool), input),
         background: ["run_in_background", "is_background"].iter().any(is_set),
+        subagent: text(&["agent_id", "agentId"]).is_some(),
         id: text(&["tool_use_id", "toolUseId", "call_id", "callID", "tool_call_id"]),
         tool,
     }
@@ -436,6 +458,22 @@ mod tests {
         for event in ["UserPromptSubmit", "Stop"] {
             let event = Event::parse(Agent::Codex, event, of_subagent).unwrap();
             assert_eq!(event.happening, HookEvent::Other);
+        }
+        let returned = |response: &str| {
+            let json = format!(
+                r#"{{"tool_name":"exec_command","tool_input":{{"cmd":"make"}},"tool_response":{response}}}"#
+            );
+            Event::parse(Agent::Codex, "PostToolUse", json.as_bytes())
+                .unwrap()
+                .happening
+        };
+        assert!(matches!(returned(r#""done""#), HookEvent::ToolEnd(_)));
+        // It goes on by `write_stdin`.
+        for running in [
+            r#""Wall time: 10 s\nProcess running with session ID 7\nOutput:""#,
+            r#"{"session_id":7}"#,
+        ] {
+            assert_eq!(returned(running), HookEvent::Other, "{running}");
         }
         // A relative directory says nothing.
         assert_eq!(of("stop").unwrap().directory, None);

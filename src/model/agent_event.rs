@@ -31,6 +31,9 @@ pub struct CallRef {
     /// True if what it starts goes on after the call has returned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
+    /// True if a sub-agent calls, which may go on after the turn has ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub subagent: bool,
 }
 
 impl CallRef {

@@ -62,8 +62,6 @@ struct Conversation<'a> {
     is_certain: bool,
     /// Number of its last event.
     last: u64,
-    /// True if it reports that calls return.
-    returns: bool,
     /// True if an agent of the session reports prompts or the ends of turns.
     says_turns: bool,
     open: Vec<Open<'a>>,
@@ -77,6 +75,7 @@ struct Open<'a> {
     id: Option<&'a str>,
     paths: &'a [ByteString],
     is_background: bool,
+    is_of_subagent: bool,
     /// Returned without an id, so that it may be another call of the same tool that goes on.
     returned: bool,
 }
@@ -126,7 +125,6 @@ impl Activity {
                 works: life.begun,
                 is_certain: false,
                 last: life.begun,
-                returns: false,
                 says_turns,
                 open: Vec::new(),
                 background: false,
@@ -178,7 +176,6 @@ impl<'a> Conversation<'a> {
             works: if is_new { row.number } else { life.begun },
             is_certain: is_new,
             last: row.number,
-            returns: false,
             says_turns,
             open: Vec::new(),
             background: false,
@@ -233,11 +230,11 @@ impl<'a> Conversation<'a> {
                     id: call.id.as_deref(),
                     paths: &call.paths,
                     is_background: call.background,
+                    is_of_subagent: call.subagent,
                     returned: false,
                 });
             }
             AgentEvent::Return { tool, id } => {
-                self.returns = true;
                 // A call may return behind the end of its turn. What it wrote until then is its own; the agent waits on.
                 if let Some(start) = self.waits {
                     let late = Span { start, end: number };
@@ -281,12 +278,12 @@ impl<'a> Conversation<'a> {
         activity.calls.extend(spans(closed, number));
     }
 
-    /// Closes every call, but for commands that go on. Where returns are reported, one that was not returns later, as that of a sub-agent.
+    /// Closes every call, but for commands that go on, and for a sub-agent's until they return. An agent's own is over with its turn, also if
+    /// it was refused, interrupted or failed: such calls do not return.
     fn close_calls(&mut self, number: u64, activity: &mut Activity) {
-        let returns = self.returns;
         let (stay, closed) = std::mem::take(&mut self.open)
             .into_iter()
-            .partition(|open: &Open<'_>| open.is_background || (returns && !open.returned));
+            .partition(|open: &Open<'_>| open.is_background || (open.is_of_subagent && !open.returned));
         self.open = stay;
         activity.calls.extend(spans(closed, number));
     }

@@ -165,6 +165,38 @@ fn what_people_have_is_there_again_after_an_uninstall() {
 }
 
 #[test]
+fn an_installation_without_returns_is_completed_and_goes_whole() {
+    let all = [
+        ("claude", ".claude/settings.json", "PostToolUse", "Stop"),
+        ("codex", ".codex/hooks.json", "PostToolUse", "Stop"),
+        ("gemini", ".gemini/settings.json", "AfterTool", "AfterAgent"),
+        (
+            "copilot",
+            ".copilot/hooks/jackin-recovery.json",
+            "postToolUse",
+            "agentStop",
+        ),
+    ];
+    for (agent, below, returned, next) in all {
+        let desk = Desk::new();
+        desk.hook(&["install", agent, "--yes"]).ok();
+        let file = desk.file("user", below);
+        let text = fs::read_to_string(&file).unwrap();
+        let at = |event: &str| text.find(&format!("    \"{event}\": [")).unwrap();
+        let earlier = format!("{}{}", &text[..at(returned)], &text[at(next)..]);
+        fs::write(&file, &earlier).unwrap();
+        assert_eq!(desk.state(agent, "user"), "partly-installed", "{agent}");
+        desk.hook(&["install", agent, "--yes"]).ok();
+        assert_eq!(desk.state(agent, "user"), "installed", "{agent}");
+        desk.hook(&["uninstall", agent, "--yes"]).ok();
+        assert!(!file.exists(), "{agent}");
+        desk.settings("user", below, &earlier);
+        desk.hook(&["uninstall", agent, "--yes"]).ok();
+        assert!(!file.exists(), "{agent}");
+    }
+}
+
+#[test]
 fn what_was_made_goes_with_its_directories() {
     let desk = Desk::new();
     let before = Tree::read(desk.sandbox.world());

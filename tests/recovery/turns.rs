@@ -121,6 +121,31 @@ fn edits_between_turns_are_the_operators() {
 }
 
 #[test]
+fn a_call_that_never_returned_is_over_with_its_turn() {
+    let (sandbox, project) = workspace("");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.prompt("one");
+    agent.hook(
+        "PreToolUse",
+        &json!({"tool_name": "Write", "tool_input": {"file_path": "yours"}, "tool_use_id": "refused"}),
+    );
+    agent.call("echo agent > mine");
+    agent.stop();
+    agent.shell("echo operator > yours");
+    agent.turn("two", "echo again > mine");
+    agent.end();
+    agent.run().ok();
+    let id = listed(&sandbox)[0].id.clone();
+    let restored = restore(&sandbox, &id, &[]).code(6);
+    Restored::of(&restored).conflicted(&["yours"]);
+    assert!(
+        restored.text().contains("\"changed between turns\""),
+        "{restored}"
+    );
+    assert_eq!(read(&project, "mine"), "before\n");
+}
+
+#[test]
 fn a_path_that_only_the_operator_changed_stays_and_its_step_can_be_reverted() {
     let (sandbox, project) = workspace("");
     let mut agent = Conversation::new(&sandbox, &project, "s");

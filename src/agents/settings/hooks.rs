@@ -35,28 +35,42 @@ const fn all(event: &'static str) -> Wanted {
     Wanted { event, tools: None }
 }
 
-/// Returns the events that jackin hooks: the start, each prompt, every call that may change files, the end of each turn, and the
-/// end where there is one. The ends are optional: no agent guarantees them, so nothing depends on them.
+// The tools that write, and all of MCP, whose effects are unknown; tools that only read would wait for nothing. A pattern with a
+// character that no name has is a regular expression and matches anywhere in the name: without `^` and `$` this one would match
+// `TodoWrite` and `BashOutput` too.
+const CLAUDE_TOOLS: Tools = Tools {
+    pattern: "^(Bash|Write|Edit|MultiEdit|NotebookEdit|EnterWorktree|ExitWorktree|mcp__.*)$",
+    earlier: &[(
+        "^(Bash|Write|Edit|MultiEdit|NotebookEdit|mcp__.*)$",
+        "EnterWorktree|ExitWorktree",
+    )],
+};
+
+const GEMINI_TOOLS: Tools = Tools {
+    pattern: "^(write_file|replace|run_shell_command|mcp_.*)$",
+    earlier: &[],
+};
+
+const fn some(event: &'static str, tools: Tools) -> Wanted {
+    Wanted {
+        event,
+        tools: Some(tools),
+    }
+}
+
+/// Returns the events that jackin hooks: the start, each prompt, every call that may change files and its return, the end of each turn,
+/// and the end where there is one. Returns and ends are optional: no agent guarantees them, so nothing depends on them.
 fn wanted(agent: Agent) -> &'static [Wanted] {
     match agent {
-        // The tools that write, and all of MCP, whose effects are unknown; tools that only read would wait for nothing. A pattern
-        // with a character that no name has is a regular expression and matches anywhere in the name: without `^` and `$` this
-        // one would match `TodoWrite` and `BashOutput` too.
         Agent::Claude => {
             const {
                 &[
                     all("SessionStart"),
                     all("UserPromptSubmit"),
-                    Wanted {
-                        event: "PreToolUse",
-                        tools: Some(Tools {
-                            pattern: "^(Bash|Write|Edit|MultiEdit|NotebookEdit|EnterWorktree|ExitWorktree|mcp__.*)$",
-                            earlier: &[(
-                                "^(Bash|Write|Edit|MultiEdit|NotebookEdit|mcp__.*)$",
-                                "EnterWorktree|ExitWorktree",
-                            )],
-                        }),
-                    },
+                    some("PreToolUse", CLAUDE_TOOLS),
+                    some("PostToolUse", CLAUDE_TOOLS),
+                    // A command that failed returns by this one only.
+                    some("PostToolUseFailure", CLAUDE_TOOLS),
                     all("Stop"),
                     all("SessionEnd"),
                 ]
@@ -69,6 +83,7 @@ fn wanted(agent: Agent) -> &'static [Wanted] {
                     all("SessionStart"),
                     all("UserPromptSubmit"),
                     all("PreToolUse"),
+                    all("PostToolUse"),
                     all("Stop"),
                     all("SessionEnd"),
                 ]
@@ -79,13 +94,8 @@ fn wanted(agent: Agent) -> &'static [Wanted] {
                 &[
                     all("SessionStart"),
                     all("BeforeAgent"),
-                    Wanted {
-                        event: "BeforeTool",
-                        tools: Some(Tools {
-                            pattern: "^(write_file|replace|run_shell_command|mcp_.*)$",
-                            earlier: &[],
-                        }),
-                    },
+                    some("BeforeTool", GEMINI_TOOLS),
+                    some("AfterTool", GEMINI_TOOLS),
                     all("AfterAgent"),
                     all("SessionEnd"),
                 ]
@@ -109,6 +119,7 @@ fn wanted(agent: Agent) -> &'static [Wanted] {
                     all("sessionStart"),
                     all("userPromptSubmitted"),
                     all("preToolUse"),
+                    all("postToolUse"),
                     all("agentStop"),
                     all("sessionEnd"),
                 ]
@@ -168,27 +179,50 @@ pub(super) fn fresh(agent: Agent, program: &Program) -> String {
     file(agent, wanted(agent).iter(), program)
 }
 
-/// Returns the text of a new file of the version before prompts, turns and more ends had hooks.
-fn earlier(agent: Agent, program: &Program) -> String {
-    let is_new = |event: &str| match agent {
-        Agent::Claude => matches!(event, "UserPromptSubmit" | "Stop"),
-        Agent::Codex => matches!(event, "UserPromptSubmit" | "Stop" | "SessionEnd"),
-        Agent::Gemini => matches!(event, "BeforeAgent" | "AfterAgent"),
-        Agent::Cursor => matches!(event, "beforeSubmitPrompt" | "stop" | "sessionEnd"),
-        Agent::Copilot => matches!(event, "userPromptSubmitted" | "agentStop"),
-        Agent::Opencode => false,
-    };
-    let mut text = file(
-        agent,
-        wanted(agent).iter().filter(|wanted| !is_new(wanted.event)),
-        program,
-    );
+/// Number of the newest set of events: 0 has starts and calls, 1 prompts, turns and more ends too, 2 returns.
+const NEWEST: u8 = 2;
+
+/// Returns the first set of events that has this one.
+fn set_of(agent: Agent, event: &str) -> u8 {
+    match (agent, event) {
+        (Agent::Claude, "PostToolUse" | "PostToolUseFailure")
+        | (Agent::Codex, "PostToolUse")
+        | (Agent::Gemini, "AfterTool")
+        | (Agent::Copilot, "postToolUse") => 2,
+        (Agent::Claude, "UserPromptSubmit" | "Stop")
+        | (Agent::Codex, "UserPromptSubmit" | "Stop" | "SessionEnd")
+        | (Agent::Gemini, "BeforeAgent" | "AfterAgent")
+        | (Agent::Cursor, "beforeSubmitPrompt" | "stop" | "sessionEnd")
+        | (Agent::Copilot, "userPromptSubmitted" | "agentStop") => 1,
+        _ => 0,
+    }
+}
+
+/// Returns the events of a set.
+fn set(agent: Agent, number: u8) -> impl Iterator<Item = &'static Wanted> {
+    wanted(agent)
+        .iter()
+        .filter(move |wanted| set_of(agent, wanted.event) <= number)
+}
+
+/// Returns every text that jackin's versions leave of a file that they made: with the events of one set, or of one completed by later ones.
+fn made(agent: Agent, program: &Program) -> Vec<String> {
+    let mut first = file(agent, set(agent, 0), program);
     for tools in wanted(agent).iter().filter_map(|wanted| wanted.tools.as_ref()) {
         if let Some((old, _)) = tools.earlier.first() {
-            text = text.replace(tools.pattern, old);
+            first = first.replace(tools.pattern, old);
         }
     }
-    text
+    let mut made = vec![first];
+    for number in 1..=NEWEST {
+        let completed: Vec<String> = made
+            .iter()
+            .filter_map(|text| install_set(agent, text, program, number).ok())
+            .collect();
+        made.extend(completed);
+        made.push(file(agent, set(agent, number), program));
+    }
+    made
 }
 
 fn file<'w>(agent: Agent, wanted: impl Iterator<Item = &'w Wanted>, program: &Program) -> String {
@@ -310,8 +344,12 @@ fn shape(text: &str, node: &Node, what: &str, expected: &str) -> Fault {
 
 /// Returns the text with all of jackin's hooks.
 pub(super) fn install(agent: Agent, text: &str, program: &Program) -> Result<String, Fault> {
+    install_set(agent, text, program, NEWEST)
+}
+
+fn install_set(agent: Agent, text: &str, program: &Program, number: u8) -> Result<String, Fault> {
     let mut text = text.to_owned();
-    for wanted in wanted(agent) {
+    for wanted in set(agent, number) {
         text = with(agent, &text, wanted, program)?;
     }
     Ok(text)
@@ -372,9 +410,7 @@ pub(super) fn uninstall(agent: Agent, text: &str) -> Result<After, Fault> {
         Some(before.strip_suffix(" recovery").unwrap_or(before).to_owned())
     });
     if let Some(maker) = word.and_then(|word| Program::new(first.program.as_ref(), &word).ok()) {
-        let earlier = earlier(agent, &maker);
-        let completed = || install(agent, &earlier, &maker).is_ok_and(|completed| completed == text);
-        if fresh(agent, &maker) == text || earlier == text || completed() {
+        if made(agent, &maker).iter().any(|made| made == text) {
             return Ok(After::Gone);
         }
     }

@@ -13,10 +13,11 @@ const CALL: &str = "const CALL = ";
 const BODY: &str = include_str!("plugin.js");
 
 /// Events that the plugin passes on.
-pub(super) const EVENTS: [&str; 5] = [
+pub(super) const EVENTS: [&str; 6] = [
     "session.created",
     "chat.message",
     "tool.execute.before",
+    "tool.execute.after",
     "session.idle",
     "session.deleted",
 ];

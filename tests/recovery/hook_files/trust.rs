@@ -78,7 +78,7 @@ fn codex_trusts_what_the_operator_confirmed() {
     assert_eq!(told["hooks"][0]["trust"], "untrusted", "{told}");
     assert_eq!(
         told["hooks"][0]["untrusted"].as_array().unwrap().len(),
-        5,
+        6,
         "{told}"
     );
     let doctor = || desk.sandbox.jackin(["doctor"]);

@@ -49,6 +49,7 @@ pub(super) fn call(call: &ToolCall, directory: &Path, wanted: Prompts) -> CallRe
         // A file whose place is unknown may be any.
         paths: paths.unwrap_or_default(),
         background: call.background,
+        subagent: call.subagent,
     }
 }
 
