@@ -40,6 +40,7 @@ mod session_arg;
 mod session_begin;
 mod session_changes;
 mod session_end;
+mod snapshot_arg;
 mod steadfast;
 mod streams;
 mod sudo;

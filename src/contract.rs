@@ -12,6 +12,7 @@ mod mount_probe;
 mod native;
 mod other_owners;
 mod overlap;
+mod path_glob;
 mod resolve;
 mod sensitive_paths;
 mod staging;
@@ -29,6 +30,7 @@ pub use model::{
 };
 pub use native::{FROZEN_SUFFIX, FrozenPlace, NativePlan, NativeSource, NotFrozen, frozen_name, plan_native};
 pub use other_owners::{COUNT, Foreign, Identity, MAX_VISITED, answer as count_answer, count_foreign};
+pub use path_glob::PathGlob;
 pub use resolve::{Options, mark_new, resolve};
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;

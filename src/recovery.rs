@@ -77,6 +77,7 @@ mod set_aside;
 pub(crate) mod settings;
 mod sides;
 mod status;
+mod stored_files;
 mod stores;
 mod undo;
 mod verify;
@@ -119,6 +120,7 @@ pub use session_changes::SessionChanges;
 pub(crate) use session_changes::of_session;
 pub(crate) use sessions::{no_files, refuse_imported};
 pub use status::{SessionStatus, Standing};
+pub use stored_files::{FilesRequest, StoredFile, StoredFiles};
 pub use undo::{UndoRequest, UndoneRestore};
 pub use verify::Verification;
 pub use watch::{Watch, WatchedChange};
@@ -128,7 +130,7 @@ use crate::observer::Silent;
 
 // Types of the layers below that requests and results hold.
 pub use crate::capture::{CaptureError, Captured, Frozen};
-pub use crate::contract::{Contract, TermChange};
+pub use crate::contract::{Contract, PathGlob, TermChange};
 pub use crate::diff::PatchOptions;
 pub use crate::doctor::{Checkup, Finding, Severity, Step};
 pub use crate::replica::{Copied, Stop, Waiting};

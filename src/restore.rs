@@ -69,7 +69,7 @@ pub use recovery::{
 };
 pub use report::{Failed, MountReport, Outcome, Report};
 pub use repositories::refuse_locked;
-pub use scope::{Allow, Merging, Scope};
+pub use scope::{Allow, AskedGlob, AskedPaths, Merging, Scope, UnmatchedGlob};
 pub use session_moments::PathMoment;
 pub use set_aside::{AsideError, bring_back, set_aside};
 pub use stage::Location;

@@ -148,6 +148,11 @@ impl Terminal {
         }
     }
 
+    /// Writes content to stdout as it is. For programs and files; nothing is written to a terminal.
+    pub fn bytes(&self, content: &[u8]) {
+        self.names(content);
+    }
+
     /// Writes `text` and a newline to stdout: the result that was asked for.
     pub fn out(&self, text: &str) {
         lock(&self.out).line(text);

@@ -30,6 +30,7 @@ commands! {
     mod status: Status(status::StatusArgs);
     mod watch: Watch(watch::WatchArgs);
     pub(super) mod diff: Diff(diff::DiffArgs);
+    mod cat: Cat(cat::CatArgs);
     mod blame: Blame(blame::BlameArgs);
     mod restore: Restore(restore::RestoreArgs);
     mod undo: Undo(undo::UndoArgs);

@@ -123,7 +123,7 @@ fn attach(command: Command, source: &Arc<Source>) -> Command {
             })
         };
         match (kind.as_deref(), hint) {
-            (Some("INSTANCE"), _) => arg.add(own(Source::instances)),
+            (Some("INSTANCE" | "INSTANCE[:SNAP]"), _) => arg.add(own(Source::instances)),
             (Some("SNAP"), _) => arg.add(own(Source::snapshots)),
             (Some("SNAP|now"), _) => arg.add(own(Source::snapshots_and_now)),
             (Some("TARGET"), _) => arg.add(own(Source::targets)),

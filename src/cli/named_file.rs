@@ -74,6 +74,8 @@ pub(super) enum Kind {
     Page,
     /// A report of `launch --report`.
     Report,
+    /// Content of a stored file: nothing shows that jackin wrote it, so it is never replaced.
+    Content,
 }
 
 impl Kind {
@@ -84,6 +86,7 @@ impl Kind {
         match self {
             Self::Page => first.starts_with(PAGE_MARK.as_bytes()),
             Self::Report => ReportDocument::is_begun_by(first),
+            Self::Content => false,
         }
     }
 
@@ -91,6 +94,7 @@ impl Kind {
         match self {
             Self::Page => "page",
             Self::Report => "report",
+            Self::Content => "file",
         }
     }
 }
@@ -170,6 +174,29 @@ impl Output {
 }
 
 impl NamedFile {
+    /// Creates the file, which must not exist, with what `write` writes. Nothing is left of it if that fails.
+    pub(super) fn create(
+        &self,
+        context: &Context<'_>,
+        write: impl FnOnce(&mut File) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        if symlink_metadata(&self.path).is_ok() {
+            let error = CliError::new(ErrorKind::Usage, format!("{} already exists", self.shown));
+            return Err(error.hint("choose another name, or move it away"));
+        }
+        let mut failure = None;
+        let written = self.replace(context, Kind::Content, |file| {
+            write(file).map_err(|error| {
+                failure = Some(error);
+                io::ErrorKind::Other.into()
+            })
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => written.map_err(|error| self.unwritable(Kind::Content).because(error)),
+        }
+    }
+
     fn unwritable(&self, kind: Kind) -> CliError {
         let message = format!("the {} {} cannot be written", kind.name(), self.shown);
         CliError::new(ErrorKind::Io, message)

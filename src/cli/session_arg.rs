@@ -10,7 +10,7 @@ use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::view;
 use crate::model::InstanceId;
-use crate::recovery::{InstanceRow, NamedSession, RecoveryError, SessionChoice, Wanted};
+use crate::recovery::{InstanceRow, NamedSession, PathGlob, RecoveryError, SessionChoice, Wanted};
 use crate::report::InstanceDocument;
 use crate::terminal::{Verbosity, size};
 
@@ -33,7 +33,7 @@ pub struct SessionPathsArg {
     /// the latest that covers the current directory]
     #[arg(value_name = "INSTANCE", value_parser = some_path())]
     pub instance: Option<OsString>,
-    /// Only these paths and everything below them
+    /// Only these paths and everything below them, or the paths that a quoted glob matches: 'src/**/*.rs'
     #[arg(value_name = "PATH", value_parser = some_path(), value_hint = clap::ValueHint::AnyPath)]
     pub paths: Vec<OsString>,
     /// Choose among the sessions of all directories
@@ -235,7 +235,8 @@ fn neither(context: &Context<'_>, error: CliError) -> CliError {
 /// Returns true for a word that can only be a path.
 fn is_path(word: &OsStr) -> bool {
     let bytes = word.as_encoded_bytes();
-    bytes.contains(&b'/') || bytes == b"." || bytes == b".."
+    let is_glob = word.to_str().is_some_and(PathGlob::is_glob);
+    is_glob || bytes.contains(&b'/') || bytes == b"." || bytes == b".."
 }
 
 /// Refuses a word that names a session and a path. Ids, `@latest` and the like are sessions.
@@ -261,7 +262,8 @@ fn refuse_ambiguous(context: &Context<'_>, word: &OsStr) -> Result<(), CliError>
     })
 }
 
-fn settle(context: &Context<'_>, named: Option<&str>, any: bool, asking: Asking) -> Result<String, CliError> {
+/// Returns the id of a named session, or of the latest here.
+pub(super) fn settle(context: &Context<'_>, named: Option<&str>, any: bool, asking: Asking) -> Result<String, CliError> {
     // What is to be done finds a whole id itself, in a store that it opens anyway.
     if let Some(id) = named.filter(|name| InstanceId::parse(name).is_ok())
         && asking.reported != Reported::All

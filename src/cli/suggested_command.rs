@@ -54,7 +54,7 @@ impl Words {
     }
 
     /// A flag once with each of its values.
-    pub(super) fn flags(self, flag: &str, values: &[OsString]) -> Self {
+    pub(super) fn flags(self, flag: &str, values: &[impl AsRef<OsStr>]) -> Self {
         values
             .iter()
             .fold(self, |words, value| words.flag(flag, Some(value)))

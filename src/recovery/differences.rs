@@ -6,15 +6,15 @@ use std::str::FromStr;
 
 use super::paths::{Known, scopes};
 use super::repositories::{repositories, settings};
-use super::sides::{Later, live, stored};
+use super::sides::{Later, counterpart, ensure_same_mounts, keep_covered, live, stored};
 use super::{Compared, Event, Keys, Recovery, RecoveryError, Since, no_files, no_keys, refuse_imported};
 use crate::capture::{CaptureError, Earlier, PrivateOverlay, ScannedTree, Show, check_mount};
 use crate::diff::{NotCovered, Side, compare, compare_withheld, pair_renames, withheld_settings};
 use crate::model::{
     Coverage, Entry, InstanceId, Manifest, MountRecord, RelPath, SnapshotKind, SnapshotRecord,
 };
-use crate::restore::{RefreshedIndexes, Scope};
-use crate::session::find_snapshot;
+use crate::restore::{RefreshedIndexes, RestoreError};
+use crate::session::{find_called, find_snapshot};
 use crate::store::{Blobs, InstanceRow, LockGuard, Store};
 
 /// The later end of a comparison.
@@ -22,7 +22,7 @@ use crate::store::{Blobs, InstanceRow, LockGuard, Store};
 pub enum Until {
     /// The files as they are.
     Now,
-    /// A snapshot: a kind, a checkpoint's name, or an id or its prefix.
+    /// A snapshot: a kind, `latest`, a checkpoint's name or number, or an id or its prefix.
     Snapshot(String),
 }
 
@@ -45,12 +45,16 @@ pub struct DiffRequest<'a> {
     pub session: &'a str,
     /// The earlier snapshot; `None` for the baseline.
     pub from: Option<&'a str>,
+    /// Session of the later snapshot, on the same directories; `None` for the same session.
+    pub later_session: Option<&'a str>,
     /// The later side; `None` for the closing snapshot, or the live files if the session has none.
     pub to: Option<&'a Until>,
     /// With no later side named: the live files.
     pub now: bool,
     /// Only these paths and everything below them.
     pub paths: &'a [OsString],
+    /// Globs in gitignore syntax, relative to the current directory: what they match is skipped.
+    pub excluded: &'a [String],
     /// Reads every file, whatever its size and times say.
     pub check_content: bool,
     /// Shows secrets.
@@ -68,9 +72,11 @@ impl<'a> DiffRequest<'a> {
         Self {
             session,
             from: None,
+            later_session: None,
             to: None,
             now: false,
             paths: &[],
+            excluded: &[],
             check_content: false,
             show_secrets: false,
             pairs_renames: true,
@@ -103,10 +109,14 @@ impl std::ops::Deref for SessionDiff {
 pub struct Question<'a> {
     /// The earlier snapshot; without it the baseline.
     pub from: Option<&'a str>,
+    /// Session of the later snapshot; `None` for the same one.
+    pub later_row: Option<&'a InstanceRow>,
     /// The later side.
     pub to: &'a Until,
     /// Only these and what lies below them.
     pub paths: &'a [OsString],
+    /// Globs of paths that are skipped.
+    pub excluded: &'a [String],
     /// Every file is read, whatever its size and times say.
     pub check_content: bool,
     /// Secrets are told, too.
@@ -227,13 +237,24 @@ impl Recovery<'_> {
     /// As [`Self::session`] and [`Self::compare`].
     pub fn diff(&self, request: &DiffRequest<'_>) -> Result<SessionDiff, RecoveryError> {
         let (store, row) = self.session(request.session)?;
+        let (store, later_row) = match request.later_session {
+            None => (store, None),
+            Some(later) => {
+                let later = find_called(&store, self.environment, later)?;
+                let (store, later) = self.settled(store, later)?;
+                ensure_same_mounts(&row, &later)?;
+                (store, Some(later))
+            }
+        };
         let store = store.unlocked_by((request.keys)()?);
         let needed = store.share()?;
         let to = later_side(&store, &row, request)?;
         let question = Question {
             from: request.from,
+            later_row: later_row.as_ref(),
             to: &to,
             paths: request.paths,
+            excluded: request.excluded,
             check_content: request.check_content,
             show_secrets: request.show_secrets,
             pairs_renames: request.pairs_renames,
@@ -267,12 +288,12 @@ impl Recovery<'_> {
                 Later::Now
             }
             Until::Snapshot(name) => {
-                let snapshot = find_snapshot(store, row, name)?;
+                let snapshot = find_snapshot(store, question.later_row.unwrap_or(row), name)?;
                 Later::Snapshot(Box::new(store.record(&snapshot.id)?))
             }
         };
         let coverages: Vec<Coverage> = from.mounts.iter().map(|mount| mount.coverage.clone()).collect();
-        let scopes = scopes(self.environment, &coverages, question.paths)?;
+        let scopes = scopes(self.environment, &coverages, question.paths, question.excluded)?;
         let mut mounts = Vec::new();
         let mut blobs = store.contents(&from);
         let mut later_blobs = match &later {
@@ -300,7 +321,7 @@ impl Recovery<'_> {
                     }),
                     question.check_content,
                 )?,
-                Later::Snapshot(record) => stored(store, record, &mount.coverage, &mut reveal)?,
+                Later::Snapshot(record) => stored(store, record, &mount.coverage, &row.id, &mut reveal)?,
             };
             if let (Later::Now, Some(now)) = (&later, &mut after.manifest) {
                 reveal.now(now, mount);
@@ -333,11 +354,20 @@ impl Recovery<'_> {
                 skipped: &after.skipped,
             };
             let mut comparison = compare(&from, &to);
-            let scope = &scope.with_renames(&comparison.changes);
+            if let Later::Snapshot(record) = &later
+                && let Some(other) = counterpart(record, &mount.coverage, &row.id)
+            {
+                let sides = [(&mount.coverage, &row.id), (&other.coverage, &record.instance)];
+                keep_covered(&mut comparison, sides);
+            }
+            let asked = scope;
+            let sides = [before.as_ref(), after.manifest.as_ref()];
+            let resolved = scope.resolved(&sides, &comparison.changes);
+            let scope = &resolved.map_err(RestoreError::from)?.scope;
             comparison.changes.retain(|change| scope.holds(&change.path));
             comparison
                 .not_covered
-                .retain(|gap| scope.holds(&gap.path) || *scope == Scope::All);
+                .retain(|gap| scope.holds(&gap.path) || asked.holds(&gap.path));
             let repositories = repositories(
                 &mount.coverage,
                 (before.as_ref(), &blobs),
@@ -385,7 +415,7 @@ impl Recovery<'_> {
                             BTreeMap::new()
                         }
                     };
-                    found.retain(|path, _| scope.holds(path));
+                    found.retain(|path, _| scope.holds(path) || asked.holds(path));
                     found
                 }
                 _ => BTreeMap::new(),
@@ -393,9 +423,9 @@ impl Recovery<'_> {
             if question.pairs_renames {
                 comparison.changes = pair_renames(comparison.changes);
             }
-            let mut withheld = compare_withheld(&mount.withheld, later.withheld(&reveal, &mount.coverage));
+            let mut withheld = compare_withheld(&mount.withheld, later.withheld(&reveal, &mount.coverage, &row.id));
             let sides = (before.as_ref(), after.manifest.as_ref());
-            withheld.retain(|change| scope.holds(&change.path) && !change.is_told_by(sides));
+            withheld.retain(|change| (scope.holds(&change.path) || asked.holds(&change.path)) && !change.is_told_by(sides));
             settings.extend(withheld_settings(&withheld, &mount.coverage));
             settings.sort_by_cached_key(|setting| {
                 let file = setting.key.is_empty().then(|| setting.path.clone());

@@ -8,7 +8,7 @@ use crate::config::ConfigError;
 use crate::contract::ContractError;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::{sanitize, shell, size};
-use crate::model::{ByteString, Digest, InstanceId, StoreId};
+use crate::model::{ByteString, Digest, InstanceId, SnapshotId, StoreId};
 use crate::replica::ReplicaError;
 use crate::restore::{AsideError, RestoreError};
 use crate::retention::ForgetError;
@@ -162,6 +162,50 @@ pub enum RecoveryError {
         /// Problem with it.
         why: String,
     },
+    /// Two sessions cover different directories.
+    #[error("{}", described_mounts(earlier, later))]
+    OtherMounts {
+        /// Session of the earlier snapshot, and its directories.
+        earlier: (InstanceId, Vec<PathBuf>),
+        /// Session of the later snapshot, and its directories.
+        later: (InstanceId, Vec<PathBuf>),
+    },
+    /// A snapshot does not have a file.
+    #[error("{} is not in the snapshot {snapshot}", path.display())]
+    NotStored {
+        /// The path on this machine.
+        path: PathBuf,
+        /// The snapshot.
+        snapshot: SnapshotId,
+        /// The nearest snapshot that has it, with its session.
+        nearest: Option<(InstanceId, SnapshotId)>,
+    },
+    /// A path is no file whose content is stored.
+    #[error("{} is {what}, which has no content to print", path.display())]
+    NoContent {
+        /// The path on this machine.
+        path: PathBuf,
+        /// Type of the object.
+        what: &'static str,
+    },
+    /// A directory has no content.
+    #[error("{} is a directory", path.display())]
+    StoredDirectory {
+        /// The path on this machine.
+        path: PathBuf,
+        /// The session.
+        instance: InstanceId,
+        /// The snapshot.
+        snapshot: SnapshotId,
+    },
+    /// A glob cannot be used.
+    #[error("the glob {glob:?} cannot be used: {why}")]
+    Glob {
+        /// The glob as given.
+        glob: String,
+        /// Problem with it.
+        why: String,
+    },
     /// A path is on neither side of a comparison, nor in the snapshot.
     #[error("{} {described}", path.display())]
     Nowhere {
@@ -302,6 +346,25 @@ fn none_interrupted(instance: Option<&InstanceId>) -> String {
     format!("no interrupted restore{of}")
 }
 
+/// Names the directories of two sessions.
+fn described_mounts(
+    (earlier, one): &(InstanceId, Vec<PathBuf>),
+    (later, other): &(InstanceId, Vec<PathBuf>),
+) -> String {
+    let named = |roots: &[PathBuf]| {
+        let roots: Vec<String> = roots.iter().map(|root| sanitize::path(root)).collect();
+        match roots.is_empty() {
+            true => "no directory".to_owned(),
+            false => roots.join(" and "),
+        }
+    };
+    format!(
+        "{earlier} and {later} cannot be compared: one covers {}, the other {}",
+        named(one),
+        named(other)
+    )
+}
+
 fn described(holders: &[Holder]) -> String {
     let all: Vec<String> = holders.iter().map(Holder::described).collect();
     match all.is_empty() {
@@ -340,7 +403,8 @@ impl Diagnostic for RecoveryError {
             Self::NoHome | Self::ModeOff | Self::Recipients { .. } | Self::ReplicaRecipients(_) => {
                 ErrorKind::Config
             }
-            Self::NoFiles { .. }
+            Self::NotStored { .. }
+            | Self::NoFiles { .. }
             | Self::NoMounts { .. }
             | Self::Imported(_)
             | Self::Excluded { .. }
@@ -363,6 +427,10 @@ impl Diagnostic for RecoveryError {
             | Self::KeyWanted
             | Self::Outside { .. }
             | Self::Path { .. }
+            | Self::Glob { .. }
+            | Self::OtherMounts { .. }
+            | Self::NoContent { .. }
+            | Self::StoredDirectory { .. }
             | Self::Directory(_)
             | Self::Uncovered(_)
             | Self::Nowhere { .. }
@@ -431,6 +499,37 @@ impl Diagnostic for RecoveryError {
                 shell::word(path.as_os_str())
             ))],
             Self::Uncovered(_) => vec![Hint::command("to see the sessions", "list")],
+            Self::OtherMounts { earlier, later } => vec![
+                Hint::command("to see what each changed", format!("diff {}", earlier.0)),
+                Hint::command("and", format!("diff {}", later.0)),
+            ],
+            Self::NotStored { path, nearest, .. } => {
+                let word = shell::word(path.as_os_str());
+                match nearest {
+                    Some((session, snapshot)) => vec![Hint::command(
+                        "the nearest snapshot that has it",
+                        format!("cat {session}:{snapshot} {word}"),
+                    )],
+                    None => vec![Hint::command(
+                        "to look for it by name",
+                        match path.file_name() {
+                            Some(name) => format!("find --any {}", shell::word(name)),
+                            None => "find --any PATTERN".to_owned(),
+                        },
+                    )],
+                }
+            }
+            Self::StoredDirectory {
+                path,
+                instance,
+                snapshot,
+            } => vec![Hint::command(
+                "to write its files to a new directory",
+                format!(
+                    "restore {instance} {} --from {snapshot} --to DIR",
+                    shell::word(path.as_os_str())
+                ),
+            )],
             Self::Outside { roots, .. } => {
                 let roots: Vec<String> = roots.iter().map(|root| sanitize::name(&root.0)).collect();
                 vec![Hint::text(format!("the mounts: {}", roots.join(", ")))]
@@ -496,6 +595,18 @@ impl Diagnostic for RecoveryError {
                 format!("{} is in no mount of the session", sanitize::path(path))
             }
             Self::Path { path, why } => format!("{} cannot be used as a path: {why}", sanitize::path(path)),
+            Self::OtherMounts { earlier, later } => described_mounts(earlier, later),
+            Self::NotStored { path, snapshot, .. } => {
+                format!("{} is not in the snapshot {snapshot}", sanitize::path(path))
+            }
+            Self::NoContent { path, what } => {
+                format!("{} is {what}, which has no content to print", sanitize::path(path))
+            }
+            Self::StoredDirectory { path, .. } => format!("{} is a directory", sanitize::path(path)),
+            Self::Glob { glob, why } => {
+                let glob = sanitize::name(glob.as_bytes());
+                format!("the glob {glob} cannot be used: {}", sanitize::text(why))
+            }
             Self::Directory(path) => format!("{} is a directory", sanitize::path(path)),
             Self::Uncovered(path) => format!("no session covers {}", sanitize::path(path)),
             Self::Nowhere { path, described, .. } => format!("{} {described}", sanitize::path(path)),

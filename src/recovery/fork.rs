@@ -170,7 +170,7 @@ impl Recovery<'_> {
     ) -> Result<WrittenSnapshot, RecoveryError> {
         let observer = self.services.observer;
         observer.reached("fork-made");
-        let parts = self.output_parts(store, target, &[], false)?;
+        let parts = self.output_parts(store, target, (&[], &[]), false)?;
         let job = Job {
             store,
             target,

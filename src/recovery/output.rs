@@ -117,7 +117,7 @@ impl Recovery<'_> {
         let store = reading.unlocked_by((request.keys)()?);
         let needed = store.share()?;
         let (target, _) = restore_target(&store, &row, request)?;
-        let parts = self.output_parts(&store, &target, request.paths, request.allow.files_only)?;
+        let parts = self.output_parts(&store, &target, (request.paths, request.excluded), request.allow.files_only)?;
         // Before the operator is asked: what cannot be done is no question.
         let new_claim = MissingClaim::find(
             &self.environment.snapshot_programs,
@@ -171,11 +171,11 @@ impl Recovery<'_> {
         &self,
         store: &Store,
         target: &SnapshotRecord,
-        asked: &[OsString],
+        (asked, excluded): (&[OsString], &[String]),
         files_only: bool,
     ) -> Result<Vec<Part>, RecoveryError> {
         let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
-        let scopes = paths::scopes(self.environment, &coverages, asked)?;
+        let scopes = paths::scopes(self.environment, &coverages, asked, excluded)?;
         let mut parts = Vec::new();
         for ((mount, coverage), scope) in target.mounts.iter().zip(coverages).zip(scopes) {
             // Secrets that only the original place holds are not written elsewhere.
@@ -188,6 +188,7 @@ impl Recovery<'_> {
                 described: &format!("is not in the {} snapshot", target.kind.word()),
             };
             known.check(&coverage, &scope, &target.instance)?;
+            let scope = scope.resolved_in(&manifest).map_err(RestoreError::from)?;
             let scope = if files_only {
                 without_repositories(&manifest, &scope)
             } else {

@@ -2,32 +2,118 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::RecoveryError;
 use crate::config::settle_path;
-use crate::contract::{Matcher, Verdict};
+use crate::contract::{Matcher, PathGlob, PatternError, Verdict};
 use crate::environment::Environment;
 use crate::model::{Coverage, InstanceId, Manifest, RelPath};
-use crate::restore::Scope;
+use crate::restore::{AskedGlob, AskedPaths, Scope};
 
-/// For each mount which paths are meant; no arguments mean everything.
+/// For each mount which paths are meant; no arguments mean everything. What one of `excluded` matches, in gitignore syntax, stays out.
 pub(crate) fn scopes(
     environment: &Environment,
     coverages: &[Coverage],
     arguments: &[OsString],
+    excluded: &[String],
 ) -> Result<Vec<Scope>, RecoveryError> {
-    if arguments.is_empty() {
-        return Ok(coverages.iter().map(|_| Scope::All).collect());
-    }
-    let mut paths: Vec<Vec<RelPath>> = coverages.iter().map(|_| Vec::new()).collect();
+    let is_all = arguments.is_empty();
+    let mut asked: Vec<AskedPaths> = coverages
+        .iter()
+        .map(|coverage| {
+            Ok(AskedPaths {
+                tops: (!is_all).then(Vec::new),
+                globs: Vec::new(),
+                excluded: without(environment, coverage, excluded)?,
+            })
+        })
+        .collect::<Result<_, RecoveryError>>()?;
     for argument in arguments {
-        let (mount, path) = place(environment, coverages, Path::new(argument))?;
-        if let Some(paths) = paths.get_mut(mount) {
-            paths.push(path);
+        let word = argument.to_str().filter(|word| PathGlob::is_glob(word));
+        let (mount, path, glob) = match word {
+            None => {
+                let (mount, path) = place(environment, coverages, Path::new(argument))?;
+                (mount, path, None)
+            }
+            Some(word) => {
+                let (mount, glob) = glob(environment, coverages, word)?;
+                (mount, glob.literal.clone(), Some(glob))
+            }
+        };
+        let Some(asked) = asked.get_mut(mount) else {
+            continue;
+        };
+        match glob {
+            Some(glob) => asked.globs.push(glob),
+            None => asked.tops.get_or_insert_default().push(path),
         }
     }
-    Ok(paths.into_iter().map(Scope::Below).collect())
+    let plain = |asked: AskedPaths| match (asked.globs.is_empty() && asked.excluded.is_none(), asked.tops) {
+        (true, Some(tops)) => Scope::Below(tops),
+        (true, None) => Scope::All,
+        (false, tops) => Scope::Asked(Box::new(AskedPaths { tops, ..asked })),
+    };
+    Ok(asked.into_iter().map(plain).collect())
+}
+
+/// Reads a word as a glob below the current directory, or below the directory that it begins with. One without a slash matches at any
+/// depth, as in gitignore.
+pub(super) fn glob(
+    environment: &Environment,
+    coverages: &[Coverage],
+    word: &str,
+) -> Result<(usize, AskedGlob), RecoveryError> {
+    let at = word.find(['*', '?', '[']).unwrap_or(word.len());
+    let (directory, rest) = match word.get(..at).and_then(|before| before.rfind('/')) {
+        Some(slash) => word.split_at(slash + 1),
+        None => ("", word),
+    };
+    let above = if directory.is_empty() { "." } else { directory };
+    let (mount, base) = place(environment, coverages, Path::new(above))?;
+    let is_anchored = !directory.is_empty() || rest.trim_end_matches('/').contains('/');
+    let glob = PathGlob::of_word(base.clone(), rest, is_anchored).map_err(|error| wrong(&error))?;
+    let below: PathBuf = Path::new(rest)
+        .components()
+        .filter(|part| *part != std::path::Component::CurDir)
+        .collect();
+    let literal = match base.is_root() {
+        true => below,
+        false => base.as_path().join(below),
+    };
+    let there = environment.absolute(Path::new(word));
+    Ok((
+        mount,
+        AskedGlob {
+            word: word.to_owned(),
+            literal: relative(Path::new(word), &literal)?,
+            is_there: there.symlink_metadata().is_ok(),
+            glob,
+        },
+    ))
+}
+
+/// Compiles the globs of paths that stay out: relative to the current directory if it lies in the mount, else to the mount.
+fn without(
+    environment: &Environment,
+    coverage: &Coverage,
+    excluded: &[String],
+) -> Result<Option<PathGlob>, RecoveryError> {
+    if excluded.is_empty() {
+        return Ok(None);
+    }
+    let here = settle_path(environment, Path::new("."));
+    let below = here.strip_prefix(coverage.root.to_path()).ok();
+    let base = below.and_then(|below| RelPath::new(below.as_os_str().as_bytes()).ok());
+    let globs = PathGlob::of_lines(base.unwrap_or_else(RelPath::root), excluded.to_vec());
+    globs.map(Some).map_err(|error| wrong(&error))
+}
+
+fn wrong(error: &PatternError) -> RecoveryError {
+    RecoveryError::Glob {
+        glob: error.pattern.trim_start_matches('/').to_owned(),
+        why: error.problem.clone(),
+    }
 }
 
 /// Places in which a path is looked up.
@@ -48,10 +134,7 @@ impl Known<'_> {
         scope: &Scope,
         instance: &InstanceId,
     ) -> Result<(), RecoveryError> {
-        let Scope::Below(paths) = scope else {
-            return Ok(());
-        };
-        for path in paths {
+        for path in scope.named() {
             let held = self
                 .sides
                 .iter()
@@ -102,7 +185,7 @@ pub(crate) fn place(
     let host = settle_path(environment, argument);
     for (at, coverage) in coverages.iter().enumerate() {
         // Of a home only what is an agent's is meant.
-        let is_near = |place: &std::path::PathBuf| host.starts_with(place) || place.starts_with(&host);
+        let is_near = |place: &PathBuf| host.starts_with(place) || place.starts_with(&host);
         if coverage.state && !coverage.places().iter().any(is_near) {
             continue;
         }
@@ -116,7 +199,7 @@ pub(crate) fn place(
             .iter()
             .position(|coverage| !coverage.state)
             .unwrap_or_default();
-        let plain: std::path::PathBuf = argument
+        let plain: PathBuf = argument
             .components()
             .filter(|part| *part != std::path::Component::CurDir)
             .collect();

@@ -25,6 +25,8 @@ pub struct RestoreRequest<'a> {
     pub session: &'a str,
     /// Only these paths and everything below them; empty for all.
     pub paths: &'a [OsString],
+    /// Globs in gitignore syntax, relative to the current directory: what they match stays as it is.
+    pub excluded: &'a [String],
     /// Of these only the paths that the operator chose in an earlier plan; `None` for all.
     pub chosen: Option<&'a ChosenPaths>,
     /// The snapshot to go back to; `None` for the baseline.
@@ -54,6 +56,7 @@ impl<'a> RestoreRequest<'a> {
         Self {
             session,
             paths: &[],
+            excluded: &[],
             chosen: None,
             from: None,
             only_changes_of: None,
@@ -176,7 +179,7 @@ impl Recovery<'_> {
         let requests = self.mount_requests(
             (&store, &row),
             (&target, step.as_ref()),
-            (request.paths, request.chosen),
+            request,
             (caller == Caller::Inside || is_own_work) && !is_step,
         )?;
         let purpose = step.map_or(Purpose::Restore, |step| {
@@ -189,7 +192,7 @@ impl Recovery<'_> {
         let observer = self.services.observer;
         let mut proposal = propose(&store, target, purpose, requests, request.allow, false, observer)?;
         if !is_step {
-            check_paths(&proposal, &row, request)?;
+            self.check_paths(&proposal, &row, request)?;
         }
         self.set_aside(&mut proposal, request.set_aside)?;
         if let Some(chosen) = request.chosen {
@@ -212,11 +215,11 @@ impl Recovery<'_> {
         &self,
         (store, row): (&Store, &InstanceRow),
         (target, step): (&SnapshotRecord, Option<&SnapshotRecord>),
-        (paths, chosen): (&[OsString], Option<&ChosenPaths>),
+        asked: &RestoreRequest<'_>,
         owned: bool,
     ) -> Result<Vec<MountRequest>, RecoveryError> {
         let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
-        let scopes = scopes(self.environment, &coverages, paths)?;
+        let scopes = scopes(self.environment, &coverages, asked.paths, asked.excluded)?;
         let mut requests = Vec::new();
         for (coverage, scope) in coverages.into_iter().zip(scopes) {
             let (mut witness, scope) = match step {
@@ -226,7 +229,7 @@ impl Recovery<'_> {
                 }
                 None => (of_instance(store, row, &coverage, &target.id)?, scope),
             };
-            let scope = match chosen {
+            let scope = match asked.chosen {
                 Some(chosen) => chosen.within(&coverage, &scope),
                 None => scope,
             };
@@ -264,6 +267,32 @@ impl Recovery<'_> {
         let locks = (Some(store.lock_restore(&roots(&row.mounts))?), store.share()?);
         self.clear_up(&store, row)?;
         Ok((store, locks))
+    }
+
+    /// Fails for a path that is neither in the snapshot nor there now: a mistake must not look like success.
+    fn check_paths(
+        &self,
+        proposal: &Proposal,
+        row: &InstanceRow,
+        request: &RestoreRequest<'_>,
+    ) -> Result<(), RecoveryError> {
+        let from = request.from.unwrap_or("baseline");
+        let described = format!("is not in the {from} snapshot and does not exist now");
+        let mounts = &proposal.mounts;
+        let coverages: Vec<Coverage> = mounts.iter().map(|mount| mount.request.coverage.clone()).collect();
+        let scopes = scopes(self.environment, &coverages, request.paths, request.excluded)?;
+        for (mount, scope) in mounts.iter().zip(&scopes) {
+            let gaps = mount.plan.not_covered.iter().map(|gap| &gap.path);
+            let skipped = mount.now.skipped.iter().map(|skipped| &skipped.path);
+            let elsewhere: Vec<&RelPath> = gaps.chain(skipped).collect();
+            let known = Known {
+                sides: &[mount.target.as_ref(), mount.now.manifest.as_ref()],
+                elsewhere: &elsewhere,
+                described: &described,
+            };
+            known.check(&mount.request.coverage, scope, &row.id)?;
+        }
+        Ok(())
     }
 
     /// Finishes or forgets interrupted restores of the session's files, and reports each.
@@ -313,24 +342,3 @@ fn refuse_all_but_checkpoints(
     }
 }
 
-/// Fails for a path that is neither in the snapshot nor there now: a mistake must not look like success.
-fn check_paths(
-    proposal: &Proposal,
-    row: &InstanceRow,
-    request: &RestoreRequest<'_>,
-) -> Result<(), RecoveryError> {
-    let from = request.from.unwrap_or("baseline");
-    let described = format!("is not in the {from} snapshot and does not exist now");
-    for mount in &proposal.mounts {
-        let gaps = mount.plan.not_covered.iter().map(|gap| &gap.path);
-        let skipped = mount.now.skipped.iter().map(|skipped| &skipped.path);
-        let elsewhere: Vec<&RelPath> = gaps.chain(skipped).collect();
-        let known = Known {
-            sides: &[mount.target.as_ref(), mount.now.manifest.as_ref()],
-            elsewhere: &elsewhere,
-            described: &described,
-        };
-        known.check(&mount.request.coverage, &mount.request.scope, &row.id)?;
-    }
-    Ok(())
-}

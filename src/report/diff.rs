@@ -20,6 +20,9 @@ pub(crate) struct DiffDocument<'a> {
     pub(crate) head: Head,
     /// The session's id.
     pub(crate) instance: String,
+    /// Session of the later snapshot, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) later_instance: Option<String>,
     /// Id of the earlier snapshot.
     pub(crate) from: String,
     /// Id of the later snapshot, or `now`.
@@ -108,6 +111,10 @@ pub(crate) fn diff_document<'a>(row: &InstanceRow, found: &'a Differences) -> Di
     let mut made = DiffDocument {
         head: Head::default(),
         instance: row.id.to_string(),
+        later_instance: found
+            .later()
+            .filter(|later| later.instance != row.id)
+            .map(|later| later.instance.to_string()),
         from: found.from.id.to_string(),
         to: found.to(),
         changes: Vec::new(),

@@ -6,8 +6,10 @@ use std::io;
 use std::path::PathBuf;
 
 use super::problem::is_denial;
+use super::scope::UnmatchedGlob;
 use crate::capture::{CaptureError, REMOUNT};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
+use crate::display::sanitize;
 use crate::model::{Digest, InstanceId, Intent, RelPath, SnapshotId};
 use crate::store::StoreError;
 use handle_fs::MountError;
@@ -27,6 +29,9 @@ pub enum RestoreError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A glob matches nothing.
+    #[error("{}", described(.0))]
+    Unmatched(#[from] UnmatchedGlob),
     /// A process works on a repository that would change.
     #[error("{0}; nothing was changed")]
     Locked(Box<Locked>),
@@ -258,6 +263,11 @@ pub(super) fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> Re
     }
 }
 
+/// Names a glob that matches nothing, as a terminal may show it.
+fn described(unmatched: &UnmatchedGlob) -> String {
+    format!("no path matches {}", sanitize::name(unmatched.word.as_bytes()))
+}
+
 impl Diagnostic for RestoreError {
     fn kind(&self) -> ErrorKind {
         match self {
@@ -267,7 +277,7 @@ impl Diagnostic for RestoreError {
             Self::Interrupted => ErrorKind::Interrupted,
             Self::Content { .. } | Self::Damaged { .. } => ErrorKind::Integrity,
             Self::Incomplete(_) => ErrorKind::NothingToRestore,
-            Self::NotEmpty(_) => ErrorKind::Usage,
+            Self::NotEmpty(_) | Self::Unmatched(_) => ErrorKind::Usage,
             Self::Locked(_) => ErrorKind::RefusedLocked,
             Self::Drift { .. } => ErrorKind::Failed,
             Self::Pending(_)
@@ -344,6 +354,7 @@ impl RestoreError {
             Self::Incomplete(_) => "`show` lists what is missing; omit --require-complete to use it",
             Self::Mount(error) if error.is_about_mounting() => REMOUNT,
             Self::NotEmpty(_) => "choose an absent or empty directory",
+            Self::Unmatched(_) => "quote a glob for the shell; ** matches any number of directories",
             Self::Locked(_) => "wait until git is done, or use --files-only to skip the repository",
             Self::Drift { .. } => "run the command again; stop what still writes there",
             Self::Space { .. } => "nothing was changed; make room and try again",

@@ -148,7 +148,7 @@ pub fn of_step(
         of_step: true,
         ..ChangeHistory::default()
     };
-    let scope = scope.with_renames(&changed);
+    let scope = scope.resolved(&[earlier.as_ref(), witness.last.as_ref()], &changed)?.scope;
     let paths = changed.into_iter().map(|change| change.path);
     Ok((witness, paths.filter(|path| scope.holds(path)).collect()))
 }

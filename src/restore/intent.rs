@@ -15,6 +15,8 @@ impl From<&Scope> for IntentScope {
             Scope::All => Self::All,
             Scope::Below(tops) => Self::Below(tops.clone()),
             Scope::Exactly(paths) => Self::Exactly(paths.iter().cloned().collect()),
+            // A proposal has none: it was resolved for both sides.
+            Scope::Asked(_) => Self::Exactly(Vec::new()),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::merging::MergeSource;
 use super::plan::{After, KeptPath, Why};
 use super::planner::plan;
 use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
-use super::scope::{Allow, Scope};
+use super::scope::{Allow, ResolvedScope, Scope};
 use super::stage::Location;
 use super::states::{differs, manifest};
 use crate::capture::{Earlier, Latest, LiveScan, Note, PrivateOverlay, Show, Skipped, check_mount, look};
@@ -79,12 +79,12 @@ pub fn propose(
             manifest: now.manifest.as_ref(),
             skipped: &now.skipped,
         };
-        let asked = request.scope;
-        let scope = match asked {
-            Scope::Below(_) => asked.with_renames(&differing(manifest.as_ref(), &side)),
-            Scope::All | Scope::Exactly(_) => asked.clone(),
+        let changes = match request.scope {
+            Scope::Below(_) | Scope::Asked(_) => differing(manifest.as_ref(), &side),
+            Scope::All | Scope::Exactly(_) => Vec::new(),
         };
-        let also = scope.beyond(&asked);
+        let sides = [manifest.as_ref(), now.manifest.as_ref()];
+        let ResolvedScope { scope, also } = request.scope.resolved(&sides, &changes)?;
         let mut request = MountRequest { scope, ..request };
         // They are judged as what the operator was shown, before they are put in.
         let mut composed = std::mem::take(&mut request.witness.composed);

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::contract::PathGlob;
 use crate::diff::{Change, moved};
-use crate::model::RelPath;
+use crate::model::{Entry, Manifest, RelPath};
 
 /// Paths that a plan may touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,91 @@ pub enum Scope {
     Below(Vec<RelPath>),
     /// Exactly these paths.
     Exactly(BTreeSet<RelPath>),
+    /// Paths with globs. [`Scope::resolved`] makes one of the others of it once both sides are known.
+    Asked(Box<AskedPaths>),
+}
+
+/// Paths that an operator asked for with globs, or without some.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AskedPaths {
+    /// Paths that are no globs; `None` for everything, if there are no globs either.
+    pub tops: Option<Vec<RelPath>>,
+    /// Words that are globs, unless a path goes by that very name.
+    pub globs: Vec<AskedGlob>,
+    /// Paths that stay out.
+    pub excluded: Option<PathGlob>,
+}
+
+/// A word that may be a path or a glob.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedGlob {
+    /// The word.
+    pub word: String,
+    /// The word as a path.
+    pub literal: RelPath,
+    /// True if that path exists now.
+    pub is_there: bool,
+    /// The word as a glob.
+    pub glob: PathGlob,
+}
+
+/// A glob that matches no path on either side.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no path matches {word:?}")]
+pub struct UnmatchedGlob {
+    /// The glob.
+    pub word: String,
+}
+
+impl AskedPaths {
+    /// Returns the paths at or below which everything is meant, `None` for all. `candidates` are what a glob can choose from.
+    fn tops<'c>(
+        &self,
+        sides: &[Option<&Manifest>],
+        candidates: &[(&'c RelPath, bool)],
+    ) -> Result<Option<Vec<RelPath>>, UnmatchedGlob> {
+        if self.tops.is_none() && self.globs.is_empty() {
+            return Ok(None);
+        }
+        let mut tops = self.tops.clone().unwrap_or_default();
+        for asked in &self.globs {
+            let mut held = sides.iter().flatten();
+            if asked.is_there || held.any(|side| side.entry(&asked.literal).is_some()) {
+                tops.push(asked.literal.clone());
+                continue;
+            }
+            let before = tops.len();
+            let matching = candidates
+                .iter()
+                .filter(|(path, is_dir)| asked.glob.matches(path, *is_dir));
+            tops.extend(matching.map(|(path, _)| (*path).clone()));
+            // Unchanged paths are no mistake: nothing is to be done for them.
+            let is_known = |side: &Manifest| {
+                let mut entries = side.entries();
+                entries.any(|(path, entry)| asked.glob.matches(&path, entry.is_dir()))
+            };
+            if tops.len() == before && !sides.iter().flatten().any(|side| is_known(side)) {
+                return Err(UnmatchedGlob {
+                    word: asked.word.clone(),
+                });
+            }
+        }
+        Ok(Some(tops))
+    }
+
+    fn is_excluded(&self, path: &RelPath, is_dir: bool) -> bool {
+        let mut globs = self.excluded.iter();
+        globs.any(|globs| globs.matches(path, is_dir))
+    }
+}
+
+/// Scope that depends on nothing but paths, with those that it holds beyond what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedScope {
+    /// The scope.
+    pub scope: Scope,
+    /// Other sides of renames of which one was asked for.
+    pub also: Vec<RelPath>,
 }
 
 /// Permissions that the operator gives beyond the reversal of the session's changes.
@@ -49,6 +135,113 @@ impl Scope {
             Self::All => true,
             Self::Below(tops) => tops.iter().any(|top| path.is_within(top)),
             Self::Exactly(paths) => paths.contains(path),
+            Self::Asked(asked) => {
+                let tops = asked.tops.as_deref().unwrap_or_default();
+                let is_all = asked.tops.is_none() && asked.globs.is_empty();
+                let mut globs = asked.globs.iter();
+                (is_all
+                    || tops.iter().any(|top| path.is_within(top))
+                    || globs.any(|one| path.is_within(&one.literal) || one.glob.matches(path, false)))
+                    && !asked.is_excluded(path, false)
+            }
+        }
+    }
+
+    /// Returns the scope for two sides that differ in `changes`: globs become the changed paths that they match, and both sides of a rename
+    /// belong together. Of a rename of which one side is excluded, both stay out.
+    ///
+    /// # Errors
+    /// [`UnmatchedGlob`].
+    pub fn resolved(
+        &self,
+        sides: &[Option<&Manifest>],
+        changes: &[Change],
+    ) -> Result<ResolvedScope, UnmatchedGlob> {
+        let asked = match self {
+            Self::Asked(asked) => asked,
+            Self::All | Self::Exactly(_) => {
+                return Ok(ResolvedScope {
+                    scope: self.clone(),
+                    also: Vec::new(),
+                });
+            }
+            Self::Below(_) => {
+                let scope = self.with_renames(changes);
+                let also = scope.beyond(self);
+                return Ok(ResolvedScope { scope, also });
+            }
+        };
+        let is_dir = |change: &Change| {
+            let entry = change.to.as_ref().or(change.from.as_ref());
+            entry.is_some_and(Entry::is_dir)
+        };
+        let candidates: Vec<(&RelPath, bool)> = changes
+            .iter()
+            .map(|change| (&change.path, is_dir(change)))
+            .collect();
+        let named = match asked.tops(sides, &candidates)? {
+            Some(tops) => Self::Below(tops),
+            None => Self::All,
+        };
+        let scope = named.with_renames(changes);
+        let also = scope.beyond(&named);
+        let mut out: BTreeSet<RelPath> = candidates
+            .into_iter()
+            .filter(|(path, is_dir)| asked.is_excluded(path, *is_dir))
+            .map(|(path, _)| path.clone())
+            .collect();
+        let pairs = moved(changes);
+        loop {
+            let before = out.len();
+            for (old, new) in &pairs {
+                if out.contains(old) || out.contains(new) {
+                    out.extend([old.clone(), new.clone()]);
+                }
+            }
+            if out.len() == before {
+                break;
+            }
+        }
+        let tops: Option<BTreeSet<RelPath>> = match scope {
+            Self::Below(tops) => Some(tops.into_iter().collect()),
+            _ => None,
+        };
+        let held = changes.iter().map(|change| &change.path);
+        let held = held.filter(|path| tops.as_ref().is_none_or(|tops| is_held(tops, path)) && !out.contains(path));
+        let scope = Self::Exactly(held.cloned().collect());
+        let also = also.into_iter().filter(|path| scope.holds(path)).collect();
+        Ok(ResolvedScope { scope, also })
+    }
+
+    /// Returns the scope for one side alone, of which any path can be meant.
+    ///
+    /// # Errors
+    /// [`UnmatchedGlob`].
+    pub fn resolved_in(&self, side: &Manifest) -> Result<Self, UnmatchedGlob> {
+        let Self::Asked(asked) = self else {
+            return Ok(self.clone());
+        };
+        let entries: Vec<(RelPath, bool)> = side
+            .entries()
+            .map(|(path, entry)| (path, entry.is_dir()))
+            .collect();
+        let candidates: Vec<(&RelPath, bool)> = entries.iter().map(|(path, is_dir)| (path, *is_dir)).collect();
+        let tops = asked.tops(&[Some(side)], &candidates)?;
+        let tops: Option<BTreeSet<RelPath>> = tops.map(|tops| tops.into_iter().collect());
+        let held = candidates.into_iter();
+        let held = held.filter(|(path, is_dir)| {
+            tops.as_ref().is_none_or(|tops| is_held(tops, path)) && !asked.is_excluded(path, *is_dir)
+        });
+        Ok(Self::Exactly(held.map(|(path, _)| path.clone()).collect()))
+    }
+
+    /// Returns the paths that were asked for by name.
+    #[must_use]
+    pub fn named(&self) -> &[RelPath] {
+        match self {
+            Self::Below(tops) => tops,
+            Self::Asked(asked) => asked.tops.as_deref().unwrap_or_default(),
+            Self::All | Self::Exactly(_) => &[],
         }
     }
 
@@ -104,6 +297,7 @@ impl Scope {
             Self::All => true,
             Self::Below(tops) => tops.iter().any(meets),
             Self::Exactly(paths) => paths.iter().any(meets),
+            Self::Asked(_) => true,
         }
     }
 }

@@ -189,7 +189,8 @@ fn nearest(all: &[InstanceBrief], wanted: &str) -> Vec<String> {
     ranked.into_iter().take(5).map(|(_, id)| id).collect()
 }
 
-/// Finds a snapshot of an instance: a kind (the latest of it), else a checkpoint's name, else an id or its prefix.
+/// Finds a snapshot of an instance: a kind (the latest of it), `latest` (of any kind but emergency), else a checkpoint's name, an id or its
+/// prefix, or a checkpoint's number, counted from 1.
 ///
 /// # Errors
 /// [`SessionError::Forgotten`]; [`SessionError::Pruned`]; [`SessionError::Damaged`]; [`SessionError::NoSnapshot`] with what there is;
@@ -198,6 +199,9 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
     let all = store.catalog().snapshots(&row.id)?;
     if all.is_empty() {
         refuse_forgotten(store, &row.id)?;
+    }
+    if wanted == LATEST {
+        return latest_snapshot(store, row, &all);
     }
     let kind = [
         SnapshotKind::Baseline,
@@ -226,6 +230,19 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
     if let Some(found) = by_id(&all, wanted) {
         return Ok(found.clone());
     }
+    if let Some(id) = checkpoint_numbered(store, row, wanted)? {
+        refuse_damaged(store, row, id.as_str(), None, None)?;
+        if let Some(found) = all.iter().find(|row| row.id == id) {
+            return Ok(found.clone());
+        }
+        if let Some((snapshot, receipt)) = pruned(store, row, id.as_str())? {
+            return Err(SessionError::Pruned {
+                instance: row.id.clone(),
+                snapshot: Box::new(snapshot),
+                receipt,
+            });
+        }
+    }
     // The name of one whose receipt does not tell it may be what is asked for.
     let unnamed = damaged_snapshots(store, row, |captured| {
         captured.kind == SnapshotKind::Checkpoint && captured.name.is_none()
@@ -236,6 +253,41 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
         wanted: wanted.to_owned(),
         known: (0..all.len().min(10)).map(|at| shortest(&all, at)).collect(),
     })
+}
+
+/// Word for the newest snapshot of a session.
+const LATEST: &str = "latest";
+
+/// Returns the newest snapshot that is no emergency snapshot.
+fn latest_snapshot(store: &Store, row: &InstanceRow, all: &[SnapshotRow]) -> Result<SnapshotRow, SessionError> {
+    let found = all.iter().find(|row| row.kind != SnapshotKind::Emergency);
+    let after = found.map_or(0, |found| found.receipt.unwrap_or(u64::MAX));
+    let later = damaged_snapshots(store, row, |captured| {
+        captured.kind != SnapshotKind::Emergency && captured.number > after
+    })?;
+    hurt_error(store, row, LATEST, later)?;
+    found.cloned().ok_or_else(|| SessionError::NoSnapshot {
+        instance: row.id.clone(),
+        wanted: LATEST.to_owned(),
+        known: Vec::new(),
+    })
+}
+
+/// Returns the checkpoint with a number, which counts those of the session from 1, deleted ones too.
+fn checkpoint_numbered(
+    store: &Store,
+    row: &InstanceRow,
+    wanted: &str,
+) -> Result<Option<SnapshotId>, SessionError> {
+    let is_number = !wanted.is_empty() && wanted.bytes().all(|byte| byte.is_ascii_digit());
+    let Some(number) = wanted.parse::<usize>().ok().filter(|_| is_number) else {
+        return Ok(None);
+    };
+    let mut taken = store.catalog().captures(&row.id)?;
+    taken.retain(|captured| captured.kind == SnapshotKind::Checkpoint);
+    taken.sort_by_key(|captured| captured.number);
+    let found = number.checked_sub(1).and_then(|at| taken.get(at));
+    Ok(found.map(|captured| captured.snapshot.clone()))
 }
 
 /// Refuses a session that was forgotten.

@@ -100,6 +100,7 @@ mod outputs;
 mod outside;
 mod overlays;
 mod pager;
+mod past;
 mod patches;
 mod plan;
 mod programs;

@@ -19,7 +19,7 @@ pub struct ForkArgs {
     /// Choose among the sessions of all directories
     #[arg(long)]
     pub any: bool,
-    /// The snapshot: a kind, a checkpoint's name, or an id or its prefix [default: the baseline]
+    /// The snapshot: a kind, `latest`, a checkpoint's name or number, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
     /// Name the fork: letters, digits, `_`, `.` and `-`; unique among the forks of the session

@@ -24,6 +24,7 @@ use crate::terminal::{sanitize, size};
 
 use crate::cli::identity_arg::identities;
 use crate::cli::named_file::{Kind, Output};
+use crate::cli::snapshot_arg::SnapshotRange;
 use crate::cli::suggested_command::Words;
 
 /// Format in which `diff` shows changes.
@@ -49,6 +50,9 @@ pub struct DiffArgs {
     /// Session and paths.
     #[command(flatten)]
     pub subject: SessionPathsArg,
+    /// Skip what matches, in gitignore syntax, relative to the current directory (may be repeated)
+    #[arg(long, value_name = "GLOB", value_parser = some_text())]
+    pub exclude: Vec<String>,
     /// Print only the paths, one per line
     #[arg(long)]
     pub name_only: bool,
@@ -82,7 +86,7 @@ pub struct DiffArgs {
     /// Write a self-contained HTML page to FILE (- for stdout); replaces only an earlier page
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub html: Option<OsString>,
-    /// The earlier snapshot: a kind, a checkpoint's name, or an id or its prefix [default: the baseline]
+    /// The earlier snapshot: a kind, `latest`, a checkpoint's name or number, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
     /// The later snapshot, or `now` for the current files [default: the closing snapshot; now while the session
@@ -116,6 +120,10 @@ impl Command for DiffArgs {
         Compares the baseline with the closing snapshot, or with the current files while the session is active. With \
         --now, shows exactly what a restore would change. A directory that was added, deleted or renamed with \
         everything below it is one line, and so is .git; --all, --name-status, --name-only and --json list every path. \
+        A..B as INSTANCE compares two snapshots, also of two sessions on the same directories: each is INSTANCE:SNAP, \
+        :SNAP for the latest session here, or INSTANCE for its newest snapshot; A.. compares with the current files, and \
+        ..B begins at the baseline. A quoted glob as PATH, in gitignore syntax, means the changed paths that it matches, \
+        unless a path has that very name. \
         Control characters in names and contents are escaped.";
     const EXAMPLES: &'static [Example] = &[
         (
@@ -130,6 +138,11 @@ impl Command for DiffArgs {
             "Between two snapshots of a session:",
             "jackin recovery diff shop --from before-upgrade --to closing",
         ),
+        (
+            "What changed between the ends of two sessions:",
+            "jackin recovery diff @2..@1",
+        ),
+        ("Only some files:", "jackin recovery diff 'src/**/*.rs' --exclude '*_test.rs'"),
         (
             "Put a path that begins with a dash after `--`:",
             "jackin recovery diff -- ./-odd-name",
@@ -162,14 +175,20 @@ impl Command for DiffArgs {
             .transpose()?;
         let engine = context.engine();
         let asking = Asking::any(args.json || args.nul);
-        let (session, paths) = args.subject.settle(context, asking)?;
+        let range = args.range(context)?;
+        let (session, paths) = match &range {
+            Some(range) => (range.session.clone(), args.subject.paths.clone()),
+            None => args.subject.settle(context, asking)?,
+        };
         let keys = || identities(context, &args.unlock);
         let compared = engine.diff(&DiffRequest {
             session: &session,
-            from: args.from.as_deref(),
-            to: args.to.as_ref(),
+            from: range.as_ref().map(|range| range.from.as_str()).or(args.from.as_deref()),
+            later_session: range.as_ref().and_then(|range| range.later.as_deref()),
+            to: range.as_ref().map(|range| &range.to).or(args.to.as_ref()),
             now: args.now || args.check.is_some(),
             paths: &paths,
+            excluded: &args.exclude,
             check_content: args.check == Some(Check::Content),
             show_secrets: args.show_secrets,
             pairs_renames: !args.no_renames,
@@ -198,13 +217,27 @@ impl Command for DiffArgs {
         if args.json {
             context.terminal.json(&diff_document(row, found));
         } else {
-            tell(context, store, row, found, (args, &paths));
+            tell(context, store, row, found, (args, &paths), range.is_some());
         }
         Ok(code.into())
     }
 }
 
 impl DiffArgs {
+    /// Returns the two snapshots if the first word names both.
+    fn range(&self, context: &Context<'_>) -> Result<Option<SnapshotRange>, CliError> {
+        let Some(word) = &self.subject.instance else {
+            return Ok(None);
+        };
+        let range = SnapshotRange::of_word(context, word, self.subject.any)?;
+        let is_named = self.from.is_some() || self.to.is_some() || self.now;
+        if range.is_some() && is_named {
+            let error = CliError::new(ErrorKind::Usage, "A..B names both snapshots");
+            return Err(error.hint("omit --from, --to and --now"));
+        }
+        Ok(range)
+    }
+
     /// Returns true if the listing folds nothing.
     fn lists_all(&self) -> bool {
         self.all || self.name_status
@@ -229,6 +262,7 @@ fn tell(
     row: &InstanceRow,
     found: &Differences,
     (args, paths): (&DiffArgs, &[OsString]),
+    is_range: bool,
 ) {
     let options = PatchOptions {
         context: args.unified.unwrap_or(3),
@@ -273,17 +307,23 @@ fn tell(
             Until::Now => "now",
             Until::Snapshot(name) => name,
         });
-        let words = Words::new("diff")
-            .session(context, &row.id, Wanted::Any)
+        let words = match args.subject.instance.as_ref().filter(|_| is_range) {
+            Some(range) => Words::new("diff").arg(range),
+            None => Words::new("diff").session(context, &row.id, Wanted::Any),
+        };
+        let words = words
             .switch("--all", true)
             .switch("--now", args.now)
             .switch("--no-renames", args.no_renames)
             .flag("--from", args.from.as_ref())
             .flag("--to", later)
+            .flags("--exclude", &args.exclude)
             .flag("--identity", args.unlock.identity.as_ref());
         context.propose("details", &words.paths(paths).text());
     }
-    propose(context, store, row, found, (args, paths));
+    if !is_range {
+        propose(context, store, row, found, (args, paths));
+    }
 }
 
 /// Suggests the next commands, if they would do anything.
@@ -302,6 +342,7 @@ fn propose(
     }
     let with_paths = |words: Words| {
         words
+            .flags("--exclude", &args.exclude)
             .flag("--identity", args.unlock.identity.as_ref())
             .paths(paths)
     };

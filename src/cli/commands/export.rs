@@ -24,7 +24,7 @@ pub struct ExportArgs {
     /// The file to write; must not exist
     #[arg(value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub file: OsString,
-    /// The snapshot: a kind, a checkpoint's name, or an id or its prefix [default: the baseline]
+    /// The snapshot: a kind, `latest`, a checkpoint's name or number, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
     /// Print one JSON document

@@ -17,7 +17,7 @@ pub struct PinArgs {
     /// Session.
     #[command(flatten)]
     pub session: SessionArg,
-    /// Only this snapshot: a kind, a checkpoint's name, or an id or its prefix [default: the whole session]
+    /// Only this snapshot: a kind, `latest`, a checkpoint's name or number, or an id or its prefix [default: the whole session]
     #[arg(value_name = "SNAP", value_parser = some_text())]
     pub snapshot: Option<String>,
     /// Print one JSON document

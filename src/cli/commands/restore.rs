@@ -29,6 +29,9 @@ pub struct RestoreArgs {
     /// Session and paths.
     #[command(flatten)]
     pub subject: SessionPathsArg,
+    /// Skip what matches, in gitignore syntax, relative to the current directory (may be repeated)
+    #[arg(long, value_name = "GLOB", value_parser = some_text())]
+    pub exclude: Vec<String>,
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -44,7 +47,7 @@ pub struct RestoreArgs {
     /// Choose the paths from a list before the question
     #[arg(short, long, conflicts_with_all = ["dry_run", "yes", "json", "to"])]
     pub interactive: bool,
-    /// The snapshot to restore: a kind, a checkpoint's name, or an id or its prefix [default: the baseline]
+    /// The snapshot to restore: a kind, `latest`, a checkpoint's name or number, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
     /// The snapshot right before a prompt or tool call of the agent, by a part of its text; without TEXT, choose from a list
@@ -109,11 +112,16 @@ impl Command for RestoreArgs {
         The question also takes letters: d shows the lines that would be undone, p the plan with every path, and i \
         lets you choose some of the paths. \
         It deletes only files that are proved to be new, and keeps later edits: it lists them as conflicts and exits \
-        with 6. Excluded paths are in no snapshot and stay as they are; --set-aside-excluded moves an excluded \
+        with 6. A quoted glob as PATH, in gitignore syntax, means the changed paths that it matches, unless a path has that \
+        very name; with --to, the stored paths. Excluded paths are in no snapshot and stay as they are; --set-aside-excluded moves an excluded \
         directory aside as a whole, and `undo` moves it back.";
     const EXAMPLES: &'static [Example] = &[
         ("Preview the changes:", "jackin recovery restore --dry-run"),
         ("One directory only:", "jackin recovery restore src"),
+        (
+            "The Rust files below src, but no tests:",
+            "jackin recovery restore 'src/**/*.rs' --exclude '*_test.rs'",
+        ),
         ("Choose paths from a list:", "jackin recovery restore -i"),
         (
             "Choose hunks of the files in src:",
@@ -175,6 +183,7 @@ impl Command for RestoreArgs {
         let request = RestoreRequest {
             session: &session,
             paths: &paths,
+            excluded: &args.exclude,
             chosen: None,
             from: from.map(String::as_str),
             only_changes_of: args.only_changes_of.as_deref(),
@@ -326,6 +335,7 @@ fn how(
         again: Words::new("restore")
             .session(context, &row.id, Wanted::Any)
             .flags("--set-aside-excluded", aside)
+            .flags("--exclude", &args.exclude)
             .flag("--from", from)
             .flag("--only-changes-of", args.only_changes_of.as_ref())
             .flag("--mtimes", (args.mtimes == Mtimes::Exact).then_some("exact"))

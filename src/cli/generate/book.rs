@@ -63,7 +63,7 @@ fn overview<V: CommandSet>(recovery: &Command) -> String {
         `TARGET` is a directory if it contains a `/` or is `.` or `..`. Otherwise it is a workspace or a container of jackin's.\n\n\
         `INSTANCE` names a session: its id, a unique prefix of the id (at least four letters), a workspace or a container (the latest \
         session), or `@latest`.\n\n\
-        `SNAP` names a snapshot of the session: `baseline`, `closing`, a checkpoint's name, or an id or its prefix.\n";
+        `SNAP` names a snapshot of the session: `baseline`, `closing`, `latest`, a checkpoint's name or number, or an id or its prefix.\n";
     text
 }
 

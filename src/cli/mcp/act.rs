@@ -308,8 +308,10 @@ fn compare(context: &Context<'_>, found: Session, given: Diff) -> Result<Reply, 
     let paths = only(given.paths)?;
     let question = Question {
         from: from.as_deref(),
+        later_row: None,
         to: &to,
         paths: &paths,
+        excluded: &[],
         check_content: false,
         show_secrets: false,
         pairs_renames: true,

@@ -125,8 +125,10 @@ impl<'e> Worker<'e> {
         };
         let question = Question {
             from: Some(&sides.from),
+            later_row: None,
             to: &to,
             paths: &[],
+            excluded: &[],
             check_content: false,
             show_secrets: false,
             pairs_renames: true,

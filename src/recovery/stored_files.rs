@@ -1,0 +1,339 @@
+//! Content of single files of a snapshot, streamed.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::paths::{glob, left_out, place};
+use super::{Keys, Recovery, RecoveryError, no_files, no_keys};
+use crate::capture::PrivateOverlay;
+use crate::contract::PathGlob;
+use crate::diff::{MAX_TEXT, holds_passwords, is_binary, is_secret_path};
+use crate::model::{
+    Coverage, Entry, EntryKind, Hasher, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord,
+};
+use crate::restore::{RestoreError, UnmatchedGlob};
+use crate::session::{find_snapshot, sessions_covering};
+use crate::store::archive::Piece;
+use crate::store::{Blobs, InstanceRow, LockGuard, PathLookup, PathState, Store, StoreError};
+
+/// Size of a block of zeros in which holes are passed on.
+const BLOCK: usize = 64 << 10;
+/// Number of other sessions in which a missing path is looked for, the newest first.
+const LOOKED_AT: usize = 20;
+
+/// Request for the stored content of files.
+#[derive(Clone)]
+pub struct FilesRequest<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// The snapshot; `None` for the baseline.
+    pub snapshot: Option<&'a str>,
+    /// Files, or globs of files.
+    pub paths: &'a [OsString],
+    /// Private keys for encrypted files.
+    pub keys: Keys<'a>,
+}
+
+impl<'a> FilesRequest<'a> {
+    /// Returns the request for files of the baseline of a session.
+    #[must_use]
+    pub fn of(session: &'a str, paths: &'a [OsString]) -> Self {
+        Self {
+            session,
+            snapshot: None,
+            paths,
+            keys: &no_keys,
+        }
+    }
+}
+
+/// Files of a snapshot, in the order in which they were asked for.
+pub struct StoredFiles {
+    /// The session.
+    pub row: InstanceRow,
+    /// The snapshot.
+    pub target: SnapshotRecord,
+    /// The files.
+    pub files: Vec<StoredFile>,
+    blobs: Blobs,
+    /// Keeps archives from being deleted while they are read.
+    _needed: LockGuard,
+}
+
+/// A regular file or a symbolic link in a snapshot.
+#[derive(Clone, Debug)]
+pub struct StoredFile {
+    /// The path on this machine.
+    pub path: PathBuf,
+    /// Its type, metadata and digest.
+    pub entry: Entry,
+    is_secret: bool,
+}
+
+impl Recovery<'_> {
+    /// Finds files in a snapshot. Their content is read by [`StoredFiles::stream`].
+    ///
+    /// ```
+    /// # use jackin_recovery::environment::Environment;
+    /// # use jackin_recovery::recovery::{ContractRequest, FilesRequest, Recovery};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let scratch = tempfile::tempdir()?;
+    /// # let project = scratch.path().canonicalize()?.join("project");
+    /// # let environment = Environment {
+    /// #     home: Some(scratch.path().join("home")),
+    /// #     current: project.clone(),
+    /// #     ..Environment::default()
+    /// # };
+    /// # std::fs::create_dir(&project)?;
+    /// # let recovery = Recovery::open(&environment);
+    /// std::fs::write(project.join("notes"), "one\n")?;
+    /// let contract = recovery.contract(&ContractRequest::of_directory(&project))?;
+    /// let session = recovery.begin(&(&contract).into())?.into_id();
+    /// std::fs::write(project.join("notes"), "two\n")?;
+    /// let found = recovery.stored_files(&FilesRequest::of(session.as_str(), &["notes".into()]))?;
+    /// let mut bytes = Vec::new();
+    /// found.stream(&found.files[0], &mut |block| {
+    ///     bytes.extend_from_slice(block);
+    ///     true
+    /// })?;
+    /// assert_eq!(bytes, b"one\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`RecoveryError::Session`] if no session or snapshot is found; [`RecoveryError::NotStored`] with the nearest snapshot that has the
+    /// path; [`RecoveryError::StoredDirectory`] or [`RecoveryError::NoContent`] for what is no file; [`RecoveryError::Outside`];
+    /// [`RecoveryError::Excluded`]; [`RecoveryError::Restore`] if a glob matches nothing; [`RecoveryError::Store`].
+    pub fn stored_files(&self, request: &FilesRequest<'_>) -> Result<StoredFiles, RecoveryError> {
+        let (store, row) = self.session(request.session)?;
+        let store = store.unlocked_by((request.keys)()?);
+        let needed = store.share()?;
+        let found = find_snapshot(&store, &row, request.snapshot.unwrap_or("baseline"));
+        let target = store.record(&found.map_err(|error| no_files(&row, error))?.id)?;
+        let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
+        let mut blobs = store.contents(&target);
+        let mut manifests: Vec<Option<Option<Manifest>>> = coverages.iter().map(|_| None).collect();
+        let mut files = Vec::new();
+        for argument in request.paths {
+            let word = argument.to_str().filter(|word| PathGlob::is_glob(word));
+            let (at, path, glob) = match word {
+                Some(word) => {
+                    let (at, glob) = glob(self.environment, &coverages, word)?;
+                    (at, glob.literal.clone(), Some(glob))
+                }
+                None => {
+                    let (at, path) = place(self.environment, &coverages, Path::new(argument))?;
+                    (at, path, None)
+                }
+            };
+            let (Some(coverage), Some(mount), Some(known)) =
+                (coverages.get(at), target.mounts.get(at), manifests.get_mut(at))
+            else {
+                continue;
+            };
+            if known.is_none() {
+                // Secrets that only the original place holds are not shown elsewhere.
+                let mut reveal = PrivateOverlay::elsewhere(&store);
+                let (manifest, _) = reveal.stored_manifest(&store, &target, mount)?;
+                blobs.lend(reveal.lent());
+                *known = Some(manifest);
+            }
+            let manifest = known.as_ref().and_then(Option::as_ref);
+            let root = coverage.root.to_path();
+            let file = |path: &RelPath, entry: &Entry| StoredFile {
+                path: path.on_host(&root),
+                entry: entry.clone(),
+                is_secret: is_secret_path(path, Some(entry)),
+            };
+            let entry = match path.is_root() {
+                true => manifest.map(|manifest| &manifest.root),
+                false => manifest.and_then(|manifest| manifest.entry(&path)),
+            };
+            match (entry, glob) {
+                (Some(entry), _) => {
+                    refuse_content(entry, &path.on_host(&root), &target)?;
+                    files.push(file(&path, entry));
+                }
+                (None, Some(glob)) if !glob.is_there => {
+                    let before = files.len();
+                    let entries = manifest.into_iter().flat_map(Manifest::entries);
+                    let matching = entries
+                        .filter(|(path, entry)| entry.content().is_some() && glob.glob.matches_itself(path, false));
+                    files.extend(matching.map(|(path, entry)| file(&path, entry)));
+                    if files.len() == before {
+                        return Err(RestoreError::from(UnmatchedGlob { word: glob.word }).into());
+                    }
+                }
+                (None, _) => {
+                    if let Some(error) = left_out(coverage, &path) {
+                        return Err(error);
+                    }
+                    let path = path.on_host(&root);
+                    return Err(RecoveryError::NotStored {
+                        nearest: nearest(&store, &row, &target.id, &path)?,
+                        path,
+                        snapshot: target.id,
+                    });
+                }
+            }
+        }
+        Ok(StoredFiles {
+            row,
+            target,
+            files,
+            blobs,
+            _needed: needed,
+        })
+    }
+}
+
+/// Fails for what has no content to print.
+fn refuse_content(entry: &Entry, path: &Path, target: &SnapshotRecord) -> Result<(), RecoveryError> {
+    let what = match entry.kind {
+        EntryKind::File(_) | EntryKind::Symlink(_) => return Ok(()),
+        EntryKind::Directory => {
+            return Err(RecoveryError::StoredDirectory {
+                path: path.to_path_buf(),
+                instance: target.instance.clone(),
+                snapshot: target.id.clone(),
+            });
+        }
+        EntryKind::Fifo => "a named pipe",
+        EntryKind::Socket => "a socket",
+        EntryKind::CharDevice(..) | EntryKind::BlockDevice(..) => "a device",
+    };
+    Err(RecoveryError::NoContent {
+        path: path.to_path_buf(),
+        what,
+    })
+}
+
+/// Returns the snapshot nearest to `target` that has a file at a path of the host: of the same session if one has, else of the newest.
+fn nearest(
+    store: &Store,
+    row: &InstanceRow,
+    target: &SnapshotId,
+    host: &Path,
+) -> Result<Option<(InstanceId, SnapshotId)>, StoreError> {
+    let mut lookup = PathLookup::new(store);
+    let mut has = |snapshot: &SnapshotId| {
+        // Nothing is known of a record or a manifest that cannot be read.
+        let record = store.record(snapshot).ok()?;
+        let mut mounts = record.mounts.iter();
+        let state = mounts.find_map(|mount| {
+            let below = host.strip_prefix(mount.coverage.root.to_path()).ok()?;
+            let path = RelPath::new(below.as_os_str().as_encoded_bytes()).ok()?;
+            lookup.state(&record, mount.manifest.as_ref()?, &path).ok()
+        });
+        match state? {
+            PathState::Present(entry) if !entry.is_dir() => Some(()),
+            _ => None,
+        }
+    };
+    let mut own = store.catalog().snapshots(&row.id)?;
+    let at = own.iter().position(|snapshot| snapshot.id == *target).unwrap_or(0);
+    let mut ranked: Vec<_> = own.drain(..).enumerate().collect();
+    ranked.sort_by_key(|(other, _)| other.abs_diff(at));
+    if let Some((_, found)) = ranked.iter().find(|(_, snapshot)| has(&snapshot.id).is_some()) {
+        return Ok(Some((row.id.clone(), found.id.clone())));
+    }
+    let others = sessions_covering(store, host)?.into_iter();
+    for other in others.filter(|other| other.id != row.id).take(LOOKED_AT) {
+        let snapshots = store.catalog().snapshots(&other.id)?;
+        if let Some(found) = snapshots.iter().find(|snapshot| has(&snapshot.id).is_some()) {
+            return Ok(Some((other.id, found.id.clone())));
+        }
+    }
+    Ok(None)
+}
+
+impl StoredFiles {
+    /// Passes the content of a file to `each`, block by block, until that returns false; of a symbolic link its target. What was read to
+    /// the end has the recorded digest.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`] if the content is missing or damaged. Blocks before the damage were passed on.
+    pub fn stream(
+        &self,
+        file: &StoredFile,
+        each: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), RecoveryError> {
+        let content = match &file.entry.kind {
+            EntryKind::Symlink(target) => {
+                each(target);
+                return Ok(());
+            }
+            _ => match file.entry.content() {
+                Some(content) if content.size > 0 => content,
+                _ => return Ok(()),
+            },
+        };
+        let mut hasher = Hasher::new(content.method, content.size);
+        let mut is_stopped = false;
+        let mut pass = |bytes: &[u8]| -> std::io::Result<()> {
+            hasher.update(bytes);
+            match each(bytes) {
+                true => Ok(()),
+                false => {
+                    is_stopped = true;
+                    Err(std::io::ErrorKind::Interrupted.into())
+                }
+            }
+        };
+        let zeros = vec![0; BLOCK];
+        let streamed = self.blobs.stream(&content.digest, &mut |piece| match piece {
+            Piece::Data(data) => pass(data),
+            Piece::Hole(mut count) => {
+                while count > 0 {
+                    let part = usize::try_from(count).unwrap_or(BLOCK).min(BLOCK);
+                    pass(zeros.get(..part).unwrap_or_default())?;
+                    count -= part as u64;
+                }
+                Ok(())
+            }
+        });
+        if is_stopped {
+            return Ok(());
+        }
+        streamed?;
+        match hasher.finish() == *content {
+            true => Ok(()),
+            false => Err(RecoveryError::Store(StoreError::Content {
+                digest: content.digest,
+                reason: "its bytes have another digest".to_owned(),
+            })),
+        }
+    }
+
+    /// Returns true if the content is not shown unless the operator asks for it: its name or its mode says that it holds secrets, or a line
+    /// of it holds a login.
+    ///
+    /// # Errors
+    /// As [`Self::stream`].
+    pub fn is_secret(&self, file: &StoredFile) -> Result<bool, RecoveryError> {
+        let is_short = file.entry.content().is_some_and(|content| content.size <= MAX_TEXT);
+        if file.is_secret || !is_short {
+            return Ok(file.is_secret);
+        }
+        let mut bytes = Vec::new();
+        self.stream(file, &mut |block| {
+            bytes.extend_from_slice(block);
+            true
+        })?;
+        Ok(!is_binary(&bytes) && holds_passwords(&bytes))
+    }
+
+    /// Returns true if the content is no text.
+    ///
+    /// # Errors
+    /// As [`Self::stream`].
+    pub fn is_binary(&self, file: &StoredFile) -> Result<bool, RecoveryError> {
+        let mut first = Vec::new();
+        self.stream(file, &mut |block| {
+            first.extend_from_slice(block);
+            first.len() < BLOCK
+        })?;
+        Ok(is_binary(&first))
+    }
+}
