@@ -26,6 +26,7 @@ mod html;
 mod html;
 mod hunk_choice;
 mod identity_arg;
+mod json_output;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod missing_agent;

@@ -5,6 +5,7 @@ mod blame;
 mod change;
 mod conversation;
 mod diff;
+mod find;
 mod fold;
 mod forget;
 mod forks;
@@ -12,6 +13,7 @@ mod head;
 mod hook_change;
 mod hooks;
 mod installation;
+mod json_lines;
 mod lifecycle;
 mod log;
 mod origin;
@@ -41,6 +43,7 @@ pub(crate) use blame::{
 pub(crate) use change::{ChangeDocument, why_words};
 pub(crate) use conversation::ConversationDocument;
 pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
+pub(crate) use find::{FindDocument, FindSummary, FoundDocument, MomentDocument, PresenceWord};
 pub(crate) use fold::{Extent, Fold, FoldedLine, fold_changes, is_notable};
 pub(crate) use forget::{ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind};
 pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument, problems};
@@ -53,6 +56,7 @@ pub(crate) use installation::{
     CompletionFileDocument, CompletionState, CompletionsInstallDocument, DoctorDocument, FileDocument,
     FindingDocument, InitDocument, InitOutcome, InstallOutcome,
 };
+pub(crate) use json_lines::{KIND, SCHEMA, SUMMARY, VALUE, json_line, json_lines};
 pub(crate) use lifecycle::{
     BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, RenameDocument, ReportDocument,
     SessionContractDocument,

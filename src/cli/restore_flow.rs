@@ -9,6 +9,7 @@ use crate::cli::context::pending::tell_left;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::hunk_choice::choose_hunks;
+use crate::cli::json_output::JsonForm;
 use crate::cli::plan_question::{PlanQuestion, Unanswered};
 use crate::cli::replication::leave;
 use crate::cli::suggested_command::Words;
@@ -31,6 +32,8 @@ use handle_fs::is_privileged;
 /// Options for executing a proposal.
 pub(super) struct RestoreOptions {
     pub(super) json: bool,
+    /// A plan is printed as one JSON object a line.
+    pub(super) json_lines: bool,
     pub(super) yes: bool,
     pub(super) dry_run: bool,
     /// With `dry_run`: the lines that would be reverted are shown.
@@ -69,7 +72,7 @@ pub(super) fn carry_out(
     narrow: Option<Narrow<'_>>,
 ) -> Result<Status, CliError> {
     if how.dry_run {
-        return Ok(show_only(context, &planned, how));
+        return show_only(context, &planned, how);
     }
     let by_hunks = how.choosing == Choosing::Hunks;
     if let Some(narrow) = narrow.filter(|_| by_hunks) {
@@ -123,7 +126,7 @@ fn chosen_by_hunks(
 }
 
 /// Shows a plan that is not carried out, and returns the exit code.
-fn show_only(context: &Context<'_>, planned: &RestorePlan, how: &RestoreOptions) -> Status {
+fn show_only(context: &Context<'_>, planned: &RestorePlan, how: &RestoreOptions) -> Result<Status, CliError> {
     let RestorePlan {
         store, row, proposal, ..
     } = planned;
@@ -143,7 +146,12 @@ fn show_only(context: &Context<'_>, planned: &RestorePlan, how: &RestoreOptions)
         });
     }
     if how.json {
-        terminal.json(&document.in_conversation(conversation_of(context, row)));
+        let document = document.in_conversation(conversation_of(context, row));
+        let form = JsonForm {
+            json: !how.json_lines,
+            json_lines: how.json_lines,
+        };
+        form.print(context, &document)?;
     } else {
         if !how.all && !planned.is_refused && view::plan::is_folded(&document) {
             let words = how.again.clone().switch("--dry-run", true).switch("--all", true);
@@ -156,10 +164,10 @@ fn show_only(context: &Context<'_>, planned: &RestorePlan, how: &RestoreOptions)
         }
         propose_next(context, proposal, how, planned.is_refused);
     }
-    match proposal.is_in_part() {
+    Ok(match proposal.is_in_part() {
         true => ExitCode::Partial.into(),
         false => ExitCode::Done.into(),
-    }
+    })
 }
 
 /// Shows a plan and asks whether it is carried out.

@@ -11,6 +11,7 @@ pub(super) mod completions;
 pub(super) mod contract;
 pub(super) mod conversation;
 pub(super) mod doctor;
+pub(super) mod find;
 pub(super) mod folded;
 pub(super) mod forget;
 pub(super) mod forks;

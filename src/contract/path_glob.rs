@@ -3,6 +3,7 @@
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::PatternError;
+use crate::config::check_pattern;
 use crate::model::RelPath;
 
 /// Patterns below one directory of a mount.
@@ -23,10 +24,11 @@ impl PartialEq for PathGlob {
 impl Eq for PathGlob {}
 
 impl PathGlob {
-    /// Returns true if a word has a character that makes it a glob: `*`, `?` or `[`.
+    /// Returns true if a word has what makes it a glob: `*`, `?`, or `[` and a later `]`.
     #[must_use]
     pub fn is_glob(word: &str) -> bool {
-        word.contains(['*', '?', '['])
+        let class = word.split_once('[').is_some_and(|(_, rest)| rest.contains(']'));
+        class || word.contains(['*', '?'])
     }
 
     /// Compiles one word. An anchored one matches from `base` on, another one at any depth below it.
@@ -43,14 +45,24 @@ impl PathGlob {
             (false, _) => "",
         };
         let line = format!("{start}{kept}{}", "\\ ".repeat(blanks));
-        Self::of_lines(base, vec![line])
+        Self::compiled(base, vec![line])
     }
 
-    /// Compiles several lines of gitignore; a later `!` line revokes a match of an earlier one.
+    /// Compiles lines of gitignore, each of which must be able to match something; a later `!` line revokes a match of an earlier one.
     ///
     /// # Errors
     /// [`PatternError`] if one does not parse.
     pub fn of_lines(base: RelPath, lines: Vec<String>) -> Result<Self, PatternError> {
+        for line in &lines {
+            check_pattern(line).map_err(|problem| PatternError {
+                pattern: line.clone(),
+                problem,
+            })?;
+        }
+        Self::compiled(base, lines)
+    }
+
+    fn compiled(base: RelPath, lines: Vec<String>) -> Result<Self, PatternError> {
         let mut builder = GitignoreBuilder::new("");
         let wrong = |pattern: &str, error: &ignore::Error| PatternError {
             pattern: pattern.to_owned(),

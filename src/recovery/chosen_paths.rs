@@ -55,7 +55,9 @@ impl ChosenPaths {
     /// Returns the chosen paths of a mount among those of `asked`.
     pub(super) fn within(&self, mount: &Coverage, asked: &Scope) -> Scope {
         let chosen = self.paths.get(&mount.label).into_iter().flatten();
-        Scope::Exactly(chosen.filter(|path| asked.holds(path)).cloned().collect())
+        // Of globs, the plan that they were chosen from holds nothing else.
+        let is_asked = |path: &&RelPath| matches!(asked, Scope::Asked(_)) || asked.holds(path);
+        Scope::Exactly(chosen.filter(is_asked).cloned().collect())
     }
 
     /// Removes excluded directories from a plan that were not chosen.

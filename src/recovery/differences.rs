@@ -423,9 +423,12 @@ impl Recovery<'_> {
             if question.pairs_renames {
                 comparison.changes = pair_renames(comparison.changes);
             }
-            let mut withheld = compare_withheld(&mount.withheld, later.withheld(&reveal, &mount.coverage, &row.id));
+            let mut withheld =
+                compare_withheld(&mount.withheld, later.withheld(&reveal, &mount.coverage, &row.id));
             let sides = (before.as_ref(), after.manifest.as_ref());
-            withheld.retain(|change| (scope.holds(&change.path) || asked.holds(&change.path)) && !change.is_told_by(sides));
+            withheld.retain(|change| {
+                (scope.holds(&change.path) || asked.holds(&change.path)) && !change.is_told_by(sides)
+            });
             settings.extend(withheld_settings(&withheld, &mount.coverage));
             settings.sort_by_cached_key(|setting| {
                 let file = setting.key.is_empty().then(|| setting.path.clone());

@@ -198,6 +198,14 @@ pub enum RecoveryError {
         /// The snapshot.
         snapshot: SnapshotId,
     },
+    /// A regular expression cannot be used.
+    #[error("the regular expression {regex:?} cannot be used: {why}")]
+    Regex {
+        /// The expression as given.
+        regex: String,
+        /// Problem with it.
+        why: String,
+    },
     /// A glob cannot be used.
     #[error("the glob {glob:?} cannot be used: {why}")]
     Glob {
@@ -428,6 +436,7 @@ impl Diagnostic for RecoveryError {
             | Self::Outside { .. }
             | Self::Path { .. }
             | Self::Glob { .. }
+            | Self::Regex { .. }
             | Self::OtherMounts { .. }
             | Self::NoContent { .. }
             | Self::StoredDirectory { .. }
@@ -600,9 +609,20 @@ impl Diagnostic for RecoveryError {
                 format!("{} is not in the snapshot {snapshot}", sanitize::path(path))
             }
             Self::NoContent { path, what } => {
-                format!("{} is {what}, which has no content to print", sanitize::path(path))
+                format!(
+                    "{} is {what}, which has no content to print",
+                    sanitize::path(path)
+                )
             }
             Self::StoredDirectory { path, .. } => format!("{} is a directory", sanitize::path(path)),
+            Self::Regex { regex, why } => {
+                let regex = sanitize::name(regex.as_bytes());
+                let why = why.lines().last().unwrap_or_default();
+                format!(
+                    "the regular expression {regex} cannot be used: {}",
+                    sanitize::text(why)
+                )
+            }
             Self::Glob { glob, why } => {
                 let glob = sanitize::name(glob.as_bytes());
                 format!("the glob {glob} cannot be used: {}", sanitize::text(why))

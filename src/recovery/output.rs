@@ -117,7 +117,12 @@ impl Recovery<'_> {
         let store = reading.unlocked_by((request.keys)()?);
         let needed = store.share()?;
         let (target, _) = restore_target(&store, &row, request)?;
-        let parts = self.output_parts(&store, &target, (request.paths, request.excluded), request.allow.files_only)?;
+        let parts = self.output_parts(
+            &store,
+            &target,
+            (request.paths, request.excluded),
+            request.allow.files_only,
+        )?;
         // Before the operator is asked: what cannot be done is no question.
         let new_claim = MissingClaim::find(
             &self.environment.snapshot_programs,

@@ -279,7 +279,10 @@ impl Recovery<'_> {
         let from = request.from.unwrap_or("baseline");
         let described = format!("is not in the {from} snapshot and does not exist now");
         let mounts = &proposal.mounts;
-        let coverages: Vec<Coverage> = mounts.iter().map(|mount| mount.request.coverage.clone()).collect();
+        let coverages: Vec<Coverage> = mounts
+            .iter()
+            .map(|mount| mount.request.coverage.clone())
+            .collect();
         let scopes = scopes(self.environment, &coverages, request.paths, request.excluded)?;
         for (mount, scope) in mounts.iter().zip(&scopes) {
             let gaps = mount.plan.not_covered.iter().map(|gap| &gap.path);
@@ -341,4 +344,3 @@ fn refuse_all_but_checkpoints(
         _ => Err(refused().into()),
     }
 }
-

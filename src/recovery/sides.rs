@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use super::RecoveryError;
 use crate::capture::{Earlier, Latest, LiveScan, PrivateOverlay, ScannedTree, look};
-use crate::model::{Coverage, InstanceId, MountRecord, SnapshotRecord, WithheldFact};
 use crate::contract::{Matcher, Verdict};
 use crate::diff::{Comparison, NotCovered};
+use crate::model::{Coverage, InstanceId, MountRecord, SnapshotRecord, WithheldFact};
 use crate::model::{Entry, RelPath};
 use crate::observer::Observer;
 use crate::store::{InstanceRow, Store};
@@ -107,7 +107,8 @@ pub(super) fn ensure_same_mounts(earlier: &InstanceRow, later: &InstanceRow) -> 
 /// adds and deletes nothing.
 pub(super) fn keep_covered(comparison: &mut Comparison, sides: [(&Coverage, &InstanceId); 2]) {
     let [(one, _), (other, _)] = sides;
-    let same = (&one.excludes, &one.tracked, &one.withheld) == (&other.excludes, &other.tracked, &other.withheld);
+    let same =
+        (&one.excludes, &one.tracked, &one.withheld) == (&other.excludes, &other.tracked, &other.withheld);
     let matchers = sides.map(|(coverage, session)| (Matcher::new(coverage).ok(), session));
     let [(Some(earlier), first), (Some(later), second)] = matchers else {
         return;
@@ -122,13 +123,14 @@ pub(super) fn keep_covered(comparison: &mut Comparison, sides: [(&Coverage, &Ins
             (_, None) => (&later, second),
             _ => return true,
         };
-        let is_dir = [&change.from, &change.to].into_iter().flatten().any(Entry::is_dir);
+        let is_dir = [&change.from, &change.to]
+            .into_iter()
+            .flatten()
+            .any(Entry::is_dir);
         match uncovered_top(matcher, &change.path, is_dir) {
             None => true,
             Some((top, why)) => {
-                uncovered
-                    .entry(top)
-                    .or_insert_with(|| format!("{session} {why}"));
+                uncovered.entry(top).or_insert_with(|| format!("{session} {why}"));
                 false
             }
         }
@@ -149,7 +151,9 @@ fn uncovered_top(matcher: &Matcher, path: &RelPath, is_dir: bool) -> Option<(Rel
             Verdict::Covered => {}
             Verdict::OutsideTracked if matcher.is_on_the_way(&at) => {}
             Verdict::Excluded(rule) => return Some((at, format!("excludes it with {}", rule.pattern))),
-            Verdict::Withheld(_) | Verdict::OutsideTracked => return Some((at, "does not cover it".to_owned())),
+            Verdict::Withheld(_) | Verdict::OutsideTracked => {
+                return Some((at, "does not cover it".to_owned()));
+            }
         }
     }
     None

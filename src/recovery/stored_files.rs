@@ -158,8 +158,9 @@ impl Recovery<'_> {
                 (None, Some(glob)) if !glob.is_there => {
                     let before = files.len();
                     let entries = manifest.into_iter().flat_map(Manifest::entries);
-                    let matching = entries
-                        .filter(|(path, entry)| entry.content().is_some() && glob.glob.matches_itself(path, false));
+                    let matching = entries.filter(|(path, entry)| {
+                        entry.content().is_some() && glob.glob.matches_itself(path, false)
+                    });
                     files.extend(matching.map(|(path, entry)| file(&path, entry)));
                     if files.len() == before {
                         return Err(RestoreError::from(UnmatchedGlob { word: glob.word }).into());
@@ -232,7 +233,10 @@ fn nearest(
         }
     };
     let mut own = store.catalog().snapshots(&row.id)?;
-    let at = own.iter().position(|snapshot| snapshot.id == *target).unwrap_or(0);
+    let at = own
+        .iter()
+        .position(|snapshot| snapshot.id == *target)
+        .unwrap_or(0);
     let mut ranked: Vec<_> = own.drain(..).enumerate().collect();
     ranked.sort_by_key(|(other, _)| other.abs_diff(at));
     if let Some((_, found)) = ranked.iter().find(|(_, snapshot)| has(&snapshot.id).is_some()) {
@@ -312,7 +316,10 @@ impl StoredFiles {
     /// # Errors
     /// As [`Self::stream`].
     pub fn is_secret(&self, file: &StoredFile) -> Result<bool, RecoveryError> {
-        let is_short = file.entry.content().is_some_and(|content| content.size <= MAX_TEXT);
+        let is_short = file
+            .entry
+            .content()
+            .is_some_and(|content| content.size <= MAX_TEXT);
         if file.is_secret || !is_short {
             return Ok(file.is_secret);
         }

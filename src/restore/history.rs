@@ -148,7 +148,9 @@ pub fn of_step(
         of_step: true,
         ..ChangeHistory::default()
     };
-    let scope = scope.resolved(&[earlier.as_ref(), witness.last.as_ref()], &changed)?.scope;
+    let scope = scope
+        .resolved(&[earlier.as_ref(), witness.last.as_ref()], &changed)?
+        .scope;
     let paths = changed.into_iter().map(|change| change.path);
     Ok((witness, paths.filter(|path| scope.holds(path)).collect()))
 }

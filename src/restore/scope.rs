@@ -207,7 +207,8 @@ impl Scope {
             _ => None,
         };
         let held = changes.iter().map(|change| &change.path);
-        let held = held.filter(|path| tops.as_ref().is_none_or(|tops| is_held(tops, path)) && !out.contains(path));
+        let held =
+            held.filter(|path| tops.as_ref().is_none_or(|tops| is_held(tops, path)) && !out.contains(path));
         let scope = Self::Exactly(held.cloned().collect());
         let also = also.into_iter().filter(|path| scope.holds(path)).collect();
         Ok(ResolvedScope { scope, also })
@@ -225,7 +226,8 @@ impl Scope {
             .entries()
             .map(|(path, entry)| (path, entry.is_dir()))
             .collect();
-        let candidates: Vec<(&RelPath, bool)> = entries.iter().map(|(path, is_dir)| (path, *is_dir)).collect();
+        let candidates: Vec<(&RelPath, bool)> =
+            entries.iter().map(|(path, is_dir)| (path, *is_dir)).collect();
         let tops = asked.tops(&[Some(side)], &candidates)?;
         let tops: Option<BTreeSet<RelPath>> = tops.map(|tops| tops.into_iter().collect());
         let held = candidates.into_iter();

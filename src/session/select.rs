@@ -259,7 +259,11 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
 const LATEST: &str = "latest";
 
 /// Returns the newest snapshot that is no emergency snapshot.
-fn latest_snapshot(store: &Store, row: &InstanceRow, all: &[SnapshotRow]) -> Result<SnapshotRow, SessionError> {
+fn latest_snapshot(
+    store: &Store,
+    row: &InstanceRow,
+    all: &[SnapshotRow],
+) -> Result<SnapshotRow, SessionError> {
     let found = all.iter().find(|row| row.kind != SnapshotKind::Emergency);
     let after = found.map_or(0, |found| found.receipt.unwrap_or(u64::MAX));
     let later = damaged_snapshots(store, row, |captured| {

@@ -136,20 +136,56 @@ impl<'s> PathLookup<'s> {
         if content.size > most {
             return Ok(None);
         }
-        if content.size == 0 {
-            return Ok(Some(Vec::new()));
-        }
-        if let Some(bytes) = self.archived(record, content)? {
-            return Ok(Some(bytes));
-        }
-        // In objects of commits, or in a snapshot of a file system.
         let mut bytes = Vec::new();
-        let contents = self.store.contents(record);
-        contents.stream(&content.digest, &mut |piece| {
-            append(&mut bytes, piece);
+        self.stream(record, content, &mut |piece: Piece<'_>| {
+            match piece {
+                Piece::Data(data) => bytes.extend_from_slice(data),
+                Piece::Hole(count) => bytes.resize(bytes.len() + usize::try_from(count).unwrap_or(0), 0),
+            }
             Ok(())
         })?;
         Ok(Some(bytes))
+    }
+
+    /// Passes the content of a file to `each`, piece by piece. The bytes are not compared with the digest.
+    ///
+    /// # Errors
+    /// As [`Self::bytes`]; also if `each` fails.
+    pub fn stream(
+        &mut self,
+        record: &SnapshotRecord,
+        content: &Content,
+        each: &mut dyn FnMut(Piece<'_>) -> std::io::Result<()>,
+    ) -> Result<(), StoreError> {
+        match self.holder(record, &content.digest) {
+            _ if content.size == 0 => {}
+            Some(archive) => {
+                if let Some(blob) = archive.locate(&content.digest) {
+                    archive.stream(blob, each)?;
+                }
+            }
+            // In objects of commits, or in a snapshot of a file system.
+            None => self.store.contents(record).stream(&content.digest, each)?,
+        }
+        Ok(())
+    }
+
+    /// Returns the digests of the chunks of a manifest.
+    ///
+    /// # Errors
+    /// As [`Self::state`].
+    pub fn chunks(&mut self, record: &SnapshotRecord, manifest: &Digest) -> Result<Vec<Digest>, StoreError> {
+        Ok(self.list(record, manifest)?.chunks.clone())
+    }
+
+    /// Returns the directories in a chunk, which is not kept in memory.
+    ///
+    /// # Errors
+    /// As [`Self::state`].
+    pub fn directories(&mut self, record: &SnapshotRecord, chunk: &Digest) -> Result<Vec<Part>, StoreError> {
+        let parts = Chunk::decode(&self.part(record, chunk)?).map_err(bad(chunk))?;
+        self.read.chunks += 1;
+        Ok(parts)
     }
 
     /// Returns the bytes of a file from an archive of a snapshot; `None` if none of them has it.

@@ -53,7 +53,9 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["show", id, "--contract", "--json"], 0);
     fs::write(project.join("later"), "mine\n").unwrap();
     run(&["diff", id, "--json"], 0);
+    run(&["diff", id, "--json-lines"], 0);
     run(&["restore", id, "--dry-run", "--json"], 6);
+    run(&["restore", id, "--dry-run", "--json-lines"], 6);
     run(&["restore", id, "--to", &fresh, "--yes", "--json"], 0);
     run(&["fork", id, "--json"], 0);
     let exported = sandbox.scratch("exported").to_str().unwrap().to_owned();
@@ -78,9 +80,13 @@ fn every_document_of_the_schema_is_printed_and_valid() {
     run(&["list", "--json"], 0);
     run(&["verify", "--read-data", "--json"], 0);
     run(&["log", "--json"], 0);
+    run(&["log", "--json-lines"], 0);
     run(&["log", "--anchor", "--json"], 0);
     run(&["log", id, "./a", "--json"], 0);
+    run(&["log", id, "./a", "--json-lines"], 0);
     run(&["blame", id, "a", "--json"], 0);
+    run(&["find", "a", "--any", "--json"], 0);
+    run(&["find", "a", "--any", "--json-lines"], 0);
     run(&["pin", id, "--json"], 0);
     run(&["unpin", id, "--json"], 0);
     run(&["prune", "--dry-run", "--json"], 0);

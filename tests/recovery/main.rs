@@ -46,6 +46,7 @@ mod edges;
 mod emergency;
 mod exports;
 mod file_systems;
+mod find;
 mod first_steps;
 mod flags;
 mod folding;

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::support::build::{Build, noise};
 use crate::support::machine::tool;
 use crate::support::run::Run;
@@ -61,7 +63,8 @@ fn changed(sandbox: &Sandbox, project: &Path, words: &[&str]) -> Vec<String> {
     let words: Vec<&str> = ["diff", "--json"].iter().chain(words).copied().collect();
     let document = inside(sandbox, project, &words).ok().json();
     let all = document["changes"].as_array().unwrap().iter();
-    all.map(|change| change["path"].as_str().unwrap().to_owned()).collect()
+    all.map(|change| change["path"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -74,17 +77,29 @@ fn cat_prints_the_bytes_of_any_snapshot() {
     is(&["cat", "@2", "a.rs"], "one\n");
     is(&["cat", "@2:mid", "./a.rs"], "two\n");
     is(&["cat", "@2:1", "a.rs"], "two\n");
-    is(&["cat", &format!("{first}:latest"), "a.rs", "src/c.txt"], "three\nc\n");
+    is(
+        &["cat", &format!("{first}:latest"), "a.rs", "src/c.txt"],
+        "three\nc\n",
+    );
     is(&["cat", "@2", "doomed"], "precious\n");
     is(&["cat", "link"], "a.rs");
     // A name wins over its reading as a glob.
     is(&["cat", "[x].rs"], "bracket\n");
     is(&["cat", "src/**/*.rs"], "b\n");
     is(&["cat", "odd*"], "odd\n");
-    prints(&sandbox, &project.join("src"), &["cat", "c.txt", "../x.rs"], "c\nplain\n");
+    prints(
+        &sandbox,
+        &project.join("src"),
+        &["cat", "c.txt", "../x.rs"],
+        "c\nplain\n",
+    );
     inside(&sandbox, &project, &["cat", "@2:9", "a.rs"]).code(5);
-    inside(&sandbox, &project, &["cat", "*.none"]).code(2).shows("*.none");
-    inside(&sandbox, &project, &["cat", "pipe"]).code(2).shows("a named pipe");
+    inside(&sandbox, &project, &["cat", "*.none"])
+        .code(2)
+        .shows("*.none");
+    inside(&sandbox, &project, &["cat", "pipe"])
+        .code(2)
+        .shows("a named pipe");
     inside(&sandbox, &project, &["cat", "src"])
         .code(2)
         .shows("--to DIR");
@@ -134,7 +149,9 @@ fn cat_keeps_secrets_and_binary_files_from_a_screen() {
     let on_a_terminal = |name: &str| {
         let words = sandbox.command(["cat", name]).inside(&project);
         let line = "cmd=$(printf '%s ' \"$@\"); exec \"$0\" -qec \"$cmd\" /dev/null";
-        let words = words.through(&["/bin/sh", "-c", line]).through(&[script.to_str().unwrap()]);
+        let words = words
+            .through(&["/bin/sh", "-c", line])
+            .through(&[script.to_str().unwrap()]);
         words.with("TERM", "dumb").run()
     };
     on_a_terminal("big").shows("binary file").shows("--output");
@@ -149,36 +166,59 @@ fn globs_choose_changed_paths() {
     let (project, _, _) = two_sessions(&sandbox);
     let diff = |words: &[&str]| changed(&sandbox, &project, words);
     assert_eq!(diff(&["src/**"]), ["src/deep/b.rs"]);
-    assert_eq!(diff(&["*.rs", "--exclude", "odd*"]), [
-        "[x].rs",
-        "a.rs",
-        "new/n.rs",
-        "src/deep/b.rs",
-        "x.rs"
-    ]);
+    assert_eq!(
+        diff(&["*.rs", "--exclude", "odd*"]),
+        ["[x].rs", "a.rs", "new/n.rs", "src/deep/b.rs", "x.rs"]
+    );
     // A path of that name wins; `[[]x].rs` is the same as a glob.
     assert_eq!(diff(&["[x].rs"]), ["[x].rs"]);
     assert_eq!(diff(&["[[]x].rs"]), ["[x].rs"]);
     assert_eq!(diff(&["new", "--exclude", "*.log"]), ["new", "new/n.rs"]);
     // What matches and did not change is no mistake; what matches nothing is one.
     assert!(diff(&["src/*.txt"]).is_empty());
-    inside(&sandbox, &project, &["diff", "src/*.go"]).code(2).shows("src/*.go");
-    inside(&sandbox, &project, &["diff", "a["]).code(2).shows("a[");
+    inside(&sandbox, &project, &["diff", "src/*.go"])
+        .code(2)
+        .shows("src/*.go");
+    inside(&sandbox, &project, &["diff", "./a["]).code(2).shows("a[");
     inside(&sandbox, &project, &["diff", "new", "--exclude", "a["]).code(2);
     let src = project.join("src");
-    let below = sandbox.command(["diff", "--json", "*.rs"]).inside(&src).run().ok();
+    let below = sandbox
+        .command(["diff", "--json", "*.rs"])
+        .inside(&src)
+        .run()
+        .ok();
     assert_eq!(below.json()["changes"].as_array().unwrap().len(), 1);
     inside(&sandbox, &project, &["restore", "*.none", "--yes"]).code(2);
     let out = sandbox.scratch("out");
     let to = out.to_str().unwrap();
-    inside(&sandbox, &project, &["restore", "src/**/*.rs", "--to", to, "--yes"]).ok();
+    inside(
+        &sandbox,
+        &project,
+        &["restore", "src/**/*.rs", "--to", to, "--yes"],
+    )
+    .ok();
     assert_eq!(fs::read(out.join("src/deep/b.rs")).unwrap(), b"b\n");
     assert!(!out.join("src/c.txt").exists());
-    let words = ["restore", "*.rs", "new", "--exclude", "*.log", "--exclude", "x.rs", "--yes"];
+    let words = [
+        "restore",
+        "*.rs",
+        "new",
+        "--exclude",
+        "*.log",
+        "--exclude",
+        "x.rs",
+        "--yes",
+    ];
     inside(&sandbox, &project, &words).ok();
     let read = |name: &str| fs::read_to_string(project.join(name)).unwrap();
-    assert_eq!([read("a.rs"), read("src/deep/b.rs"), read("[x].rs")], ["three\n", "b\n", "bracket\n"]);
-    assert_eq!(fs::read(Build::at(&project).place(b"odd\n\xff*.rs")).unwrap(), b"odd\n");
+    assert_eq!(
+        [read("a.rs"), read("src/deep/b.rs"), read("[x].rs")],
+        ["three\n", "b\n", "bracket\n"]
+    );
+    assert_eq!(
+        fs::read(Build::at(&project).place(b"odd\n\xff*.rs")).unwrap(),
+        b"odd\n"
+    );
     // Excluded paths stay, and the directory around one.
     assert_eq!([read("x.rs"), read("new/keep.log")], ["changed\n", "log\n"]);
     assert!(!project.join("new/n.rs").exists());
@@ -191,7 +231,9 @@ fn globs_choose_changed_paths() {
 fn a_rename_is_excluded_as_a_whole() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");
-    Build::at(&project).file("old.rs", noise("x", 4000)).file("b", "b\n");
+    Build::at(&project)
+        .file("old.rs", noise("x", 4000))
+        .file("b", "b\n");
     sandbox.launch(&project, "mv old.rs new.txt; echo x > b");
     let words = ["restore", "--exclude", "*.rs", "--yes"];
     inside(&sandbox, &project, &words).ok();
@@ -214,11 +256,20 @@ fn two_snapshots_of_any_sessions_are_compared() {
     fs::write(project.join("later"), "").unwrap();
     assert_eq!(diff(&["@1.."]), ["later"]);
     assert_eq!(diff(&["@1..now"]), ["later"]);
-    let document = inside(&sandbox, &project, &["diff", "@2..@1", "--json"]).ok().json();
-    assert_eq!([&document["instance"], &document["later_instance"]], [&first, &second]);
-    inside(&sandbox, &project, &["diff", "@2:baseline..@1", "--patch", "a.rs"])
+    let document = inside(&sandbox, &project, &["diff", "@2..@1", "--json"])
         .ok()
-        .shows("-one\n+four\n");
+        .json();
+    assert_eq!(
+        [&document["instance"], &document["later_instance"]],
+        [&first, &second]
+    );
+    inside(
+        &sandbox,
+        &project,
+        &["diff", "@2:baseline..@1", "--patch", "a.rs"],
+    )
+    .ok()
+    .shows("-one\n+four\n");
     inside(&sandbox, &project, &["diff", "@2..@1", "--now"]).code(2);
     let other = sandbox.project("other");
     let elsewhere = sandbox.session(&other, |_| {});
@@ -241,4 +292,50 @@ fn what_one_session_excludes_is_neither_added_nor_deleted() {
     let document = inside(&sandbox, &project, &words).ok().json();
     assert_eq!(document["changes"].as_array().unwrap().len(), 1, "{document:#}");
     assert_eq!(document["not_covered"][0]["path"], "out");
+}
+
+#[test]
+fn json_lines_hold_what_the_document_holds() {
+    let sandbox = Sandbox::new();
+    let (project, first, _) = two_sessions(&sandbox);
+    let lines = |words: &[&str], code: i32| -> Vec<Value> {
+        let words: Vec<&str> = words.iter().copied().chain(["--json-lines"]).collect();
+        let run = inside(&sandbox, &project, &words).code(code);
+        let text = String::from_utf8_lossy(&run.stdout);
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let kinds = |lines: &[Value]| -> Vec<String> {
+        let kinds = lines.iter().map(|line| line["kind"].as_str().unwrap().to_owned());
+        kinds.collect()
+    };
+    let diff = lines(&["diff", "@2"], 0);
+    assert_eq!(kinds(&diff), ["changes", "changes", "changes", "summary"]);
+    let whole = inside(&sandbox, &project, &["diff", "@2", "--json"]).ok().json();
+    for (line, change) in diff.iter().zip(whole["changes"].as_array().unwrap()) {
+        assert_eq!(
+            [&line["path"], &line["change"]],
+            [&change["path"], &change["change"]]
+        );
+    }
+    assert_eq!(diff[3]["instance"], first.as_str());
+    let plan = lines(&["restore", "a.rs", "--dry-run"], 0);
+    assert_eq!(kinds(&plan), ["applied", "summary"]);
+    assert_eq!(plan[1]["outcome"], "planned");
+    let log = lines(&["log", "--any"], 0);
+    assert!(kinds(&log).ends_with(&["receipts".to_owned(), "summary".to_owned()]));
+    assert_eq!(
+        kinds(&lines(&["log", "./doomed"], 0)),
+        ["changes", "changes", "summary"]
+    );
+    assert_eq!(kinds(&lines(&["find", "a.rs"], 0)), ["paths", "summary"]);
+    assert_eq!(
+        kinds(&lines(&["find", "--content", "fou?r"], 0)),
+        ["paths", "summary"]
+    );
+    inside(&sandbox, &project, &["restore", "--yes", "--json-lines"]).code(2);
+    inside(&sandbox, &project, &["diff", "none", "--json-lines"])
+        .refused()
+        .error();
 }

@@ -54,7 +54,10 @@ impl Command for CatArgs {
             "A file as it was before the latest session here:",
             "jackin recovery cat src/main.rs",
         ),
-        ("As the session before left it:", "jackin recovery cat @2:closing src/main.rs"),
+        (
+            "As the session before left it:",
+            "jackin recovery cat @2:closing src/main.rs",
+        ),
         (
             "As it was before the agent ran a command:",
             "jackin recovery cat --before 'rm -rf' data.csv",
@@ -86,7 +89,7 @@ impl Command for CatArgs {
             keys: &|| identities(context, &args.unlock),
         })?;
         if let Some(file) = &output {
-            file.create(context, |file| write(&found, file))?;
+            file.create(context, |file| write(context, &found, file))?;
             context
                 .terminal
                 .note(&format!("wrote {} (readable only by you)", file.shown));
@@ -97,7 +100,9 @@ impl Command for CatArgs {
             let shown = sanitize::path(&file.path);
             if !args.show_secrets && found.is_secret(file)? {
                 let error = CliError::new(ErrorKind::Usage, format!("{shown} is likely to hold secrets"));
-                return Err(error.hint("add --show-secrets to print it, or --output FILE to write a file that only you can read"));
+                return Err(error.hint(
+                    "add --show-secrets to print it, or --output FILE to write a file that only you can read",
+                ));
             }
             if is_tty && found.is_binary(file)? {
                 let error = CliError::new(ErrorKind::Usage, format!("{shown} is a binary file"));
@@ -111,8 +116,9 @@ impl Command for CatArgs {
                     true => lines.print(context, block),
                     false => context.terminal.bytes(block),
                 }
-                !context.terminal.out_is_closed()
+                !context.terminal.out_is_closed() && !context.interrupts.requested()
             })?;
+            stop_if_asked(context)?;
             lines.finish(context);
         }
         Ok(ExitCode::Done.into())
@@ -145,8 +151,16 @@ impl Lines {
     }
 }
 
+/// Fails if the operator asked to stop: what was printed is not whole.
+fn stop_if_asked(context: &Context<'_>) -> Result<(), CliError> {
+    match context.interrupts.requested() {
+        true => Err(CliError::new(ErrorKind::Interrupted, "interrupted")),
+        false => Ok(()),
+    }
+}
+
 /// Writes all files into one; blocks of zeros become holes.
-fn write(found: &StoredFiles, file: &mut File) -> Result<(), CliError> {
+fn write(context: &Context<'_>, found: &StoredFiles, file: &mut File) -> Result<(), CliError> {
     let mut end = 0;
     for stored in &found.files {
         let mut failed: Result<(), io::Error> = Ok(());
@@ -157,8 +171,9 @@ fn write(found: &StoredFiles, file: &mut File) -> Result<(), CliError> {
                 false => file.write_all(block),
             };
             end += block.len() as u64;
-            failed.is_ok()
+            failed.is_ok() && !context.interrupts.requested()
         })?;
+        stop_if_asked(context)?;
         failed.map_err(|error| CliError::new(ErrorKind::Io, "the file cannot be written").because(error))?;
     }
     file.set_len(end)

@@ -23,6 +23,7 @@ use crate::report::{
 use crate::terminal::{sanitize, size};
 
 use crate::cli::identity_arg::identities;
+use crate::cli::json_output::JsonForm;
 use crate::cli::named_file::{Kind, Output};
 use crate::cli::snapshot_arg::SnapshotRange;
 use crate::cli::suggested_command::Words;
@@ -41,11 +42,11 @@ pub enum DiffForm {
 }
 
 /// Forms of `diff` that are no patch.
-const NO_PATCH: [&str; 5] = ["name_only", "name_status", "stat", "json", "html"];
+const NO_PATCH: [&str; 6] = ["name_only", "name_status", "stat", "json", "json_lines", "html"];
 
 /// Show what changed since a snapshot
 #[derive(Clone, Debug, Args)]
-#[command(group = ArgGroup::new("form").args(["name_only", "name_status", "stat", "patch", "json", "html"]))]
+#[command(group = ArgGroup::new("form").args(["name_only", "name_status", "stat", "patch", "json", "json_lines", "html"]))]
 pub struct DiffArgs {
     /// Session and paths.
     #[command(flatten)]
@@ -78,11 +79,11 @@ pub struct DiffArgs {
     #[arg(long, conflicts_with_all = NO_PATCH, conflicts_with = "word_diff")]
     pub binary: bool,
     /// End each path with NUL and print it unquoted, with --name-only or --name-status; not to a terminal
-    #[arg(short = 'z', conflicts_with_all = ["stat", "patch", "json", "html", "unified", "word_diff", "binary"])]
+    #[arg(short = 'z', conflicts_with_all = ["stat", "patch", "json", "json_lines", "html", "unified", "word_diff", "binary"])]
     pub nul: bool,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
+    /// Forms of JSON.
+    #[command(flatten)]
+    pub json: JsonForm,
     /// Write a self-contained HTML page to FILE (- for stdout); replaces only an earlier page
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub html: Option<OsString>,
@@ -142,18 +143,24 @@ impl Command for DiffArgs {
             "What changed between the ends of two sessions:",
             "jackin recovery diff @2..@1",
         ),
-        ("Only some files:", "jackin recovery diff 'src/**/*.rs' --exclude '*_test.rs'"),
+        (
+            "Only some files:",
+            "jackin recovery diff 'src/**/*.rs' --exclude '*_test.rs'",
+        ),
         (
             "Put a path that begins with a dash after `--`:",
             "jackin recovery diff -- ./-odd-name",
         ),
     ];
-    const DOCUMENTS: &'static [Document] = &[Document::of::<DiffDocument<'static>>("diff")];
+    const DOCUMENTS: &'static [Document] = &[
+        Document::of::<DiffDocument<'static>>("diff"),
+        Document::lines_of::<DiffDocument<'static>>("diff-lines"),
+    ];
     const IS_READ: bool = true;
     const TELLS_PENDING: bool = true;
 
     fn json(&self) -> bool {
-        self.json
+        self.json.is_json()
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
@@ -174,7 +181,7 @@ impl Command for DiffArgs {
             .map(|file| Output::settle(context, file, Kind::Page))
             .transpose()?;
         let engine = context.engine();
-        let asking = Asking::any(args.json || args.nul);
+        let asking = Asking::any(args.json.is_json() || args.nul);
         let range = args.range(context)?;
         let (session, paths) = match &range {
             Some(range) => (range.session.clone(), args.subject.paths.clone()),
@@ -183,7 +190,10 @@ impl Command for DiffArgs {
         let keys = || identities(context, &args.unlock);
         let compared = engine.diff(&DiffRequest {
             session: &session,
-            from: range.as_ref().map(|range| range.from.as_str()).or(args.from.as_deref()),
+            from: range
+                .as_ref()
+                .map(|range| range.from.as_str())
+                .or(args.from.as_deref()),
             later_session: range.as_ref().and_then(|range| range.later.as_deref()),
             to: range.as_ref().map(|range| &range.to).or(args.to.as_ref()),
             now: args.now || args.check.is_some(),
@@ -214,9 +224,15 @@ impl Command for DiffArgs {
             file.write_page(context, &page)?;
             return Ok(code.into());
         }
-        if args.json {
-            context.terminal.json(&diff_document(row, found));
+        if args.json.is_json() {
+            args.json.print(context, &diff_document(row, found))?;
         } else {
+            if range.is_some() {
+                let later = found.later().map(|later| format!("{}:{}", later.instance, later.id));
+                let later = later.unwrap_or_else(|| found.to());
+                let earlier = format!("{}:{}", row.id, found.from.id);
+                context.terminal.note(&format!("from {earlier} to {later}"));
+            }
             tell(context, store, row, found, (args, &paths), range.is_some());
         }
         Ok(code.into())

@@ -9,6 +9,7 @@ use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::cli::json_output::JsonForm;
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{SessionArg, SessionPathsArg};
 use crate::cli::view;
@@ -28,9 +29,9 @@ pub struct LogArgs {
     /// Print the fingerprint of the log to keep elsewhere; with HEAD, check that the log continues it
     #[arg(long, value_name = "HEAD", num_args = 0..=1, default_missing_value = "", require_equals = false)]
     pub anchor: Option<String>,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
+    /// Forms of JSON.
+    #[command(flatten)]
+    pub json: JsonForm,
 }
 
 impl Command for LogArgs {
@@ -56,14 +57,16 @@ impl Command for LogArgs {
     ];
     const DOCUMENTS: &'static [Document] = &[
         Document::of::<LogDocument>("log"),
+        Document::lines_of::<LogDocument>("log-lines"),
         Document::of::<AnchorDocument>("log-anchor"),
         Document::of::<PathLogDocument>("log-path"),
+        Document::lines_of::<PathLogDocument>("log-path-lines"),
     ];
     const IS_READ: bool = true;
     const TELLS_PENDING: bool = true;
 
     fn json(&self) -> bool {
-        self.json
+        self.json.is_json()
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
@@ -102,20 +105,15 @@ impl Command for LogArgs {
         let terminal = context.terminal;
         let count = size::counted(receipts.len() as u64, "receipt", "receipts");
         if args.anchor.is_some() && known.is_none() {
-            if args.json {
-                terminal.json(&AnchorDocument::new(head));
+            if args.json.is_json() {
+                args.json.print(context, &AnchorDocument::new(head))?;
             } else {
                 terminal.out(&head.to_string());
                 context.propose("to check the log later", &format!("log --verify --anchor {head}"));
             }
-        } else if args.json {
-            terminal.json(&LogDocument::of(
-                receipts,
-                head,
-                broken.as_ref(),
-                &[],
-                only.as_ref(),
-            ));
+        } else if args.json.is_json() {
+            let document = LogDocument::of(receipts, head, broken.as_ref(), &[], only.as_ref());
+            args.json.print(context, &document)?;
         } else if args.verify || known.is_some() {
             let as_before = match &known {
                 Some(known) => format!(
@@ -163,8 +161,8 @@ impl LogArgs {
         }
         let found = context.engine().blame(&BlameRequest { session, path })?;
         let report = PathLogDocument::of(&found);
-        if self.json {
-            context.terminal.json(&report);
+        if self.json.is_json() {
+            self.json.print(context, &report)?;
         } else {
             let home = context.environment.home.as_deref();
             let home = home.filter(|_| context.terminal.is_tty_out());

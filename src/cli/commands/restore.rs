@@ -13,6 +13,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
+use crate::cli::json_output::JsonForm;
 use crate::cli::restore_flow::{Choosing, RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
@@ -36,7 +37,7 @@ pub struct RestoreArgs {
     #[arg(long)]
     pub dry_run: bool,
     /// Choose hunks one by one before the question; with --dry-run, show the lines that would be reverted
-    #[arg(short, long, conflicts_with_all = ["json", "to", "yes", "interactive"])]
+    #[arg(short, long, conflicts_with_all = ["json", "json_lines", "to", "yes", "interactive"])]
     pub patch: bool,
     /// List every path in the plan instead of folding whole directories
     #[arg(long, conflicts_with = "to")]
@@ -45,7 +46,7 @@ pub struct RestoreArgs {
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
     /// Choose the paths from a list before the question
-    #[arg(short, long, conflicts_with_all = ["dry_run", "yes", "json", "to"])]
+    #[arg(short, long, conflicts_with_all = ["dry_run", "yes", "json", "json_lines", "to"])]
     pub interactive: bool,
     /// The snapshot to restore: a kind, `latest`, a checkpoint's name or number, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
@@ -99,9 +100,9 @@ pub struct RestoreArgs {
     /// Fail if the snapshot is incomplete
     #[arg(long)]
     pub require_complete: bool,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
+    /// Forms of JSON.
+    #[command(flatten)]
+    pub json: JsonForm,
 }
 
 impl Command for RestoreArgs {
@@ -154,11 +155,12 @@ impl Command for RestoreArgs {
     ];
     const DOCUMENTS: &'static [Document] = &[
         Document::of::<RestoreDocument<'static>>("restore"),
+        Document::lines_of::<RestoreDocument<'static>>("restore-lines"),
         Document::of::<RestoreToDocument>("restore-to"),
     ];
 
     fn json(&self) -> bool {
-        self.json
+        self.json.is_json()
     }
 
     fn changes_something(&self) -> bool {
@@ -170,14 +172,18 @@ impl Command for RestoreArgs {
         if args.patch && !args.dry_run {
             refuse_hunks(context, args)?;
         }
+        if args.json.json_lines && (!args.dry_run || args.to.is_some()) {
+            let error = CliError::new(ErrorKind::Usage, "--json-lines prints a plan");
+            return Err(error.hint("add --dry-run, or use --json"));
+        }
         let engine = context.engine();
         let keys = || identities(context, &args.unlock);
-        let asking = Asking::to_change_files(Wanted::Any, args.json, args.yes);
+        let asking = Asking::to_change_files(Wanted::Any, args.json.is_json(), args.yes);
         let (session, paths) = args.subject.settle(context, asking)?;
         let before = match &args.before {
             None => None,
             Some(Some(text)) => Some(engine.snapshot_before(&session, text)?.to_string()),
-            Some(None) => Some(chosen_snapshot_before(context, &session, args.json || args.yes)?),
+            Some(None) => Some(chosen_snapshot_before(context, &session, args.json.is_json() || args.yes)?),
         };
         let from = before.as_ref().or(args.from.as_ref());
         let request = RestoreRequest {
@@ -216,10 +222,11 @@ impl Command for RestoreArgs {
         };
         let how = how(context, args, (&paths, from), &planned.row);
         let is_whole = from.is_none() && args.only_changes_of.is_none();
-        let earlier = match is_whole && !args.json && is_idle(&planned.proposal) && !paths.is_empty() {
-            true => engine.earlier_change(&planned.store, &planned.row, &paths)?,
-            false => None,
-        };
+        let earlier =
+            match is_whole && !args.json.is_json() && is_idle(&planned.proposal) && !paths.is_empty() {
+                true => engine.earlier_change(&planned.store, &planned.row, &paths)?,
+                false => None,
+            };
         let narrow = |chosen: &ChosenPaths| {
             let chosen = Some(chosen);
             let request = RestoreRequest {
@@ -320,7 +327,8 @@ fn how(
         &[]
     };
     RestoreOptions {
-        json: args.json,
+        json: args.json.is_json(),
+        json_lines: args.json.json_lines,
         yes: args.yes,
         dry_run: args.dry_run,
         patch: args.patch,

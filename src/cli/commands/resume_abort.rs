@@ -330,6 +330,7 @@ fn how(row: &InstanceRow, intent: &Intent, json: bool, yes: bool) -> RestoreOpti
     };
     RestoreOptions {
         json,
+        json_lines: false,
         yes,
         dry_run: false,
         patch: false,

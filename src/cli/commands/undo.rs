@@ -114,6 +114,7 @@ impl Command for UndoArgs {
         let row = planned.row.id.to_string();
         let how = RestoreOptions {
             json: args.json,
+            json_lines: false,
             yes: args.yes,
             dry_run: args.dry_run,
             patch: false,

@@ -248,7 +248,8 @@ fn json<V: CommandSet>() -> String {
         "# JSON documents\n\n`--json` prints one document on stdout. An error is the document `error` on stderr. \
          The schema is [`config/schema.json`](https://github.com/jackin-project/jackin-recovery/blob/main/config/schema.json) \
          (JSON Schema 2020-12), with each document below `$defs`. Fields are only added within one version; ignore fields that you do \
-         not know.\n\n| command | documents |\n|---|---|\n",
+         not know.\n\n`--json-lines` prints one object a line instead: each item of the lists, with the name of its list as `kind`, and at \
+         the end a `summary` with all other fields. `find --content` prints each item as it is found.\n\n| command | documents |\n|---|---|\n",
     );
     for info in V::shown().filter(|info| !info.documents.is_empty()) {
         text += &format!(

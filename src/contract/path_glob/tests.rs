@@ -1,3 +1,5 @@
+//! Globs as an operator types them.
+
 use super::PathGlob;
 use crate::model::RelPath;
 
@@ -43,5 +45,6 @@ fn later_lines_take_matches_back() {
     let globs = PathGlob::of_lines(RelPath::root(), lines).unwrap();
     assert!(globs.matches(&path("a/x.log"), false));
     assert!(!globs.matches(&path("a/keep.log"), false));
-    assert!(PathGlob::of_word(RelPath::root(), "a[", false).is_err());
+    assert!(PathGlob::of_lines(RelPath::root(), vec!["a[".to_owned()]).is_err());
+    assert!(PathGlob::is_glob("a[b]") && !PathGlob::is_glob("a[b"));
 }

@@ -69,7 +69,8 @@ pub(crate) fn printed_by(args: &[OsString]) -> Option<&'static str> {
     let own = args.iter().take_while(|arg| *arg != "--");
     let words: Vec<&str> = own.filter_map(|arg| arg.to_str()).collect();
     let verb = *words.iter().find(|word| !word.starts_with('-'))?;
-    if !words.contains(&"--json") {
+    let is_lines = words.contains(&"--json-lines");
+    if !words.contains(&"--json") && !is_lines {
         return None;
     }
     let name = match verb {
@@ -93,7 +94,9 @@ pub(crate) fn printed_by(args: &[OsString]) -> Option<&'static str> {
         },
         verb => verb,
     };
-    DOCUMENTS.keys().map(String::as_str).find(|known| *known == name)
+    let ending = if is_lines { "-lines" } else { "" };
+    let mut known = DOCUMENTS.keys().map(String::as_str);
+    known.find(|known| known.strip_suffix(ending) == Some(name) && known.ends_with("-lines") == is_lines)
 }
 
 /// Whether a flag stands there without a value.
@@ -121,13 +124,13 @@ pub(crate) fn check(name: &str, value: &Value, run: &dyn std::fmt::Display) {
     );
 }
 
-/// The command that prints a document on each line.
+/// The command that prints a document on each line without `--json-lines`.
 const LINES: &str = "watch";
 
 /// Insists that a run with `--json` printed one document or none, and told its error as one.
 #[track_caller]
 pub(crate) fn check_run(name: &str, run: &Run) {
-    if name == LINES {
+    if name == LINES || name.ends_with("-lines") {
         for line in run
             .stdout
             .split(|byte| *byte == b'\n')

@@ -47,7 +47,7 @@ pub(super) fn to_directory(
     if let Some(new) = new {
         plan.push_str(&format!("\n{}", claim_words(new)));
     }
-    match (args.json, args.dry_run) {
+    match (args.json.is_json(), args.dry_run) {
         (true, true) => terminal.json(&document(RestoreOutcome::Planned, count, Vec::new())),
         (false, _) => terminal.out(&plan),
         (true, false) if !args.yes && terminal.can_ask() => terminal.err(&plan),
@@ -58,10 +58,10 @@ pub(super) fn to_directory(
     }
     confirm(terminal, &context.interrupts, "Write them there?", args.yes)?;
     let written = context.engine().write_output(planned)?;
-    print_problems(context, &written, args.json);
+    print_problems(context, &written, args.json.is_json());
     let (paths, problems) = (written.paths, problems(&written));
     let partial = !problems.is_empty();
-    if args.json {
+    if args.json.is_json() {
         let outcome = if partial {
             RestoreOutcome::Partial
         } else {

@@ -76,6 +76,7 @@ pub(super) fn act(
     };
     let how = RestoreOptions {
         json: false,
+        json_lines: false,
         yes: true,
         dry_run: false,
         patch: false,

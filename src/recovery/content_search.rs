@@ -1,0 +1,216 @@
+//! Lines of stored files that match a regular expression.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::RecoveryError;
+use super::find::{FoundPath, FoundPaths, Moment};
+use crate::diff::{is_binary, masked};
+use crate::model::{Content, Digest};
+use crate::store::archive::Piece;
+use crate::store::{PathLookup, Store, StoreError};
+
+/// Longest part of a file that is searched as one line, in bytes.
+const LONGEST: usize = 1 << 20;
+/// Maximum number of lines that are kept of a file.
+const MOST_LINES: usize = 100;
+
+/// Search in the contents of found paths. Each content is read once, whatever paths and snapshots have it.
+pub struct ContentSearch<'f> {
+    found: &'f FoundPaths,
+    lookup: Option<(PathLookup<'f>, &'f Store)>,
+    regex: Regex,
+    known: HashMap<Digest, Rc<Searched>>,
+    shows_secrets: bool,
+    /// Number of binary files that were not searched.
+    pub binary: u64,
+    /// Number of files that were not searched because they are likely to hold secrets.
+    pub secret: u64,
+    /// Number of contents that are damaged or missing.
+    pub unreadable: u64,
+}
+
+/// Result of the search in one content.
+enum Searched {
+    Lines(Vec<MatchedLine>, u64),
+    Binary,
+    Unreadable,
+}
+
+/// A line that matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchedLine {
+    /// Number of the line, from 1.
+    pub number: u64,
+    /// The line without its newline; logins in it are masked.
+    pub text: Vec<u8>,
+}
+
+/// Lines of the newest version of a path that has any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContentMatch {
+    /// The first snapshot with that version.
+    pub moment: Moment,
+    /// The lines, at most a hundred.
+    pub lines: Vec<MatchedLine>,
+    /// Number of all lines that match.
+    pub count: u64,
+}
+
+impl FoundPaths {
+    /// Prepares a search in the contents of the found paths. Files that are likely to hold secrets are passed over.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Regex`].
+    pub fn search(&self, regex: &str, shows_secrets: bool) -> Result<ContentSearch<'_>, RecoveryError> {
+        let built = RegexBuilder::new(regex).build();
+        let regex = built.map_err(|error| RecoveryError::Regex {
+            regex: regex.to_owned(),
+            why: error.to_string(),
+        })?;
+        Ok(ContentSearch {
+            found: self,
+            lookup: self.store.as_ref().map(|store| (PathLookup::new(store), store)),
+            regex,
+            known: HashMap::new(),
+            shows_secrets,
+            binary: 0,
+            secret: 0,
+            unreadable: 0,
+        })
+    }
+}
+
+impl ContentSearch<'_> {
+    /// Returns the paths that are searched.
+    #[must_use]
+    pub fn paths(&self) -> &[FoundPath] {
+        &self.found.paths
+    }
+
+    /// Searches the versions of a path, newest first; `None` if no version matches.
+    pub fn of(&mut self, path: &FoundPath) -> Option<ContentMatch> {
+        if path.is_secret && !self.shows_secrets {
+            self.secret += 1;
+            return None;
+        }
+        let (mut is_binary, mut is_unreadable) = (false, false);
+        for (content, moment) in path.contents.iter().rev() {
+            match &*self.searched(content, moment) {
+                Searched::Lines(lines, count) if *count > 0 => {
+                    return Some(ContentMatch {
+                        moment: moment.clone(),
+                        lines: lines.clone(),
+                        count: *count,
+                    });
+                }
+                Searched::Lines(..) => {}
+                Searched::Binary => is_binary = true,
+                Searched::Unreadable => is_unreadable = true,
+            }
+        }
+        self.binary += u64::from(is_binary);
+        self.unreadable += u64::from(is_unreadable);
+        None
+    }
+
+    fn searched(&mut self, content: &Content, moment: &Moment) -> Rc<Searched> {
+        if let Some(known) = self.known.get(&content.digest) {
+            return Rc::clone(known);
+        }
+        let searched = self.read(content, moment).unwrap_or(Searched::Unreadable);
+        let searched = Rc::new(searched);
+        self.known.insert(content.digest, Rc::clone(&searched));
+        searched
+    }
+
+    fn read(&mut self, content: &Content, moment: &Moment) -> Result<Searched, StoreError> {
+        let mut lines = Lines {
+            regex: &self.regex,
+            shows_secrets: self.shows_secrets,
+            begun: Vec::new(),
+            number: 1,
+            found: Vec::new(),
+            count: 0,
+            is_binary: false,
+        };
+        let Some((lookup, store)) = &mut self.lookup else {
+            return Ok(Searched::Unreadable);
+        };
+        let record = store.record(&moment.snapshot)?;
+        let streamed = lookup.stream(&record, content, &mut |piece| match piece {
+            Piece::Data(data) => lines.take(data),
+            // A hole is zeros.
+            Piece::Hole(_) => lines.stop(),
+        });
+        if lines.is_binary {
+            return Ok(Searched::Binary);
+        }
+        streamed?;
+        lines.end();
+        Ok(Searched::Lines(lines.found, lines.count))
+    }
+}
+
+struct Lines<'r> {
+    regex: &'r Regex,
+    shows_secrets: bool,
+    begun: Vec<u8>,
+    number: u64,
+    found: Vec<MatchedLine>,
+    count: u64,
+    is_binary: bool,
+}
+
+impl Lines<'_> {
+    fn stop(&mut self) -> std::io::Result<()> {
+        self.is_binary = true;
+        Err(std::io::ErrorKind::Interrupted.into())
+    }
+
+    fn take(&mut self, data: &[u8]) -> std::io::Result<()> {
+        if is_binary(data) {
+            return self.stop();
+        }
+        for part in data.split_inclusive(|byte| *byte == b'\n') {
+            if self.begun.is_empty() && part.ends_with(b"\n") {
+                self.judge(part);
+                self.number += 1;
+                continue;
+            }
+            self.begun.extend_from_slice(part);
+            if part.ends_with(b"\n") || self.begun.len() > LONGEST {
+                let line = std::mem::take(&mut self.begun);
+                self.judge(&line);
+                self.number += u64::from(line.ends_with(b"\n"));
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        let line = std::mem::take(&mut self.begun);
+        if !line.is_empty() {
+            self.judge(&line);
+        }
+    }
+
+    fn judge(&mut self, line: &[u8]) {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        if !self.regex.is_match(line) {
+            return;
+        }
+        self.count += 1;
+        if self.found.len() < MOST_LINES {
+            self.found.push(MatchedLine {
+                number: self.number,
+                text: match self.shows_secrets {
+                    true => line.to_vec(),
+                    false => masked(line),
+                },
+            });
+        }
+    }
+}

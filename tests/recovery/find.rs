@@ -1,0 +1,206 @@
+//! `find`: paths by name in all snapshots, what deleted them, and lines in their contents.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::support::build::{Build, noise};
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+
+fn inside(sandbox: &Sandbox, project: &Path, words: &[&str]) -> Run {
+    sandbox.command(words).inside(project).run()
+}
+
+fn found(sandbox: &Sandbox, project: &Path, words: &[&str]) -> Value {
+    let words: Vec<&str> = ["find", "--json"].iter().chain(words).copied().collect();
+    inside(sandbox, project, &words).ok().json()
+}
+
+/// Names of the paths, in the order of the document.
+fn names(document: &Value, project: &Path) -> Vec<String> {
+    let all = document["paths"].as_array().unwrap().iter();
+    let below = format!("{}/", project.display());
+    all.map(|one| one["path"].as_str().unwrap().replacen(&below, "", 1))
+        .collect()
+}
+
+fn history(sandbox: &Sandbox) -> (PathBuf, [String; 2]) {
+    let project = sandbox.project("shop");
+    Build::at(&project)
+        .file("a.rs", "one needle\n")
+        .file("src/b.rs", "x\n")
+        .file("src/deep/c.rs", "x\n")
+        .file("doomed.txt", "first\nneedle https://me:hunter2@host\n")
+        .file("between.txt", "x\n")
+        .file(b"odd\n\xff*", "needle\n")
+        .file("[x]", "x\n")
+        .file("x", "x\n")
+        .file(".env", "needle=hunter2\n")
+        .file("bin", [b"needle\0".as_slice(), &noise("n", 100)].concat());
+    let first = sandbox.session(&project, |project| {
+        fs::write(project.join("a.rs"), "two\n").unwrap();
+        fs::remove_file(project.join("doomed.txt")).unwrap();
+    });
+    fs::remove_file(project.join("between.txt")).unwrap();
+    let second = sandbox.session(&project, |project| {
+        fs::write(project.join("fresh.rs"), "x\n").unwrap();
+        fs::remove_dir_all(project.join("src/deep")).unwrap();
+    });
+    (project, [first, second])
+}
+
+#[test]
+fn find_knows_each_path_and_what_deleted_it() {
+    let sandbox = Sandbox::new();
+    let (project, [first, second]) = history(&sandbox);
+    let find = |words: &[&str]| found(&sandbox, &project, words);
+    let is =
+        |words: &[&str], expected: &[&str]| assert_eq!(names(&find(words), &project), expected, "{words:?}");
+    is(&["*.rs"], &["fresh.rs", "src/deep/c.rs", "a.rs", "src/b.rs"]);
+    is(&["src/*.rs"], &["src/b.rs"]);
+    is(&["src/**/*.rs"], &["src/deep/c.rs", "src/b.rs"]);
+    is(&["deep"], &["src/deep"]);
+    is(&["src/deep"], &["src/deep"]);
+    // A path of the very name matches as well as what the glob means.
+    is(&["[x]"], &["[x]", "x"]);
+    is(&["*.none"], &[]);
+    let odd = find(&["odd*"]);
+    assert!(odd["paths"][0]["path_bytes"].is_string(), "{odd:#}");
+    let gone = find(&["*", "--in", "deleted"]);
+    let expected = ["src/deep", "src/deep/c.rs", "between.txt", "doomed.txt"];
+    assert_eq!(names(&gone, &project), expected);
+    let deleted = |at: usize| &gone["paths"][at]["deleted"];
+    assert_eq!(
+        [&deleted(0)["instance"], &deleted(0)["kind"]],
+        [&second, "closing"]
+    );
+    assert_eq!(
+        [&deleted(2)["instance"], &deleted(2)["kind"]],
+        [&second, "baseline"]
+    );
+    assert_eq!(
+        [&deleted(3)["instance"], &deleted(3)["kind"]],
+        [&first, "closing"]
+    );
+    let changed = &find(&["a.rs"])["paths"][0];
+    assert_eq!(changed["versions"], 2);
+    assert_eq!(changed["changed"]["instance"], first.as_str());
+    assert_eq!(changed["first"]["kind"], "baseline");
+    assert_eq!(changed["now"], "there");
+    fs::remove_file(project.join("a.rs")).unwrap();
+    let later = &find(&["a.rs", "--in", "deleted"])["paths"][0];
+    assert_eq!(
+        [&later["now"], &later["deleted"]],
+        [&Value::from("deleted"), &Value::Null]
+    );
+    // The last line leads on, and what it names works.
+    let run = inside(&sandbox, &project, &["find", "doomed.txt"]).ok();
+    run.has("deleted just now by");
+    assert!(run.text().lines().all(|line| line.chars().count() <= 80), "{run}");
+    let said = String::from_utf8_lossy(&run.stderr);
+    let (_, words) = said.rsplit_once("jackin recovery ").unwrap();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let words = [&words[..], &["--yes"]].concat();
+    inside(&sandbox, &project, &words).ok();
+    assert!(project.join("doomed.txt").exists());
+    inside(&sandbox, &project, &["find", "odd*"]).ok().harmless();
+    // Elsewhere, only with --any.
+    let elsewhere = sandbox.project("other");
+    inside(&sandbox, &elsewhere, &["find", "a.rs"]).code(2);
+    assert_eq!(
+        found(&sandbox, &elsewhere, &["a.rs", "--any"])["paths"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn an_exclude_is_no_deletion() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("out/x", "x\n").file("a", "a\n");
+    sandbox.launch(&project, "echo b > a");
+    sandbox.launch_with(&["--exclude", "out/"], &project, "echo c > a");
+    let one = &found(&sandbox, &project, &["x"])["paths"][0];
+    assert_eq!(
+        [&one["now"], &one["deleted"]],
+        [&Value::from("there"), &Value::Null]
+    );
+    fs::remove_dir_all(project.join("out")).unwrap();
+    let third = sandbox.launch(&project, "true");
+    let one = &found(&sandbox, &project, &["x"])["paths"][0];
+    assert_eq!(one["deleted"]["instance"], third.as_str(), "{one:#}");
+}
+
+#[test]
+fn contents_are_searched_in_all_versions() {
+    let sandbox = Sandbox::new();
+    let (project, [first, _]) = history(&sandbox);
+    let document = found(&sandbox, &project, &["--content", "^(one )?needle"]);
+    let mut all = names(&document, &project);
+    all.sort();
+    assert_eq!(all, ["a.rs", "doomed.txt", "odd\n\u{fffd}*"]);
+    assert_eq!([&document["binary"], &document["secret"]], [1, 1]);
+    let matches = document["paths"].as_array().unwrap().iter();
+    let mut matches = matches.map(|one| &one["matches"]);
+    let doomed = matches.find(|one| one["lines"][0]["line"] == 2).unwrap();
+    assert_eq!(doomed["snapshot"]["instance"], first.as_str());
+    let run = inside(&sandbox, &project, &["find", "--content", "needle"]).ok();
+    run.has(":baseline doomed.txt:2: needle ")
+        .has("to print the first: ");
+    run.hides("hunter2")
+        .shows("likely to hold secrets")
+        .shows("binary")
+        .harmless();
+    let shown = ["find", "--content", "needle", "--show-secrets"];
+    inside(&sandbox, &project, &shown).ok().shows("needle=hunter2");
+    let only = ["--content", "needle", "*.txt", "--in", "deleted"];
+    assert_eq!(names(&found(&sandbox, &project, &only), &project), ["doomed.txt"]);
+    inside(&sandbox, &project, &["find", "--content", "a("])
+        .code(2)
+        .shows("a(");
+    inside(&sandbox, &project, &["find"]).code(2);
+}
+
+#[test]
+fn a_hundred_snapshots_of_two_thousand_files_are_searched_at_once() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    for directory in 0..40 {
+        for file in 0..50 {
+            Build::at(&project).file(
+                format!("d{directory}/f{file}.rs"),
+                format!("{directory} {file}\n"),
+            );
+        }
+    }
+    let id = sandbox.begin(&project);
+    for step in 0..98 {
+        fs::write(
+            project.join(format!("d{}/f7.rs", step % 40)),
+            format!("step {step}\n"),
+        )
+        .unwrap();
+        sandbox.jackin(["checkpoint", &id, "-q"]).ok();
+    }
+    sandbox.jackin(["end", &id]).ok();
+    let took = |words: &[&str]| {
+        let each = (0..3).map(|_| {
+            let start = Instant::now();
+            inside(&sandbox, &project, words).ok();
+            start.elapsed()
+        });
+        each.min().unwrap()
+    };
+    for words in [&["find", "f7.rs"][..], &["find", "*.rs", "--json"]] {
+        let took = took(words);
+        // Half a second in a debug build on an idle machine; the tests run beside others.
+        assert!(took.as_millis() < 2000, "{words:?} took {took:?}");
+        eprintln!("{words:?} took {took:?}");
+    }
+}
