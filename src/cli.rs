@@ -46,6 +46,7 @@ mod steadfast;
 mod streams;
 mod sudo;
 mod suggested_command;
+mod tool;
 #[cfg(feature = "tui")]
 mod ui;
 mod view;

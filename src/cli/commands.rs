@@ -31,6 +31,7 @@ commands! {
     mod watch: Watch(watch::WatchArgs);
     pub(super) mod diff: Diff(diff::DiffArgs);
     mod cat: Cat(cat::CatArgs);
+    mod edit: Edit(edit::EditArgs);
     mod find: Find(find::FindArgs);
     mod blame: Blame(blame::BlameArgs);
     mod restore: Restore(restore::RestoreArgs);

@@ -129,6 +129,7 @@ mod support;
 mod support_compare;
 mod targets;
 mod terminal;
+mod tools;
 mod turns;
 mod ui;
 mod unmounted;

@@ -467,7 +467,7 @@ fn from_paragraphs(text: &str, verb: Option<&str>) -> CliError {
         message.strip_prefix("error: ").unwrap_or(&message),
     );
     // Only these take values that may begin with a dash.
-    let takes_paths = matches!(verb, Some("cat" | "diff" | "find" | "restore"));
+    let takes_paths = matches!(verb, Some("cat" | "diff" | "edit" | "find" | "restore"));
     let tips = paragraphs
         .flat_map(str::lines)
         .filter_map(|line| line.trim().strip_prefix("tip: "));

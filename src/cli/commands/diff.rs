@@ -1,7 +1,9 @@
 //! `diff`: what changed between two snapshots, or between a snapshot and now.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::os::unix::ffi::OsStringExt as _;
+use std::path::Path;
 
 use clap::{ArgGroup, Args, ValueHint};
 
@@ -17,8 +19,8 @@ use crate::cli::{html, view};
 use crate::model::RelPath;
 use crate::recovery::{DiffRequest, Differences, InstanceRow, SessionDiff, Store, Until, Wanted};
 use crate::report::{
-    ChangeKind, DiffDocument, FoldedLine, LogDocument, MountDiff, PatchOptions, SessionReport, Sources,
-    diff_document,
+    ChangeKind, Contents, DiffDocument, FoldedLine, LogDocument, MountDiff, PatchOptions, SessionReport,
+    Sources, contents, diff_document,
 };
 use crate::terminal::{sanitize, size};
 
@@ -27,6 +29,7 @@ use crate::cli::json_output::JsonForm;
 use crate::cli::named_file::{Kind, Output};
 use crate::cli::snapshot_arg::SnapshotRange;
 use crate::cli::suggested_command::Words;
+use crate::cli::tool::{PrivateDirectory, run, unwritable};
 
 /// Format in which `diff` shows changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +45,19 @@ pub enum DiffForm {
 }
 
 /// Forms of `diff` that are no patch.
-const NO_PATCH: [&str; 6] = ["name_only", "name_status", "stat", "json", "json_lines", "html"];
+const NO_PATCH: [&str; 7] = [
+    "name_only",
+    "name_status",
+    "stat",
+    "json",
+    "json_lines",
+    "html",
+    "tool",
+];
 
 /// Show what changed since a snapshot
 #[derive(Clone, Debug, Args)]
-#[command(group = ArgGroup::new("form").args(["name_only", "name_status", "stat", "patch", "json", "json_lines", "html"]))]
+#[command(group = ArgGroup::new("form").args(["name_only", "name_status", "stat", "patch", "json", "json_lines", "html", "tool"]))]
 pub struct DiffArgs {
     /// Session and paths.
     #[command(flatten)]
@@ -79,7 +90,7 @@ pub struct DiffArgs {
     #[arg(long, conflicts_with_all = NO_PATCH, conflicts_with = "word_diff")]
     pub binary: bool,
     /// End each path with NUL and print it unquoted, with --name-only or --name-status; not to a terminal
-    #[arg(short = 'z', conflicts_with_all = ["stat", "patch", "json", "json_lines", "html", "unified", "word_diff", "binary"])]
+    #[arg(short = 'z', conflicts_with_all = ["stat", "patch", "json", "json_lines", "html", "tool", "unified", "word_diff", "binary"])]
     pub nul: bool,
     /// Forms of JSON.
     #[command(flatten)]
@@ -87,6 +98,9 @@ pub struct DiffArgs {
     /// Write a self-contained HTML page to FILE (- for stdout); replaces only an earlier page
     #[arg(long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub html: Option<OsString>,
+    /// Run this command on two private directories with the files of both sides, such as 'meld'
+    #[arg(long, value_name = "COMMAND", value_parser = some_text())]
+    pub tool: Option<String>,
     /// The earlier snapshot: a kind, `latest`, a checkpoint's name or number, or an id or its prefix [default: the baseline]
     #[arg(long, value_name = "SNAP", value_parser = some_text())]
     pub from: Option<String>,
@@ -123,7 +137,8 @@ impl Command for DiffArgs {
         everything below it is one line, and so is .git; --all, --name-status, --name-only and --json list every path. \
         A..B as INSTANCE compares two snapshots, also of two sessions on the same directories: each is INSTANCE:SNAP, \
         :SNAP for the latest session here, or INSTANCE for its newest snapshot; A.. compares with the current files, and \
-        ..B begins at the baseline. A quoted glob as PATH, in gitignore syntax, means the changed paths that it matches, \
+        ..B begins at the baseline. --tool runs a command, such as meld, with two directories that only you can enter; they \
+        hold the files of both sides, and are removed when it ends. A quoted glob as PATH, in gitignore syntax, means the changed paths that it matches, \
         unless a path has that very name. \
         Control characters in names and contents are escaped.";
     const EXAMPLES: &'static [Example] = &[
@@ -224,11 +239,20 @@ impl Command for DiffArgs {
             file.write_page(context, &page)?;
             return Ok(code.into());
         }
+        if let Some(tool) = &args.tool {
+            let ended = open(context, args, compared, tool)?;
+            return Ok(match code {
+                ExitCode::Done => ended,
+                code => code.into(),
+            });
+        }
         if args.json.is_json() {
             args.json.print(context, &diff_document(row, found))?;
         } else {
             if range.is_some() {
-                let later = found.later().map(|later| format!("{}:{}", later.instance, later.id));
+                let later = found
+                    .later()
+                    .map(|later| format!("{}:{}", later.instance, later.id));
                 let later = later.unwrap_or_else(|| found.to());
                 let earlier = format!("{}:{}", row.id, found.from.id);
                 context.terminal.note(&format!("from {earlier} to {later}"));
@@ -237,6 +261,86 @@ impl Command for DiffArgs {
         }
         Ok(code.into())
     }
+}
+
+/// Largest content that a tool gets, in bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// Writes both sides into a private directory, and runs a tool on them.
+fn open(
+    context: &Context<'_>,
+    args: &DiffArgs,
+    compared: SessionDiff,
+    tool: &str,
+) -> Result<Status, CliError> {
+    let options = PatchOptions {
+        context: 0,
+        show_secrets: args.show_secrets,
+        hides: false,
+    };
+    let directory = PrivateDirectory::make(context)?;
+    let sides = [Path::new("old"), Path::new("new")];
+    let paths = sides.map(|side| directory.directory(side));
+    let (mut written, mut hidden, mut lacking) = (0_u64, 0_u64, 0_u64);
+    let report = diff_document(&compared.row, &compared.found);
+    let sources = Sources::of(
+        &compared.found,
+        compared.store.is_unlocked() && !args.show_secrets,
+    );
+    let several = report.mounts().len() > 1;
+    for mount in report.mounts() {
+        for change in mount.exact {
+            if context.interrupts.requested() {
+                return Err(CliError::new(ErrorKind::Interrupted, "interrupted"));
+            }
+            let (old, new) = match contents(mount.coverage, change, &sources, options, LARGEST) {
+                Contents::Nothing => continue,
+                Contents::Hidden => {
+                    hidden += 1;
+                    continue;
+                }
+                Contents::Unavailable(_) | Contents::Large(..) => {
+                    lacking += 1;
+                    continue;
+                }
+                Contents::Both(old, new) => (old, new),
+            };
+            let from = change.from_path.as_ref().unwrap_or(&change.path);
+            let both = [(&change.from, from, old), (&change.to, &change.path, new)];
+            for (side, (entry, path, bytes)) in sides.iter().zip(both) {
+                if entry.as_ref().is_none_or(|entry| entry.is_dir()) {
+                    continue;
+                }
+                let place = match several {
+                    true => side.join(&mount.coverage.label),
+                    false => side.to_path_buf(),
+                };
+                let (mut file, _) = directory.file(&place.join(path.as_path()))?;
+                file.write_all(&bytes).map_err(unwritable)?;
+            }
+            written += 1;
+        }
+    }
+    for (count, why) in [
+        (hidden, "likely to hold secrets and not shown (--show-secrets)"),
+        (lacking, "not shown: the content is too large or cannot be read"),
+    ] {
+        if count > 0 {
+            let files = size::counted(count, "file is", "files are");
+            context.terminal.note(&format!("{files} {why}"));
+        }
+    }
+    if written == 0 {
+        context.terminal.note("no contents differ");
+        return Ok(ExitCode::Done.into());
+    }
+    let [old, new] = paths;
+    let paths = [old?, new?];
+    // Snapshots can be deleted while the operator reads.
+    drop(sources);
+    drop(report);
+    drop(compared);
+    run(context, tool.into(), &directory, &paths)
 }
 
 impl DiffArgs {
