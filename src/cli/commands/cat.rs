@@ -42,7 +42,7 @@ pub struct CatArgs {
 
 impl Command for CatArgs {
     const NAME: &'static str = "cat";
-    const GROUP: Option<Group> = Some(Group::Daily);
+    const GROUP: Option<Group> = Some(Group::Sessions);
     const LONG: &'static str = "\
         Prints the bytes as they were captured, without a change. Of a symbolic link, prints the target, as git does. A \
         terminal gets text only, with control characters escaped: redirect a binary file, or write it with --output. \
@@ -60,7 +60,7 @@ impl Command for CatArgs {
         ),
         (
             "As it was before the agent ran a command:",
-            "jackin recovery cat --before 'rm -rf' data.csv",
+            "jackin recovery cat --before rm data.csv",
         ),
     ];
     const IS_READ: bool = true;

@@ -35,7 +35,7 @@ pub struct EditArgs {
 
 impl Command for EditArgs {
     const NAME: &'static str = "edit";
-    const GROUP: Option<Group> = Some(Group::Daily);
+    const GROUP: Option<Group> = Some(Group::Sessions);
     const LONG: &'static str = "\
         Runs VISUAL or EDITOR with two files: a read-only copy of the stored one, and the current one, which you can change. \
         The copy lies in a directory that only you can enter, where the editor also starts, and is removed when the editor \

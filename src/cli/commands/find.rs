@@ -59,7 +59,7 @@ pub struct FindArgs {
 
 impl Command for FindArgs {
     const NAME: &'static str = "find";
-    const GROUP: Option<Group> = Some(Group::Daily);
+    const GROUP: Option<Group> = Some(Group::Sessions);
     const LONG: &'static str = "\
         Looks in the snapshots of all sessions that cover the current directory, and prints the newest change first. \
         SNAPSHOT has the newest version, in the form that `cat` takes; NOW says whether the path exists, and which session \
@@ -75,7 +75,7 @@ impl Command for FindArgs {
         ("What is gone:", "jackin recovery find '*' --in deleted"),
         (
             "A line that vanished:",
-            "jackin recovery find --content 'fn parse_(date|time)' '*.rs'",
+            "jackin recovery find --content 'parse_(date|time)' '*.rs'",
         ),
     ];
     const DOCUMENTS: &'static [Document] = &[

@@ -157,7 +157,7 @@ fn list_show_and_diff() {
     let Verb::Diff(args) = understood("jackin recovery diff shop --stat -- -n --json").verb else {
         panic!()
     };
-    assert_eq!((args.form(), args.json), (DiffForm::Stat, false));
+    assert_eq!((args.form(), args.json.is_json()), (DiffForm::Stat, false));
     assert_eq!(args.subject.paths, ["-n", "--json"]);
     // Values of settings are hidden in every form.
     for form in ["", "--name-status", "--stat", "--patch", "--json"] {
@@ -191,7 +191,7 @@ fn restore_undo_and_checkpoint() {
             && args.overwrite_later_edits
             && args.delete_later_files
             && args.require_complete
-            && args.json
+            && args.json.is_json()
     );
     assert_eq!((args.mtimes, args.from.as_deref()), (Mtimes::Exact, Some("sn-1")));
     let Verb::Undo(args) = understood("jackin recovery undo --receipt 12 --dry-run").verb else {
@@ -233,7 +233,7 @@ fn the_store_and_the_rest() {
         matches!(understood("jackin recovery verify --read-data --json").verb, Verb::Verify(a) if a.read_data && a.json)
     );
     assert!(
-        matches!(understood("jackin recovery log --verify --json").verb, Verb::Log(a) if a.verify && a.json)
+        matches!(understood("jackin recovery log --verify --json").verb, Verb::Log(a) if a.verify && a.json.is_json())
     );
     assert!(
         matches!(understood("jackin recovery rebuild").verb, Verb::Rebuild(a) if !a.json && !a.accept_loss)
