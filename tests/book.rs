@@ -29,7 +29,7 @@ use shell::Shell;
 const NOT_RUN: &[(&str, usize)] = &[
     ("ends with the session, which runs in another terminal", 1),
     ("needs a cluster", 2),
-    ("needs an agent", 2),
+    ("needs an agent", 3),
     ("needs an object store", 2),
     ("needs another machine", 1),
     ("needs borg", 1),

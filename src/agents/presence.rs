@@ -22,6 +22,19 @@ pub fn present(environment: &Environment) -> Vec<(Agent, Presence)> {
     Agent::ALL.into_iter().filter_map(found).collect()
 }
 
+/// Returns the file of a program that hooks call: a path, or a name in `PATH`; `None` if it is not there.
+#[must_use]
+pub fn called_program(program: &str, environment: &Environment) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(|path| path.is_file());
+    }
+    let path = environment.get("PATH").unwrap_or_default();
+    let directories = std::env::split_paths(path).filter(|directory| directory.is_absolute());
+    directories
+        .map(|directory| directory.join(program))
+        .find(|file| is_executable(file))
+}
+
 fn presence(agent: Agent, environment: &Environment) -> Option<Presence> {
     let path = environment.get("PATH").unwrap_or_default();
     // A relative directory of PATH may be one that an agent writes.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Finding, Group, Severity};
 use crate::agents::settings::{Standing, standing};
 use crate::agents::trust::untrusted;
-use crate::agents::{Agent, Scope};
+use crate::agents::{Agent, Scope, called_program};
 use crate::config::shown;
 use crate::environment::Environment;
 
@@ -40,7 +40,7 @@ fn of(environment: &Environment, agent: Agent, scope: Scope, standing: &Standing
     if let Some(gone) = found
         .programs
         .iter()
-        .find(|program| !Path::new(program).is_file())
+        .find(|program| called_program(program, environment).is_none())
     {
         let gone = shown(Path::new(gone));
         return warning(format!("the hooks of {agent} call {gone}, which does not exist"));

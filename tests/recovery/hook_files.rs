@@ -363,3 +363,31 @@ fn who_captures_nothing_is_told_before_the_hooks_are_written() {
     let run = sandbox.jackin(["hook", "install", "claude", "--dry-run"]).ok();
     assert!(!run.said().contains(words), "{run}");
 }
+
+/// The file that a person copies calls the program by its name.
+#[test]
+fn the_plugin_file_of_the_repository_is_known_and_its_program_found_in_path() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.home().join(".config/opencode/plugins/jackin-recovery.js");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let shipped = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/packaging/opencode/jackin-recovery.js"
+    );
+    fs::copy(shipped, &file).unwrap();
+    let status = |path: &str| {
+        let words = ["hook", "status", "opencode", "--json"];
+        let run = sandbox.command(words).with("PATH", path).run().ok();
+        let program = run.json()["hooks"][0]["programs"][0].clone();
+        assert_eq!(program["program"], "jackin-recovery", "{run}");
+        (program["is_there"] == true, program["is_this"] == true)
+    };
+    let built = std::path::Path::new(env!("CARGO_BIN_EXE_jackin-recovery"));
+    let built = built.parent().unwrap().to_str().unwrap();
+    assert_eq!(status(&format!("/nowhere:{built}")), (true, true));
+    assert_eq!(status("/nowhere"), (false, false));
+    let doctor = sandbox.command(["doctor"]).with("PATH", built).run();
+    doctor.has("opencode calls jackin-recovery");
+    sandbox.jackin(["hook", "uninstall", "opencode", "--yes"]).ok();
+    assert!(!file.exists());
+}

@@ -1,15 +1,14 @@
 //! `hook status`: which agents have jackin's hooks, and which program they call.
 
-use std::path::Path;
-
 use super::HookStatusArgs;
 use crate::agents::settings::standing;
 use crate::agents::trust::untrusted;
-use crate::agents::{Agent, Scope};
+use crate::agents::{Agent, Scope, called_program};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
+use crate::environment::Environment;
 use crate::report::{
     Head, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument, HookTrust,
     HostPathDocument,
@@ -79,7 +78,11 @@ fn one(context: &Context<'_>, agent: Agent, scope: Scope) -> HookStandingDocumen
                 (_, []) => HookState::Installed,
                 _ => HookState::PartlyInstalled,
             };
-            made.programs = found.programs.into_iter().map(program).collect();
+            made.programs = found
+                .programs
+                .into_iter()
+                .map(|called| program(called, context.environment))
+                .collect();
             (made.events, made.missing) = (found.events, found.missing);
         }
         Err(error) => made.problem = Some(error.to_string()),
@@ -87,13 +90,16 @@ fn one(context: &Context<'_>, agent: Agent, scope: Scope) -> HookStandingDocumen
     made
 }
 
-fn program(program: String) -> HookProgramDocument {
-    let path = Path::new(&program);
+fn program(program: String, environment: &Environment) -> HookProgramDocument {
+    let file = called_program(&program, environment);
     let this = std::env::current_exe().ok();
-    let is_this =
-        this.is_some_and(|this| this == path || std::fs::canonicalize(path).is_ok_and(|path| path == this));
+    let real = file.as_ref().and_then(|file| std::fs::canonicalize(file).ok());
+    // The program of the second name replaces itself by the one beside it.
+    let beside = real.as_ref().filter(|real| real.ends_with("jackin-recovery"));
+    let beside = beside.map(|real| real.with_file_name("jackin"));
+    let is_this = this.is_some() && [&file, &real, &beside].contains(&&this);
     HookProgramDocument {
-        is_there: path.is_file(),
+        is_there: file.is_some(),
         is_this,
         program,
     }
