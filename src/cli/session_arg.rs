@@ -263,7 +263,12 @@ fn refuse_ambiguous(context: &Context<'_>, word: &OsStr) -> Result<(), CliError>
 }
 
 /// Returns the id of a named session, or of the latest here.
-pub(super) fn settle(context: &Context<'_>, named: Option<&str>, any: bool, asking: Asking) -> Result<String, CliError> {
+pub(super) fn settle(
+    context: &Context<'_>,
+    named: Option<&str>,
+    any: bool,
+    asking: Asking,
+) -> Result<String, CliError> {
     // What is to be done finds a whole id itself, in a store that it opens anyway.
     if let Some(id) = named.filter(|name| InstanceId::parse(name).is_ok())
         && asking.reported != Reported::All

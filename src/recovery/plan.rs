@@ -234,7 +234,8 @@ impl Recovery<'_> {
                 None => scope,
             };
             witness.owned = owned;
-            witness.composed = chosen
+            witness.composed = asked
+                .chosen
                 .map(|chosen| chosen.composed(&coverage))
                 .unwrap_or_default();
             for (id, why) in &witness.unreadable {

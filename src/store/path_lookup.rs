@@ -138,10 +138,7 @@ impl<'s> PathLookup<'s> {
         }
         let mut bytes = Vec::new();
         self.stream(record, content, &mut |piece: Piece<'_>| {
-            match piece {
-                Piece::Data(data) => bytes.extend_from_slice(data),
-                Piece::Hole(count) => bytes.resize(bytes.len() + usize::try_from(count).unwrap_or(0), 0),
-            }
+            append(&mut bytes, piece);
             Ok(())
         })?;
         Ok(Some(bytes))

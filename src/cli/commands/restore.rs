@@ -183,7 +183,11 @@ impl Command for RestoreArgs {
         let before = match &args.before {
             None => None,
             Some(Some(text)) => Some(engine.snapshot_before(&session, text)?.to_string()),
-            Some(None) => Some(chosen_snapshot_before(context, &session, args.json.is_json() || args.yes)?),
+            Some(None) => Some(chosen_snapshot_before(
+                context,
+                &session,
+                args.json.is_json() || args.yes,
+            )?),
         };
         let from = before.as_ref().or(args.from.as_ref());
         let request = RestoreRequest {
