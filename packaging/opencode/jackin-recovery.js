@@ -113,6 +113,7 @@ export const JackinRecovery = async ({ client, directory }) => {
           tool_name: input.tool,
           tool_input: output?.args,
           tool_use_id: input.callID,
+          agent_id: session === input.sessionID ? undefined : input.sessionID,
         },
         directory,
       );
@@ -120,6 +121,20 @@ export const JackinRecovery = async ({ client, directory }) => {
       if (code === 2) {
         throw new Error(said.trim() || "jackin recovery says no");
       }
+    },
+    // A call that fails does not come here: it ends with the turn.
+    "tool.execute.after": async (input) => {
+      const session = await of(input.sessionID);
+      await tell(
+        "tool.execute.after",
+        {
+          session_id: session,
+          tool_name: input.tool,
+          tool_input: input.args,
+          tool_use_id: input.callID,
+        },
+        directory,
+      );
     },
     // The last thing that opencode does in a directory, also when it quits.
     dispose: async () => {
