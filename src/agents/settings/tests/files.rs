@@ -150,6 +150,30 @@ fn what_is_written_is_what_the_agents_read() {
         ]
       }
     ],
+    "PostToolUse": [
+      {
+        "matcher": "^(Bash|Write|Edit|MultiEdit|NotebookEdit|EnterWorktree|ExitWorktree|mcp__.*)$",
+        "hooks": [
+          {
+            "type": "command",
+            "command": "/usr/bin/jackin recovery hook run claude PostToolUse",
+            "timeout": 60
+          }
+        ]
+      }
+    ],
+    "PostToolUseFailure": [
+      {
+        "matcher": "^(Bash|Write|Edit|MultiEdit|NotebookEdit|EnterWorktree|ExitWorktree|mcp__.*)$",
+        "hooks": [
+          {
+            "type": "command",
+            "command": "/usr/bin/jackin recovery hook run claude PostToolUseFailure",
+            "timeout": 60
+          }
+        ]
+      }
+    ],
     "Stop": [
       {
         "hooks": [
@@ -198,7 +222,7 @@ fn what_is_written_is_what_the_agents_read() {
             .ends_with("hook run copilot preToolUse")
     );
     let codex = json(Agent::Codex);
-    assert_eq!(codex["hooks"].as_object().unwrap().len(), 5);
+    assert_eq!(codex["hooks"].as_object().unwrap().len(), 6);
     // Codex lowers a longer time at the end of a session, and warns of it at every start.
     assert_eq!(codex["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"], 3);
 }
@@ -251,6 +275,8 @@ fn an_older_installation_is_completed_and_goes_as_a_whole() {
         found.missing,
         [
             "UserPromptSubmit",
+            "PostToolUse",
+            "PostToolUseFailure",
             "Stop",
             "PreToolUse(EnterWorktree|ExitWorktree)"
         ]
@@ -290,7 +316,7 @@ fn the_command_of_another_place_is_replaced_where_it_stands() {
     };
     assert_eq!(with.lines().count(), moved.lines().count());
     let differ = with.lines().zip(moved.lines()).filter(|(a, b)| a != b);
-    assert_eq!(differ.count(), 5);
+    assert_eq!(differ.count(), 7);
     assert_eq!(
         uninstall(Agent::Claude, Some(&moved)),
         Ok(After::Text((*before).to_owned()))
@@ -321,7 +347,14 @@ fn only_ours_are_taken_out_of_a_group_that_others_joined() {
     assert_eq!(found.events, ["PreToolUse", "Notification"]);
     assert_eq!(
         found.missing,
-        ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"]
+        [
+            "SessionStart",
+            "UserPromptSubmit",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "Stop",
+            "SessionEnd"
+        ]
     );
     let Ok(After::Text(without)) = uninstall(Agent::Claude, Some(text)) else {
         panic!("nothing was taken out");
