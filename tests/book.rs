@@ -35,6 +35,7 @@ const NOT_RUN: &[(&str, usize)] = &[
     ("needs borg", 1),
     ("needs docker", 1),
     ("needs restic", 1),
+    ("needs vimdiff and meld", 1),
 ];
 
 fn docs() -> PathBuf {
