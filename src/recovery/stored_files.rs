@@ -1,13 +1,14 @@
 //! Content of single files of a snapshot, streamed.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::paths::{glob, left_out, place};
 use super::{Keys, Recovery, RecoveryError, no_files, no_keys};
 use crate::capture::PrivateOverlay;
 use crate::contract::PathGlob;
-use crate::diff::{MAX_TEXT, holds_passwords, is_binary, is_secret_path};
+use crate::diff::{holds_passwords, is_binary, is_secret_path};
 use crate::model::{
     Coverage, Entry, EntryKind, Hasher, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord,
 };
@@ -15,9 +16,13 @@ use crate::restore::{RestoreError, UnmatchedGlob};
 use crate::session::{find_snapshot, sessions_covering};
 use crate::store::archive::Piece;
 use crate::store::{Blobs, InstanceRow, LockGuard, PathLookup, PathState, Store, StoreError};
+use handle_fs::remote::{Transports, is_elsewhere};
+use handle_fs::{MountError, NodeKind, Root};
 
 /// Size of a block of zeros in which holes are passed on.
 const BLOCK: usize = 64 << 10;
+/// Longest part of a file that is searched for logins as one line, in bytes.
+const LONGEST: usize = 4 << 20;
 /// Number of other sessions in which a missing path is looked for, the newest first.
 const LOOKED_AT: usize = 20;
 
@@ -68,6 +73,21 @@ pub struct StoredFile {
     /// Its type, metadata and digest.
     pub entry: Entry,
     is_secret: bool,
+    root: PathBuf,
+    below: RelPath,
+}
+
+/// State of the path of a stored file in the live tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveFile {
+    /// A regular file, which no symbolic link leads to.
+    Regular,
+    /// It does not exist.
+    Missing,
+    /// It is something else, it lies behind a symbolic link, or its directory cannot be read.
+    Other,
+    /// It is on another machine.
+    Elsewhere,
 }
 
 impl Recovery<'_> {
@@ -145,6 +165,8 @@ impl Recovery<'_> {
                 path: path.on_host(&root),
                 entry: entry.clone(),
                 is_secret: is_secret_path(path, Some(entry)),
+                root: root.clone(),
+                below: path.clone(),
             };
             let entry = match path.is_root() {
                 true => manifest.map(|manifest| &manifest.root),
@@ -275,13 +297,13 @@ impl StoredFiles {
         };
         let mut hasher = Hasher::new(content.method, content.size);
         let mut is_stopped = false;
-        let mut pass = |bytes: &[u8]| -> std::io::Result<()> {
+        let mut pass = |bytes: &[u8]| -> io::Result<()> {
             hasher.update(bytes);
             match each(bytes) {
                 true => Ok(()),
                 false => {
                     is_stopped = true;
-                    Err(std::io::ErrorKind::Interrupted.into())
+                    Err(io::ErrorKind::Interrupted.into())
                 }
             }
         };
@@ -310,25 +332,49 @@ impl StoredFiles {
         }
     }
 
+    /// Looks at the path of a stored file in the live tree, and follows no symbolic link below the root of the mount.
+    #[must_use]
+    pub fn live(&self, file: &StoredFile) -> LiveFile {
+        if self.row.is_imported() || is_elsewhere(&file.root) {
+            return LiveFile::Elsewhere;
+        }
+        let Some((parent, name)) = file.below.split() else {
+            return LiveFile::Other;
+        };
+        let dir = match Root::open(&Transports::default(), &file.root) {
+            Ok(root) => root.dir(&parent),
+            Err(MountError::Missing { .. }) => Err(io::ErrorKind::NotFound.into()),
+            Err(other) => Err(io::Error::other(other)),
+        };
+        match dir.and_then(|dir| dir.look(name.as_os_str())) {
+            Ok(Some(stat)) if stat.kind == NodeKind::File => LiveFile::Regular,
+            Ok(None) => LiveFile::Missing,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => LiveFile::Missing,
+            Ok(Some(_)) | Err(_) => LiveFile::Other,
+        }
+    }
+
     /// Returns true if the content is not shown unless the operator asks for it: its name or its mode says that it holds secrets, or a line
     /// of it holds a login.
     ///
     /// # Errors
     /// As [`Self::stream`].
     pub fn is_secret(&self, file: &StoredFile) -> Result<bool, RecoveryError> {
-        let is_short = file
-            .entry
-            .content()
-            .is_some_and(|content| content.size <= MAX_TEXT);
-        if file.is_secret || !is_short {
+        if file.is_secret || self.is_binary(file)? {
             return Ok(file.is_secret);
         }
-        let mut bytes = Vec::new();
+        // Whole lines at a time: a login does not span two.
+        let mut begun = Vec::new();
+        let mut is_found = false;
         self.stream(file, &mut |block| {
-            bytes.extend_from_slice(block);
-            true
+            begun.extend_from_slice(block);
+            let end = begun.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+            let end = end.unwrap_or(if begun.len() > LONGEST { begun.len() } else { 0 });
+            is_found = holds_passwords(begun.get(..end).unwrap_or_default());
+            begun.drain(..end);
+            !is_found
         })?;
-        Ok(!is_binary(&bytes) && holds_passwords(&bytes))
+        Ok(is_found || holds_passwords(&begun))
     }
 
     /// Returns true if the content is no text.

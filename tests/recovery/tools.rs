@@ -143,3 +143,44 @@ fn copies_do_not_outlive_a_tool_that_is_stopped() {
         }
     }
 }
+
+#[test]
+fn a_tool_gets_no_text_with_a_login() {
+    let sandbox = Sandbox::new();
+    let (project, temporary) = session(&sandbox);
+    let places = (project.as_path(), temporary.as_path());
+    sandbox.session(&project, |project| {
+        fs::write(project.join("a.rs"), "https://me:hunter4@example.com/\n").unwrap();
+    });
+    let run = inside(&sandbox, places, &["diff", "--tool", "diff -rN"]).ok();
+    run.shows("1 file is likely to hold secrets").hides("hunter");
+    let shown = ["diff", "--tool", "diff -rN", "--show-secrets"];
+    inside(&sandbox, places, &shown).code(1).shows("hunter4");
+}
+
+#[test]
+fn edit_opens_no_file_that_a_link_leads_to() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project)
+        .file("plain", "stored\n")
+        .file("dir/below", "stored\n")
+        .file("pipe", "stored\n");
+    let outside = sandbox.scratch("outside");
+    Build::at(&outside).file("below", "mine\n");
+    sandbox.session(&project, |project| {
+        fs::remove_file(project.join("plain")).unwrap();
+        std::os::unix::fs::symlink(outside.join("below"), project.join("plain")).unwrap();
+        fs::remove_dir_all(project.join("dir")).unwrap();
+        std::os::unix::fs::symlink(&outside, project.join("dir")).unwrap();
+        fs::remove_file(project.join("pipe")).unwrap();
+        Build::at(project).fifo("pipe");
+    });
+    let temporary = sandbox.scratch("tmp");
+    fs::create_dir(&temporary).unwrap();
+    for path in ["plain", "dir/below", "pipe"] {
+        let run = inside(&sandbox, (&project, &temporary), &["edit", path, "--tool", "cat"]).ok();
+        assert_eq!(run.stdout, b"stored\n", "{run}");
+        run.has("is not a regular file now");
+    }
+}

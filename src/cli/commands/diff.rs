@@ -16,6 +16,7 @@ use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::view::Reader;
 use crate::cli::{html, view};
+use crate::diff::{holds_passwords, is_binary};
 use crate::model::RelPath;
 use crate::recovery::{DiffRequest, Differences, InstanceRow, SessionDiff, Store, Until, Wanted};
 use crate::report::{
@@ -305,6 +306,11 @@ fn open(
                 }
                 Contents::Both(old, new) => (old, new),
             };
+            let has_login = |bytes: &[u8]| !is_binary(bytes) && holds_passwords(bytes);
+            if !args.show_secrets && (has_login(&old) || has_login(&new)) {
+                hidden += 1;
+                continue;
+            }
             let from = change.from_path.as_ref().unwrap_or(&change.path);
             let both = [(&change.from, from, old), (&change.to, &change.path, new)];
             for (side, (entry, path, bytes)) in sides.iter().zip(both) {

@@ -13,7 +13,7 @@ use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
 use crate::cli::snapshot_arg::SnapshotPathsArg;
 use crate::cli::tool::{PrivateDirectory, editor, run, unwritable};
-use crate::recovery::FilesRequest;
+use crate::recovery::{FilesRequest, LiveFile};
 use crate::terminal::sanitize;
 
 /// Open a stored file beside the current one in your editor
@@ -39,11 +39,11 @@ impl Command for EditArgs {
     const LONG: &'static str = "\
         Runs VISUAL or EDITOR with two files: a read-only copy of the stored one, and the current one, which you can change. \
         The copy lies in a directory that only you can enter, where the editor also starts, and is removed when the editor \
-        ends. If the file does not exist now, only the copy is opened. The exit code is that of the editor.";
+        ends. If there is no such file now, or only a symbolic link, only the copy is opened. The exit code is that of the editor.";
     const EXAMPLES: &'static [Example] = &[
         ("", "jackin recovery edit src/main.rs"),
         (
-            "Take over single lines of the version before the session before:",
+            "Copy lines from the version before the previous session:",
             "jackin recovery edit @2 src/main.rs --tool vimdiff",
         ),
     ];
@@ -60,7 +60,12 @@ impl Command for EditArgs {
             keys: &|| identities(context, &args.unlock),
         })?;
         let [file] = found.files.as_slice() else {
-            return Err(CliError::new(ErrorKind::Usage, "edit opens one file at a time"));
+            let count = found.files.len();
+            let error = CliError::new(
+                ErrorKind::Usage,
+                format!("edit opens one file at a time, not {count}"),
+            );
+            return Err(error.hint("name one file"));
         };
         let shown = sanitize::path(&file.path);
         if !args.show_secrets && found.is_secret(file)? {
@@ -80,13 +85,18 @@ impl Command for EditArgs {
         if context.interrupts.requested() {
             return Err(CliError::new(ErrorKind::Interrupted, "interrupted"));
         }
-        let live = file.path.clone();
-        let opened = match live.symlink_metadata().is_ok() {
-            true => vec![stored, live],
-            false => {
-                context.terminal.note(&format!(
-                    "{shown} does not exist now, so only the stored file is opened"
-                ));
+        let why = match found.live(file) {
+            LiveFile::Regular => None,
+            LiveFile::Missing => Some("does not exist now"),
+            // A link of an agent could lead to any file.
+            LiveFile::Other => Some("is not a regular file now"),
+            LiveFile::Elsewhere => Some("is on another machine"),
+        };
+        let opened = match why {
+            None => vec![stored, file.path.clone()],
+            Some(why) => {
+                let note = format!("{shown} {why}, so only the stored file is opened");
+                context.terminal.note(&note);
                 vec![stored]
             }
         };
