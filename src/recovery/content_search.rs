@@ -24,6 +24,7 @@ pub struct ContentSearch<'f> {
     regex: Regex,
     known: HashMap<Digest, Rc<Searched>>,
     shows_secrets: bool,
+    is_stopped: &'f dyn Fn() -> bool,
     /// Number of binary files that were not searched.
     pub binary: u64,
     /// Number of files that were not searched because they are likely to hold secrets.
@@ -60,11 +61,17 @@ pub struct ContentMatch {
 }
 
 impl FoundPaths {
-    /// Prepares a search in the contents of the found paths. Files that are likely to hold secrets are passed over.
+    /// Prepares a search in the contents of the found paths. Files that are likely to hold secrets are passed over. After `is_stopped`
+    /// returns true, results are incomplete.
     ///
     /// # Errors
     /// [`RecoveryError::Regex`].
-    pub fn search(&self, regex: &str, shows_secrets: bool) -> Result<ContentSearch<'_>, RecoveryError> {
+    pub fn search<'f>(
+        &'f self,
+        regex: &str,
+        shows_secrets: bool,
+        is_stopped: &'f dyn Fn() -> bool,
+    ) -> Result<ContentSearch<'f>, RecoveryError> {
         let built = RegexBuilder::new(regex).build();
         let regex = built.map_err(|error| RecoveryError::Regex {
             regex: regex.to_owned(),
@@ -76,6 +83,7 @@ impl FoundPaths {
             regex,
             known: HashMap::new(),
             shows_secrets,
+            is_stopped,
             binary: 0,
             secret: 0,
             unreadable: 0,
@@ -130,6 +138,7 @@ impl ContentSearch<'_> {
         let mut lines = Lines {
             regex: &self.regex,
             shows_secrets: self.shows_secrets,
+            is_stopped: self.is_stopped,
             begun: Vec::new(),
             number: 1,
             found: Vec::new(),
@@ -157,6 +166,7 @@ impl ContentSearch<'_> {
 struct Lines<'r> {
     regex: &'r Regex,
     shows_secrets: bool,
+    is_stopped: &'r dyn Fn() -> bool,
     begun: Vec<u8>,
     number: u64,
     found: Vec<MatchedLine>,
@@ -173,6 +183,9 @@ impl Lines<'_> {
     fn take(&mut self, data: &[u8]) -> std::io::Result<()> {
         if is_binary(data) {
             return self.stop();
+        }
+        if (self.is_stopped)() {
+            return Err(std::io::ErrorKind::Interrupted.into());
         }
         for part in data.split_inclusive(|byte| *byte == b'\n') {
             if self.begun.is_empty() && part.ends_with(b"\n") {

@@ -186,7 +186,12 @@ impl FoundDocument {
         }
     }
 
-    /// Returns true for a directory, which `cat` does not print.
+    /// Returns true for a file or a symbolic link, which `cat` prints.
+    pub(crate) fn is_printed(&self) -> bool {
+        matches!(self.kind, FoundType::File | FoundType::Symlink)
+    }
+
+    /// Returns true for a directory.
     pub(crate) fn is_directory(&self) -> bool {
         self.kind == FoundType::Directory
     }

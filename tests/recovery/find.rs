@@ -204,3 +204,37 @@ fn a_hundred_snapshots_of_two_thousand_files_are_searched_at_once() {
         eprintln!("{words:?} took {took:?}");
     }
 }
+
+#[test]
+fn a_search_that_is_stopped_does_not_look_complete() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    for file in 0..2000 {
+        Build::at(&project).file(format!("f{file:0>60}"), format!("needle {file}\n"));
+    }
+    sandbox.session(&project, |_| ());
+    // The pipe is full when the signal comes, so the search is not over.
+    let script = "mkfifo \"$0/out\"; \"$1\" recovery find --content needle > \"$0/out\" 2> \"$0/error\" & pid=$!; \
+                  exec 3< \"$0/out\"; read -r line <&3; kill -TERM $pid; cat <&3 > /dev/null; wait $pid; \
+                  code=$?; cat \"$0/error\"; exit $code";
+    let place = sandbox.scratch("place");
+    fs::create_dir(&place).unwrap();
+    let run = sandbox.command(["x"]).inside(&project);
+    let run = run.through(&["sh", "-c", script, place.to_str().unwrap()]).run();
+    run.refused().shows("interrupted").hides("to print the first");
+}
+
+#[test]
+fn a_suggested_command_works() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file(".env", "KEY=hunter2\n").fifo("pipe");
+    sandbox.session(&project, |_| ());
+    let words = ["find", "--content", "KEY", "--show-secrets"];
+    inside(&sandbox, &project, &words)
+        .ok()
+        .has("cat --show-secrets rc-");
+    inside(&sandbox, &project, &["find", "pipe"])
+        .ok()
+        .hides("recovery cat");
+}

@@ -1,14 +1,13 @@
 //! `find`: paths by name in all snapshots, and lines in their contents.
 
 use std::ffi::OsString;
-use std::path::Path;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 use crate::cli::args::{Example, Group, some_path, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::json_output::JsonForm;
 use crate::cli::schema::Document;
@@ -32,7 +31,7 @@ pub enum Place {
 #[derive(Clone, Debug, Args)]
 pub struct FindArgs {
     /// A name, or a quoted glob of names; with a slash a path or a glob of paths
-    #[arg(value_name = "PATTERN", value_parser = some_path(), required_unless_present = "content")]
+    #[arg(value_name = "PATTERN", value_parser = some_path(), value_hint = ValueHint::AnyPath, required_unless_present = "content")]
     pub pattern: Option<OsString>,
     /// Only paths that do not exist any more (`deleted`), or all (`snapshots`)
     #[arg(
@@ -64,7 +63,7 @@ impl Command for FindArgs {
         Looks in the snapshots of all sessions that cover the current directory, and prints the newest change first. \
         SNAPSHOT has the newest version, in the form that `cat` takes; NOW says whether the path exists, and which session \
         deleted it. The syntax of globs is that of gitignore: *.rs matches at any depth, src/**/*.rs from the current \
-        directory on. A path of the very name always matches. With --content, prints the matching lines of the newest \
+        directory on. A path whose name is exactly the pattern always matches. With --content, prints the matching lines of the newest \
         version that has any, as they are found; the expression has the syntax of the crate regex, and matches within a \
         line. Binary files are not searched, nor are files that are likely to hold secrets.";
     const EXAMPLES: &'static [Example] = &[
@@ -130,7 +129,7 @@ impl Command for FindArgs {
             terminal.note(&text);
         }
         match paths.first() {
-            Some(first) => propose(context, first, current),
+            Some(first) => propose(context, first, args.show_secrets),
             None => {
                 let snapshots = size::counted(summary.snapshots, "snapshot", "snapshots");
                 terminal.note(&format!("nothing found in {snapshots}"));
@@ -154,10 +153,11 @@ impl FindArgs {
             false => usize::MAX,
         };
         let current = &context.environment.current;
-        let mut search = found.search(regex, self.show_secrets)?;
+        let is_stopped = || context.interrupts.requested();
+        let mut search = found.search(regex, self.show_secrets, &is_stopped)?;
         let mut paths = Vec::new();
         for path in &found.paths {
-            if context.interrupts.requested() || terminal.out_is_closed() {
+            if is_stopped() || terminal.out_is_closed() {
                 break;
             }
             let Some(matches) = search.of(path) else {
@@ -173,6 +173,9 @@ impl FindArgs {
             }
             paths.push(document);
         }
+        if is_stopped() {
+            return Err(CliError::new(ErrorKind::Interrupted, "interrupted"));
+        }
         let summary = FindSummary {
             binary: search.binary,
             secret: search.secret,
@@ -184,12 +187,14 @@ impl FindArgs {
 }
 
 /// Suggests how to print and to restore the first path.
-fn propose(context: &Context<'_>, first: &FoundDocument, current: &Path) {
+fn propose(context: &Context<'_>, first: &FoundDocument, shows_secrets: bool) {
+    let current = &context.environment.current;
     let source = first.source();
     let path = [first.below(current).into_os_string()];
-    if !first.is_directory() {
+    if first.is_printed() {
         let snapshot = format!("{}:{}", source.instance, source.snapshot);
-        let words = Words::new("cat").arg(snapshot).paths(&path);
+        let words = Words::new("cat").switch("--show-secrets", shows_secrets);
+        let words = words.arg(snapshot).paths(&path);
         context.propose("to print the first", &words.text());
     }
     let words = Words::new("restore")
