@@ -37,6 +37,11 @@ impl Shell {
             Self::Command => ":command",
         }
     }
+
+    fn of_line(line: &str) -> Option<Self> {
+        let mut all = [Self::Files, Self::Directories, Self::Command].into_iter();
+        all.find(|shell| shell.line() == line)
+    }
 }
 
 /// Candidates for the word at the cursor.
@@ -117,13 +122,14 @@ fn attach(command: Command, source: &Arc<Source>) -> Command {
                 let fitting = complete(&source, &current).into_iter();
                 let fits = |one: &CompletionCandidate| {
                     let value = one.get_value().to_string_lossy();
-                    value.starts_with(':') || value.starts_with(&*current)
+                    Shell::of_line(&value).is_some() || value.starts_with(&*current)
                 };
                 fitting.filter(fits).collect::<Vec<_>>()
             })
         };
         match (kind.as_deref(), hint) {
-            (Some("INSTANCE" | "INSTANCE[:SNAP]"), _) => arg.add(own(Source::instances)),
+            (Some("INSTANCE"), _) => arg.add(own(Source::instances)),
+            (Some("INSTANCE[:SNAP]"), _) => arg.add(own(Source::instances_and_snapshots)),
             (Some("SNAP"), _) => arg.add(own(Source::snapshots)),
             (Some("SNAP|now"), _) => arg.add(own(Source::snapshots_and_now)),
             (Some("TARGET"), _) => arg.add(own(Source::targets)),
@@ -250,7 +256,7 @@ impl Source {
         // Without a session the first word is a path.
         let may_be_path = !current.starts_with("rc") && !current.starts_with('@');
         match self.line.verb.as_deref().filter(|_| may_be_path) {
-            Some("restore" | "diff") => all.extend(asks(Shell::Files)),
+            Some("restore" | "diff" | "cat" | "edit") => all.extend(asks(Shell::Files)),
             Some("fork") => all.extend(asks(Shell::Directories)),
             _ => {}
         }
@@ -280,9 +286,34 @@ impl Source {
         store.catalog().snapshots(&row.id).ok()
     }
 
-    /// Kinds and names first: they are what people type; then ids.
+    /// Sessions; after a colon the snapshots of the session before it.
+    fn instances_and_snapshots(&self, current: &str) -> Vec<CompletionCandidate> {
+        let Some((session, _)) = current.rsplit_once(':') else {
+            return self.instances(current);
+        };
+        let called = if session.is_empty() { "@latest" } else { session };
+        let snapshots = self.store().and_then(|store| {
+            let row = find_called(&store, &self.environment, called).ok()?;
+            store.catalog().snapshots(&row.id).ok()
+        });
+        let Some(snapshots) = snapshots else {
+            return asks(Shell::Files);
+        };
+        let whole = |one: &CompletionCandidate| {
+            let word = format!("{session}:{}", one.get_value().to_string_lossy());
+            // What the shell would take as an order is left to the operator to type.
+            let is_plain = Shell::of_line(&word).is_none();
+            is_plain.then(|| CompletionCandidate::new(word).help(one.get_help().cloned()))
+        };
+        self.listed(&snapshots).iter().filter_map(whole).collect()
+    }
+
     fn snapshots(&self, _: &str) -> Vec<CompletionCandidate> {
-        let rows = self.own_snapshots().unwrap_or_default();
+        self.listed(&self.own_snapshots().unwrap_or_default())
+    }
+
+    /// Kinds and names first: they are what people type; then ids.
+    fn listed(&self, rows: &[SnapshotRow]) -> Vec<CompletionCandidate> {
         let about = |row: &SnapshotRow| {
             let age = size::age(row.taken_at, self.now);
             match row.message.as_deref().filter(|message| !message.is_empty()) {
@@ -292,7 +323,7 @@ impl Source {
         };
         let mut all = Vec::new();
         let mut kinds = Vec::new();
-        for row in &rows {
+        for row in rows {
             if !kinds.contains(&row.kind) {
                 kinds.push(row.kind);
                 all.push(candidate(row.kind.word(), about(row)));

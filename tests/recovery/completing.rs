@@ -89,6 +89,17 @@ fn each_place_gets_what_it_takes() {
     let flags = offered(&sandbox, &["undo", "--d"]);
     assert_eq!(flags, ["--dry-run", "--delete-later-files"]);
 
+    // Files first, for the latest session here, or a snapshot of any.
+    assert_eq!(
+        offered(&sandbox, &["cat", ""]),
+        [&other, id, "@latest", "shop", ":files"]
+    );
+    assert_eq!(offered(&sandbox, &["edit", "src/"]), [":files"]);
+    assert_eq!(offered(&sandbox, &["find", "src/"]), [":files"]);
+    assert_eq!(offered(&sandbox, &["cat", "shop:be"]), ["shop:before-upgrade"]);
+    assert_eq!(offered(&sandbox, &["cat", "shop:ba"]), ["shop:baseline"]);
+    assert_eq!(offered(&sandbox, &["edit", "no-such:"]), [":files"]);
+
     // Only what can be ended is offered to be ended.
     assert_eq!(offered(&sandbox, &["end", "rc"]), [id]);
     sandbox.jackin(["end", id]).ok();

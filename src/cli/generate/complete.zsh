@@ -6,7 +6,7 @@ _PROGRAM() {
     local line add word
     while IFS= read -r line; do
         case $line in
-            (:*) add=$line ;;
+            (:files | :directories | :command) add=$line ;;
             (*)
                 word=${line%%$'\t'*}
                 if [[ $line == *$'\t'* ]]; then
