@@ -13,11 +13,11 @@ use crate::recovery::{NamedSession, PathGlob, Until};
 /// A snapshot, or none for one of the latest session here, before files.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SnapshotPathsArg {
-    /// The session as everywhere, a colon, and the snapshot: a kind, `latest`, a checkpoint's name or number, or an id or its prefix.
-    /// Either part may be missing [default: the baseline of the latest session here]
+    /// A session, a colon and a snapshot: a kind, `latest`, a checkpoint's name or number, or an id or its prefix. Either part may be
+    /// missing [default: the baseline of the latest session here]
     #[arg(value_name = "INSTANCE[:SNAP]", value_parser = some_path())]
     pub instance: Option<OsString>,
-    /// Files, or quoted globs; several are printed one after the other
+    /// Files, or quoted globs
     #[arg(value_name = "PATH", value_parser = some_path(), value_hint = clap::ValueHint::AnyPath)]
     pub paths: Vec<OsString>,
     /// Choose among the sessions of all directories
@@ -65,10 +65,16 @@ impl SnapshotPathsArg {
     /// Decides whether the first word is a snapshot or a path. A single word is a path.
     fn split(&self, context: &Context<'_>) -> Result<(SnapshotWord, Vec<OsString>), CliError> {
         let Some(first) = &self.instance else {
-            return Err(CliError::new(ErrorKind::Usage, "no PATH was given"));
+            return Err(CliError::new(ErrorKind::Usage, "no PATH was given").hint("name a file"));
         };
         let all = || std::iter::once(first).chain(&self.paths).cloned().collect();
         if self.paths.is_empty() {
+            let text = first.to_str().unwrap_or_default();
+            let is_snapshot = text.starts_with([':', '@']) && SnapshotWord::parse(text).is_some();
+            if is_snapshot && !context.engine().could_be_path(first)? {
+                let error = CliError::new(ErrorKind::Usage, format!("no PATH was given after {text}"));
+                return Err(error.hint("name a file of the snapshot"));
+            }
             return Ok((SnapshotWord::default(), all()));
         }
         let text = first.to_str().filter(|text| text.contains(':'));

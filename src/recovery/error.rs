@@ -468,6 +468,12 @@ impl Diagnostic for RecoveryError {
             Self::ReplicaRecipients(_) => vec![Hint::text(
                 "set recipients in [recovery.state] of config.toml to your public keys (age1… or ssh-ed25519 …)",
             )],
+            Self::Regex { .. } => vec![Hint::text(
+                "quote it for the shell, and put a backslash before ( ) [ ] { } . * + ? | ^ $ that you mean literally",
+            )],
+            Self::Glob { .. } => vec![Hint::text(
+                "put a backslash before [ ] * ? that you mean literally, and quote the glob for the shell",
+            )],
             Self::Unnamed => vec![Hint::command("to list the sessions", "list")],
             Self::NoFiles { .. } => vec![
                 Hint::command(
@@ -618,6 +624,7 @@ impl Diagnostic for RecoveryError {
             Self::Regex { regex, why } => {
                 let regex = sanitize::name(regex.as_bytes());
                 let why = why.lines().last().unwrap_or_default();
+                let why = why.strip_prefix("error: ").unwrap_or(why);
                 format!(
                     "the regular expression {regex} cannot be used: {}",
                     sanitize::text(why)

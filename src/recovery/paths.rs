@@ -194,7 +194,11 @@ pub(crate) fn place(
         }
     }
     let projects = coverages.iter().filter(|coverage| !coverage.state).count();
-    if let (1, true) = (projects, argument.is_relative()) {
+    // A path with `..` is one of the host.
+    let climbs = argument
+        .components()
+        .any(|part| part == std::path::Component::ParentDir);
+    if let (1, true) = (projects, argument.is_relative() && !climbs) {
         let at = coverages
             .iter()
             .position(|coverage| !coverage.state)

@@ -31,7 +31,7 @@ pub enum RestoreError {
     Store(#[from] StoreError),
     /// A glob matches nothing.
     #[error("{}", described(.0))]
-    Unmatched(#[from] UnmatchedGlob),
+    Unmatched(UnmatchedGlob),
     /// A process works on a repository that would change.
     #[error("{0}; nothing was changed")]
     Locked(Box<Locked>),
@@ -260,6 +260,13 @@ pub(super) fn left(cause: RestoreError, settled: Result<(), RestoreError>) -> Re
             cause: Box::new(cause),
             left: Box::new(left),
         },
+    }
+}
+
+// The glob is no source: the message names it.
+impl From<UnmatchedGlob> for RestoreError {
+    fn from(unmatched: UnmatchedGlob) -> Self {
+        Self::Unmatched(unmatched)
     }
 }
 

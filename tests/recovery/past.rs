@@ -339,3 +339,43 @@ fn json_lines_hold_what_the_document_holds() {
         .refused()
         .error();
 }
+
+#[test]
+fn a_login_is_found_in_a_file_of_any_size() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    let mut text = "a line of a long text\n".repeat(300_000);
+    text.push_str("https://me:hunter2@example.com/");
+    Build::at(&project).file("log", &text);
+    sandbox.session(&project, |_| ());
+    let run = inside(&sandbox, &project, &["cat", "log"]).code(2);
+    run.shows("--show-secrets").hides("hunter2");
+    let shown = inside(&sandbox, &project, &["cat", "log", "--show-secrets"]).ok();
+    assert!(shown.stdout == text.as_bytes());
+}
+
+#[test]
+fn errors_name_the_word_and_the_next_step() {
+    let sandbox = Sandbox::new();
+    let (project, ..) = two_sessions(&sandbox);
+    for (words, text) in [
+        (&["cat", ":closing"][..], "no PATH was given after :closing"),
+        (&["cat", "@2"], "no PATH was given after @2"),
+        (
+            &["edit", "@1:latest", "--tool", "cat"],
+            "no PATH was given after @1:latest",
+        ),
+        (&["cat"], "hint: name a file"),
+        (&["find", "--content", "a("], "cannot be used: unclosed group"),
+        (&["find", "--content", "a("], "hint: quote it for the shell"),
+        (&["find", "[z-a]"], "hint: put a backslash"),
+        (&["cat", "../other/x"], "other/x is in no mount of the session"),
+    ] {
+        inside(&sandbox, &project, words).code(2).has(text);
+    }
+    let run = inside(&sandbox, &project, &["diff", "zz*"]).code(2);
+    run.shows("error: no path matches zz*").hides("because");
+    // A file of that name is no snapshot.
+    fs::write(project.join(":closing"), "x\n").unwrap();
+    inside(&sandbox, &project, &["cat", ":closing"]).code(5);
+}

@@ -130,7 +130,7 @@ fn refused_and_nothing_changed() {
         ),
         (".", "is the mount itself"),
         ("target/..", "is the mount itself"),
-        ("..", "cannot be used as a path"),
+        ("..", "is in no mount of the session"),
         (text(&outside), "is in no mount of the session"),
         ("", "empty"),
     ];

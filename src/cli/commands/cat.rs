@@ -44,7 +44,7 @@ impl Command for CatArgs {
     const NAME: &'static str = "cat";
     const GROUP: Option<Group> = Some(Group::Sessions);
     const LONG: &'static str = "\
-        Prints the bytes as they were captured, without a change. Of a symbolic link, prints the target, as git does. A \
+        Prints the bytes as they were captured, several files one after the other. Of a symbolic link, prints the target, as git does. A \
         terminal gets text only, with control characters escaped: redirect a binary file, or write it with --output. \
         Without a snapshot, prints what the baseline has, which is what a restore brings back. Files that only their owner \
         may read, files with names of credentials, and text with a login in it need --show-secrets or --output. If the \
