@@ -4,7 +4,7 @@ use super::context::Context;
 use super::edited_text::edited;
 use super::error::{CliError, ErrorKind};
 use super::view;
-use crate::diff::{ChosenHunk, TextHunk, TextHunks, is_binary};
+use crate::diff::{ChosenHunk, TextHunk, TextHunks, holds_passwords, is_binary};
 use crate::model::{Composition, Coverage, Entry, RelPath};
 use crate::recovery::{ChosenPaths, RestorePlan};
 use crate::report::{
@@ -412,8 +412,10 @@ impl Questions<'_> {
             .is_some_and(|(texts, hunk)| texts.split(hunk).len() > 1)
     }
 
+    /// Returns true for a hunk of text without a login, which the editor would show.
     fn can_edit(&self, at: usize) -> bool {
-        self.hunk(at).is_some()
+        self.hunk(at)
+            .is_some_and(|(texts, hunk)| !holds_passwords(&texts.editable(hunk)))
     }
 
     fn split(&mut self, at: usize) {

@@ -270,3 +270,26 @@ fn hunks_need_a_terminal_and_exclude_a_merge() {
         .shows("+agent 30");
     assert_untouched(&after, &Tree::read(&project));
 }
+
+#[test]
+fn secrets_are_neither_shown_nor_edited() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("asked");
+    Build::at(&project)
+        .file(".env", "KEY=hunter1\n")
+        .file("login", "https://me:hunter2@example.com/\n");
+    let script = "echo KEY=hunter3 > .env; echo https://me:hunter4@example.com/ > login";
+    sandbox.launch(&project, script);
+    let Some(tmux) = ask(&sandbox, &project, "", &["EDITOR=cat"]) else {
+        return;
+    };
+    answer(&tmux, "Undo this change?", "n");
+    answer(&tmux, "Undo this hunk? [y,n,q,a,d,?]", "e");
+    answer(&tmux, "Undo this hunk? [y,n,q,a,d,?]", "n");
+    let screen = tmux.sees("code 4");
+    assert!(
+        screen.contains("(diff --patch --show-secrets shows it)"),
+        "{screen}"
+    );
+    assert!(!screen.contains("hunter"), "{screen}");
+}

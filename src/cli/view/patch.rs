@@ -5,8 +5,8 @@ use crate::model::{Coverage, Entry, EntryKind, RelPath};
 use crate::report::{Body, Change, Line, MountDiff, PatchOptions, ReasonDocument, Sources, made, masked};
 use crate::terminal::{Role, sanitize, size, style, width};
 
-/// Flag that shows hidden content.
-const SHOWS_SECRETS: &str = " (--show-secrets shows it)";
+/// Command that shows hidden content: `restore` has no flag for it.
+const SHOWS_SECRETS: &str = " (diff --patch --show-secrets shows it)";
 
 /// One change as a unified patch.
 pub(in crate::cli) fn patch(
