@@ -542,3 +542,14 @@ fn a_change_of_two_agents_common_state_is_each_ones_own() {
     assert_eq!(read(&state, "CLAUDE.md"), "one\n");
     assert_eq!(read(&state, "one.md"), "one\n");
 }
+
+#[test]
+fn a_prompt_is_quoted_once() {
+    let (sandbox, project) = workspace("");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.turn("\"mine\" is wrong", "echo agent > mine");
+    agent.run().ok();
+    let id = listed(&sandbox)[0].id.clone();
+    let shown = sandbox.jackin(["show", &id]).ok();
+    shown.shows("\"\\\"mine\\\" is wrong\"").hides("\"\"");
+}

@@ -251,7 +251,12 @@ pub(in crate::cli) fn call_words(call: &CallRef) -> String {
 
 /// Returns the first line of a prompt, in quotes.
 pub(in crate::cli) fn prompt_words(text: &str) -> String {
-    format!("\"{}\"", first_line(text))
+    let line = first_line(text);
+    match line.starts_with('"') {
+        // A line that is not plain has quotes already.
+        true => line,
+        false => format!("\"{line}\""),
+    }
 }
 
 /// Returns the first line with anything in it.
