@@ -20,7 +20,7 @@ use crate::model::{
 };
 use crate::restore::RestoreError;
 use crate::session::{sessions_covering, without_forgotten};
-use crate::store::{InstanceRow, LockGuard, PathLookup, PathState, SnapshotRow, Store};
+use crate::store::{InstanceRow, LockGuard, PartsRead, PathLookup, PathState, SnapshotRow, Store};
 use handle_fs::Root;
 use handle_fs::remote::Transports;
 
@@ -43,6 +43,8 @@ pub struct FoundPaths {
     pub snapshots: u64,
     /// Number of snapshots that are damaged or missing.
     pub unreadable: u64,
+    /// How much of the manifests was read.
+    pub read: PartsRead,
     pub(super) store: Option<Store>,
     /// Keeps archives from being deleted while they are read.
     _needed: Option<LockGuard>,
@@ -202,7 +204,7 @@ impl Recovery<'_> {
                 Err(_) => search.unreadable += 1,
             }
         }
-        let unreadable = search.unreadable;
+        let (unreadable, read) = (search.unreadable, search.lookup.read());
         let mut paths = search.finish(store.transports());
         if request.deleted {
             paths.retain(|found| matches!(found.now, Presence::Deleted { .. }));
@@ -212,6 +214,7 @@ impl Recovery<'_> {
             paths,
             snapshots: moments.len() as u64,
             unreadable,
+            read,
             store: Some(store),
             _needed: Some(needed),
         })
@@ -225,6 +228,7 @@ impl FoundPaths {
             paths: Vec::new(),
             snapshots: 0,
             unreadable: 0,
+            read: PartsRead::default(),
             store: None,
             _needed: None,
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::support::build::{Build, noise};
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::documents::instances;
-use crate::support::machine::skip;
+use crate::support::machine::{copy_program, skip};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -58,7 +58,7 @@ fn installed_under_its_long_name_the_verbs_come_directly() {
 fn the_second_program_runs_the_first_beside_it() {
     let home = tempfile::TempDir::new().unwrap();
     let second = home.path().join("jackin-recovery");
-    fs::copy(env!("CARGO_BIN_EXE_jackin-recovery"), &second).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_jackin-recovery").as_ref(), &second);
     let run = |args: &[&str]| {
         let mut command = assert_cmd::Command::new(&second);
         command

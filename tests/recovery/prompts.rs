@@ -153,7 +153,8 @@ fn a_session_is_chosen_with_the_arrow_keys() {
     let Some(tmux) = start(&sandbox, &sandbox.sources(), "diff --name-only") else {
         return;
     };
-    let seen = tmux.sees("Session (");
+    tmux.sees("Session (");
+    let seen = tmux.sees(&older);
     let at = |id: &str| {
         seen.find(id)
             .unwrap_or_else(|| panic!("{id} is not there:\n{seen}"))

@@ -45,7 +45,8 @@ fn a_prompt_or_call_is_chosen_from_a_list_and_restored_after_a_yes() {
     let Some(tmux) = Tmux::start(&sandbox, &project, SIZE, script, &[]) else {
         return;
     };
-    let seen = tmux.sees("Restore to before (");
+    tmux.sees("Restore to before (");
+    let seen = tmux.sees("login\"");
     let lines: Vec<&str> = seen.lines().map(str::trim_end).collect();
     let at = |end: &str| {
         let found = lines.iter().position(|line| line.ends_with(end));
@@ -56,7 +57,7 @@ fn a_prompt_or_call_is_chosen_from_a_list_and_restored_after_a_yes() {
         at("~1 -1    \"clean up\" (2 calls)"),
         at("-1         Bash: rm b"),
         at("~1         Bash: echo new > c"),
-        at("fix the \\x1b[2Jlogin\"\" (1 call)"),
+        at("fix the \\x1b[2Jlogin\" (1 call)"),
     ];
     assert!(turns.is_sorted(), "{seen}");
     tmux.press(&["-l", "echo new"]).sees("> ");

@@ -1,4 +1,4 @@
-//! `blame` reads of each manifest only what leads to the path, however many files and snapshots there are.
+//! `blame` and `find` read few parts of manifests, however many files and snapshots there are.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,14 +8,16 @@
 use std::fs;
 
 use jackin_recovery::environment::Environment;
-use jackin_recovery::recovery::{BlameRequest, CheckpointRequest, ContractRequest, Origin, Recovery};
+use jackin_recovery::recovery::{
+    BlameRequest, CheckpointRequest, ContractRequest, FindRequest, Origin, Recovery,
+};
 
 const DIRECTORIES: usize = 100;
 const FILES: usize = 40;
 const CHECKPOINTS: usize = 30;
 
 #[test]
-fn blame_reads_few_chunks_of_many_files() {
+fn few_chunks_of_many_files_are_read() {
     let scratch = tempfile::tempdir().unwrap();
     let project = scratch.path().canonicalize().unwrap().join("project");
     for directory in 0..DIRECTORIES {
@@ -63,4 +65,15 @@ fn blame_reads_few_chunks_of_many_files() {
     assert!(found.read.lists <= snapshots, "{:?}", found.read);
     // Some four thousand entries are in sixteen chunks or more; a binary search visits at most five, and most of them are known.
     assert!(found.read.chunks <= 2 * snapshots, "{:?}", found.read);
+
+    let request = FindRequest {
+        pattern: Some("f000".as_ref()),
+        deleted: false,
+        any: false,
+    };
+    let found = recovery.find(&request).unwrap();
+    assert_eq!(found.paths.len(), DIRECTORIES);
+    assert!(found.read.lists <= snapshots, "{:?}", found.read);
+    // A chunk that several snapshots share is read once. Each checkpoint changed one or two of them.
+    assert!(found.read.chunks <= 40 + 2 * snapshots, "{:?}", found.read);
 }
