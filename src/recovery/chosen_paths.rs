@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Coverage, RelPath};
-use crate::restore::{Composed, ComposedFiles, MAX_TOGETHER, Proposal, Scope};
+use crate::restore::{AskedPaths, Composed, ComposedFiles, MAX_TOGETHER, Proposal, Scope};
 
 /// Paths of a plan that the operator chose, by mount. A new plan with them has no step for any other path, except for missing
 /// directories on the way to one of them.
@@ -53,11 +53,24 @@ impl ChosenPaths {
     }
 
     /// Returns the chosen paths of a mount among those of `asked`.
-    pub(super) fn within(&self, mount: &Coverage, asked: &Scope) -> Scope {
-        let chosen = self.paths.get(&mount.label).into_iter().flatten();
-        // Of globs, the plan that they were chosen from holds nothing else.
-        let is_asked = |path: &&RelPath| matches!(asked, Scope::Asked(_)) || asked.holds(path);
-        Scope::Exactly(chosen.filter(is_asked).cloned().collect())
+    pub(super) fn within(&self, mount: &Coverage, asked: Scope) -> Scope {
+        let chosen = self.paths.get(&mount.label).cloned().unwrap_or_default();
+        // What was asked for is known once both sides are: the other side of a rename belongs to it.
+        let asked = match asked {
+            Scope::All | Scope::Exactly(_) => {
+                let held = chosen.into_iter().filter(|path| asked.holds(path));
+                return Scope::Exactly(held.collect());
+            }
+            Scope::Below(tops) => AskedPaths {
+                tops: Some(tops),
+                ..AskedPaths::default()
+            },
+            Scope::Asked(asked) => *asked,
+        };
+        Scope::Asked(Box::new(AskedPaths {
+            chosen: Some(chosen),
+            ..asked
+        }))
     }
 
     /// Removes excluded directories from a plan that were not chosen.

@@ -26,6 +26,7 @@ pub(crate) fn scopes(
                 tops: (!is_all).then(Vec::new),
                 globs: Vec::new(),
                 excluded: without(environment, coverage, excluded)?,
+                chosen: None,
             })
         })
         .collect::<Result<_, RecoveryError>>()?;

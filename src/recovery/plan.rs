@@ -230,7 +230,7 @@ impl Recovery<'_> {
                 None => (of_instance(store, row, &coverage, &target.id)?, scope),
             };
             let scope = match asked.chosen {
-                Some(chosen) => chosen.within(&coverage, &scope),
+                Some(chosen) => chosen.within(&coverage, scope),
                 None => scope,
             };
             witness.owned = owned;

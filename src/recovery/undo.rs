@@ -120,7 +120,7 @@ impl Recovery<'_> {
             let witness = of_restore(&store, &row.id, &coverage)?;
             let touched = Scope::Exactly(paths);
             let scope = match request.chosen {
-                Some(chosen) => chosen.within(&coverage, &touched),
+                Some(chosen) => chosen.within(&coverage, touched),
                 None => touched,
             };
             requests.push(MountRequest {

@@ -28,6 +28,8 @@ pub struct AskedPaths {
     pub globs: Vec<AskedGlob>,
     /// Paths that stay out.
     pub excluded: Option<PathGlob>,
+    /// Paths that were chosen among these; `None` for all of them.
+    pub chosen: Option<BTreeSet<RelPath>>,
 }
 
 /// A word that may be a path or a glob.
@@ -90,6 +92,41 @@ impl AskedPaths {
     fn is_excluded(&self, path: &RelPath, is_dir: bool) -> bool {
         let mut globs = self.excluded.iter();
         globs.any(|globs| globs.matches(path, is_dir))
+    }
+
+    /// Returns the changed paths that stay out: those that are excluded as what they were or as what they are, and the other side of every
+    /// rename. To delete that alone would lose the file.
+    fn out(&self, changes: &[Change]) -> BTreeSet<RelPath> {
+        let is_out = |change: &&Change| {
+            let mut sides = [&change.from, &change.to].into_iter().flatten();
+            sides.any(|entry| self.is_excluded(&change.path, entry.is_dir()))
+        };
+        let mut out: BTreeSet<RelPath> = changes
+            .iter()
+            .filter(is_out)
+            .map(|change| change.path.clone())
+            .collect();
+        if out.is_empty() {
+            return out;
+        }
+        let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
+        let pairs = moved(changes);
+        loop {
+            let mut more = BTreeSet::new();
+            for (old, new) in &pairs {
+                for (one, other) in [(old, new), (new, old)] {
+                    // Of a directory that was renamed a path in it means the same path in the other one, also if the file was edited
+                    // and is no pair itself.
+                    let below = out.range(one..).take_while(|path| path.is_within(one));
+                    let there = below.filter_map(|path| within(other, one, path));
+                    more.extend(there.filter(|there| changed.contains(there) && !out.contains(there)));
+                }
+            }
+            if more.is_empty() {
+                return out;
+            }
+            out.extend(more);
+        }
     }
 }
 
@@ -185,23 +222,7 @@ impl Scope {
         };
         let scope = named.with_renames(changes);
         let also = scope.beyond(&named);
-        let mut out: BTreeSet<RelPath> = candidates
-            .into_iter()
-            .filter(|(path, is_dir)| asked.is_excluded(path, *is_dir))
-            .map(|(path, _)| path.clone())
-            .collect();
-        let pairs = moved(changes);
-        loop {
-            let before = out.len();
-            for (old, new) in &pairs {
-                if out.contains(old) || out.contains(new) {
-                    out.extend([old.clone(), new.clone()]);
-                }
-            }
-            if out.len() == before {
-                break;
-            }
-        }
+        let out = asked.out(changes);
         let tops: Option<BTreeSet<RelPath>> = match scope {
             Self::Below(tops) => Some(tops.into_iter().collect()),
             _ => None,
@@ -209,6 +230,8 @@ impl Scope {
         let held = changes.iter().map(|change| &change.path);
         let held =
             held.filter(|path| tops.as_ref().is_none_or(|tops| is_held(tops, path)) && !out.contains(path));
+        let chosen = asked.chosen.as_ref();
+        let held = held.filter(|path| chosen.is_none_or(|chosen| chosen.contains(path)));
         let scope = Self::Exactly(held.cloned().collect());
         let also = also.into_iter().filter(|path| scope.holds(path)).collect();
         Ok(ResolvedScope { scope, also })

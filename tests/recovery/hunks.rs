@@ -208,6 +208,26 @@ fn hostile_lines_are_shown_harmless_and_leaving_changes_nothing() {
 }
 
 #[test]
+fn both_names_of_a_renamed_file_come_or_stay() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("renamed");
+    Build::at(&project).file("old.txt", "some lines\n").aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "mv old.txt new.txt");
+    for asked in ["new.txt", "old.txt", "'n*'"] {
+        let Some(tmux) = ask(&sandbox, &project, &format!("{id} {asked}"), &[]) else {
+            return;
+        };
+        answer(&tmux, "(1/1) Undo this change?", "y");
+        tmux.sees("[y/N/?]");
+        tmux.press(&["y", "Enter"]);
+        tmux.sees("code 0");
+        assert_same_tree(&before, &Tree::read(&project));
+        sandbox.undo(&id);
+    }
+}
+
+#[test]
 fn a_file_that_changes_while_hunks_are_asked_for_stays() {
     let sandbox = Sandbox::new();
     let (project, _, _, id) = project(&sandbox);

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::support::build::{Build, noise};
+use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::machine::tool;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
 
 /// A file in three versions, and names that look like globs.
 fn two_sessions(sandbox: &Sandbox) -> (PathBuf, String, String) {
@@ -242,6 +244,37 @@ fn a_rename_is_excluded_as_a_whole() {
     // A glob brings the other side of a rename with it.
     inside(&sandbox, &project, &["restore", "*.txt", "--yes"]).ok();
     assert!(project.join("old.rs").exists() && !project.join("new.txt").exists());
+}
+
+#[test]
+fn an_excluded_path_takes_no_other_content_with_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project)
+        .file("old/edited", noise("x", 4000))
+        .file("old/kept", noise("y", 4000))
+        .file("old-b", "b\n")
+        .file("was/in", "in\n");
+    let before = Tree::read(&project);
+    let script = "mv old new; echo more >> new/edited; mv old-b new-b; rm -r was; echo file > was";
+    let id = sandbox.launch(&project, script);
+    let after = Tree::read(&project);
+    // Of a directory that was renamed, an edited file is no pair by itself. To delete it alone would lose it.
+    for glob in ["old/", "/old/edited", "new/"] {
+        inside(&sandbox, &project, &["restore", "--exclude", glob, "--yes"]).ok();
+        let now = Tree::read(&project);
+        assert_untouched(&after.only("new/edited"), &now.only("new/edited"));
+        assert!(project.join("old-b").exists(), "{glob}");
+        sandbox.undo(&id);
+        assert_same_tree(&after, &Tree::read(&project));
+    }
+    // A directory that is excluded and is a file now.
+    let after = Tree::read(&project);
+    inside(&sandbox, &project, &["restore", "--exclude", "was/", "--yes"]).ok();
+    let now = Tree::read(&project);
+    assert_untouched(&after.only("was"), &now.only("was"));
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
 }
 
 #[test]
