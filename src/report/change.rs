@@ -265,6 +265,7 @@ fn unmerged_words(why: &Unmerged) -> String {
         Unmerged::Binary => "binary".to_owned(),
         Unmerged::Large => format!("larger than {}", size::bytes(MAX_COMPOSED)),
         Unmerged::Git => "git's own file".to_owned(),
+        Unmerged::Others => "not only the session changed it before".to_owned(),
         Unmerged::Private => "it may hold secrets".to_owned(),
         Unmerged::Metadata => "mode, owner or attributes changed on both sides".to_owned(),
         Unmerged::Unread(why) => format!("cannot be read: {why}"),

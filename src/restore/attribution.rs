@@ -160,6 +160,14 @@ impl ChangeHistory {
         now.is_some_and(|now| then.and_then(content) != content(now) && self.timeline.is_foreign(now))
     }
 
+    /// Returns true if the session, or the step that is reverted, made all changes of a path since the target that are in `last`.
+    pub(super) fn is_of_session(&self, path: &RelPath, then: Option<&Entry>) -> bool {
+        match self.timeline.author(path, then) {
+            Author::Session => true,
+            Author::Others(others) | Author::Both(others) => self.of_step && others.is_empty(),
+        }
+    }
+
     /// Returns the known contents of a path.
     pub(super) fn contents(&self, path: &RelPath) -> Vec<&Content> {
         let snapshots = self.last.iter().chain(self.live.iter().map(|(_, live)| live));

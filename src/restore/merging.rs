@@ -39,6 +39,8 @@ pub enum Unmerged {
     Large,
     /// The path is git's own.
     Git,
+    /// The session did not make the change that would be taken out, or not alone.
+    Others,
     /// The path may hold secrets of an agent.
     Private,
     /// Mode, owner or attributes were changed by both.
@@ -93,6 +95,7 @@ impl MergeSource<'_> {
             let path = change.path.clone();
             let merged = match repositories.holding(&path) {
                 Some(_) => Err(Unmerged::Git),
+                None if !witness.is_of_session(&path, change.from.as_ref()) => Err(Unmerged::Others),
                 None => self.one(change, last.entry(&path), (&target, &left), merging),
             };
             let merged = merged.and_then(|file| match room.checked_sub(file.bytes.len() as u64) {

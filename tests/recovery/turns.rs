@@ -121,6 +121,31 @@ fn edits_between_turns_are_the_operators() {
 }
 
 #[test]
+fn a_merge_takes_out_what_the_session_did_alone() {
+    let (sandbox, project) = workspace("");
+    let lines = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n{last}\n");
+    for name in ["mine", "yours", "both"] {
+        fs::write(project.join(name), lines("1", "6")).unwrap();
+    }
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.turn("one", "sed -i 's/^1$/agent/' mine");
+    agent.shell("sed -i 's/^1$/operator/' yours both");
+    agent.turn("two", "sed -i 's/^3$/agent/' both");
+    agent.end();
+    agent.run().ok();
+    let id = listed(&sandbox)[0].id.clone();
+    for name in ["mine", "yours", "both"] {
+        let text = read(&project, name).replace('6', "later");
+        fs::write(project.join(name), text).unwrap();
+    }
+    let restored = restore(&sandbox, &id, &["--merge"]).code(6);
+    Restored::of(&restored).conflicted(&["both", "yours"]);
+    assert_eq!(read(&project, "mine"), lines("1", "later"));
+    assert_eq!(read(&project, "yours"), lines("operator", "later"));
+    assert!(read(&project, "both").starts_with("operator\n"));
+}
+
+#[test]
 fn a_call_that_never_returned_is_over_with_its_turn() {
     let (sandbox, project) = workspace("");
     let mut agent = Conversation::new(&sandbox, &project, "s");
