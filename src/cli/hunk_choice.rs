@@ -314,7 +314,12 @@ fn choose(
         mtime: text.now.mtime,
         ..like.clone()
     };
-    let file = Composed::new(texts.composed(&hunks), &like, over, by);
+    let mut edited = hunks.iter().filter_map(|chosen| chosen.edited.as_deref());
+    let is_typed = edited.any(|lines| texts.has_new_line(lines));
+    let file = Composed {
+        is_typed,
+        ..Composed::new(texts.composed(&hunks), &like, over, by)
+    };
     match chosen.compose(coverage, path, file) {
         true => Ok(()),
         false => Err(CliError::new(

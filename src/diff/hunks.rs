@@ -1,5 +1,6 @@
 //! Hunks of a change, to restore some of them: a text is composed of the later one, with the chosen hunks as the earlier one has them.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::merge::{LineChange, line_changes, part};
@@ -187,6 +188,13 @@ impl<'a> TextHunks<'a> {
         }
         let end = then.len() - after.len();
         Some(then.get(before.len()..end)?.concat())
+    }
+
+    /// Returns true if an edited hunk has a line that is in neither text.
+    #[must_use]
+    pub fn has_new_line(&self, edited: &[u8]) -> bool {
+        let known: HashSet<&[u8]> = self.then.iter().chain(&self.now).copied().collect();
+        split(edited).into_iter().any(|line| !known.contains(line))
     }
 
     /// Returns the later text with the chosen hunks as the earlier one has them. The hunks come in the order of the text.

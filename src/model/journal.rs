@@ -89,6 +89,9 @@ pub struct ComposedFile {
     pub over: Digest,
     /// Origin of the content.
     pub by: Composition,
+    /// True if the operator typed a part of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub typed: bool,
     /// The content: a restore that had not begun to move anything can be planned again with it.
     pub content: ByteString,
 }

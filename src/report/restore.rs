@@ -303,8 +303,9 @@ pub(crate) fn restore_document<'a>(
         let of_step = |change: &Change, step: &Step| {
             let composed = mount.request.witness.composed.get(&step.change.path);
             let by = composed.map(|file| file.by);
-            // A merge keeps what it overrode.
-            let is_merged = matches!(by, Some(Composition::Merge { .. }));
+            // A merge keeps what it overrode, and a hunk that the operator wrote discards no edit.
+            let is_merged =
+                matches!(by, Some(Composition::Merge { .. })) || composed.is_some_and(|file| file.is_typed);
             ChangeDocument::new(coverage, change)
                 .action(step.action)
                 .overrode(step.overrode && !is_merged)

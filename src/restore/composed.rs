@@ -36,6 +36,8 @@ pub struct Composed {
     pub bytes: Arc<[u8]>,
     /// True if a part of it may be a later edit. Such a state counts as a later edit for all restores that follow.
     pub holds_later_edit: bool,
+    /// True if the operator typed a part of it. Such a state counts as a later edit as well.
+    pub is_typed: bool,
 }
 
 impl Composed {
@@ -56,6 +58,7 @@ impl Composed {
             by,
             bytes: bytes.into(),
             holds_later_edit: false,
+            is_typed: false,
         }
     }
 
@@ -93,6 +96,7 @@ pub(super) fn recorded(files: &ComposedFiles) -> Vec<ComposedFile> {
         entry: Recorded(Box::new(file.entry.clone())),
         over: file.over,
         by: file.by,
+        typed: file.is_typed,
         content: ByteString(file.bytes.to_vec()),
     });
     each.collect()
@@ -108,6 +112,7 @@ pub fn composed_again(files: &[ComposedFile]) -> ComposedFiles {
             by: file.by,
             bytes: file.content.0.clone().into(),
             holds_later_edit: false,
+            is_typed: file.typed,
         };
         (file.path.clone(), composed)
     });

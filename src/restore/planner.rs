@@ -184,7 +184,7 @@ impl Planner {
         };
         if let Some(composed) = witness.composed.get(&change.path) {
             // Composed from what is there, so nothing is lost, whoever changed it.
-            let overrode = composed.holds_later_edit;
+            let overrode = composed.holds_later_edit || composed.is_typed;
             return self.add(change, action, overrode);
         }
         if action == Action::Delete && change.path.is_root() {

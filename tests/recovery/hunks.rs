@@ -228,6 +228,45 @@ fn both_names_of_a_renamed_file_come_or_stay() {
 }
 
 #[test]
+fn what_was_typed_in_a_hunk_is_a_later_edit() {
+    let sandbox = Sandbox::new();
+    let (project, before, _, id) = project(&sandbox);
+    let editor = sandbox.scratch("editor");
+    fs::write(&editor, "sed -i 's/^-line 30$/-mine/' \"$1\"").unwrap();
+    let variable = format!("EDITOR=sh {}", editor.display());
+    let mut more = vec![variable.as_str()];
+    if has_points() {
+        more.push("JACKIN_RECOVERY_FAIL_AT=intent");
+    }
+    let Some(tmux) = ask(&sandbox, &project, &format!("{id} a.txt"), &more) else {
+        return;
+    };
+    answer(&tmux, "(1/4) Undo this change of mode", "n");
+    answer(&tmux, "(2/4) Undo this hunk?", "n");
+    answer(&tmux, "(3/4) Undo this hunk?", "e");
+    answer(&tmux, "(4/4) Undo this hunk?", "y");
+    let screen = tmux.sees("[y/N/?]");
+    assert!(!screen.contains("discards"), "{screen}");
+    tmux.press(&["y", "Enter"]);
+    if has_points() {
+        tmux.sees("code 1");
+        sandbox.jackin(["resume", &id, "--yes"]).ok();
+    } else {
+        tmux.sees("code 0");
+    }
+    let typed = Tree::read(&project);
+    assert!(
+        fs::read_to_string(project.join("a.txt"))
+            .unwrap()
+            .contains("\nmine\n")
+    );
+    sandbox.restore_in_part(&id, &[]).conflicted(&["a.txt"]);
+    assert_untouched(&typed.only("a.txt"), &Tree::read(&project).only("a.txt"));
+    sandbox.restore(&id, &["--overwrite-later-edits"]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
 fn a_file_that_changes_while_hunks_are_asked_for_stays() {
     let sandbox = Sandbox::new();
     let (project, _, _, id) = project(&sandbox);

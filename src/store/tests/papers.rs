@@ -169,6 +169,7 @@ fn composing(content: &str) -> Intent {
         entry: Recorded(Box::new(entry)),
         over: Digest::of(b"live"),
         by: Composition::Hunks { chosen: 1, all: 2 },
+        typed: false,
         content: ByteString(content.as_bytes().to_vec()),
     }];
     intent
