@@ -12,7 +12,7 @@ use super::scope::{Allow, ResolvedScope, Scope};
 use super::stage::Location;
 use super::states::{differs, manifest};
 use crate::capture::{Earlier, Latest, LiveScan, Note, PrivateOverlay, Show, Skipped, check_mount, look};
-use crate::diff::{Change, Side, WithheldChange, compare, compare_withheld};
+use crate::diff::{Comparison, Side, WithheldChange, compare, compare_withheld};
 use crate::model::{InstanceId, Manifest, RelPath, SnapshotKind, SnapshotRecord, StepRef};
 use crate::observer::Observer;
 use crate::store::{SnapshotRow, Store};
@@ -79,13 +79,13 @@ pub fn propose(
             manifest: now.manifest.as_ref(),
             skipped: &now.skipped,
         };
-        let changes = match request.scope {
+        let differing = match request.scope {
             Scope::Below(_) | Scope::Asked(_) => differing(manifest.as_ref(), &side),
-            Scope::All | Scope::Exactly(_) => Vec::new(),
+            Scope::All | Scope::Exactly(_) => Comparison::default(),
         };
         let sides = [manifest.as_ref(), now.manifest.as_ref()];
-        let ResolvedScope { scope, also } = request.scope.resolved(&sides, &changes)?;
-        let mut request = MountRequest { scope, ..request };
+        let ResolvedScope { scope, also } = request.scope.resolved(&sides, &differing.changes)?;
+        let asked = std::mem::replace(&mut request.scope, scope);
         // They are judged as what the operator was shown, before they are put in.
         let mut composed = std::mem::take(&mut request.witness.composed);
         let planned = |manifest: Option<&Manifest>, request: &MountRequest| {
@@ -106,13 +106,23 @@ pub fn propose(
             request.witness.composed = composed;
             plan = planned(manifest.as_ref(), &request);
         }
+        if let Scope::Asked(_) = asked {
+            // The resolved scope has no path but changed ones. What cannot be examined is none, and is named all the same.
+            let mut gaps = differing.not_covered;
+            gaps.retain(|gap| asked.holds(&gap.path) || request.scope.concerns(&gap.path));
+            plan.not_covered = gaps;
+        }
         let root = request.coverage.root.to_path();
         let sides = (plain.as_ref(), now.manifest.as_ref());
         let heads = head_moves((store, &target), &root, sides, &plan);
         let not_checked = changed_since(store.transports(), &root, &now.skipped, record.started_at);
         let mut withheld = compare_withheld(&record.withheld, reveal.facts());
         let sides = (manifest.as_ref(), now.manifest.as_ref());
-        let holds = |change: &WithheldChange| request.scope.holds(&change.path) && !change.is_told_by(sides);
+        let is_asked = |path: &RelPath| match asked {
+            Scope::Asked(_) => asked.holds(path),
+            _ => request.scope.holds(path),
+        };
+        let holds = |change: &WithheldChange| is_asked(&change.path) && !change.is_told_by(sides);
         withheld.retain(holds);
         let is_planned = |note: &Note| plan.steps.iter().any(|step| step.change.path == note.path);
         let notes = notes.into_iter().filter(is_planned).collect();
@@ -146,12 +156,12 @@ pub fn propose(
 }
 
 /// All that differs, whatever was asked for.
-fn differing(target: Option<&Manifest>, now: &Side<'_>) -> Vec<Change> {
+fn differing(target: Option<&Manifest>, now: &Side<'_>) -> Comparison {
     let target = Side {
         manifest: target,
         skipped: &[],
     };
-    compare(&target, now).changes
+    compare(&target, now)
 }
 
 /// The excluded paths that hold anything newer than `since`. Looked at without end conditions but one: after so many

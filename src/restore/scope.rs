@@ -180,6 +180,7 @@ impl Scope {
                     || tops.iter().any(|top| path.is_within(top))
                     || globs.any(|one| path.is_within(&one.literal) || one.glob.matches(path, false)))
                     && !asked.is_excluded(path, false)
+                    && asked.chosen.as_ref().is_none_or(|chosen| chosen.contains(path))
             }
         }
     }

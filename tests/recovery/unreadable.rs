@@ -102,6 +102,23 @@ fn s35_what_was_unreadable_is_not_deleted_when_it_can_be_read_later() {
 }
 
 #[test]
+fn what_cannot_be_examined_is_named_whatever_else_is_excluded() {
+    let Some((sandbox, project)) = with_gaps() else {
+        return;
+    };
+    let id = sandbox.launch(&project, "rm readable; echo agent > sub/edited");
+    Build::at(&project).mode("sub", 0o000);
+    for more in [&[][..], &["--exclude", "other"], &["*b*"]] {
+        let words = ["restore", id.as_str(), "--dry-run", "--json"];
+        let words = words.iter().chain(more);
+        let run = sandbox.jackin(words).code(6);
+        assert!(run.text().contains("sub"), "{more:?}\n{run}");
+    }
+    let run = sandbox.jackin(["restore", &id, "--dry-run", "--exclude", "sub"]);
+    run.ok();
+}
+
+#[test]
 fn s35_require_complete_refuses_an_incomplete_snapshot() {
     let Some((sandbox, project)) = with_gaps() else {
         return;
