@@ -68,7 +68,10 @@ pub fn plan(
         .iter()
         .map(|change| change.path.clone())
         .collect();
+    let repositories = Repositories::of([target.manifest, now.manifest].into_iter().flatten());
     let mut left = BTreeMap::new();
+    // What was not asked for stays in a repository as well, the first such path of each.
+    let mut beyond: BTreeMap<&RelPath, RelPath> = BTreeMap::new();
     for change in comparison.changes {
         // A directory on the way to a path that comes back must come back as well.
         let on_the_way = needed.contains(&change.path)
@@ -87,10 +90,16 @@ pub fn plan(
         if change.to.is_some() {
             planner.stays(&change.path);
         }
+        // An undo takes back what a restore did: an index that git refreshed since is no reason to keep objects.
+        let needs = |own: &&RelPath| match witness.only_left {
+            true => is_reference(own, &change.path),
+            false => !is_object(own, &change.path),
+        };
+        if let Some(own) = repositories.holding(&change.path).filter(needs) {
+            beyond.entry(own).or_insert(change.path);
+        }
     }
-    planner.objects_that_stay(&Repositories::of(
-        [target.manifest, now.manifest].into_iter().flatten(),
-    ));
+    planner.objects_that_stay(&repositories, beyond);
     planner.directories_that_stay();
     planner.children_of_blocked();
     for (path, first) in hopeless(&changed, &planner.steps) {
@@ -267,8 +276,11 @@ impl Planner {
 
     /// Deletes no object of a repository of which anything else stays: a branch, the index or a reflog that stays may need it, and an object
     /// that nothing needs does no harm.
-    fn objects_that_stay(&mut self, repositories: &Repositories) {
-        let mut kept: BTreeMap<&RelPath, RelPath> = BTreeMap::new();
+    fn objects_that_stay<'r>(
+        &mut self,
+        repositories: &'r Repositories,
+        mut kept: BTreeMap<&'r RelPath, RelPath>,
+    ) {
         for path in self.out.iter().map(|kept| &kept.change.path) {
             if let Some(own) = repositories.holding(path).filter(|own| !is_object(own, path)) {
                 kept.entry(own).or_insert_with(|| path.clone());
@@ -337,6 +349,13 @@ fn is_object(own: &RelPath, path: &RelPath) -> bool {
         .split(|byte| *byte == b'/')
         .take_while(|name| !matches!(*name, b"refs" | b"logs"));
     names.any(|name| name == b"objects")
+}
+
+/// Returns true if a path of the git directory `own` says where a branch, a tag or HEAD is.
+fn is_reference(own: &RelPath, path: &RelPath) -> bool {
+    let below = path.as_bytes().get(own.as_bytes().len()..).unwrap_or_default();
+    let mut names = below.split(|byte| *byte == b'/');
+    names.any(|name| matches!(name, b"refs" | b"packed-refs" | b"HEAD"))
 }
 
 /// Returns true if a path that stays was a directory and is none now, so that nothing can be made below it.

@@ -100,6 +100,24 @@ fn s16_nested_dirty_repository_comes_back() {
 }
 
 #[test]
+fn objects_stay_with_a_branch_that_is_not_restored() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 2);
+    let before = Tree::read(&repository.path);
+    let script = "echo agent > new; git add new; git commit -qm agents";
+    let id = sandbox.launch(&repository.path, script);
+    let agents = repository.git(&["rev-parse", "HEAD"]);
+    for more in [&["--exclude", "main"][..], &[".git/objects", ".git/index"]] {
+        sandbox.restore(&id, more);
+        assert_eq!(repository.git(&["rev-parse", "HEAD"]), agents);
+        repository.git(&["fsck", "--strict"]);
+        sandbox.undo(&id);
+    }
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&repository.path));
+}
+
+#[test]
 fn s17_commits_of_the_agent_are_taken_back_and_not_lost() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("committed");
