@@ -145,6 +145,114 @@ fn resumed(client: Client) {
     assert_eq!(world.state(), before, "{client:?}");
 }
 
+/// A client that is killed in the middle of a call is undone, but for what that call has written: no snapshot shows that the session did
+/// it.
+fn killed(client: Client) {
+    let Some(world) = World::new(client, "killed", "") else {
+        return;
+    };
+    world.install();
+    let before = world.state();
+    world.run_and_kill();
+    let session = world.only_session()["id"].as_str().unwrap().to_owned();
+    let (status, document) = world.status_and_json(&["restore", &session, "--yes", "--json"]);
+    let late = world.project().join("late.txt");
+    let conflicts = document["conflicts"].as_array().unwrap();
+    let named: Vec<&Value> = conflicts.iter().map(|one| &one["path"]).collect();
+    match status {
+        Some(0) => assert!(named.is_empty(), "{client:?}: {document}"),
+        Some(6) => assert_eq!(named, ["late.txt"], "{client:?}: {document}"),
+        other => panic!("{client:?}: {other:?}: {document}"),
+    }
+    assert_eq!(late.exists(), status == Some(6), "{client:?}: {document}");
+    if status == Some(6) {
+        world.jackin(&["restore", &session, "--delete-later-files", "--yes"]);
+    }
+    assert_eq!(world.state(), before, "{client:?}: {document}");
+}
+
+/// Two clients that work at once, in step, each on files that its calls name: each session takes back its own.
+fn two_at_once(first: Client, second: Client) {
+    let Some(one) = World::new(first, "two", "") else {
+        return;
+    };
+    let Some(two) = one.beside(second) else {
+        return;
+    };
+    for client in [first, second] {
+        let file = one.project().join(format!("step{}.txt", client.word()));
+        std::fs::write(file, "old\n").unwrap();
+    }
+    one.install();
+    two.install();
+    let before = one.state();
+    std::thread::scope(|scope| {
+        for world in [&one, &two] {
+            scope.spawn(|| world.run(&world.step()));
+        }
+    });
+    let after = one.state();
+    let is_of = |client: Client, path: &std::path::Path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.starts_with(&format!("step{}", client.word()))
+    };
+    for client in [first, second] {
+        let new = after.keys().filter(|path| is_of(client, path)).count();
+        assert_eq!(new, 3, "{client:?}: {}\n{}", one.said(), two.said());
+    }
+    let all = one.json(&["list", "--json"]);
+    let session_of = |client: Client| {
+        let mut sessions = all["instances"].as_array().unwrap().iter();
+        let found = sessions.find(|session| session["conversation"]["agent"] == client.word());
+        found.unwrap_or_else(|| panic!("{client:?}: {all}"))["id"]
+            .as_str()
+            .unwrap()
+    };
+    assert_eq!(all["instances"].as_array().unwrap().len(), 2, "{all}");
+    let restored = one.json(&["restore", session_of(second), "--yes", "--json"]);
+    let mut expected = after.clone();
+    expected.retain(|path, _| !is_of(second, path));
+    expected.extend(before.clone().into_iter().filter(|(path, _)| is_of(second, path)));
+    assert_eq!(one.state(), expected, "{second:?}: {restored}");
+    let restored = one.json(&["restore", session_of(first), "--yes", "--json"]);
+    assert_eq!(one.state(), before, "{first:?}: {restored}");
+}
+
+#[test]
+fn claude_is_killed_in_a_call() {
+    killed(Client::Claude);
+}
+
+#[test]
+fn codex_is_killed_in_a_call() {
+    killed(Client::Codex);
+}
+
+#[test]
+fn gemini_is_killed_in_a_call() {
+    killed(Client::Gemini);
+}
+
+#[test]
+fn opencode_is_killed_in_a_call() {
+    killed(Client::Opencode);
+}
+
+#[test]
+fn copilot_is_killed_in_a_call() {
+    killed(Client::Copilot);
+}
+
+#[test]
+fn claude_and_codex_at_once_are_undone_each_by_itself() {
+    two_at_once(Client::Claude, Client::Codex);
+}
+
+#[test]
+fn opencode_and_gemini_at_once_are_undone_each_by_itself() {
+    two_at_once(Client::Opencode, Client::Gemini);
+}
+
 #[test]
 fn claude_is_resumed() {
     resumed(Client::Claude);

@@ -9,6 +9,12 @@ use super::client::Client;
 /// Calls of the script `main` that change files.
 pub(super) const CHANGING_CALLS: usize = 4;
 
+/// Beginning of the names of scripts that two clients work through at once: every call waits for the other's.
+pub(super) const IN_STEP: &str = "step";
+
+/// File, seen from the project, in which the last call of the script `slow` leaves the id of its process.
+pub(super) const SLOW_PID: &str = "../slow.pid";
+
 /// A call of a tool.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
@@ -46,6 +52,20 @@ pub(super) fn calls(client: Client, name: &str, project: &Path) -> Vec<Call> {
         "child" => vec![
             words.create("child.txt", "c\n"),
             words.shell("echo more >> child.txt"),
+        ],
+        // Its last call writes a file, and is killed while it sleeps.
+        "slow" => vec![
+            words.create("new.txt", "new\n"),
+            words.shell("rm -r data; rm .env; echo more >> README.md"),
+            words.shell(&format!(
+                "echo $$ > {SLOW_PID}; echo late > late.txt; exec sleep 200"
+            )),
+        ],
+        // Files of its own, which its calls name.
+        name if name.starts_with(IN_STEP) => vec![
+            words.create(&format!("{name}-new.txt"), "new\n"),
+            words.edit(&format!("{name}.txt"), "old", "changed"),
+            words.create(&format!("{name}-other.txt"), "other\n"),
         ],
         "tools" => {
             let mut calls: Vec<Call> = words.search().into_iter().collect();

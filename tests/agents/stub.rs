@@ -1,17 +1,19 @@
 //! A server on the loopback that answers like the models' vendors, from a script. It remembers nothing: which call comes next is the
 //! number of results since the prompt that names the script, so repeated and resumed requests get the same answer.
 
+use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::client::Client;
 use super::dialect::{Dialect, Part};
-use super::script::calls;
+use super::script::{IN_STEP, calls};
 
 /// Largest request (bytes).
 const MOST: u64 = 64 << 20;
@@ -21,17 +23,31 @@ pub(super) struct Stub {
     pub(super) port: u16,
     heard: Arc<Mutex<Vec<Value>>>,
     prompts: Arc<Mutex<Vec<String>>>,
+    arrived: Arrived,
 }
+
+/// The places in scripts at which clients have arrived: the client, and the number of its call.
+type Arrived = Arc<Mutex<HashSet<(&'static str, usize)>>>;
 
 struct Served {
     client: Client,
     project: PathBuf,
+    arrived: Arrived,
     heard: Arc<Mutex<Vec<Value>>>,
     prompts: Arc<Mutex<Vec<String>>>,
 }
 
 impl Stub {
     pub(super) fn start(client: Client, project: PathBuf) -> Self {
+        Self::start_with(client, project, Arrived::default())
+    }
+
+    /// Starts one for a client that works beside that of `self`, in step where the scripts want it.
+    pub(super) fn beside(&self, client: Client, project: PathBuf) -> Self {
+        Self::start_with(client, project, Arc::clone(&self.arrived))
+    }
+
+    fn start_with(client: Client, project: PathBuf, arrived: Arrived) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
@@ -39,6 +55,7 @@ impl Stub {
         let served = Arc::new(Served {
             client,
             project,
+            arrived: Arc::clone(&arrived),
             heard: Arc::clone(&heard),
             prompts: Arc::clone(&prompts),
         });
@@ -49,7 +66,12 @@ impl Stub {
                 thread::spawn(move || served.serve(&stream).ok());
             }
         });
-        Self { port, heard, prompts }
+        Self {
+            port,
+            heard,
+            prompts,
+            arrived,
+        }
     }
 
     /// Returns the results of tools that the model was given, each once: `text` and `failed`.
@@ -109,6 +131,19 @@ impl Served {
         stream.flush()
     }
 
+    /// Waits until two clients have come to the call of this number, or for as long as a slow start takes.
+    fn wait_for_the_other(&self, call: usize) {
+        let end = Instant::now() + Duration::from_secs(90);
+        self.arrived.lock().unwrap().insert((self.client.word(), call));
+        let both = || {
+            let arrived = self.arrived.lock().unwrap();
+            arrived.iter().filter(|(_, number)| *number == call).count() > 1
+        };
+        while !both() && Instant::now() < end {
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     fn answer(&self, method: &str, path: &str, request: &Value) -> (&'static str, &'static str, String) {
         let json = |value: Value| ("200 OK", "application/json", value.to_string());
         let path = path.split('?').next().unwrap_or_default();
@@ -139,6 +174,9 @@ impl Served {
         }
         // Requests without tools want a title or a summary.
         let script = script.filter(|_| dialect.has_tools(request));
+        if script.as_ref().is_some_and(|name| name.starts_with(IN_STEP)) {
+            self.wait_for_the_other(results.len());
+        }
         let next = script.as_ref().and_then(|name| {
             let mut calls = calls(self.client, name, &self.project).into_iter();
             calls.nth(results.len())

@@ -5,7 +5,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::client::Client;
+use super::script::{IN_STEP, SLOW_PID};
 use super::skipped::skipped;
 use super::stub::Stub;
 
@@ -25,7 +27,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_jackin");
 pub(super) struct World {
     client: Client,
     programs: PathBuf,
-    place: TempDir,
+    place: Arc<TempDir>,
     stub: Stub,
 }
 
@@ -53,7 +55,21 @@ impl World {
         Some(Self {
             client,
             programs,
-            place,
+            place: Arc::new(place),
+            stub,
+        })
+    }
+
+    /// Returns the same home and project with another client; `None`, and says why, where that is not installed.
+    pub(super) fn beside(&self, client: Client) -> Option<Self> {
+        let programs = client.programs().map_err(|why| skipped(&why)).ok()?;
+        let stub = self.stub.beside(client, self.project());
+        let url = format!("http://127.0.0.1:{}", stub.port);
+        client.configure(&self.home(), &self.project(), &url);
+        Some(Self {
+            client,
+            programs,
+            place: Arc::clone(&self.place),
             stub,
         })
     }
@@ -125,6 +141,11 @@ impl World {
         }
     }
 
+    /// Returns the name of the client's script that it works through in step with another client.
+    pub(super) fn step(&self) -> String {
+        format!("{IN_STEP}{}", self.client.word())
+    }
+
     /// Lets the client work through a script, to its end.
     pub(super) fn run(&self, script: &str) {
         self.ask(&format!("SCRIPT:{script} please"));
@@ -141,6 +162,35 @@ impl World {
         self.start(self.client.arguments_to_resume(id, &prompt));
     }
 
+    /// Lets the client work through the script `slow`, and kills it with its process group in the middle of its last call, then what
+    /// that call has left running.
+    pub(super) fn run_and_kill(&self) {
+        let program = self.programs.join(self.client.word());
+        let mut command = Command::new(program);
+        command.args(self.client.arguments("SCRIPT:slow please"));
+        let mut child = self.spawn(&mut command, "client");
+        let (pid, late) = (self.project().join(SLOW_PID), self.project().join("late.txt"));
+        let is_late = || fs::read(&late).is_ok_and(|text| text.ends_with(b"\n"));
+        let end = Instant::now() + PATIENCE;
+        while !is_late() && child.try_wait().unwrap().is_none() && Instant::now() < end {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let was_alive = child.try_wait().unwrap().is_none();
+        kill_group(&mut child);
+        let slow = fs::read_to_string(&pid).unwrap_or_default();
+        let slow = slow.trim().parse().ok().and_then(rustix::process::Pid::from_raw);
+        let slow = slow.filter(|slow| name_of(*slow).as_deref() == Some("sleep"));
+        if let Some(slow) = slow {
+            let _ = rustix::process::kill_process(slow, rustix::process::Signal::KILL);
+        }
+        assert!(
+            was_alive && is_late(),
+            "{:?} did not come to its last call: {}",
+            self.client,
+            self.said()
+        );
+    }
+
     fn start(&self, arguments: Vec<String>) {
         let program = self.programs.join(self.client.word());
         self.finish(Command::new(program).args(arguments), "client");
@@ -152,7 +202,7 @@ impl World {
 
     /// Returns what the client has said, for messages.
     pub(super) fn said(&self) -> String {
-        fs::read_to_string(self.place.path().join("client.out")).unwrap_or_default()
+        fs::read_to_string(self.output("client")).unwrap_or_default()
     }
 
     pub(super) fn results(&self) -> Vec<Value> {
@@ -177,11 +227,52 @@ impl World {
         sessions[0].clone()
     }
 
-    /// Runs a command in the project, with nothing of the caller's environment but `PATH`. Everything that it started and left in its
-    /// group goes with it. Returns its output; any failure is one of the test.
+    /// Runs jackin, and returns its status with the JSON that it prints.
+    pub(super) fn status_and_json(&self, words: &[&str]) -> (Option<i32>, Value) {
+        let mut command = Command::new(PROGRAM);
+        let (status, said, errors) = self.end(command.arg("recovery").args(words), "jackin");
+        let document = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}\n{errors}"));
+        (status.and_then(|status| status.code()), document)
+    }
+
+    fn output(&self, name: &str) -> PathBuf {
+        self.place
+            .path()
+            .join(format!("{}-{name}.out", self.client.word()))
+    }
+
+    /// Runs a command as [`Self::end`] does; any failure is one of the test. Returns its output.
     #[track_caller]
     fn finish(&self, command: &mut Command, name: &str) -> String {
-        let output = self.place.path().join(format!("{name}.out"));
+        let (status, said, errors) = self.end(command, name);
+        assert!(
+            status.is_some_and(|status| status.success()),
+            "{:?} {name}: {status:?}\n{said}\n{errors}",
+            self.client
+        );
+        said
+    }
+
+    /// Runs a command in the project, with nothing of the caller's environment but `PATH`. Everything that it started and left in its
+    /// group goes with it. Returns its status, if it ended in time, and its output.
+    fn end(&self, command: &mut Command, name: &str) -> (Option<ExitStatus>, String, String) {
+        let mut child = self.spawn(command, name);
+        let end = Instant::now() + PATIENCE;
+        let status = loop {
+            match child.try_wait().unwrap() {
+                Some(status) => break Some(status),
+                None if Instant::now() > end => break None,
+                None => thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        kill_group(&mut child);
+        let read = |file: PathBuf| fs::read_to_string(file).unwrap_or_default();
+        let output = self.output(name);
+        (status, read(output.clone()), read(output.with_extension("err")))
+    }
+
+    fn spawn(&self, command: &mut Command, name: &str) -> Child {
+        let output = self.output(name);
         let file = fs::File::create(&output).unwrap();
         let errors = fs::File::create(output.with_extension("err")).unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
@@ -202,26 +293,7 @@ impl World {
             .stdin(Stdio::null())
             .stdout(file)
             .stderr(errors);
-        let mut child = command.spawn().unwrap();
-        let end = Instant::now() + PATIENCE;
-        let status = loop {
-            match child.try_wait().unwrap() {
-                Some(status) => break Some(status),
-                None if Instant::now() > end => break None,
-                None => thread::sleep(Duration::from_millis(20)),
-            }
-        };
-        let group = rustix::process::Pid::from_child(&child);
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        let _ = child.wait();
-        let said = fs::read_to_string(&output).unwrap_or_default();
-        let errors = fs::read_to_string(output.with_extension("err")).unwrap_or_default();
-        assert!(
-            status.is_some_and(|status| status.success()),
-            "{:?} {name}: {status:?}\n{said}\n{errors}",
-            self.client
-        );
-        said
+        command.spawn().unwrap()
     }
 
     /// Returns everything that a restore has to bring back: each path with its kind, mode, target and content.
@@ -244,6 +316,19 @@ impl World {
         }
         found
     }
+}
+
+/// Kills a process with its group, and waits for it.
+fn kill_group(child: &mut Child) {
+    let group = rustix::process::Pid::from_child(child);
+    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    let _ = child.wait();
+}
+
+/// Returns the name of a living process.
+fn name_of(process: rustix::process::Pid) -> Option<String> {
+    let name = fs::read_to_string(format!("/proc/{}/comm", process.as_raw_nonzero())).ok()?;
+    Some(name.trim_end().to_owned())
 }
 
 /// A repository with a commit, ignored files, modes, a link, an empty directory.
