@@ -119,10 +119,11 @@ impl Event {
             | "aftertool"
             | "toolexecuteafter"
             | "aftershellexecution"
-            | "aftermcpexecution" => match agent == Agent::Codex && still_runs(&value) {
-                true => HookEvent::Other,
-                false => HookEvent::ToolEnd(call(&value, &text)),
-            },
+            | "aftermcpexecution" => {
+                let mut call = call(&value, &text);
+                call.background |= goes_on(agent, &value, &call);
+                HookEvent::ToolEnd(call)
+            }
             "userpromptsubmit"
             | "userpromptsubmitted"
             | "beforesubmitprompt"
@@ -141,6 +142,7 @@ impl Event {
         let is_of_subagent = text(&["agent_id", "agentId"]).is_some();
         let happening = match happening {
             HookEvent::Prompt(_) | HookEvent::TurnEnd if is_of_subagent => HookEvent::Other,
+            HookEvent::Prompt(Some(text)) if is_notification(agent, &text) => HookEvent::Other,
             happening => happening,
         };
         Ok(Self {
@@ -151,20 +153,37 @@ impl Event {
     }
 }
 
-/// Returns true if Codex' tool has returned although its command still runs: `write_stdin` continues it.
-fn still_runs(value: &Value) -> bool {
-    fn says(value: &Value) -> bool {
-        match value {
-            Value::String(text) => text.contains("Process running with session ID"),
-            Value::Array(parts) => parts.iter().any(says),
-            Value::Object(parts) => {
-                let is_open = |name: &str| parts.get(name).is_some_and(|id| id.is_number() || id.is_string());
-                is_open("process_id") || is_open("session_id") || parts.values().any(says)
-            }
-            _ => false,
+/// Beginnings of the prompts that Claude Code and Copilot give themselves when a command in the background has ended. Copilot does so
+/// even behind the end of its session.
+const NOTIFICATIONS: [&str; 2] = ["<task-notification>", "<system_notification>"];
+
+/// Returns true for a prompt of an agent to itself.
+fn is_notification(agent: Agent, text: &str) -> bool {
+    matches!(agent, Agent::Claude | Agent::Copilot)
+        && NOTIFICATIONS.iter().any(|beginning| text.starts_with(beginning))
+}
+
+/// Beginning of what Gemini CLI shows of a command that it no longer waits for.
+const MOVED: &str = "Command moved to background";
+
+/// End of the result of Copilot's shell when its command has ended: `<shellId: 2 completed with exit code 0>`.
+const COMPLETED: &str = " completed with exit code ";
+
+/// Returns true if a tool has returned although its command goes on. Claude Code does not wait longer than the call's timeout, and both
+/// it and Gemini CLI let their operator send a command to the background. Codex says nothing before a command has ended.
+fn goes_on(agent: Agent, value: &Value, call: &ToolCall) -> bool {
+    let text = |response: &str, name: &str| value.get(response)?.get(name)?.as_str();
+    match agent {
+        Agent::Claude => text("tool_response", "backgroundTaskId").is_some(),
+        Agent::Gemini => text("tool_response", "returnDisplay").is_some_and(|shown| shown.starts_with(MOVED)),
+        Agent::Copilot if is_shell(&call.tool) => {
+            text("toolResult", "textResultForLlm").is_some_and(|text| {
+                let last = text.trim_end().lines().next_back();
+                !last.is_some_and(|last| last.starts_with("<shellId: ") && last.contains(COMPLETED))
+            })
         }
+        _ => false,
     }
-    value.get("tool_response").is_some_and(says)
 }
 
 /// Returns the name in lower case, with only its letters and digits.
@@ -192,7 +211,10 @@ fn call(value: &Value, text: &dyn Fn(&[&str]) -> Option<String>) -> ToolCall {
         effect: effect(&tool, input),
         command,
         paths: written_paths(&plain(&tool), input),
-        background: ["run_in_background", "is_background"].iter().any(is_set),
+        background: ["run_in_background", "is_background", "detach"]
+            .iter()
+            .any(is_set)
+            || input.get("mode").and_then(Value::as_str) == Some("async"),
         subagent: text(&["agent_id", "agentId"]).is_some(),
         id: text(&["tool_use_id", "toolUseId", "call_id", "callID", "tool_call_id"]),
         tool,
@@ -444,6 +466,114 @@ mod tests {
         }
     }
 
+    /// What the clients of `tests/agents/versions` send when a call returns.
+    #[test]
+    fn a_call_returns_or_goes_on() {
+        let returned = |agent, event: &str, json: &str| {
+            let event = Event::parse(agent, event, json.as_bytes()).unwrap();
+            let HookEvent::ToolEnd(call) = event.happening else {
+                panic!("{event:?}")
+            };
+            (call.tool, call.id.unwrap_or_default(), call.background)
+        };
+        let of = |tool: &str, id: &str, background| (tool.to_owned(), id.to_owned(), background);
+        let claude = |event, rest: &str| {
+            let json = format!(
+                r#"{{"session_id":"s","cwd":"/w","prompt_id":"p","hook_event_name":"{event}","tool_name":"Bash",
+                "tool_input":{{"command":"make","timeout":1500}},"tool_use_id":"toolu_1","duration_ms":45,{rest}}}"#
+            );
+            returned(Agent::Claude, event, &json)
+        };
+        const PLAIN: &str =
+            r#""stdout":"","stderr":"","interrupted":false,"isImage":false,"noOutputExpected":false"#;
+        let done = of("Bash", "toolu_1", false);
+        assert_eq!(
+            claude("PostToolUse", &format!(r#""tool_response":{{{PLAIN}}}"#)),
+            done
+        );
+        let failed = r#""error":"Exit code 3","is_interrupt":false"#;
+        assert_eq!(claude("PostToolUseFailure", failed), done);
+        for background in [
+            r#""backgroundTaskId":"bu1zxa921","timedOutAfterMs":1500"#,
+            r#""backgroundTaskId":"bnleief3z""#,
+        ] {
+            let rest = format!(r#""tool_response":{{{PLAIN},{background}}}"#);
+            assert_eq!(claude("PostToolUse", &rest), of("Bash", "toolu_1", true));
+        }
+        let codex = |response: &str| {
+            let json = format!(
+                r#"{{"session_id":"c","turn_id":"t","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"Bash",
+                "tool_input":{{"command":"make"}},"tool_response":{response},"tool_use_id":"call_1"}}"#
+            );
+            returned(Agent::Codex, "PostToolUse", &json)
+        };
+        // The output of a command that has ended, whatever that is, and nothing about the rest.
+        for output in [
+            r#""""#,
+            r#""Process running with session ID 7\n""#,
+            r#"{"session_id":7}"#,
+        ] {
+            assert_eq!(codex(output), of("Bash", "call_1", false), "{output}");
+        }
+        let gemini = |shown: &str| {
+            let json = format!(
+                r#"{{"session_id":"g","cwd":"/w","hook_event_name":"AfterTool","tool_name":"run_shell_command",
+                "tool_input":{{"command":"make","description":"d"}},
+                "tool_response":{{"llmContent":"<untrusted_context>\n</untrusted_context>","returnDisplay":{shown}}}}}"#
+            );
+            returned(Agent::Gemini, "AfterTool", &json)
+        };
+        let moved = r#""Command moved to background (PID: 5906). Output hidden. Press Ctrl+B to view.""#;
+        assert_eq!(gemini(moved), of("run_shell_command", "", true));
+        for shown in [r#""""#, r#""Command exited with code: 3""#, r#"{"fileName":"a"}"#] {
+            assert_eq!(gemini(shown), of("run_shell_command", "", false), "{shown}");
+        }
+        let copilot = |event, tool: &str, rest: &str| {
+            let json = format!(
+                r#"{{"sessionId":"k","timestamp":1,"cwd":"/w","toolName":"{tool}","toolArgs":{{"command":"make"}},{rest}}}"#
+            );
+            returned(Agent::Copilot, event, &json)
+        };
+        let failed = copilot("postToolUseFailure", "edit", r#""error":"No match found""#);
+        assert_eq!(failed, of("edit", "", false));
+        for (tool, text, goes_on) in [
+            ("bash", r"a\n<shellId: 2 completed with exit code 3>", false),
+            ("bash", "<command started in background with shellId: 3>", true),
+            (
+                "bash",
+                "<command started in detached background with shellId: 4>",
+                true,
+            ),
+            ("create", "Created file /w/a with 4 characters", false),
+        ] {
+            let rest = format!(r#""toolResult":{{"resultType":"success","textResultForLlm":"{text}"}}"#);
+            assert_eq!(
+                copilot("postToolUse", tool, &rest),
+                of(tool, "", goes_on),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_notification_is_no_prompt() {
+        for (agent, event, json) in [
+            (
+                Agent::Claude,
+                "UserPromptSubmit",
+                r#"{"session_id":"s","prompt":"<task-notification>\n<task-id>b</task-id>\n</task-notification>"}"#,
+            ),
+            (
+                Agent::Copilot,
+                "userPromptSubmitted",
+                r#"{"sessionId":"s","prompt":"<system_notification>\nShell command \"x\" (shellId: 3) has completed"}"#,
+            ),
+        ] {
+            let event = Event::parse(agent, event, json.as_bytes()).unwrap();
+            assert_eq!(event.happening, HookEvent::Other, "{agent}");
+        }
+    }
+
     #[test]
     fn starts_ends_and_what_is_no_event_are_told_apart() {
         let of = |event: &str| Event::parse(Agent::Claude, event, b"{\"session_id\":\"s\",\"cwd\":\"rel\"}");
@@ -458,22 +588,6 @@ mod tests {
         for event in ["UserPromptSubmit", "Stop"] {
             let event = Event::parse(Agent::Codex, event, of_subagent).unwrap();
             assert_eq!(event.happening, HookEvent::Other);
-        }
-        let returned = |response: &str| {
-            let json = format!(
-                r#"{{"tool_name":"exec_command","tool_input":{{"cmd":"make"}},"tool_response":{response}}}"#
-            );
-            Event::parse(Agent::Codex, "PostToolUse", json.as_bytes())
-                .unwrap()
-                .happening
-        };
-        assert!(matches!(returned(r#""done""#), HookEvent::ToolEnd(_)));
-        // It goes on by `write_stdin`.
-        for running in [
-            r#""Wall time: 10 s\nProcess running with session ID 7\nOutput:""#,
-            r#"{"session_id":7}"#,
-        ] {
-            assert_eq!(returned(running), HookEvent::Other, "{running}");
         }
         // A relative directory says nothing.
         assert_eq!(of("stop").unwrap().directory, None);

@@ -75,6 +75,9 @@ pub enum AgentEvent {
         /// The agent's own id of the call, when it gives one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
+        /// True if what the call started goes on.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        background: bool,
     },
     /// The agent waits for the operator.
     TurnEnd {

@@ -234,7 +234,7 @@ impl<'a> Conversation<'a> {
                     returned: false,
                 });
             }
-            AgentEvent::Return { tool, id } => {
+            AgentEvent::Return { tool, id, background } => {
                 // A call may return behind the end of its turn. What it wrote until then is its own; the agent waits on.
                 if let Some(start) = self.waits {
                     let late = Span { start, end: number };
@@ -242,7 +242,10 @@ impl<'a> Conversation<'a> {
                     activity.idle.extend(self.says_turns.then_some(late));
                     self.waits = Some(number);
                 }
-                self.close_one(tool, id.as_deref(), number, activity);
+                match background {
+                    true => self.go_on_behind(tool, id.as_deref()),
+                    false => self.close_one(tool, id.as_deref(), number, activity),
+                }
             }
         }
         self.last = number;
@@ -258,6 +261,16 @@ impl<'a> Conversation<'a> {
             }));
             self.works = since;
             self.is_certain = false;
+        }
+    }
+
+    /// Keeps the call open that returned although its command goes on: it took too long, or the operator sent it to the background. Without
+    /// an id the oldest call of the tool stays, whose time holds those of the others.
+    fn go_on_behind(&mut self, tool: &str, id: Option<&str>) {
+        self.background = true;
+        let mut open = self.open.iter_mut();
+        if let Some(open) = open.find(|open| open.tool == tool && open.id == id && !open.is_background) {
+            open.is_background = true;
         }
     }
 

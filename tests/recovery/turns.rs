@@ -339,6 +339,38 @@ fn edits_where_the_end_of_a_turn_was_not_reported_are_conflicts() {
     }
 }
 
+/// Claude Code no longer waits for a command whose time is over: the call returns, the command goes on.
+#[test]
+fn a_call_that_returns_while_its_command_goes_on_stays_open() {
+    for goes_on in [false, true] {
+        let (sandbox, project) = workspace("");
+        let hook =
+            |session: &str, event: &str, more: &Value| report(&sandbox, &project, session, event, more);
+        two_at_work(&hook);
+        let bash = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "b"});
+        let mut returned = bash.clone();
+        returned["tool_response"] = match goes_on {
+            true => json!({"stdout": "", "backgroundTaskId": "b1", "timedOutAfterMs": 1500}),
+            false => json!({"stdout": ""}),
+        };
+        hook("one", "PreToolUse", &bash);
+        hook("one", "PostToolUse", &returned);
+        hook("one", "Stop", &json!({}));
+        // A call that names its file has written it, if no other call may have.
+        let write = json!({"tool_name": "Write", "tool_input": {"file_path": "made"}, "tool_use_id": "w"});
+        hook("two", "PreToolUse", &write);
+        fs::write(project.join("made"), "?\n").unwrap();
+        hook("two", "PostToolUse", &write);
+        two_at_rest(&hook);
+        let two = listed(&sandbox)[0].id.clone();
+        if goes_on {
+            Restored::of(&restore(&sandbox, &two, &[]).code(6)).conflicted(&["made"]);
+        } else {
+            Restored::of(&restore(&sandbox, &two, &[]).ok()).touched(&["made"]);
+        }
+    }
+}
+
 #[test]
 fn a_process_that_one_agent_left_running_is_not_the_others() {
     let (sandbox, project) = workspace("");

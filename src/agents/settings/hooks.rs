@@ -120,6 +120,8 @@ fn wanted(agent: Agent) -> &'static [Wanted] {
                     all("userPromptSubmitted"),
                     all("preToolUse"),
                     all("postToolUse"),
+                    // A call that failed returns by this one only.
+                    all("postToolUseFailure"),
                     all("agentStop"),
                     all("sessionEnd"),
                 ]
@@ -188,7 +190,7 @@ fn set_of(agent: Agent, event: &str) -> u8 {
         (Agent::Claude, "PostToolUse" | "PostToolUseFailure")
         | (Agent::Codex, "PostToolUse")
         | (Agent::Gemini, "AfterTool")
-        | (Agent::Copilot, "postToolUse") => 2,
+        | (Agent::Copilot, "postToolUse" | "postToolUseFailure") => 2,
         (Agent::Claude, "UserPromptSubmit" | "Stop")
         | (Agent::Codex, "UserPromptSubmit" | "Stop" | "SessionEnd")
         | (Agent::Gemini, "BeforeAgent" | "AfterAgent")

@@ -276,7 +276,13 @@ fn event_words(event: &AgentEvent) -> String {
             format!("turn {turn} began: {}", prompt_words(text))
         }
         AgentEvent::Call { call } => format!("called {}", call_words(call)),
-        AgentEvent::Return { tool, .. } => format!("{} returned", sanitize::name(tool.as_bytes())),
+        AgentEvent::Return { tool, background, .. } => {
+            let tool = sanitize::name(tool.as_bytes());
+            match background {
+                true => format!("{tool} returned and goes on in the background"),
+                false => format!("{tool} returned"),
+            }
+        }
         AgentEvent::TurnEnd { turn } => format!("turn {turn} ended"),
     }
 }

@@ -198,6 +198,7 @@ impl World {
                 let event = AgentEvent::Return {
                     tool: "Tool".to_owned(),
                     id: Some(open.id.to_string()),
+                    background: false,
                 };
                 self.event(*agent, event, &[]);
             }

@@ -241,7 +241,11 @@ impl Hook<'_> {
             },
             HookEvent::ToolEnd(call) => {
                 let (tool, id) = recorded::name(call);
-                AgentEvent::Return { tool, id }
+                AgentEvent::Return {
+                    tool,
+                    id,
+                    background: call.background,
+                }
             }
             HookEvent::Start | HookEvent::End | HookEvent::Other => return Ok(None),
         }))
