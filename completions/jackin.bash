@@ -33,7 +33,7 @@ _jackin() {
     COMPREPLY=()
     while IFS= read -r line; do
         case $line in
-            :*) add=$line ;;
+            :files | :directories | :command) add=$line ;;
             *)
                 value=${line%%$'\t'*}
                 COMPREPLY+=("${value#"$before"}")
