@@ -55,10 +55,10 @@ pub struct UnmatchedGlob {
 
 impl AskedPaths {
     /// Returns the paths at or below which everything is meant, `None` for all. `candidates` are what a glob can choose from.
-    fn tops<'c>(
+    fn tops(
         &self,
         sides: &[Option<&Manifest>],
-        candidates: &[(&'c RelPath, bool)],
+        candidates: &[(&RelPath, bool)],
     ) -> Result<Option<Vec<RelPath>>, UnmatchedGlob> {
         if self.tops.is_none() && self.globs.is_empty() {
             return Ok(None);

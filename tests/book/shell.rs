@@ -56,7 +56,7 @@ impl Shell {
         ];
         assert!(
             Command::new("sh")
-                .current_dir(&home)
+                .current_dir(home)
                 .args(write)
                 .status()
                 .unwrap()

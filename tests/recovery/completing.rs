@@ -97,7 +97,7 @@ fn each_place_gets_what_it_takes() {
     assert_eq!(offered(&sandbox, &["edit", "src/"]), [":files"]);
     assert_eq!(offered(&sandbox, &["find", "src/"]), [":files"]);
     assert_eq!(offered(&sandbox, &["cat", "shop:be"]), ["shop:before-upgrade"]);
-    assert_eq!(offered(&sandbox, &["cat", "shop:ba"]), ["shop:baseline"]);
+    assert_eq!(offered(&sandbox, &["cat", "shop:bas"]), ["shop:baseline"]);
     assert_eq!(offered(&sandbox, &["edit", "no-such:"]), [":files"]);
 
     // Only what can be ended is offered to be ended.

@@ -411,10 +411,9 @@ pub(super) fn uninstall(agent: Agent, text: &str) -> Result<After, Fault> {
         let before = command.strip_suffix(&format!(" hook run {agent} {}", first.event))?;
         Some(before.strip_suffix(" recovery").unwrap_or(before).to_owned())
     });
-    if let Some(maker) = word.and_then(|word| Program::new(first.program.as_ref(), &word).ok()) {
-        if made(agent, &maker).iter().any(|made| made == text) {
-            return Ok(After::Gone);
-        }
+    let maker = word.and_then(|word| Program::new(first.program.as_ref(), &word).ok());
+    if maker.is_some_and(|maker| made(agent, &maker).iter().any(|made| made == text)) {
+        return Ok(After::Gone);
     }
     // The last one first: each step is the opposite of one of the installation's.
     let mut text = text.to_owned();

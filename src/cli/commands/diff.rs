@@ -343,7 +343,6 @@ fn open(
     let [old, new] = paths;
     let paths = [old?, new?];
     // Snapshots can be deleted while the operator reads.
-    drop(sources);
     drop(report);
     drop(compared);
     run(context, tool.into(), &directory, &paths)
