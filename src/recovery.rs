@@ -124,7 +124,7 @@ pub use session_changes::SessionChanges;
 pub(crate) use session_changes::of_session;
 pub(crate) use sessions::{no_files, refuse_imported};
 pub use status::{SessionStatus, Standing};
-pub use stored_files::{FilesRequest, LiveFile, StoredFile, StoredFiles};
+pub use stored_files::{FilesRequest, LiveFile, StoredFile, StoredFiles, holds_login};
 pub use undo::{UndoRequest, UndoneRestore};
 pub use verify::Verification;
 pub use watch::{Watch, WatchedChange};

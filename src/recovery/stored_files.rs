@@ -90,6 +90,12 @@ pub enum LiveFile {
     Elsewhere,
 }
 
+/// Returns true if a text holds a login, as in `https://user:password@host`. A binary content holds none.
+#[must_use]
+pub fn holds_login(bytes: &[u8]) -> bool {
+    !is_binary(bytes) && holds_passwords(bytes)
+}
+
 impl Recovery<'_> {
     /// Finds files in a snapshot. Their content is read by [`StoredFiles::stream`].
     ///

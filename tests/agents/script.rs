@@ -12,9 +12,6 @@ pub(super) const CHANGING_CALLS: usize = 4;
 /// Beginning of the names of scripts that two clients work through at once: every call waits for the other's.
 pub(super) const IN_STEP: &str = "step";
 
-/// File, seen from the project, in which the last call of the script `slow` leaves the id of its process.
-pub(super) const SLOW_PID: &str = "../slow.pid";
-
 /// A call of a tool.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
@@ -57,9 +54,7 @@ pub(super) fn calls(client: Client, name: &str, project: &Path) -> Vec<Call> {
         "slow" => vec![
             words.create("new.txt", "new\n"),
             words.shell("rm -r data; rm .env; echo more >> README.md"),
-            words.shell(&format!(
-                "echo $$ > {SLOW_PID}; echo late > late.txt; exec sleep 200"
-            )),
+            words.shell("echo late > late.txt; exec sleep 200"),
         ],
         // Files of its own, which its calls name.
         name if name.starts_with(IN_STEP) => vec![

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::client::Client;
-use super::script::{IN_STEP, SLOW_PID};
+use super::script::IN_STEP;
 use super::skipped::skipped;
 use super::stub::Stub;
 
@@ -162,14 +162,13 @@ impl World {
         self.start(self.client.arguments_to_resume(id, &prompt));
     }
 
-    /// Lets the client work through the script `slow`, and kills it with its process group in the middle of its last call, then what
-    /// that call has left running.
+    /// Lets the client work through the script `slow`, and kills it with all that it started in the middle of its last call.
     pub(super) fn run_and_kill(&self) {
         let program = self.programs.join(self.client.word());
         let mut command = Command::new(program);
         command.args(self.client.arguments("SCRIPT:slow please"));
         let mut child = self.spawn(&mut command, "client");
-        let (pid, late) = (self.project().join(SLOW_PID), self.project().join("late.txt"));
+        let late = self.project().join("late.txt");
         let is_late = || fs::read(&late).is_ok_and(|text| text.ends_with(b"\n"));
         let end = Instant::now() + PATIENCE;
         while !is_late() && child.try_wait().unwrap().is_none() && Instant::now() < end {
@@ -177,12 +176,7 @@ impl World {
         }
         let was_alive = child.try_wait().unwrap().is_none();
         kill_group(&mut child);
-        let slow = fs::read_to_string(&pid).unwrap_or_default();
-        let slow = slow.trim().parse().ok().and_then(rustix::process::Pid::from_raw);
-        let slow = slow.filter(|slow| name_of(*slow).as_deref() == Some("sleep"));
-        if let Some(slow) = slow {
-            let _ = rustix::process::kill_process(slow, rustix::process::Signal::KILL);
-        }
+        kill_all_of(self.place.path());
         assert!(
             was_alive && is_late(),
             "{:?} did not come to its last call: {}",
@@ -325,10 +319,30 @@ fn kill_group(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Returns the name of a living process.
-fn name_of(process: rustix::process::Pid) -> Option<String> {
-    let name = fs::read_to_string(format!("/proc/{}/comm", process.as_raw_nonzero())).ok()?;
-    Some(name.trim_end().to_owned())
+/// Kills the processes whose environment names the place, until none is left: clients start themselves once more, and calls in groups of
+/// their own.
+fn kill_all_of(place: &Path) {
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = place.as_os_str().as_bytes();
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let mut are_left = false;
+        for process in fs::read_dir("/proc").unwrap().flatten() {
+            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+            let id = process.file_name().to_string_lossy().parse().ok();
+            if let Some(id) = id.and_then(rustix::process::Pid::from_raw)
+                && environment.windows(place.len()).any(|part| part == place)
+            {
+                are_left = true;
+                let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+            }
+        }
+        if !are_left {
+            return;
+        }
+        assert!(Instant::now() < end, "a client cannot be killed");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// A repository with a commit, ignored files, modes, a link, an empty directory.

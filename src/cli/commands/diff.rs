@@ -16,9 +16,10 @@ use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::view::Reader;
 use crate::cli::{html, view};
-use crate::diff::{holds_passwords, is_binary};
 use crate::model::RelPath;
-use crate::recovery::{DiffRequest, Differences, InstanceRow, SessionDiff, Store, Until, Wanted};
+use crate::recovery::{
+    DiffRequest, Differences, InstanceRow, SessionDiff, Store, Until, Wanted, holds_login,
+};
 use crate::report::{
     ChangeKind, Contents, DiffDocument, FoldedLine, LogDocument, MountDiff, PatchOptions, SessionReport,
     Sources, contents, diff_document,
@@ -306,8 +307,7 @@ fn open(
                 }
                 Contents::Both(old, new) => (old, new),
             };
-            let has_login = |bytes: &[u8]| !is_binary(bytes) && holds_passwords(bytes);
-            if !args.show_secrets && (has_login(&old) || has_login(&new)) {
+            if !args.show_secrets && (holds_login(&old) || holds_login(&new)) {
                 hidden += 1;
                 continue;
             }
