@@ -121,8 +121,8 @@ fn copies_do_not_outlive_a_tool_that_is_stopped() {
     for (at, words) in [&["edit", "a.rs"][..], &["diff"]].into_iter().enumerate() {
         for signal in [Signal::INT, Signal::TERM] {
             let ready = sandbox.scratch(&format!("ready-{at}-{}", signal.as_raw()));
-            // The shell makes the file itself: one that waits for a program which ends well goes on after SIGINT.
-            let tool = format!(": > '{}'; sleep 60; :", ready.display());
+            // One process from there on: a shell that waits for another one may go on after SIGINT.
+            let tool = format!(": > '{}'; exec sleep 60; :", ready.display());
             let words: Vec<&str> = words.iter().copied().chain(["--tool", &tool]).collect();
             let started = sandbox
                 .command(&words)
