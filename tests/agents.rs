@@ -180,7 +180,7 @@ fn killed(client: Client) {
     assert_eq!(world.state(), before, "{client:?}: {document}");
 }
 
-/// Two clients that work at once, in step, each on files that its calls name: each session takes back its own.
+/// Runs two clients at once, in step, each on files that its calls name. Each session restores its own files.
 fn two_at_once(first: Client, second: Client) {
     let Some(one) = World::new(first, "two", "") else {
         return;

@@ -12,7 +12,6 @@ use crate::report::{
     restore_document,
 };
 use crate::restore::{Composed, MAX_COMPOSED, can_be_composed, is_content};
-use crate::store::Blobs;
 use crate::terminal::{Role, size, style};
 
 /// Number of lines that are shown of a path that is restored as a whole.
@@ -119,8 +118,7 @@ pub(super) fn choose_hunks(
         store, row, proposal, ..
     }: &RestorePlan,
 ) -> Result<ChosenPaths, CliError> {
-    let private = proposal.mounts.iter().map(|mount| mount.reveal.lent());
-    let blobs = private.fold(store.contents(&proposal.target), Blobs::lending);
+    let blobs = proposal.contents(store);
     let sources = Sources {
         from: &blobs,
         to: None,

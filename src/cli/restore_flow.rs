@@ -25,7 +25,7 @@ use crate::restore::{
     AsideWhy, Composed, KeptPath, Merging, MountReport, Outcome, Proposal, ProposedMount, Purpose, Report,
     RestoreError, Unmerged, Why, can_be_composed, refuse_locked,
 };
-use crate::store::{Blobs, InstanceRow, Store};
+use crate::store::{InstanceRow, Store};
 use crate::terminal::{Verbosity, sanitize, shell, size};
 use handle_fs::is_privileged;
 
@@ -327,8 +327,7 @@ fn tell_of_commits(
 /// Prints the lines that go, as `diff` shows them: from what comes back to what is there. `print` returns false once nothing more is
 /// wanted.
 pub(super) fn print_patches(store: &Store, proposal: &Proposal, print: &mut dyn FnMut(&str) -> bool) {
-    let private = proposal.mounts.iter().map(|mount| mount.reveal.lent());
-    let blobs = private.fold(store.contents(&proposal.target), Blobs::lending);
+    let blobs = proposal.contents(store);
     let sources = Sources {
         from: &blobs,
         to: None,

@@ -1,7 +1,7 @@
 //! Paths by name in all snapshots: first and last seen, changed, deleted.
 //!
 //! Snapshots are read in the order of their receipts. Of each manifest only the chunks are read that the manifest before it does not have,
-//! and no archive is unpacked: a path that leaves a chunk without entering another one is gone, and the snapshot must prove that.
+//! and no archive is unpacked: a path that leaves a chunk without entering another one was deleted, and the snapshot must prove that.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -43,7 +43,7 @@ pub struct FoundPaths {
     pub snapshots: u64,
     /// Number of snapshots that are damaged or missing.
     pub unreadable: u64,
-    /// How much of the manifests was read.
+    /// Parts of manifests that were read.
     pub read: PartsRead,
     pub(super) store: Option<Store>,
     /// Keeps archives from being deleted while they are read.
@@ -65,7 +65,7 @@ pub struct FoundPath {
     pub last: Moment,
     /// Number of versions.
     pub versions: u64,
-    /// Whether the path exists.
+    /// Presence of the path in the live tree.
     pub now: Presence,
     /// True if the content is not shown unless the operator asks for it.
     pub is_secret: bool,
@@ -78,7 +78,7 @@ pub struct FoundPath {
 pub enum Presence {
     /// It exists.
     There,
-    /// It is gone.
+    /// It was deleted.
     Deleted {
         /// The first snapshot that proves it; `None` if it was deleted after the last one.
         seen: Option<Moment>,
@@ -585,7 +585,7 @@ impl Timeline {
                 .ok()
                 .and_then(|()| Root::open(transports, &self.root).ok()),
         };
-        // A root that is gone took everything with it; one that cannot be looked at says nothing.
+        // Without the root every path was deleted; an unreadable root proves nothing.
         let is_gone = self.imported.is_none()
             && root.is_none()
             && self

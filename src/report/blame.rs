@@ -141,7 +141,7 @@ pub(crate) struct BlameDocument {
     head: Head,
     #[serde(flatten)]
     pub(crate) file: HostPathDocument,
-    /// The file is gone; the lines are those that it had.
+    /// True if the file was deleted; the lines are then those that it had.
     pub(crate) deleted: bool,
     /// The snapshot that has the lines; none for the file as it is now.
     pub(crate) snapshot: Option<String>,
@@ -167,7 +167,7 @@ pub(crate) struct PathLogDocument {
     head: Head,
     #[serde(flatten)]
     pub(crate) file: HostPathDocument,
-    /// The file is gone.
+    /// True if the file was deleted.
     pub(crate) deleted: bool,
     /// Its changes, newest first.
     pub(crate) changes: Vec<PathStepDocument>,

@@ -17,7 +17,7 @@ pub(crate) struct ConversationDocument {
     /// Command of a shell that continues the conversation in the directory of the agent; absent if its client has none, or if
     /// the id is none that a client gives.
     pub(crate) command: Option<String>,
-    /// What to type in the client to roll back the conversation: `/rewind`, `/undo` or `Esc Esc`; absent without a command.
+    /// Text to type in the client to roll back the conversation: `/rewind`, `/undo` or `Esc Esc`; absent without a command.
     pub(crate) then: Option<String>,
 }
 

@@ -66,7 +66,7 @@ pub(crate) enum FoundType {
 pub(crate) enum PresenceWord {
     /// It exists.
     There,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
     /// It cannot be looked at, or is on another machine.
     Unknown,
@@ -130,12 +130,12 @@ pub(crate) struct FoundDocument {
     pub(crate) last: MomentDocument,
     /// Number of versions.
     pub(crate) versions: u64,
-    /// Whether the path exists now.
+    /// Presence of the path in the live tree.
     pub(crate) now: PresenceWord,
     /// The first snapshot that proves that it was deleted; none if it was deleted after the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) deleted: Option<MomentDocument>,
-    /// What `--content` found.
+    /// Lines that `--content` found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) matches: Option<MatchesDocument>,
 }

@@ -5,7 +5,6 @@ use crate::diff::{self, Content};
 use crate::model::{Coverage, Entry, RelPath};
 use crate::recovery::Differences;
 use crate::store::Blobs;
-use crate::store::archive::Piece;
 use handle_fs::Root;
 use handle_fs::remote::Transports;
 
@@ -102,10 +101,7 @@ fn stored(blobs: &Blobs, entry: Option<&Entry>, most: u64) -> Content {
     }
     let mut bytes = Vec::new();
     let read = blobs.stream(&content.digest, &mut |piece| {
-        match piece {
-            Piece::Data(data) => bytes.extend_from_slice(data),
-            Piece::Hole(count) => bytes.resize(bytes.len() + usize::try_from(count).unwrap_or(0), 0),
-        }
+        piece.append_to(&mut bytes);
         Ok(())
     });
     match read {
@@ -124,16 +120,8 @@ fn live(transports: &Transports, coverage: &Coverage, path: &RelPath, most: u64)
         if stat.size > most {
             return Ok(Content::Large(stat.size));
         }
-        let mut bytes = vec![0; usize::try_from(stat.size).unwrap_or(0)];
-        let mut at = 0;
-        while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {
-            match file.read_at(rest, at as u64)? {
-                0 => break,
-                count => at += count,
-            }
-        }
-        bytes.truncate(at);
-        Ok(Content::Bytes(bytes))
+        let size = usize::try_from(stat.size).map_err(std::io::Error::other)?;
+        Ok(Content::Bytes(file.read_up_to(size)?))
     };
     read().unwrap_or_else(|error| Content::Unavailable(error.to_string()))
 }

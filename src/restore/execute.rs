@@ -41,8 +41,7 @@ pub fn execute(
             shared: 0,
         });
     }
-    let private = proposal.mounts.iter().map(|mount| mount.reveal.lent());
-    let blobs = private.fold(store.contents(&proposal.target), Blobs::lending);
+    let blobs = proposal.contents(store);
     for mount in &proposal.mounts {
         check_space(mount, &blobs)?;
     }

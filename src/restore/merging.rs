@@ -11,7 +11,6 @@ use crate::contract::PrivateFiles;
 use crate::diff::{Change, MergeLabels, MergeSides, Overlap, is_binary, merge};
 use crate::git_directories::Repositories;
 use crate::model::{Composition, Content, Coverage, Entry, Manifest, RelPath, SnapshotRecord};
-use crate::store::archive::Piece;
 use crate::store::{Blobs, Store};
 use handle_fs::Root;
 
@@ -56,7 +55,7 @@ pub(super) struct Merges {
     pub(super) unmerged: BTreeMap<RelPath, Unmerged>,
 }
 
-/// What a merge reads from.
+/// Sources of a merge.
 pub(super) struct MergeSource<'a> {
     pub(super) store: &'a Store,
     pub(super) record: &'a SnapshotRecord,
@@ -182,16 +181,7 @@ impl MergeSource<'_> {
         let read = || -> io::Result<Vec<u8>> {
             let (parent, name) = path.split().ok_or(io::ErrorKind::InvalidInput)?;
             let (file, _) = root.dir(&parent)?.file(name.as_os_str())?;
-            let mut bytes = vec![0; usize::try_from(content.size).map_err(io::Error::other)?];
-            let mut at = 0;
-            while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {
-                match file.read_at(rest, at as u64)? {
-                    0 => break,
-                    count => at += count,
-                }
-            }
-            bytes.truncate(at);
-            Ok(bytes)
+            file.read_up_to(usize::try_from(content.size).map_err(io::Error::other)?)
         };
         let bytes = read().map_err(unread)?;
         match is_content(&bytes, content) {
@@ -208,10 +198,7 @@ fn stored(blobs: &Blobs, content: &Content) -> Result<Vec<u8>, Unmerged> {
         return Ok(bytes);
     }
     let read = blobs.stream(&content.digest, &mut |piece| {
-        match piece {
-            Piece::Data(data) => bytes.extend_from_slice(data),
-            Piece::Hole(count) => bytes.resize(bytes.len() + usize::try_from(count).unwrap_or(0), 0),
-        }
+        piece.append_to(&mut bytes);
         Ok(())
     });
     match read {

@@ -90,7 +90,7 @@ pub fn plan(
         if change.to.is_some() {
             planner.stays(&change.path);
         }
-        // An undo takes back what a restore did: an index that git refreshed since is no reason to keep objects.
+        // An undo reverts only a restore: an index that git refreshed since is no reason to keep objects.
         let needs = |own: &&RelPath| match witness.only_left {
             true => is_reference(own, &change.path),
             false => !is_object(own, &change.path),
@@ -192,7 +192,7 @@ impl Planner {
             return self.keep(change, Why::Socket);
         };
         if let Some(composed) = witness.composed.get(&change.path) {
-            // Composed from what is there, so nothing is lost, whoever changed it.
+            // It is composed from the live content, so no change in it is lost.
             let overrode = composed.holds_later_edit || composed.is_typed;
             return self.add(change, action, overrode);
         }

@@ -14,6 +14,7 @@ use crate::capture::{Note, PrivateOverlay, ScannedTree, Skipped};
 use crate::contract::PrivateFiles;
 use crate::diff::{NotCovered, WithheldChange, WithheldKind};
 use crate::model::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
+use crate::store::{Blobs, Store};
 use handle_fs::NodeKind;
 use handle_fs::remote::Transports;
 use handle_fs::{MountError, Root};
@@ -147,6 +148,13 @@ pub struct Proposal {
 }
 
 impl Proposal {
+    /// Returns the contents of the target, with those that no archive holds in the form that is shown.
+    #[must_use]
+    pub fn contents(&self, store: &Store) -> Blobs {
+        let lent = self.mounts.iter().map(|mount| mount.reveal.lent());
+        lent.fold(store.contents(&self.target), Blobs::lending)
+    }
+
     /// Returns true if there is nothing to do on any mount.
     #[must_use]
     pub fn is_empty(&self) -> bool {

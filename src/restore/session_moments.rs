@@ -21,7 +21,7 @@ pub struct PathMoment {
     pub(super) look: Look,
 }
 
-/// What the receipts of one session tell.
+/// Moments of one session, as its receipts record them.
 pub(super) struct SessionMoments<'r> {
     row: &'r InstanceRow,
     /// The agent whose hook began it.

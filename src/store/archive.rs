@@ -96,6 +96,16 @@ pub enum Piece<'a> {
     Hole(u64),
 }
 
+impl Piece<'_> {
+    /// Appends the piece to the bytes before it.
+    pub fn append_to(self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Data(data) => bytes.extend_from_slice(data),
+            Self::Hole(count) => bytes.resize(bytes.len() + usize::try_from(count).unwrap_or(0), 0),
+        }
+    }
+}
+
 /// The version of the archive's form that is written, and the newest that is read.
 pub const FORMAT: u32 = index::VERSION as u32;
 

@@ -138,7 +138,7 @@ impl<'s> PathLookup<'s> {
         }
         let mut bytes = Vec::new();
         self.stream(record, content, &mut |piece: Piece<'_>| {
-            append(&mut bytes, piece);
+            piece.append_to(&mut bytes);
             Ok(())
         })?;
         Ok(Some(bytes))
@@ -202,7 +202,7 @@ impl<'s> PathLookup<'s> {
         };
         let mut bytes = Vec::new();
         archive.stream(blob, &mut |piece| {
-            append(&mut bytes, piece);
+            piece.append_to(&mut bytes);
             Ok(())
         })?;
         Ok(Some(bytes))
@@ -321,13 +321,6 @@ impl<'s> PathLookup<'s> {
             }
         }
         Ok((!found.is_empty()).then_some(Parts(found)))
-    }
-}
-
-fn append(bytes: &mut Vec<u8>, piece: Piece<'_>) {
-    match piece {
-        Piece::Data(data) => bytes.extend_from_slice(data),
-        Piece::Hole(count) => bytes.resize(bytes.len() + usize::try_from(count).unwrap_or(0), 0),
     }
 }
 

@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use super::remote::Wanted as Asked;
 use super::{
-    AsHandle, File, Handle, HandleRef, NodeKind, Stat, TICK_NANOS, clock_of, data_segments,
-    handle_attributes, list_attributes, names, open_beneath, open_child_file_blindly, read_link, stat_child,
-    stat_handle,
+    AsHandle, Handle, HandleRef, NodeKind, Stat, TICK_NANOS, clock_of, data_segments, handle_attributes,
+    list_attributes, names, open_beneath, open_child_file_blindly, read_link, stat_child, stat_handle,
 };
 use crate::{Time, Xattr};
 
@@ -190,8 +189,8 @@ pub fn load_file(dir: impl AsHandle, wanted: &Wanted<'_>) -> io::Result<LoadedFi
     let written_back = wanted.write_back && super::write_back(&file);
     // One byte more than there should be, so that one that grew is known by it.
     let most = usize::try_from(wanted.size).unwrap_or(0) + 1;
-    let data = read_up_to(&file, most)?;
-    if wanted.write_back && !written_back && read_up_to(&file, most)? != data {
+    let data = file.read_up_to(most)?;
+    if wanted.write_back && !written_back && file.read_up_to(most)? != data {
         return Err(io::ErrorKind::ResourceBusy.into());
     }
     let xattrs = handle_attributes(&file)?;
@@ -205,19 +204,6 @@ pub fn load_file(dir: impl AsHandle, wanted: &Wanted<'_>) -> io::Result<LoadedFi
         dense,
         written_back,
     })
-}
-
-fn read_up_to(file: &File, most: usize) -> io::Result<Vec<u8>> {
-    let mut data = vec![0; most];
-    let mut length = 0;
-    while let Some(rest) = data.get_mut(length..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, length as u64)? {
-            0 => break,
-            count => length += count,
-        }
-    }
-    data.truncate(length);
-    Ok(data)
 }
 
 /// Reads small files of several directories below one, in their order.

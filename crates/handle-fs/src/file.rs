@@ -65,6 +65,23 @@ impl File {
         Ok(())
     }
 
+    /// Reads the file from its start: all of it, but at most `most` bytes.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn read_up_to(&self, most: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; most];
+        let mut length = 0;
+        while let Some(rest) = bytes.get_mut(length..).filter(|rest| !rest.is_empty()) {
+            match self.read_at(rest, length as u64)? {
+                0 => break,
+                count => length += count,
+            }
+        }
+        bytes.truncate(length);
+        Ok(bytes)
+    }
+
     /// Writes all bytes from byte `at` on.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ impl Command for FindArgs {
             "Every version of a file, wherever it was:",
             "jackin recovery find config.toml",
         ),
-        ("What is gone:", "jackin recovery find '*' --in deleted"),
+        ("Find deleted files:", "jackin recovery find '*' --in deleted"),
         (
             "A line that vanished:",
             "jackin recovery find --content 'parse_(date|time)' '*.rs'",

@@ -1,4 +1,4 @@
-//! What agents install to have jackin: the plugin for Claude Code with its marketplace, the extension for Gemini CLI, and the plugin
+//! Packages that agents install: the plugin for Claude Code with its marketplace, the extension for Gemini CLI, and the plugin
 //! file for opencode. All of them have the hooks of `hook install`.
 
 use serde_json::{Value, json};

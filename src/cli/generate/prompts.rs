@@ -2,9 +2,9 @@
 
 use crate::agents::Agent;
 
-/// Stands in a text for what the operator typed behind the command.
+/// Placeholder for the words that the operator typed behind the command.
 const ARGUMENTS: &str = "ARGUMENTS";
-/// Stands in a text for the name of the agent.
+/// Placeholder for the name of the agent.
 const AGENT: &str = "AGENT";
 /// Begins a command of a shell in a text, whose output stands there instead; it ends at the last `)` of the line.
 const SHELL: &str = "SHELL(";

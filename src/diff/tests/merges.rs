@@ -102,7 +102,7 @@ proptest! {
         }
     }
 
-    /// Whatever the texts: every line that `ours` added is in the result, in its order.
+    /// Every line that `ours` added is in the result, in its order, for any texts.
     #[test]
     fn no_line_of_ours_is_lost(
         base in prop::collection::vec(0..4_u32, 0..20),

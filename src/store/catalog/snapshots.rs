@@ -19,7 +19,7 @@ pub struct Tally {
     pub bytes: u64,
 }
 
-/// What receipts say of a snapshot's record.
+/// Facts that receipts record about a snapshot.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::store) struct Recorded {
     /// Digest of the record; `None` if no receipt was applied.
@@ -149,7 +149,7 @@ impl Catalog {
         })
     }
 
-    /// What receipts say of a snapshot's record, in one query: each record that is read needs it.
+    /// Returns the facts that receipts record about a snapshot, in one query: each record that is read needs them.
     pub(in crate::store) fn recorded(&self, id: &SnapshotId) -> Result<Recorded, StoreError> {
         let sql = "SELECT (SELECT record FROM captures WHERE snapshot = ?1),
                    EXISTS (SELECT 1 FROM amendments WHERE snapshot = ?1), EXISTS (SELECT 1 FROM forgotten_archives)";
