@@ -8,7 +8,7 @@ mod transport;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::environment::Environment;
 use crate::model::{InstanceId, ProcessRef};
@@ -74,14 +74,6 @@ pub fn leave_behind(name: &str, arguments: &[OsString]) -> io::Result<()> {
 #[must_use]
 pub fn pager_line(environment: &Environment) -> Option<OsString> {
     processes::pager_line(PAGER_VARIABLE, &environment.variables)
-}
-
-/// Runs the operator's editor on a file, and returns true if it ended well.
-///
-/// # Errors
-/// When the shell cannot be started.
-pub fn edit(environment: &Environment, path: &Path) -> io::Result<bool> {
-    processes::edit(&environment.variables, path)
 }
 
 /// Formats roff as text with the operator's `man`. Programs inside `mounts` are never run.

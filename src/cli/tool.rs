@@ -6,11 +6,15 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::child::{checked, start, status};
+use super::child::{checked, status};
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::exit_code::Status;
 use crate::clock::{letters, random};
+use crate::process::{self, Exit, Invocation};
+
+/// Mode of a copy of a stored file.
+pub(super) const READ_ONLY: u32 = 0o400;
 
 /// Directory that only the operator can enter. It is removed when it goes out of scope, also after Ctrl-C.
 pub(super) struct PrivateDirectory {
@@ -43,14 +47,14 @@ impl PrivateDirectory {
         Ok(path)
     }
 
-    /// Creates a file below it that its owner can only read.
-    pub(super) fn file(&self, below: &Path) -> Result<(File, PathBuf), CliError> {
+    /// Creates a file with this mode below it.
+    pub(super) fn file(&self, below: &Path, mode: u32) -> Result<(File, PathBuf), CliError> {
         if let Some(above) = below.parent() {
             self.directory(above)?;
         }
         let path = self.path.join(below);
         let mut options = OpenOptions::new();
-        let file = options.write(true).create_new(true).mode(0o400).open(&path);
+        let file = options.write(true).create_new(true).mode(mode).open(&path);
         Ok((file.map_err(unwritable)?, path))
     }
 }
@@ -68,20 +72,12 @@ pub(super) fn unwritable(error: io::Error) -> CliError {
 }
 
 /// Returns the editor of the operator: `tool`, else `VISUAL`, else `EDITOR`.
-pub(super) fn editor(context: &Context<'_>, tool: Option<&str>) -> Result<OsString, CliError> {
+pub(super) fn editor(context: &Context<'_>, tool: Option<&str>) -> Option<OsString> {
     let variable = |name| context.environment.get(name).filter(|value| !value.is_empty());
-    let found = tool.map(OsString::from);
-    let found = found.or_else(|| {
+    tool.map(OsString::from).or_else(|| {
         variable("VISUAL")
             .or_else(|| variable("EDITOR"))
             .map(OsString::from)
-    });
-    found.ok_or_else(|| {
-        CliError::new(
-            ErrorKind::Usage,
-            "no editor is known: VISUAL and EDITOR are not set",
-        )
-        .hint("name a command with --tool")
     })
 }
 
@@ -92,12 +88,27 @@ pub(super) fn run(
     directory: &PrivateDirectory,
     paths: &[PathBuf],
 ) -> Result<Status, CliError> {
+    context.terminal.flush_out();
+    Ok(status(exit_of(context, tool, directory, paths)?))
+}
+
+/// Runs a tool like [`run`], and returns how it ended.
+pub(super) fn exit_of(
+    context: &Context<'_>,
+    tool: OsString,
+    directory: &PrivateDirectory,
+    paths: &[PathBuf],
+) -> Result<Exit, CliError> {
     let mut line = tool;
     line.push(" \"$@\"");
     let mut command: Vec<OsString> = vec!["sh".into(), "-c".into(), line, "sh".into()];
     command.extend(paths.iter().map(|path| path.clone().into_os_string()));
-    let command = checked(context, &command, directory.path())?;
-    context.terminal.flush_out();
-    let running = start(context, command, &[], directory.path())?;
-    Ok(status(running.wait()?.exit))
+    let (program, arguments) = checked(context, &command, directory.path())?;
+    let invocation = Invocation {
+        program,
+        arguments,
+        environment: &[],
+        directory: directory.path(),
+    };
+    Ok(process::start(&invocation, &context.interrupts)?.wait()?.exit)
 }

@@ -31,7 +31,7 @@ use crate::cli::json_output::JsonForm;
 use crate::cli::named_file::{Kind, Output};
 use crate::cli::snapshot_arg::SnapshotRange;
 use crate::cli::suggested_command::Words;
-use crate::cli::tool::{PrivateDirectory, run, unwritable};
+use crate::cli::tool::{PrivateDirectory, READ_ONLY, run, unwritable};
 
 /// Format in which `diff` shows changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -321,7 +321,7 @@ fn open(
                     true => side.join(&mount.coverage.label),
                     false => side.to_path_buf(),
                 };
-                let (mut file, _) = directory.file(&place.join(path.as_path()))?;
+                let (mut file, _) = directory.file(&place.join(path.as_path()), READ_ONLY)?;
                 file.write_all(&bytes).map_err(unwritable)?;
             }
             written += 1;

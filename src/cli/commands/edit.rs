@@ -12,7 +12,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::Status;
 use crate::cli::identity_arg::identities;
 use crate::cli::snapshot_arg::SnapshotPathsArg;
-use crate::cli::tool::{PrivateDirectory, editor, run, unwritable};
+use crate::cli::tool::{PrivateDirectory, READ_ONLY, editor, run, unwritable};
 use crate::recovery::{FilesRequest, LiveFile};
 use crate::terminal::sanitize;
 
@@ -51,7 +51,8 @@ impl Command for EditArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
-        let tool = editor(context, args.tool.as_deref())?;
+        let tool = editor(context, args.tool.as_deref());
+        let tool = tool.ok_or_else(no_editor)?;
         let (session, snapshot, paths) = args.subject.settle(context)?;
         let found = context.engine().stored_files(&FilesRequest {
             session: &session,
@@ -75,7 +76,7 @@ impl Command for EditArgs {
         let directory = PrivateDirectory::make(context)?;
         let name = file.path.file_name().unwrap_or_default();
         let below = Path::new(found.target.id.as_str()).join(name);
-        let (mut copy, stored) = directory.file(&below)?;
+        let (mut copy, stored) = directory.file(&below, READ_ONLY)?;
         let mut written = Ok(());
         found.stream(file, &mut |block| {
             written = copy.write_all(block);
@@ -104,4 +105,9 @@ impl Command for EditArgs {
         drop(found);
         run(context, tool, &directory, &opened)
     }
+}
+
+fn no_editor() -> CliError {
+    let message = "no editor is known: VISUAL and EDITOR are not set";
+    CliError::new(ErrorKind::Usage, message).hint("name a command with --tool")
 }
