@@ -19,7 +19,7 @@ use crate::model::{
     SnapshotRecord, Time,
 };
 use crate::restore::RestoreError;
-use crate::session::{sessions_covering, without_forgotten};
+use crate::session::{Allowed, ensure_outside_session, sessions_covering, without_forgotten};
 use crate::store::{InstanceRow, LockGuard, PartsRead, PathLookup, PathState, SnapshotRow, Store};
 use handle_fs::Root;
 use handle_fs::remote::Transports;
@@ -168,6 +168,7 @@ impl Recovery<'_> {
                 false => Err(uncovered()),
             };
         };
+        ensure_outside_session(&store, self.environment, Allowed::Nothing)?;
         let rows = |store: &Store| match request.any {
             true => without_forgotten(store, store.catalog().instances()?),
             false => sessions_covering(store, here),

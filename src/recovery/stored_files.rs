@@ -13,7 +13,7 @@ use crate::model::{
     Coverage, Entry, EntryKind, Hasher, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord,
 };
 use crate::restore::{RestoreError, UnmatchedGlob};
-use crate::session::{find_snapshot, sessions_covering};
+use crate::session::{Allowed, ensure_outside_session, find_snapshot, sessions_covering};
 use crate::store::archive::Piece;
 use crate::store::{Blobs, InstanceRow, LockGuard, PathLookup, PathState, Store, StoreError};
 use handle_fs::remote::{Transports, is_elsewhere};
@@ -133,6 +133,7 @@ impl Recovery<'_> {
     /// [`RecoveryError::Excluded`]; [`RecoveryError::Restore`] if a glob matches nothing; [`RecoveryError::Store`].
     pub fn stored_files(&self, request: &FilesRequest<'_>) -> Result<StoredFiles, RecoveryError> {
         let (store, row) = self.session(request.session)?;
+        ensure_outside_session(&store, self.environment, Allowed::Nothing)?;
         let store = store.unlocked_by((request.keys)()?);
         let needed = store.share()?;
         let found = find_snapshot(&store, &row, request.snapshot.unwrap_or("baseline"));

@@ -97,7 +97,7 @@ fn find_knows_each_path_and_what_deleted_it() {
     );
     // The last line leads on, and what it names works.
     let run = inside(&sandbox, &project, &["find", "doomed.txt"]).ok();
-    run.has("deleted just now by");
+    run.has("deleted ").has(" by rc-");
     assert!(run.text().lines().all(|line| line.chars().count() <= 80), "{run}");
     let said = String::from_utf8_lossy(&run.stderr);
     let (_, words) = said.rsplit_once("jackin recovery ").unwrap();

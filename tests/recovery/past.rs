@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::build::{Build, noise};
 use crate::support::compare::{assert_same_tree, assert_untouched};
-use crate::support::machine::tool;
+use crate::support::machine::{binary, tool};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -411,4 +411,33 @@ fn errors_name_the_word_and_the_next_step() {
     // A file of that name is no snapshot.
     fs::write(project.join(":closing"), "x\n").unwrap();
     inside(&sandbox, &project, &["cat", ":closing"]).code(5);
+}
+
+#[test]
+fn inside_a_session_no_stored_file_is_read() {
+    let sandbox = Sandbox::new();
+    let other = sandbox.project("other");
+    Build::at(&other).file(".env", "KEY=hunter2\n");
+    let id = sandbox.session(&other, |_| {});
+    fs::remove_file(other.join(".env")).unwrap();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("a", "a\n");
+    let (said, env) = (sandbox.scratch("said"), other.join(".env"));
+    let script = [
+        format!("cat --show-secrets {id}:baseline '{}'", env.display()),
+        "find --any --show-secrets --content hunter".to_owned(),
+        format!("edit --show-secrets {id}:baseline '{}' --tool cat", env.display()),
+    ]
+    .map(|words| {
+        let (program, said) = (binary(), said.display());
+        format!(
+            "'{}' recovery {words} >> '{said}' 2>&1; echo code=$? >> '{said}'",
+            program.display()
+        )
+    })
+    .join("\n");
+    sandbox.launch(&project, &script);
+    let text = fs::read_to_string(&said).unwrap();
+    assert!(!text.contains("hunter2"), "{text}");
+    assert_eq!(text.matches("code=3").count(), 3, "{text}");
 }
