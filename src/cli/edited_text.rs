@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
+use std::slice::from_ref;
 
 use super::context::Context;
 use super::error::CliError;
@@ -19,7 +20,7 @@ pub(super) fn edited(context: &Context<'_>, text: &[u8]) -> Result<Option<Vec<u8
     file.write_all(text).map_err(unwritable)?;
     drop(file);
     let tool = editor(context, None).unwrap_or_else(|| "vi".into());
-    if exit_of(context, tool, &directory, &[path.clone()])? != Exit::Code(0) {
+    if exit_of(context, tool, &directory, from_ref(&path))? != Exit::Code(0) {
         return Ok(None);
     }
     let mut text = Vec::new();
