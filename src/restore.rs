@@ -48,9 +48,7 @@ mod tree_writer;
 mod verify;
 
 pub use attribution::{ChangeHistory, Verdict};
-pub use composed::{
-    Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed, composed_again, is_content,
-};
+pub use composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed, composed_again};
 pub use error::{Locked, RestoreError};
 pub use execute::execute;
 pub use export_tree::{OutputDir, Written, is_empty, take_away, write_to, write_verified};

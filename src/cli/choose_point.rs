@@ -49,7 +49,7 @@ pub(super) fn chosen_snapshot_before(
     let shown: Vec<&RestorePoint> = with_snapshot.iter().map(|(point, _)| *point).collect();
     let columns = terminal.width_err().saturating_sub(MARGIN);
     let lines = view::restore_points::choices(&shown, context.now(), columns);
-    let chosen = terminal.find("Restore to before", &lines, &context.interrupts);
+    let chosen = terminal.find("Restore the files from before", &lines, &context.interrupts);
     let chosen = chosen.and_then(|at| with_snapshot.get(at));
     chosen
         .map(|(_, id)| (*id).clone())

@@ -11,7 +11,7 @@ use crate::report::{
     Change, ChangeKind, Contents, Extent, FoldedLine, MountPlan, PatchOptions, Sources, contents,
     restore_document,
 };
-use crate::restore::{Composed, MAX_COMPOSED, can_be_composed, is_content};
+use crate::restore::{Composed, MAX_COMPOSED, can_be_composed};
 use crate::terminal::{Role, size, style};
 
 /// Number of lines that are shown of a path that is restored as a whole.
@@ -50,7 +50,7 @@ impl Item<'_> {
     }
 }
 
-/// Adds the directories that were not asked for: one that comes back with anything in it, one that goes with all that is in it.
+/// Adds the directories that need no question: one to create, if anything in it is chosen, and one to delete, if everything in it is.
 fn add_directories(chosen: &mut ChosenPaths, items: &[Item<'_>]) {
     for directory in items.iter().filter(|item| item.is_implied_by(items)) {
         let below = items
@@ -250,7 +250,7 @@ fn text_of<'p>(coverage: &Coverage, change: &'p Change, sources: &Sources<'_>) -
         return None;
     };
     let is_text = !is_binary(&old) && !is_binary(&new);
-    let is_read = is_content(&old, then.content()?) && is_content(&new, now.content()?);
+    let is_read = then.content()?.is_of(&old) && now.content()?.is_of(&new);
     (is_text && is_read).then_some(TextItem {
         then,
         now,
@@ -387,7 +387,7 @@ impl Questions<'_> {
         Ok(())
     }
 
-    /// Returns the next part without an answer, from `at` on or else before it; behind all parts if there is none.
+    /// Returns the next part without an answer, from `at` on or else before it; the number of parts if all have one.
     fn open_from(&self, at: usize) -> usize {
         let is_open = |at: &usize| self.asked.get(*at).is_some_and(|asked| asked.answer.is_none());
         let mut order = (at..self.asked.len()).chain(0..at);
@@ -493,7 +493,7 @@ impl Questions<'_> {
         let lines = [
             Some("y  undo this hunk"),
             Some("n  keep this hunk"),
-            Some("q  keep this hunk and all that were not asked for"),
+            Some("q  keep this hunk and all unanswered ones"),
             Some("a  undo this hunk and all later ones of the file"),
             Some("d  keep this hunk and all later ones of the file"),
             (at + 1 < self.asked.len()).then_some("j  leave this hunk open, go to the next one"),

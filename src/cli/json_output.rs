@@ -13,7 +13,7 @@ pub struct JsonForm {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Print one JSON object a line: each item of the lists, then a summary
+    /// Print one JSON object per line: each item of the lists, then a summary
     #[arg(long, conflicts_with = "json")]
     pub json_lines: bool,
 }

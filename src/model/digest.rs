@@ -99,6 +99,18 @@ const BLOCK: usize = 4096;
 /// Domain of [`DigestMethod::Blocks`]; part of the format.
 const BLOCKS_CONTEXT: &str = "jackin-recovery 2026-11 file content by non-zero 4096-byte blocks v1";
 
+impl Content {
+    /// Returns true if these are its bytes.
+    #[must_use]
+    pub fn is_of(&self, bytes: &[u8]) -> bool {
+        let mut hasher = Hasher::new(self.method, self.size);
+        bytes.len() as u64 == self.size && {
+            hasher.update(bytes);
+            hasher.finish() == *self
+        }
+    }
+}
+
 /// Takes a content digest while the bytes go by.
 pub struct Hasher {
     inner: blake3::Hasher,

@@ -10,7 +10,7 @@ use super::RestoreError;
 use super::plan::Plan;
 use crate::capture::PrivateOverlay;
 use crate::model::{
-    ByteString, ComposedFile, Composition, Content, Coverage, Digest, DigestMethod, Entry, EntryKind, Hasher,
+    ByteString, ComposedFile, Composition, Content, Coverage, Digest, DigestMethod, Entry, EntryKind,
     Manifest, Recorded, RelPath,
 };
 
@@ -72,16 +72,6 @@ impl Composed {
     }
 }
 
-/// Returns true if these are the bytes of a content.
-#[must_use]
-pub fn is_content(bytes: &[u8], content: &Content) -> bool {
-    let mut hasher = Hasher::new(content.method, content.size);
-    bytes.len() as u64 == content.size && {
-        hasher.update(bytes);
-        hasher.finish() == *content
-    }
-}
-
 /// Returns true if an entry is a regular file with one name and a content that can be composed.
 #[must_use]
 pub fn can_be_composed(entry: &Entry) -> bool {
@@ -110,7 +100,7 @@ pub fn composed_again(files: &[ComposedFile]) -> ComposedFiles {
             entry: (*file.entry.0).clone(),
             over: file.over,
             by: file.by,
-            bytes: file.content.0.clone().into(),
+            bytes: file.content.0.as_slice().into(),
             holds_later_edit: false,
             is_typed: file.typed,
         };
@@ -140,7 +130,7 @@ pub(super) fn amend(target: Option<&mut Manifest>, files: &ComposedFiles, overla
             };
         }
         if let Some(content) = file.entry.content() {
-            overlay.lend(content.digest, file.bytes.to_vec());
+            overlay.lend(content.digest, Arc::clone(&file.bytes));
         }
     }
 }

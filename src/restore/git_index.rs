@@ -5,9 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 
 use crate::git_directories::Repositories;
-use crate::model::{
-    Content, Digest, Entry, Hasher, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord,
-};
+use crate::model::{Content, Digest, Entry, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord};
 use crate::store::{PathLookup, Store};
 use git_reader::{Live, stages_the_same, whole};
 use handle_fs::Root;
@@ -49,7 +47,7 @@ impl RefreshedIndexes {
                 break;
             };
             let live = whole(&Live::new(root), &path, LARGEST).ok().flatten();
-            let Some(live) = live.filter(|bytes| is_content(bytes, content)) else {
+            let Some(live) = live.filter(|bytes| content.is_of(bytes)) else {
                 continue;
             };
             let alike: HashSet<Digest> = others
@@ -117,7 +115,7 @@ impl<'s> Snapshots<'s> {
 
     /// Reads a content from the newest snapshot that has it.
     fn read(&mut self, content: &Content) -> Option<Vec<u8>> {
-        let whole = |bytes: &Vec<u8>| is_content(bytes, content);
+        let whole = |bytes: &Vec<u8>| content.is_of(bytes);
         let mut at = 0;
         loop {
             if at == self.records.len() {
@@ -141,10 +139,4 @@ impl<'s> Snapshots<'s> {
             bytes.filter(whole)
         })
     }
-}
-
-fn is_content(bytes: &[u8], content: &Content) -> bool {
-    let mut hasher = Hasher::new(content.method, content.size);
-    hasher.update(bytes);
-    hasher.finish() == *content
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::attribution::ChangeHistory;
-use super::composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed, is_content};
+use super::composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed};
 use super::plan::{Plan, Why};
 use super::scope::Merging;
 use crate::contract::PrivateFiles;
@@ -17,7 +17,7 @@ use handle_fs::Root;
 /// Names of the three texts in conflict markers.
 pub const LABELS: MergeLabels<'static> = MergeLabels {
     ours: "yours",
-    base: "what the session left",
+    base: "after the session",
     theirs: "before the session",
 };
 
@@ -65,13 +65,21 @@ pub(super) struct MergeSource<'a> {
 }
 
 impl MergeSource<'_> {
-    /// Merges the files that `plan` keeps because of a later edit.
-    pub(super) fn merge(&self, plan: &Plan, witness: &ChangeHistory, merging: Merging) -> Merges {
+    /// Merges the files that `plan` keeps because of a later edit. `composed` files are not merged.
+    pub(super) fn merge(
+        &self,
+        plan: &Plan,
+        witness: &ChangeHistory,
+        merging: Merging,
+        composed: &ComposedFiles,
+    ) -> Merges {
         let mut merges = Merges::default();
         let later = plan
             .conflicts
             .iter()
-            .filter(|kept| matches!(kept.why, Why::LaterEdit(_)));
+            .filter(|kept| matches!(kept.why, Why::LaterEdit(_)))
+            // Hunks that the operator chose are not merged over.
+            .filter(|kept| !composed.contains_key(&kept.change.path));
         let mut later = later.map(|kept| &kept.change).peekable();
         if merging == Merging::Off || later.peek().is_none() {
             return merges;
@@ -89,13 +97,21 @@ impl MergeSource<'_> {
                 return merges;
             }
         };
-        let mut room = MAX_TOGETHER;
+        let held = composed.values().map(|file| file.bytes.len() as u64);
+        let mut room = MAX_TOGETHER.saturating_sub(held.sum());
+        let private = PrivateFiles::of(self.coverage);
+        let root = Root::open(self.store.transports(), &self.coverage.root.to_path());
+        let root = root.map_err(|error| Unmerged::Unread(error.to_string()));
         for change in later {
             let path = change.path.clone();
             let merged = match repositories.holding(&path) {
                 Some(_) => Err(Unmerged::Git),
                 None if !witness.is_of_session(&path, change.from.as_ref()) => Err(Unmerged::Others),
-                None => self.one(change, last.entry(&path), (&target, &left), merging),
+                None if private.holds(&path) => Err(Unmerged::Private),
+                None => match &root {
+                    Ok(root) => one(change, last.entry(&path), (&target, &left), root, merging),
+                    Err(why) => Err(why.clone()),
+                },
             };
             let merged = merged.and_then(|file| match room.checked_sub(file.bytes.len() as u64) {
                 Some(rest) => {
@@ -111,83 +127,77 @@ impl MergeSource<'_> {
         }
         merges
     }
+}
 
-    fn one(
-        &self,
-        change: &Change,
-        base: Option<&Entry>,
-        (target, left): (&Blobs, &Blobs),
-        merging: Merging,
-    ) -> Result<Composed, Unmerged> {
-        let (Some(base), Some(then), Some(now)) = (base, &change.from, &change.to) else {
-            return Err(Unmerged::NoFile);
-        };
-        let contents = (base.content(), then.content(), now.content());
-        let (Some(base_content), Some(then_content), Some(now_content)) = contents else {
-            return Err(Unmerged::NoFile);
-        };
-        if PrivateFiles::of(self.coverage).holds(&change.path) {
-            return Err(Unmerged::Private);
+/// Merges one file; `left`: the contents of the base.
+fn one(
+    change: &Change,
+    base: Option<&Entry>,
+    (target, left): (&Blobs, &Blobs),
+    root: &Root,
+    merging: Merging,
+) -> Result<Composed, Unmerged> {
+    let (Some(base), Some(then), Some(now)) = (base, &change.from, &change.to) else {
+        return Err(Unmerged::NoFile);
+    };
+    let contents = (base.content(), then.content(), now.content());
+    let (Some(base_content), Some(then_content), Some(now_content)) = contents else {
+        return Err(Unmerged::NoFile);
+    };
+    for (entry, content) in [(base, base_content), (then, then_content), (now, now_content)] {
+        if content.size > MAX_COMPOSED {
+            return Err(Unmerged::Large);
         }
-        for (entry, content) in [(base, base_content), (then, then_content), (now, now_content)] {
-            if content.size > MAX_COMPOSED {
-                return Err(Unmerged::Large);
-            }
-            if !can_be_composed(entry) {
-                return Err(Unmerged::Linked);
-            }
+        if !can_be_composed(entry) {
+            return Err(Unmerged::Linked);
         }
-        let like = merged_metadata(base, then, now).ok_or(Unmerged::Metadata)?;
-        let base = stored(left, base_content)?;
-        let theirs = stored(target, then_content)?;
-        let ours = self.live(&change.path, now_content)?;
-        if [&base, &theirs, &ours].into_iter().any(|text| is_binary(text)) {
-            return Err(Unmerged::Binary);
-        }
-        let sides = MergeSides {
-            base: &base,
-            ours: &ours,
-            theirs: &theirs,
-        };
-        let merged = merge(sides, LABELS);
-        if merging != Merging::Marked && !merged.overlaps.is_empty() {
-            return Err(Unmerged::Overlaps(merged.overlaps));
-        }
-        let has_markers = || {
-            let mut lines = ours.split(|byte| *byte == b'\n');
-            lines.any(|line| line.starts_with(b"<<<<<<< "))
-        };
-        if !merged.overlaps.is_empty() && has_markers() {
-            return Err(Unmerged::Marked);
-        }
-        let marked = u32::try_from(merged.overlaps.len()).unwrap_or(u32::MAX);
-        Ok(Composed {
-            holds_later_edit: true,
-            ..Composed::new(
-                merged.text,
-                &like,
-                now_content.digest,
-                Composition::Merge { marked },
-            )
-        })
     }
+    let like = merged_metadata(base, then, now).ok_or(Unmerged::Metadata)?;
+    let base = stored(left, base_content)?;
+    let theirs = stored(target, then_content)?;
+    let ours = live(root, &change.path, now_content)?;
+    if [&base, &theirs, &ours].into_iter().any(|text| is_binary(text)) {
+        return Err(Unmerged::Binary);
+    }
+    let sides = MergeSides {
+        base: &base,
+        ours: &ours,
+        theirs: &theirs,
+    };
+    let merged = merge(sides, LABELS);
+    if merging != Merging::Marked && !merged.overlaps.is_empty() {
+        return Err(Unmerged::Overlaps(merged.overlaps));
+    }
+    let has_markers = || {
+        let mut lines = ours.split(|byte| *byte == b'\n');
+        lines.any(|line| line.starts_with(b"<<<<<<< "))
+    };
+    if !merged.overlaps.is_empty() && has_markers() {
+        return Err(Unmerged::Marked);
+    }
+    let marked = u32::try_from(merged.overlaps.len()).unwrap_or(u32::MAX);
+    Ok(Composed {
+        holds_later_edit: true,
+        ..Composed::new(
+            merged.text,
+            &like,
+            now_content.digest,
+            Composition::Merge { marked },
+        )
+    })
+}
 
-    /// Reads a live file, and compares it with what the scan saw.
-    fn live(&self, path: &RelPath, content: &Content) -> Result<Vec<u8>, Unmerged> {
-        let unread = |error: io::Error| Unmerged::Unread(error.to_string());
-        let root = self.coverage.root.to_path();
-        let root = Root::open(self.store.transports(), &root);
-        let root = root.map_err(|error| Unmerged::Unread(error.to_string()))?;
-        let read = || -> io::Result<Vec<u8>> {
-            let (parent, name) = path.split().ok_or(io::ErrorKind::InvalidInput)?;
-            let (file, _) = root.dir(&parent)?.file(name.as_os_str())?;
-            file.read_up_to(usize::try_from(content.size).map_err(io::Error::other)?)
-        };
-        let bytes = read().map_err(unread)?;
-        match is_content(&bytes, content) {
-            true => Ok(bytes),
-            false => Err(Unmerged::Unread("it changed while it was read".to_owned())),
-        }
+/// Reads a live file, and compares it with what the scan saw.
+fn live(root: &Root, path: &RelPath, content: &Content) -> Result<Vec<u8>, Unmerged> {
+    let read = || -> io::Result<Vec<u8>> {
+        let (parent, name) = path.split().ok_or(io::ErrorKind::InvalidInput)?;
+        let (file, _) = root.dir(&parent)?.file(name.as_os_str())?;
+        file.read_up_to(usize::try_from(content.size).map_err(io::Error::other)?)
+    };
+    let bytes = read().map_err(|error| Unmerged::Unread(error.to_string()))?;
+    match content.is_of(&bytes) {
+        true => Ok(bytes),
+        false => Err(Unmerged::Unread("it changed while it was read".to_owned())),
     }
 }
 

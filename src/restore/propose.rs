@@ -99,7 +99,7 @@ pub fn propose(
             coverage: &request.coverage,
             sides: [manifest.as_ref(), now.manifest.as_ref()],
         };
-        let merges = source.merge(&plan, &request.witness, allow.merging);
+        let merges = source.merge(&plan, &request.witness, allow.merging, &composed);
         composed.extend(merges.files);
         if !composed.is_empty() {
             amend(manifest.as_mut(), &composed, &mut reveal);

@@ -11,7 +11,7 @@ pub struct DecryptedContent(HashMap<Digest, Arc<[u8]>>);
 
 impl DecryptedContent {
     /// Adds content.
-    pub fn lend(&mut self, digest: Digest, bytes: Vec<u8>) {
+    pub fn lend(&mut self, digest: Digest, bytes: impl Into<Arc<[u8]>>) {
         self.0.entry(digest).or_insert_with(|| bytes.into());
     }
 

@@ -148,7 +148,7 @@ fn the_sessions_of_a_resumed_conversation_are_one_history() {
     sandbox
         .jackin(["list", "--conversation", "none"])
         .ok()
-        .has("no such session");
+        .has("no session of the conversation none");
     let line = format!("one conversation of claude {ID}: {newest}, {oldest}");
     sandbox.jackin(["list"]).ok().has(&line);
     let shown = sandbox.jackin(["show", newest, "--json"]).ok().json();

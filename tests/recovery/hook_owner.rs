@@ -106,8 +106,9 @@ fn a_session_ends_though_its_lock_is_held_for_a_moment() {
     let lock = sandbox.store().join(format!("locks/instance-{id}"));
     let held = fs::File::create(lock).unwrap();
     flock(&held, FlockOperation::LockExclusive).unwrap();
+    let (begun, held_for) = (Instant::now(), Duration::from_secs(2));
     let let_go = thread::spawn(move || {
-        thread::sleep(Duration::from_secs(2));
+        thread::sleep(held_for);
         drop(held);
     });
     // A process that has ended.
@@ -115,6 +116,7 @@ fn a_session_ends_though_its_lock_is_held_for_a_moment() {
     client.wait().unwrap();
     let client = client.id().to_string();
     sandbox.jackin(["__ending", &id, &client, "0"]).ok();
+    assert!(begun.elapsed() >= held_for, "the lock has another name");
     let_go.join().unwrap();
     await_states(&sandbox, &["ended"]);
 }

@@ -7,9 +7,11 @@ use std::process::Command;
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
+use crate::support::git::Repository;
 use crate::support::kill::Dice;
 use crate::support::machine::binary;
 use crate::support::sandbox::Sandbox;
+use crate::support::tmux::Tmux;
 use crate::support::tree::Tree;
 
 /// Ten lines, some of them replaced.
@@ -59,7 +61,7 @@ fn the_sessions_change_goes_and_later_edits_stay() {
         .shows("later edits stay")
         .shows("line 3:")
         .shows("<<<<<<< yours")
-        .shows("||||||| what the session left")
+        .shows("||||||| after the session")
         .shows(">>>>>>> before the session");
     assert_untouched(&edited, &Tree::read(&project));
 
@@ -112,7 +114,8 @@ fn conflict_markers_are_written_only_where_both_overlap() {
         .code(2);
     let flags = ["restore", id.as_str(), "--merge", "--conflict-markers", "--yes"];
     sandbox.jackin(flags).code(6).shows("conflict markers in 1 place");
-    let marked = "<<<<<<< yours\nmine\n||||||| what the session left\nagent\n=======\nline 3\n>>>>>>> before the session";
+    let marked =
+        "<<<<<<< yours\nmine\n||||||| after the session\nagent\n=======\nline 3\n>>>>>>> before the session";
     assert_eq!(read(&project, "f"), lines(&[(3, marked)]));
     // No markers in markers.
     let plan = sandbox.jackin(["restore", &id, "--merge", "--conflict-markers", "--dry-run"]);
@@ -241,4 +244,80 @@ fn merged_files_are_what_git_makes_of_them() {
     assert!((10..50).contains(&clean), "{clean} of {FILES} are clean");
     sandbox.undo(&id);
     assert_same_tree(&edited, &Tree::read(&project));
+}
+
+#[test]
+fn lines_that_overlap_show_no_secret() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("secret");
+    let texts = |word: &str| {
+        [
+            (".env", format!("KEY={word}\n")),
+            ("private", format!("{word}\n")),
+            ("url", format!("https://me:{word}@e.com/\n")),
+        ]
+    };
+    for (name, text) in texts("hunter1") {
+        Build::at(&project).file(name, text);
+    }
+    Build::at(&project).mode("private", 0o600).aged();
+    let id = sandbox.launch(&project, "sed -i s/hunter1/hunter2/ .env private url");
+    for (name, text) in texts("hunter3") {
+        fs::write(project.join(name), text).unwrap();
+    }
+    for form in [
+        &["--dry-run"][..],
+        &["--dry-run", "--json"],
+        &["--dry-run", "--json-lines"],
+        &["--dry-run", "--patch"],
+        &["--yes"],
+    ] {
+        let words = [&["restore", id.as_str(), "--merge"][..], form].concat();
+        let run = sandbox.jackin(words).code(6);
+        let run = run.hides("hunter");
+        if form == ["--dry-run"] {
+            run.has("content hidden: it may hold secrets");
+            run.has("https://(hidden)@e.com/");
+        }
+    }
+}
+
+#[test]
+fn a_merge_keeps_gits_own_files_and_the_mode_of_a_later_edit() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("own");
+    let repository = Repository::with_history(&project, 1);
+    Build::at(&project).file("f", lines(&[]));
+    let script = "git config user.nickname agent; sed -i 's/^line 3$/agent/' f";
+    let id = sandbox.launch(&project, script);
+    repository.git(&["config", "user.nickname", "mine"]);
+    Build::at(&project)
+        .file("f", lines(&[(3, "agent"), (8, "mine")]))
+        .mode("f", 0o600);
+    let restored = sandbox.restore_in_part(&id, &["--merge", "--conflict-markers"]);
+    restored.touched(&["f"]);
+    restored.conflicted(&[".git/config"]);
+    assert_eq!(repository.git(&["config", "user.nickname"]).trim_end(), "mine");
+    assert_eq!(read(&project, "f"), lines(&[(8, "mine")]));
+    assert_eq!(Tree::read(&project).at("f").mode, 0o600);
+}
+
+#[test]
+fn a_file_that_changes_after_the_plan_of_a_merge_stays() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("drift");
+    Build::at(&project).file("f", lines(&[])).aged();
+    let id = sandbox.launch(&project, "sed -i 's/^line 3$/agent/' f");
+    Build::at(&project).file("f", lines(&[(3, "agent"), (8, "mine")]));
+    let script = format!("jackin recovery restore {id} --merge; echo \"code $?\"; sleep 60");
+    let Some(tmux) = Tmux::start(&sandbox, &project, (80, 24), &script, &[]) else {
+        return;
+    };
+    tmux.sees("[y/N");
+    fs::write(project.join("f"), "drift\n").unwrap();
+    let drift = Tree::read(&project);
+    tmux.press(&["y", "Enter"]);
+    tmux.sees("code 1");
+    assert_untouched(&drift, &Tree::read(&project));
+    sandbox.no_litter();
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::build::{Build, noise};
 use crate::support::compare::{assert_same_tree, assert_untouched};
-use crate::support::machine::{binary, tool};
+use crate::support::machine::{binary, skip, tool};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -147,7 +147,9 @@ fn cat_keeps_secrets_and_binary_files_from_a_screen() {
     inside(&sandbox, &project, &words).code(2).shows("already exists");
     let run = inside(&sandbox, &project, &["cat", "big", "steer"]).ok();
     assert_eq!(run.stdout, [&big[..], b"\x1b[31mred\nplain"].concat());
-    let Some(script) = tool("script") else { return };
+    let Some(script) = tool("script") else {
+        return skip("cat on a terminal", "script is not installed");
+    };
     let on_a_terminal = |name: &str| {
         let words = sandbox.command(["cat", name]).inside(&project);
         let line = "cmd=$(printf '%s ' \"$@\"); exec \"$0\" -qec \"$cmd\" /dev/null";

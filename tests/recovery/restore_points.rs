@@ -45,7 +45,7 @@ fn a_prompt_or_call_is_chosen_from_a_list_and_restored_after_a_yes() {
     let Some(tmux) = Tmux::start(&sandbox, &project, SIZE, script, &[]) else {
         return;
     };
-    tmux.sees("Restore to before (");
+    tmux.sees("Restore the files from before (");
     let seen = tmux.sees("login\"");
     let lines: Vec<&str> = seen.lines().map(str::trim_end).collect();
     let at = |end: &str| {
@@ -69,7 +69,7 @@ fn a_prompt_or_call_is_chosen_from_a_list_and_restored_after_a_yes() {
     let Some(tmux) = Tmux::start(&sandbox, &project, SIZE, script, &[]) else {
         return;
     };
-    tmux.sees("Restore to before (");
+    tmux.sees("Restore the files from before (");
     tmux.press(&["Escape"]).sees("code 4");
 }
 
@@ -140,4 +140,25 @@ fn a_prompt_or_call_is_chosen_on_the_screen_and_the_restore_undone() {
     tmux.press(&["y"]).sees("Done: 2 paths restored");
     assert_eq!(state(&project), "fixed - new");
     tmux.press(&["q"]).sees("code=0");
+}
+
+#[test]
+fn cat_prints_a_file_from_before_a_prompt_or_call() {
+    let (sandbox, project) = worked();
+    let cat = |words: &[&str]| restore(&sandbox, &project, &[&["cat", "--before"][..], words].concat());
+    for (words, text) in [
+        (["RM B", "a"], "fixed\n"),
+        (["RM B", "b"], "before\n"),
+        (["login", "a"], "before\n"),
+        (["echo new", "a"], "fixed\n"),
+    ] {
+        assert_eq!(cat(&words).ok().stdout, text.as_bytes(), "{words:?}");
+    }
+    cat(&["echo new", "b"])
+        .code(5)
+        .has("the nearest snapshot that has it");
+    cat(&["no such call", "a"]).code(5);
+    cat(&["rm b", ":closing", "b"])
+        .code(2)
+        .has("--before and :SNAP both name the snapshot");
 }

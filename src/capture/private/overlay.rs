@@ -135,7 +135,7 @@ impl PrivateOverlay {
     }
 
     /// Adds content that no archive holds.
-    pub fn lend(&mut self, digest: Digest, bytes: Vec<u8>) {
+    pub fn lend(&mut self, digest: Digest, bytes: Arc<[u8]>) {
         self.lent.lend(digest, bytes);
     }
 

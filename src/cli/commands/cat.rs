@@ -51,15 +51,15 @@ impl Command for CatArgs {
         snapshot does not have the file, the error names the nearest one that does.";
     const EXAMPLES: &'static [Example] = &[
         (
-            "A file as it was before the latest session here:",
+            "A file from before the latest session here:",
             "jackin recovery cat src/main.rs",
         ),
         (
-            "As the session before left it:",
+            "A file from the end of the session before it:",
             "jackin recovery cat @2:closing src/main.rs",
         ),
         (
-            "As it was before the agent ran a command:",
+            "A file from before a command of the agent:",
             "jackin recovery cat --before rm data.csv",
         ),
     ];
@@ -151,7 +151,7 @@ impl Lines {
     }
 }
 
-/// Fails if the operator asked to stop: what was printed is not whole.
+/// Fails if the operator asked to stop: the output is incomplete.
 fn stop_if_asked(context: &Context<'_>) -> Result<(), CliError> {
     match context.interrupts.requested() {
         true => Err(CliError::new(ErrorKind::Interrupted, "interrupted")),

@@ -64,7 +64,7 @@ pub struct DiffArgs {
     /// Session and paths.
     #[command(flatten)]
     pub subject: SessionPathsArg,
-    /// Skip what matches, in gitignore syntax, relative to the current directory (may be repeated)
+    /// Skip paths that match this glob, in gitignore syntax (may be repeated)
     #[arg(long, value_name = "GLOB", value_parser = some_text())]
     pub exclude: Vec<String>,
     /// Print only the paths, one per line

@@ -23,7 +23,7 @@ pub enum Place {
     /// All paths in the snapshots
     #[default]
     Snapshots,
-    /// Only paths that do not exist any more
+    /// Only missing paths
     Deleted,
 }
 
@@ -33,7 +33,7 @@ pub struct FindArgs {
     /// A name, or a quoted glob of names; with a slash a path or a glob of paths
     #[arg(value_name = "PATTERN", value_parser = some_path(), value_hint = ValueHint::AnyPath, required_unless_present = "content")]
     pub pattern: Option<OsString>,
-    /// Only paths that do not exist any more (`deleted`), or all (`snapshots`)
+    /// Where to look: `snapshots`, or `deleted` for missing paths only
     #[arg(
         long = "in",
         value_enum,
@@ -64,11 +64,11 @@ impl Command for FindArgs {
         SNAPSHOT has the newest version, in the form that `cat` takes; NOW says whether the path exists, and which session \
         deleted it. The syntax of globs is that of gitignore: *.rs matches at any depth, src/**/*.rs from the current \
         directory on. A path whose name is exactly the pattern always matches. With --content, prints the matching lines of the newest \
-        version that has any, as they are found; the expression has the syntax of the crate regex, and matches within a \
+        version that has any, as they are found; the expression is a regular expression of Rust, and matches within a \
         line. Binary files are not searched, nor are files that are likely to hold secrets.";
     const EXAMPLES: &'static [Example] = &[
         (
-            "Every version of a file, wherever it was:",
+            "A file by its name, at any depth:",
             "jackin recovery find config.toml",
         ),
         ("Find deleted files:", "jackin recovery find '*' --in deleted"),

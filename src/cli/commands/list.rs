@@ -88,7 +88,13 @@ impl Command for ListArgs {
             .filter(|session| !session.is_gone)
             .collect();
         if all == 0 && is_filtered {
-            context.terminal.note("no such session");
+            match &self.conversation {
+                Some(id) => {
+                    let note = format!("no session of the conversation {}", sanitize::text(id));
+                    context.terminal.note(&note);
+                }
+                None => context.terminal.note("no such session"),
+            }
         } else if all == 0 {
             context.terminal.note("no sessions yet");
         } else {

@@ -30,7 +30,7 @@ pub struct RestoreArgs {
     /// Session and paths.
     #[command(flatten)]
     pub subject: SessionPathsArg,
-    /// Skip what matches, in gitignore syntax, relative to the current directory (may be repeated)
+    /// Skip paths that match this glob, in gitignore syntax (may be repeated)
     #[arg(long, value_name = "GLOB", value_parser = some_text())]
     pub exclude: Vec<String>,
     /// Print the plan and stop
@@ -70,10 +70,10 @@ pub struct RestoreArgs {
     /// Overwrite files edited since the session
     #[arg(long)]
     pub overwrite_later_edits: bool,
-    /// Take the session's change out of files edited since, and keep those edits where they do not overlap
+    /// Undo the session's change in files edited since, and keep those edits (three-way merge)
     #[arg(long, conflicts_with_all = ["overwrite_later_edits", "to"])]
     pub merge: bool,
-    /// With --merge: where both overlap, write the versions between conflict markers (diff3 style)
+    /// With --merge: mark overlapping changes with conflict markers (diff3 style)
     #[arg(long, requires = "merge")]
     pub conflict_markers: bool,
     /// Delete files created since the session
@@ -173,7 +173,7 @@ impl Command for RestoreArgs {
             refuse_hunks(context, args)?;
         }
         if args.json.json_lines && (!args.dry_run || args.to.is_some()) {
-            let error = CliError::new(ErrorKind::Usage, "--json-lines prints a plan");
+            let error = CliError::new(ErrorKind::Usage, "--json-lines needs --dry-run");
             return Err(error.hint("add --dry-run, or use --json"));
         }
         let engine = context.engine();

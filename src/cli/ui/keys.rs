@@ -310,7 +310,7 @@ impl App {
         match self.wanted(all || view == View::Timeline) {
             Some((goal, paths)) => self.plan(goal, paths),
             None if view == View::Points => {
-                self.message = Some("There is no snapshot from before it.".to_owned());
+                self.message = Some("No snapshot precedes it.".to_owned());
             }
             None if matches!(view, View::Changes | View::Patch) => {
                 self.message =

@@ -157,7 +157,7 @@ pub(super) fn points(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     };
     said(frame, head, &words);
     if length == 0 {
-        said(frame, list, " nothing fits the filter");
+        said(frame, list, " no match");
     }
     let shown = app.shown_points();
     let most = usize::from(list.width) / 3;
