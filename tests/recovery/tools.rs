@@ -121,13 +121,14 @@ fn copies_do_not_outlive_a_tool_that_is_stopped() {
     for (at, words) in [&["edit", "a.rs"][..], &["diff"]].into_iter().enumerate() {
         for signal in [Signal::INT, Signal::TERM] {
             let ready = sandbox.scratch(&format!("ready-{at}-{}", signal.as_raw()));
-            // One process from there on: a shell that waits for another one may go on after SIGINT.
             let tool = format!(": > '{}'; exec sleep 60; :", ready.display());
             let words: Vec<&str> = words.iter().copied().chain(["--tool", &tool]).collect();
             let started = sandbox
                 .command(&words)
                 .inside(&project)
                 .with("TMPDIR", &temporary)
+                // A job in the background of a shell without job control ignores SIGINT.
+                .through(&["env", "--default-signal=INT"])
                 .apart()
                 .start();
             while !ready.exists() {

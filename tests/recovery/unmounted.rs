@@ -10,7 +10,7 @@ use crate::support::documents::instances;
 use crate::support::machine::run_tool;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
-use crate::support::volume::Volume;
+use crate::support::volume::{Volume, unmount};
 
 const BOTH: [&str; 3] = ["--yes", "--overwrite-later-edits", "--delete-later-files"];
 
@@ -76,7 +76,7 @@ fn an_end_without_the_disk_records_no_deletion() {
     };
     fs::write(project.join("f1"), "disk\n").unwrap();
     let id = sandbox.begin(sandbox.target(&project));
-    run_tool(Command::new("umount").arg(&project));
+    unmount(&project);
     sandbox
         .jackin(["checkpoint", &id])
         .refused()
@@ -202,9 +202,9 @@ fn a_memory_file_system_that_is_mounted_elsewhere_meanwhile_is_the_same() {
     fs::create_dir_all(&aside).unwrap();
     let bind = |from: &PathBuf, to: &PathBuf| run_tool(Command::new("mount").arg("--bind").arg(from).arg(to));
     bind(&project, &aside);
-    run_tool(Command::new("umount").arg(&project));
+    unmount(&project);
     bind(&aside, &project);
-    run_tool(Command::new("umount").arg(&aside));
+    unmount(&aside);
     sandbox.restore(&id, &[]);
     assert_eq!(fs::read_to_string(project.join("f1")).unwrap(), "disk\n");
 }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use super::machine::{is_root, run_tool, skip, tool};
 
@@ -106,7 +108,7 @@ impl Volume {
     /// Unmounts what is in an image, does something to that, and mounts it again.
     #[track_caller]
     pub(crate) fn offline(&self, work: impl FnOnce(&Path)) {
-        run_tool(Command::new("umount").arg(&self.at));
+        unmount(&self.at);
         let image = self.at.with_extension("image");
         work(&image);
         run_tool(
@@ -121,7 +123,7 @@ impl Volume {
     #[track_caller]
     pub(crate) fn again(&self) {
         let kind = run_tool(Command::new("findmnt").args(["-n", "-o", "FSTYPE"]).arg(&self.at));
-        run_tool(Command::new("umount").arg(&self.at));
+        unmount(&self.at);
         let image = self.at.with_extension("image");
         if kind.starts_with(b"ext4") {
             // What the error was made of is nothing that somebody would have to be asked about.
@@ -180,4 +182,16 @@ impl Drop for Volume {
         // Lazily, so that a process which a failed test left behind cannot keep the mount.
         let _ = Command::new("umount").arg("-l").arg(&self.at).status();
     }
+}
+
+/// Unmounts a file system. A child that another test has just started holds for a moment what this process had open in it.
+#[track_caller]
+pub(crate) fn unmount(at: &Path) {
+    for _ in 0..60 {
+        if Command::new("umount").arg(at).output().unwrap().status.success() {
+            return;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    run_tool(Command::new("umount").arg(at));
 }
