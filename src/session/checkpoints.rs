@@ -20,6 +20,8 @@ pub struct CheckpointRequest<'a> {
     pub message: Option<&'a str>,
     /// The event of an agent that it is taken at.
     pub event: Option<(&'a AgentRef, &'a AgentEvent)>,
+    /// True if it is also taken when nothing changed since the baseline: agents may not restore a baseline.
+    pub beside_baseline: bool,
 }
 
 impl CheckpointRequest<'_> {
@@ -113,8 +115,8 @@ fn own_name(store: &Store, row: &InstanceRow, name: &str) -> Result<LockGuard, S
     }
 }
 
-/// Takes a checkpoint like [`checkpoint`]; `None` if nothing changed since the last snapshot. The event of the request is recorded
-/// in both cases, and also if the checkpoint fails.
+/// Takes a checkpoint like [`checkpoint`]; `None` if nothing changed since the last snapshot, unless the request wants one beside the
+/// baseline. The event of the request is recorded in both cases, and also if the checkpoint fails.
 ///
 /// # Errors
 /// [`SessionError::Capture`]; [`SessionError::Store`].
@@ -134,6 +136,7 @@ pub fn checkpoint_if_changed(
         None => Ok(()),
     };
     if let Some(last) = last
+        && !(mark.beside_baseline && last.kind == SnapshotKind::Baseline)
         && !has_changed(store, world, &store.record(&last.id)?)?
     {
         append(Some(last.id))?;

@@ -324,6 +324,37 @@ fn a_session_that_a_hook_began_is_the_one() {
     client.end();
 }
 
+/// The work of the first prompt can be undone by an agent that may restore checkpoints only.
+#[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
+fn the_first_prompt_has_a_checkpoint_before_it() {
+    let (sandbox, project) = workspace(ALLOWED);
+    let prompt = |text: &str| {
+        let said = json!({"session_id": "s", "cwd": project, "prompt": text}).to_string();
+        sandbox.tell("claude", "UserPromptSubmit", said.as_bytes()).ok();
+    };
+    let hook = |event: &str, tool: &str| hook(&sandbox, &project, event, tool);
+    let before = fs::read(project.join("a")).unwrap();
+    hook("SessionStart", "");
+    prompt("Free some disk space");
+    hook("PreToolUse", "Bash");
+    fs::remove_file(project.join("a")).unwrap();
+    hook("Stop", "");
+    prompt("Undo your work");
+    let mut client = Client::start(&sandbox, &project, &[], Era::Initialize);
+    let listed = client.call("snapshot_list", json!({})).ok();
+    // One before the prompt, one after the work; none before the call, when nothing had changed.
+    assert_eq!(listed.structured["total"], 2, "{listed:?}");
+    assert_eq!(
+        listed.at("/snapshots/1/description"),
+        "before turn 1: Free some disk space"
+    );
+    let first = listed.at("/snapshots/1/id");
+    client.call("snapshot_restore", json!({"name": first})).ok();
+    assert_eq!(fs::read(project.join("a")).unwrap(), before);
+    client.end();
+}
+
 #[test]
 #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
 fn the_session_is_the_one_that_the_agent_runs_in_and_no_other() {

@@ -90,7 +90,7 @@ impl Command for CheckpointArgs {
         let mark = CheckpointRequest {
             name: args.name.as_deref(),
             message: args.message.as_deref(),
-            event: None,
+            ..CheckpointRequest::default()
         };
         let taken = engine.checkpoint(&wanted, mark).map_err(|error| {
             let what = "its closing snapshot has its final files";

@@ -193,7 +193,7 @@ fn create(
     let mark = CheckpointRequest {
         name,
         message,
-        event: None,
+        ..CheckpointRequest::default()
     };
     let taken = context.engine().checkpoint(row.id.as_str(), mark);
     let TakenCheckpoint { store, row, captured } = taken.map_err(|error| {

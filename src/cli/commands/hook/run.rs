@@ -11,7 +11,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::leave;
 use crate::cli::session_end::end_held;
-use crate::config::{OnFailure, Resolved};
+use crate::config::{AgentRestore, OnFailure, Resolved};
 use crate::model::{AgentEvent, AgentRef, Ending, InstanceId, Operation, SnapshotId, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
 use crate::recovery::settings::opted_in;
@@ -292,6 +292,8 @@ impl Hook<'_> {
             name: None,
             message: Some(&message),
             event: Some((&self.agent, &event)),
+            beside_baseline: self.resolved.agent_restore.value == AgentRestore::Checkpoints
+                && matches!(event, AgentEvent::Prompt { .. } | AgentEvent::Call { .. }),
         };
         let engine = self.context.engine();
         match engine.checkpoint_if_changed(self.store, row, mark) {
