@@ -88,6 +88,7 @@ mod log_file;
 mod mapped;
 mod mcp;
 mod mcp_clients;
+mod mcp_hooks;
 mod merging;
 mod metadata;
 mod mistakes;
