@@ -166,7 +166,7 @@ pub(crate) fn emptied(
     let Some(emergency) = report.emergency.as_ref().and_then(|id| store.record(id).ok()) else {
         return Vec::new();
     };
-    let (now, before) = (
+    let (target, before) = (
         store.blobs(&proposal.target.archives),
         store.blobs(&emergency.archives),
     );
@@ -178,18 +178,32 @@ pub(crate) fn emptied(
             .map(|step| step.change.clone())
             .collect();
         let coverage = &mount.request.coverage;
-        let changed = repositories(
-            coverage,
-            (mount.target.as_ref(), &now),
-            (mount.now.manifest.as_ref(), Some(&before)),
-            &changes,
-            false,
+        let host = coverage.root.to_path();
+        let Ok(root) = Root::open(target.transports(), &host) else {
+            continue;
+        };
+        // Not what the target has: paths that were not chosen, and later edits, stay.
+        let now = Shown {
+            live: Live::new(&root),
+            manifest: mount.target.as_ref(),
+            blobs: &target,
+        };
+        let stored = mount.now.manifest.as_ref();
+        let stored = stored.map(|manifest| StoredTree::new(manifest, &before, &host));
+        let then = stored.as_ref().map(|files| files as &dyn Files);
+        let all = Repositories::of(
+            [mount.target.as_ref(), mount.now.manifest.as_ref()]
+                .into_iter()
+                .flatten(),
         );
+        let changed = concerned(&all, &changes)
+            .into_iter()
+            .map(|own| compare_repository(own, Some(&now), then, &changes));
         let has_any = |change: &RepositoryChange| {
             let mut both = [&change.made, &change.given_up].into_iter();
             both.any(|commits| !commits.listed.is_empty())
         };
-        let emptied = changed.into_iter().filter(has_any);
+        let emptied = changed.filter(has_any);
         found.extend(emptied.map(|change| (coverage.clone(), change)));
     }
     found

@@ -317,6 +317,25 @@ fn commits_that_the_agent_made_and_gave_up_are_told_and_kept() {
 }
 
 #[test]
+fn a_branch_that_is_left_out_of_a_restore_keeps_its_commits() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 2);
+    let script = format!("echo x > new; git add new; {AGENT} commit -qm agent");
+    let id = sandbox.launch(&repository.path, &script);
+    let run = sandbox
+        .jackin(["restore", &id, "--exclude", "main", "--yes"])
+        .ok();
+    assert_eq!(repository.git(&["log", "-1", "--format=%s"]).trim(), "agent");
+    let text = run.said();
+    // The objects of the commit stay with the branch: one line, not one for each.
+    assert!(
+        text.contains(".git/objects/ (") && !text.contains("only in the emergency snapshot"),
+        "{run}"
+    );
+    repository.git(&["fsck", "--strict"]);
+}
+
+#[test]
 fn attributes_that_are_too_large_to_be_read_are_a_doubt() {
     let sandbox = Sandbox::new();
     let repository = Repository::with_history(&sandbox.project("project"), 1);

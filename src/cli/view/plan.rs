@@ -19,6 +19,8 @@ pub(in crate::cli) enum Listed {
 
 /// Number of lines above which those that fold nothing stand before the others.
 const SCREEN: usize = 20;
+/// Most paths that stay for the same reason and are listed one by one.
+const UNFOLDED: usize = 3;
 
 /// The plan in words. Paths are relative to the host root that stands above them.
 pub(in crate::cli) fn plan(plan: &RestoreDocument<'_>, columns: usize, listed: Listed) -> String {
@@ -32,7 +34,7 @@ pub(in crate::cli) fn paths(plan: &RestoreDocument<'_>, columns: usize, listed: 
     let mut lines = Vec::new();
     for mount in plan.mounts() {
         lines.push(style::paint(Role::Heading, &changes::host(mount.coverage)));
-        what_stays(&mount, columns, &mut lines);
+        what_stays(&mount, columns, listed, &mut lines);
         what_changes(&mount, listed, &mut lines);
     }
     lines
@@ -54,7 +56,7 @@ pub(in crate::cli) fn stays(plan: &RestoreDocument<'_>, columns: usize) -> Optio
     let mut lines = Vec::new();
     for mount in plan.mounts() {
         let mut own = Vec::new();
-        what_stays(&mount, columns, &mut own);
+        what_stays(&mount, columns, Listed::Folded, &mut own);
         if !own.is_empty() {
             lines.push(style::paint(Role::Heading, &changes::host(mount.coverage)));
             lines.extend(own);
@@ -65,8 +67,10 @@ pub(in crate::cli) fn stays(plan: &RestoreDocument<'_>, columns: usize) -> Optio
 
 /// Returns true if a folded plan has fewer lines than paths.
 pub(in crate::cli) fn is_folded(plan: &RestoreDocument<'_>) -> bool {
-    plan.mounts()
-        .any(|mount| mount.folded().len() < mount.applied.len())
+    plan.mounts().any(|mount| {
+        let kept = kept(&mount, Listed::Folded);
+        mount.folded().len() < mount.applied.len() || kept.len() < mount.kept.len()
+    })
 }
 
 /// Only what is done, for a restore that is under way already.
@@ -77,7 +81,7 @@ pub(in crate::cli) fn steps(plan: &RestoreDocument<'_>, columns: usize, listed: 
     );
     for mount in plan.mounts().filter(MountPlan::is_busy) {
         lines.push(style::paint(Role::Heading, &changes::host(mount.coverage)));
-        what_stays(&mount, columns, &mut lines);
+        what_stays(&mount, columns, listed, &mut lines);
         what_changes(&mount, listed, &mut lines);
     }
     lines
@@ -275,7 +279,7 @@ fn step(told: &ChangeDocument, change: &Change) -> String {
 }
 
 /// The lines of what stays, and why.
-fn what_stays(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
+fn what_stays(mount: &MountPlan<'_>, columns: usize, listed: Listed, lines: &mut Vec<String>) {
     if !mount.conflicts.is_empty() {
         lines.push(style::paint(Role::Warning, "  Conflicts, not changed:"));
         for kept in mount.conflicts {
@@ -289,10 +293,7 @@ fn what_stays(mount: &MountPlan<'_>, columns: usize, lines: &mut Vec<String>) {
             lines.extend(overlaps(kept));
         }
     }
-    for kept in mount.kept {
-        let (path, why) = reason(kept);
-        lines.push(format!("  kept      {path}: {why}"));
-    }
+    lines.extend(kept(mount, listed));
     for (told, left_out) in &mount.left_out {
         lines.extend(skipped(told, left_out, columns));
     }
@@ -379,6 +380,43 @@ fn skipped(told: &ReasonDocument, left_out: &LeftOut, columns: usize) -> Vec<Str
         }
     };
     vec![line]
+}
+
+/// The lines of paths that stay and are no conflicts.
+fn kept(mount: &MountPlan<'_>, listed: Listed) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = mount.kept;
+    while let Some(first) = rest.first() {
+        let alike = rest
+            .iter()
+            .take_while(|other| other.reason == first.reason)
+            .count();
+        let (alike, others) = rest.split_at(alike);
+        let directory =
+            common_directory(alike).filter(|_| listed == Listed::Folded && alike.len() > UNFOLDED);
+        rest = others;
+        match directory {
+            Some(directory) => {
+                let (path, (_, why)) = (changes::path(&directory, None), reason(first));
+                lines.push(format!("  kept      {path}/ ({} paths): {why}", alike.len()));
+            }
+            None => lines.extend(alike.iter().map(|kept| {
+                let (path, why) = reason(kept);
+                format!("  kept      {path}: {why}")
+            })),
+        }
+    }
+    lines
+}
+
+/// The deepest directory below the mount that holds all of these paths; `None` if only the mount does.
+fn common_directory(paths: &[ChangeDocument]) -> Option<RelPath> {
+    let (first, rest) = paths.split_first()?;
+    let mut directory = first.at.below.split()?.0;
+    while !rest.iter().all(|kept| kept.at.below.is_within(&directory)) {
+        directory = directory.split()?.0;
+    }
+    (!directory.is_root()).then_some(directory)
 }
 
 /// The path of what stays, and why.
