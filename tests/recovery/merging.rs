@@ -59,6 +59,7 @@ fn the_sessions_change_goes_and_later_edits_stay() {
     shown
         .shows("merge     apart")
         .shows("later edits stay")
+        .shows("1 path: 1 to merge, 1 conflict left.")
         .shows("line 3:")
         .shows("<<<<<<< yours")
         .shows("||||||| after the session")

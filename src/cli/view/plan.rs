@@ -487,7 +487,7 @@ fn counts(plan: &RestoreDocument<'_>) -> String {
     let count = |action| {
         let alike = shown
             .iter()
-            .filter(|(told, change)| told.action == Some(action) && !moves(change));
+            .filter(|(told, change)| told.action == Some(action) && told.merged.is_none() && !moves(change));
         alike.count() as u64
     };
     let conflicts = plan.conflicts.len();
@@ -506,6 +506,13 @@ fn counts(plan: &RestoreDocument<'_>) -> String {
         if number > 0 {
             parts.push(format!("{} {word}", size::count(number)));
         }
+    }
+    let merged = shown
+        .iter()
+        .filter(|(told, change)| told.merged.is_some() && !moves(change));
+    let merged = merged.count() as u64;
+    if merged > 0 {
+        parts.push(format!("{} to merge", size::count(merged)));
     }
     let aside = mounts.iter().flat_map(|mount| mount.aside);
     let paths = paths + aside.clone().count();
