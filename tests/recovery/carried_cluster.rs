@@ -224,6 +224,44 @@ fn a_context_is_named_fixed_when_the_session_begins_and_never_guessed() {
         .jackin(["explain", "--snapshot", "project", &plain])
         .ok()
         .shows("k8s://production/");
+    // A word that is a context, and may be a namespace too, is refused with both addresses.
+    let either = canonical
+        .replacen(CONTEXT, "default", 1)
+        .replacen(":/", "\0", 1)
+        .replacen(":/", "/", 1)
+        .replacen('\0', ":/", 1);
+    sandbox.machine().cluster().change(|state| {
+        state["contexts"] = json!([CONTEXT, "default"]);
+        state["current"] = CONTEXT.into();
+    });
+    let words = ["explain", "--snapshot", "project", &either];
+    sandbox
+        .jackin(words)
+        .code(2)
+        .shows("default is a context of kubectl, and may be a namespace")
+        .shows(&format!("write {CONTEXT}/default/default: for"))
+        .shows("or default/default/POD: for");
+    // So is one about whose namespace the cluster does not say.
+    let denied = either.replacen("default", "limited", 1);
+    let change = |denied: Value| {
+        sandbox.machine().cluster().change(|state| {
+            state["contexts"] = json!([CONTEXT, "limited"]);
+            state["denied"] = denied.clone();
+        });
+    };
+    let words = ["explain", "--snapshot", "project", &denied];
+    change(json!(["get namespaces"]));
+    sandbox
+        .jackin(words)
+        .code(2)
+        .shows("limited is a context of kubectl, and may be a namespace");
+    // One that is no namespace is a context.
+    change(json!([]));
+    sandbox.jackin(words).ok().shows("k8s://limited/default/");
+    sandbox
+        .machine()
+        .cluster()
+        .change(|state| state["contexts"] = json!([CONTEXT, "production"]));
     // A container or a context that is not there has a name in the error.
     let missing = container.replace(":main/", ":none/");
     sandbox

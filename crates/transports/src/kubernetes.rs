@@ -74,9 +74,7 @@ impl<'a> Kubectl<'a> {
         spot: &'a Spot,
     ) -> Result<Self, String> {
         if spot.container.is_none() {
-            return Err(format!(
-                "{spot} has no : after the name: write {spot}: to end the name"
-            ));
+            return Err(unclear(program, path, spot));
         }
         if spot.context.is_none() && contexts::any(program, path)? {
             return Err(format!(
@@ -137,6 +135,22 @@ impl Silence {
 
 fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
     value.pointer(pointer).and_then(Value::as_str)
+}
+
+/// Reason why an address without a `:` cannot be used: where its first word is a context, with both addresses that may be meant.
+fn unclear(program: &Path, path: &OsStr, spot: &Spot) -> String {
+    let Spot {
+        namespace: word,
+        name,
+        ..
+    } = spot;
+    match contexts::current_beside(program, path, word) {
+        Some(current) => format!(
+            "{word} is a context of kubectl, and may be a namespace: write {current}/{word}/{name}: for the pod {name} in the namespace \
+            {word}, or {word}/{name}/POD: for a pod in the namespace {name} of the context {word}"
+        ),
+        None => format!("{spot} has no : after the name: write {spot}: to end the name"),
+    }
 }
 
 fn asked<'a>(program: &'a Path, path: &'a OsStr) -> CommandRequest<'a> {

@@ -1,5 +1,6 @@
 //! Selection of the cluster, and the helper pod as the published types define it.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,6 +21,7 @@ fn known(all: &[&str], current: Option<&str>) -> Contexts {
     Contexts {
         all: all.iter().map(|name| (*name).to_owned()).collect(),
         current: current.map(str::to_owned),
+        kubectl: (PathBuf::from("kubectl"), OsString::new()),
     }
 }
 
@@ -39,7 +41,7 @@ fn the_first_word_is_a_context_when_there_is_one_of_this_name() {
         ("k8s://dev/web/Upper/srv", "k8s://dev/dev/web:/Upper/srv"),
     ] {
         let (address, path) = Address::split(Path::new(typed)).unwrap();
-        let (address, path) = meant(&ours, &address, &path).unwrap();
+        let (address, path) = meant(&ours, &address, &path, |_| false).unwrap();
         assert_eq!(address.with(&path), PathBuf::from(settled), "{typed}");
         // What was settled once means the same for ever.
         let again = Address::split(Path::new(settled)).unwrap();
@@ -50,7 +52,7 @@ fn the_first_word_is_a_context_when_there_is_one_of_this_name() {
 #[test]
 fn where_none_is_current_none_is_made_up() {
     let (address, path) = Address::split(Path::new("k8s://web/pod-0/srv")).unwrap();
-    let (address, path) = meant(&known(&[], None), &address, &path).unwrap();
+    let (address, path) = meant(&known(&[], None), &address, &path, |_| true).unwrap();
     assert_eq!(address.with(&path), PathBuf::from("k8s://web/pod-0:/srv"));
 }
 
