@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use serde_json::json;
@@ -13,7 +14,7 @@ use crate::support::build::Build;
 use crate::support::carried::Kind;
 use crate::support::compare::{assert_kept, assert_same_tree, assert_untouched};
 use crate::support::documents::instances;
-use crate::support::machine::{SmallDisk, binary, has_points, is_nightly, skip};
+use crate::support::machine::{SmallDisk, binary, has_points, is_nightly, run_tool, skip};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -316,6 +317,36 @@ fn tools_that_are_missing_are_named_before_anything_is_captured() {
         .shows("--agent copy");
     let list = sandbox.jackin(["list", "--json"]).ok();
     assert!(!list.text().contains("\"baseline\""), "{list}");
+}
+
+#[test]
+fn a_container_without_a_shell_is_named_with_the_way_that_works() {
+    for (kind, way) in [
+        (Kind::Docker, "docker-volume://NAME"),
+        (Kind::Pod, "POD:CONTAINER"),
+    ] {
+        let Some(sandbox) = Sandbox::carried(kind) else {
+            return;
+        };
+        let project = project(&sandbox);
+        let target = sandbox.target(&project);
+        let remove = [
+            "exec",
+            sandbox.machine().container(),
+            "sh",
+            "-c",
+            "rm -f /bin/sh /usr/bin/sh",
+        ];
+        run_tool(Command::new("docker").args(remove));
+        for agent in ["auto", "copy"] {
+            sandbox
+                .jackin(["begin", "--snapshot", "project", "--agent", agent, &target])
+                .code(2)
+                .shows("the container has no shell: name ")
+                .shows(way)
+                .hides("OCI");
+        }
+    }
 }
 
 #[test]

@@ -90,6 +90,8 @@ struct Carrier<'e> {
     reach: Reach,
     /// The other side takes a line for its shell, not words.
     by_line: bool,
+    /// Message for a container without a shell, with the way that works.
+    without_shell: String,
     stop: Arc<AtomicBool>,
     patience: Arc<Patience>,
 }
@@ -139,6 +141,7 @@ impl<'e> Carrier<'e> {
             path,
             reach,
             by_line: matches!(address, Address::Ssh { .. }),
+            without_shell: without_shell(product, address),
             stop: Arc::clone(stop),
             patience: Arc::new(Patience::new(settings.timeout, settings.product.timeout_variable)),
         })
@@ -241,6 +244,7 @@ impl<'e> Carrier<'e> {
         }
         let child = Arc::new(Mutex::new(child));
         let carrying = Arc::clone(&child);
+        let first = complaint.clone();
         let why = move || ended(&carrying, &complaint);
         let (Some(from), Some(to)) = (from, to) else {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -266,7 +270,16 @@ impl<'e> Carrier<'e> {
         let (listener, copied) = match self.introduced(&mut from, &mut to, &token, mark, copy) {
             Ok(introduced) => introduced,
             Err(error) => {
-                let error = why().map_or(error, io::Error::other);
+                // Docker writes why it cannot start the shell to the shell's output.
+                if let Some(said) = error.get_ref().filter(|_| !self.by_line) {
+                    first.begins_with(&said.to_string());
+                }
+                let error = match why() {
+                    Some(_) if !self.by_line && lacks_shell(&first.text()) => {
+                        io::Error::other(self.without_shell)
+                    }
+                    why => why.map_or(error, io::Error::other),
+                };
                 cut(&child);
                 return Err(error);
             }
@@ -299,6 +312,32 @@ impl<'e> Carrier<'e> {
     }
 }
 
+/// Returns the message for a container without a shell.
+fn without_shell(product: &Product, address: &Address) -> String {
+    match address {
+        Address::Pod(_) => {
+            "the container has no shell: name another container of the pod (POD:CONTAINER), or its claim \
+            (k8s-pvc://[CONTEXT/]NAMESPACE/CLAIM)"
+                .to_owned()
+        }
+        Address::Ssh { .. } | Address::Docker { .. } => {
+            "the container has no shell: name the volume that has the files \
+            (docker-volume://NAME), or the directory of this machine that is mounted there"
+                .to_owned()
+        }
+        Address::Volume { .. } | Address::Claim(_) => format!(
+            "the helper's image has no shell: name another image in {}",
+            product.image_variable
+        ),
+    }
+}
+
+/// Returns true if a container was started or entered, and `sh` was not found in it. Each runtime has its own words.
+fn lacks_shell(complaint: &str) -> bool {
+    let is_missing = |words: &str| complaint.contains(words);
+    is_missing("executable file") && is_missing("not found") && (is_missing("\"sh\"") || is_missing("`sh`"))
+}
+
 /// Removes the copy of this program that runs here.
 ///
 /// # Errors
@@ -306,4 +345,23 @@ impl<'e> Carrier<'e> {
 pub fn remove_copy(directory: &Path) -> io::Result<()> {
     std::fs::remove_file(directory.join("agent"))?;
     std::fs::remove_dir(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lacks_shell;
+
+    #[test]
+    fn a_container_without_a_shell_is_recognized_in_the_words_of_each_runtime() {
+        for complaint in [
+            r#"OCI runtime exec failed: exec failed: unable to start container process: exec: "sh": executable file not found in $PATH"#,
+            "OCI runtime attempted to invoke a command that was not found: executable file `sh` not found in $PATH: No such file or directory",
+        ] {
+            assert!(lacks_shell(complaint), "{complaint}");
+        }
+        assert!(!lacks_shell("Error: No such container: sh"));
+        assert!(!lacks_shell(
+            r#"exec: "bash": executable file not found in $PATH"#
+        ));
+    }
 }

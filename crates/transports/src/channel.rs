@@ -48,13 +48,17 @@ pub(crate) enum Heard {
 /// Reads the line that begins with `token`. Output of start-up files before it is skipped.
 ///
 /// # Errors
-/// The machine closed the connection, or sent [`CHATTER`] bytes without such a line.
+/// The machine closed the connection: with its output, if there was any. Or it sent [`CHATTER`] bytes without such a line.
 pub(crate) fn hear(from: &mut impl Read, token: &str) -> io::Result<Heard> {
     let mut said = Vec::new();
     while said.len() < CHATTER {
         let mut byte = [0];
         if from.read(&mut byte)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            let whole = String::from_utf8_lossy(said.trim_ascii());
+            return Err(match whole.is_empty() {
+                true => io::ErrorKind::UnexpectedEof.into(),
+                false => io::Error::new(io::ErrorKind::UnexpectedEof, whole),
+            });
         }
         said.extend(byte);
         if said.last() != Some(&b'\n') {
@@ -144,6 +148,19 @@ pub(crate) struct Complaint {
     is_whole: Arc<AtomicBool>,
 }
 
+impl Complaint {
+    /// Adds what came on the other pipe. It is the reason only if there is no other one.
+    pub(crate) fn begins_with(&self, said: &str) {
+        let mut kept = lock(&self.kept);
+        kept.splice(..0, [said.as_bytes(), b"\n"].concat());
+    }
+
+    /// Returns everything that is kept.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&lock(&self.kept)).into_owned()
+    }
+}
+
 pub(crate) fn listen(from: Option<impl Read + Send + 'static>) -> Complaint {
     let complaint = Complaint::default();
     let Complaint { kept, is_whole } = complaint.clone();
@@ -208,7 +225,7 @@ pub(crate) fn ended(child: &Mutex<Child>, complaint: &Complaint) -> Option<Strin
         thread::sleep(NAP);
         left = left.saturating_sub(NAP);
     }
-    let said = String::from_utf8_lossy(&lock(&complaint.kept)).into_owned();
+    let said = complaint.text();
     let last = said
         .lines()
         .rev()
