@@ -81,7 +81,8 @@ impl<'a> Source<'a> {
     /// The next bytes, at most `most`; none at the end or behind an error.
     fn next(&mut self, most: usize) -> &[u8] {
         if self.buffer.is_empty() {
-            self.buffer.resize(BUFFER, 0);
+            // Memory that comes as zeros is not written to before data come.
+            *self.buffer = vec![0; BUFFER];
         }
         let room = self.buffer.get_mut(..most).unwrap_or_default();
         loop {
