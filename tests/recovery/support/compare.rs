@@ -36,68 +36,40 @@ pub(crate) fn differences(left: &Tree, right: &Tree, exactness: Exactness) -> Ve
 
 pub(super) fn node_differences(left: &Node, right: &Node, exactness: Exactness) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut note = |equal: bool, what: &str, left: String, right: String| {
+    // What is equal, which is almost everything, is not put into words.
+    let mut note = |equal: bool, what: &str, shown: &dyn Fn(&Node) -> String| {
         if !equal {
-            lines.push(format!("{what}: {left} | {right}"));
+            lines.push(format!("{what}: {} | {}", shown(left), shown(right)));
         }
     };
-    note(
-        left.kind == right.kind,
-        "content",
-        format!("{:?}", left.kind),
-        format!("{:?}", right.kind),
-    );
+    note(left.kind == right.kind, "content", &|node| {
+        format!("{:?}", node.kind)
+    });
     // A symbolic link's own mode means nothing on Linux and cannot be set.
-    if !matches!(left.kind, Kind::Link(_)) {
-        note(
-            left.mode == right.mode,
-            "mode",
-            format!("{:04o}", left.mode),
-            format!("{:04o}", right.mode),
-        );
-    }
-    note(
-        left.owner == right.owner,
-        "owner",
-        format!("{:?}", left.owner),
-        format!("{:?}", right.owner),
-    );
+    let is_same_mode = matches!(left.kind, Kind::Link(_)) || left.mode == right.mode;
+    note(is_same_mode, "mode", &|node| format!("{:04o}", node.mode));
+    note(left.owner == right.owner, "owner", &|node| {
+        format!("{:?}", node.owner)
+    });
     note(
         left.attributes == right.attributes,
         "attributes",
-        shown_attributes(left),
-        shown_attributes(right),
+        &shown_attributes,
     );
-    note(
-        left.group == right.group,
-        "hard link group",
-        shown_group(left),
-        shown_group(right),
-    );
+    note(left.group == right.group, "hard link group", &shown_group);
     let (before, after) = (&left.times, &right.times);
     if exactness >= Exactness::Identity {
-        note(
-            before.inode == after.inode,
-            "inode",
-            before.inode.to_string(),
-            after.inode.to_string(),
-        );
-        let equal = before.modified == after.modified;
-        note(
-            equal,
-            "mtime",
-            before.modified.to_string(),
-            after.modified.to_string(),
-        );
+        note(before.inode == after.inode, "inode", &|node| {
+            node.times.inode.to_string()
+        });
+        note(before.modified == after.modified, "mtime", &|node| {
+            node.times.modified.to_string()
+        });
     }
     if exactness >= Exactness::Everything {
-        let equal = before.changed == after.changed;
-        note(
-            equal,
-            "ctime",
-            before.changed.to_string(),
-            after.changed.to_string(),
-        );
+        note(before.changed == after.changed, "ctime", &|node| {
+            node.times.changed.to_string()
+        });
     }
     lines
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
 use rustix::fs::{lgetxattr, llistxattr};
+use rustix::io::Errno;
 
 /// Everything at and below a directory; the key is the path below it, empty for the directory itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,7 +209,10 @@ fn content_of(path: &Path, size: u64) -> Content {
     };
     let mut hasher = blake3::Hasher::new();
     let mut head = Vec::new();
-    let mut buffer = vec![0; 1 << 16];
+    let room = usize::try_from(size)
+        .unwrap_or(usize::MAX)
+        .clamp(1 << 10, 1 << 16);
+    let mut buffer = vec![0; room];
     loop {
         let got = file
             .read(&mut buffer)
@@ -230,12 +234,19 @@ fn content_of(path: &Path, size: u64) -> Content {
 
 /// All extended attributes that this process may see, but for the label that the system's own policy gives.
 fn attributes_of(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
-    let mut list = vec![0_u8; 1 << 16];
-    let length = llistxattr(path, &mut list[..]).unwrap_or(0);
+    let mut attributes = BTreeMap::new();
+    // Most paths have none, or few.
+    let mut list = vec![0_u8; 1 << 10];
+    let length = llistxattr(path, &mut list[..]).unwrap_or_else(|error| match error {
+        Errno::RANGE => {
+            list = vec![0; 1 << 16];
+            llistxattr(path, &mut list[..]).unwrap_or(0)
+        }
+        _ => 0,
+    });
     let names = list[..length]
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty());
-    let mut attributes = BTreeMap::new();
     for name in names.filter(|name| *name != b"security.selinux") {
         let mut value = vec![0_u8; 1 << 16];
         let length = lgetxattr(path, name, &mut value[..]).unwrap_or(0);
