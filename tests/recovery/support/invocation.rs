@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
 use super::machine::NOBODY;
 use super::run::Run;
 use super::sandbox::Sandbox;
@@ -162,25 +166,35 @@ impl Started {
         &self.stdout
     }
 
+    /// Waits until it ends, at most so long, and sleeps meanwhile: most runs are over in less time than a sensible nap takes.
+    fn is_over_within(&mut self, patience: Duration) -> bool {
+        // The number of one that was waited for may be another's.
+        if self.child.try_wait().unwrap().is_some() {
+            return true;
+        }
+        let process = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()).unwrap();
+        let begun = Instant::now();
+        loop {
+            let left = patience.saturating_sub(begun.elapsed());
+            let mut ends = [PollFd::new(&process, PollFlags::IN)];
+            match poll(&mut ends, Some(&left.try_into().unwrap())) {
+                Ok(count) => return count > 0,
+                Err(Errno::INTR) => {}
+                Err(error) => panic!("{}: {error}", self.shown),
+            }
+        }
+    }
+
     /// Waits for the end, but not for ever.
     pub(crate) fn finish(mut self) -> Run {
-        let begun = Instant::now();
-        let mut nap = Duration::from_millis(1);
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break Some(status);
-            }
-            if begun.elapsed() > PATIENCE {
-                self.child.kill().unwrap();
-                self.child.wait().unwrap();
-                break None;
-            }
-            std::thread::sleep(nap);
-            nap = (nap * 2).min(Duration::from_millis(20));
-        };
+        let is_over = self.is_over_within(PATIENCE);
+        if !is_over {
+            self.child.kill().unwrap();
+        }
+        let status = self.child.wait().unwrap();
         let run = Run {
             command: self.shown,
-            status,
+            status: is_over.then_some(status),
             stdout: fs::read(self.stdout).unwrap(),
             stderr: fs::read(self.stderr).unwrap(),
         };
