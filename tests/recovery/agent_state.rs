@@ -8,6 +8,7 @@ use crate::support::compare::assert_same_tree;
 use crate::support::jackin::write_instance;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
+use crate::support::search;
 use crate::support::tree::Tree;
 
 /// What must be found nowhere.
@@ -84,9 +85,7 @@ pub(crate) fn has_no_canary(sandbox: &Sandbox, runs: &[Run]) {
 }
 
 pub(crate) fn holds(bytes: &[u8], canary: &str) -> bool {
-    bytes
-        .windows(canary.len())
-        .any(|window| window == canary.as_bytes())
+    search::holds(bytes, canary.as_bytes())
 }
 
 /// Every file of the store; of an archive also what it holds.

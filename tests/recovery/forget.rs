@@ -11,6 +11,7 @@ use crate::support::build::noise;
 use crate::support::compare::assert_same_tree;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
+use crate::support::search::holds;
 use crate::support::tree::Tree;
 
 /// A secret that is in no other file.
@@ -33,8 +34,7 @@ pub(crate) fn found_in(sandbox: &Sandbox, text: &str) -> Vec<PathBuf> {
                 Some(end) if end == "zst" => zstd::stream::decode_all(&*raw).unwrap(),
                 _ => Vec::new(),
             };
-            let holds = |bytes: &[u8]| bytes.windows(text.len()).any(|part| part == text.as_bytes());
-            if holds(&raw) || holds(&plain) {
+            if [raw, plain].iter().any(|bytes| holds(bytes, text.as_bytes())) {
                 found.push(path);
             }
         }

@@ -20,6 +20,7 @@ pub(crate) mod real_tree;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod schema;
+pub(crate) mod search;
 pub(crate) mod skipped;
 pub(crate) mod stop;
 pub(crate) mod tmux;

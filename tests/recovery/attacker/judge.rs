@@ -9,10 +9,11 @@ use super::ground::Ground;
 use super::round::Verb;
 use super::share::Share;
 use super::tally::Tally;
-use super::treasure::{GOLD, SECRET, holds};
+use super::treasure::{GOLD, SECRET};
 use crate::support::compare::{Exactness, differences};
 use crate::support::documents::{Changes, instances};
 use crate::support::run::Run;
+use crate::support::search::holds;
 use crate::support::tree::{Kind, Tree};
 
 /// One round after the fact.

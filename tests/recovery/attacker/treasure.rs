@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use crate::support::build::Build;
 use crate::support::compare::{Exactness, differences};
 use crate::support::sandbox::Sandbox;
+use crate::support::search::holds;
 use crate::support::tree::Tree;
 
 /// Stands in the files of the treasure and nowhere else.
@@ -167,11 +168,6 @@ fn facts(top: &Path) -> BTreeMap<PathBuf, Facts> {
         facts.insert(path, all);
     }
     facts
-}
-
-/// Whether a text lies in another one.
-pub(super) fn holds(text: &[u8], wanted: &[u8]) -> bool {
-    text.windows(wanted.len()).any(|window| window == wanted)
 }
 
 /// What the store's archives hold, decompressed: the ones that were not looked at before.
