@@ -109,21 +109,36 @@ impl Trial {
         {
             trial.counts.points += 1;
             for disk in outcomes(moment, depth.losses) {
-                for verb in VERBS {
-                    let nested = depth.nested;
-                    trial.crash(moment, &disk, verb, nested, &format!("call {}", moment.call));
-                }
+                let about = format!("call {}", moment.call);
+                trial.crash_and_take_up(moment, &disk, depth.nested, &about);
             }
         }
         trial.counts
     }
 
-    /// Takes up what a crash left.
-    fn crash(&mut self, moment: &Moment, disk: &Disk, verb: Verb, nested: usize, about: &str) {
+    /// Takes up what a crash left with each verb. Where nothing waits, no verb has anything to do, and one is enough.
+    fn crash_and_take_up(&mut self, moment: &Moment, disk: &Disk, nested: usize, about: &str) {
+        for verb in VERBS {
+            if self.crash(moment, disk, verb, nested, about) == Some(Ended::Either) {
+                self.seen.insert((disk.print(), Verb::Abort), nested > 0);
+                break;
+            }
+        }
+    }
+
+    /// Takes up what a crash left. `None` if that was tried before.
+    fn crash(
+        &mut self,
+        moment: &Moment,
+        disk: &Disk,
+        verb: Verb,
+        nested: usize,
+        about: &str,
+    ) -> Option<Ended> {
         let state = (disk.print(), verb);
         let tried = self.seen.get(&state).copied();
         if tried.is_some_and(|deep| deep || nested == 0) {
-            return;
+            return None;
         }
         self.seen.insert(state, nested > 0);
         self.counts.states += u64::from(verb == Verb::Resume && tried.is_none());
@@ -151,16 +166,15 @@ impl Trial {
             self.told(&world)
         );
         if nested == 0 {
-            return;
+            return Some(ended);
         }
         for again in moments.iter().step_by(nested) {
             for disk in outcomes(again, self.depth.again) {
-                for verb in VERBS {
-                    let about = format!("{about}, then call {}", again.call);
-                    self.crash(again, &disk, verb, 0, &about);
-                }
+                let about = format!("{about}, then call {}", again.call);
+                self.crash_and_take_up(again, &disk, 0, &about);
             }
         }
+        Some(ended)
     }
 
     fn told(&self, world: &Shared) -> String {
