@@ -108,7 +108,9 @@ impl Trial<'_> {
             Done::Refused(_) => 2,
             Done::Waits(_) => 3,
         };
-        for disk in outcomes(moment, Losses::Power { most }) {
+        // Four states of the contents follow one another for each state of the names, so each comes up with a third of all.
+        let disks = outcomes(moment, Losses::Power { most }).into_iter();
+        for disk in disks.step_by(stride(3)) {
             for verb in [Verb::Resume, Verb::Abort] {
                 if !self.seen.insert((disk.print(), verb, kind)) {
                     continue;
