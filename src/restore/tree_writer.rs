@@ -328,6 +328,7 @@ impl Builder<'_> {
                     Ok(false) => self.write(&file, path, content, reader),
                     Err(source) => Err(fail(source)),
                 };
+                let written = written.and_then(|()| file.write_out().map_err(fail));
                 let built = written.and_then(|()| self.finish(Object::Open(file.as_handle()), path, entry));
                 if built.is_err() {
                     discard(dir, name, &file);

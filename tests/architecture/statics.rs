@@ -24,6 +24,16 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "the signals that the process was started with ignored, which each handler asks for",
     ),
     (
+        "crates/processes/src/portable.rs",
+        "IGNORED",
+        "the same, for which a program of the system is started",
+    ),
+    (
+        "crates/processes/src/portable.rs",
+        "BOOT",
+        "the boot of the machine, for which a program of the system is started",
+    ),
+    (
         "crates/handle-fs/src/lib.rs",
         "THREADS",
         "the cores that the process may use, which each piece of work asks for",

@@ -254,7 +254,7 @@ fn power_cut(kind: &'static str, verb: &'static str, make: &[&str], bytes: u64) 
             return;
         };
         for round in 0..rounds() {
-            rustix::fs::syncfs(std::fs::File::open(&scene.disk).unwrap()).unwrap();
+            handle_fs::sync_file_system(std::fs::File::open(&scene.disk).unwrap()).unwrap();
             let verb = scene.next_verb();
             let (mut started, pid, after) = scene.halted(verb, &mut dice, &tally);
             let about = format!("{verb} {round}: the power of the {on:?} cut after {after:?}");

@@ -5,8 +5,6 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::fs::{IFlags, ioctl_getflags};
-
 use crate::support::build::Build;
 use crate::support::compare::{assert_kept, assert_same_tree};
 use crate::support::machine::{is_root, run_tool, skip, tool};
@@ -58,16 +56,11 @@ pub(crate) fn chattr(change: &str, path: &Path) {
 /// The letters of lsattr(1) that matter here.
 #[track_caller]
 pub(crate) fn flags(path: &Path) -> String {
-    let Ok(found) = ioctl_getflags(File::open(path).unwrap()) else {
-        return String::new();
-    };
-    let letters = [
-        (IFlags::IMMUTABLE, 'i'),
-        (IFlags::APPEND, 'a'),
-        (IFlags::NODUMP, 'd'),
-    ];
-    let set = letters.into_iter().filter(|(flag, _)| found.contains(*flag));
-    set.map(|(_, letter)| letter).collect()
+    let found = handle_fs::stat_handle(File::open(path).unwrap()).unwrap().flags;
+    match found.is_empty() {
+        true => String::new(),
+        false => found.to_string(),
+    }
 }
 
 #[track_caller]

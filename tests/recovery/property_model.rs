@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use rustix::fs::{CWD, FileType, Mode, XattrFlags, lremovexattr, lsetxattr, mknodat};
+use rustix::fs::{XattrFlags, lremovexattr, lsetxattr};
 
 /// One step. Steps that the tree does not allow (a file as parent, a name taken) do nothing.
 #[derive(Clone, Debug)]
@@ -112,14 +112,9 @@ fn apply_one(root: &Path, step: &Step) -> std::io::Result<()> {
             fs::hard_link(old, path(root, place))
         }
         Step::Fifo(place) => {
-            let made = mknodat(
-                CWD,
-                path(root, place),
-                FileType::Fifo,
-                Mode::from_raw_mode(0o644),
-                0,
-            );
-            Ok(made?)
+            let path = path(root, place);
+            handle_fs::make_fifo(rustix::fs::CWD, path.as_os_str())?;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o644))
         }
         Step::Remove(place) => {
             let path = path(root, place);

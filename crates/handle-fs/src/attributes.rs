@@ -39,7 +39,7 @@ fn collect(bearer: &Bearer<'_, HandleRef<'_>>) -> io::Result<Vec<Xattr>> {
                 value: value.into(),
             }),
             // It vanished between the two calls, or the kernel lists it and cannot give it (trusted.* of overlayfs).
-            Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
+            Err(kernel::NO_ATTRIBUTE | Errno::OPNOTSUPP) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -78,14 +78,8 @@ pub fn make_device(dir: impl AsHandle, name: &OsStr, block: bool, major: u32, mi
     node(dir, name, kind, (major, minor))
 }
 
-#[cfg(target_os = "linux")]
 fn node(dir: impl AsHandle, name: &OsStr, kind: FileType, device: (u32, u32)) -> io::Result<()> {
     Ok(kernel::mknodat(dir, name, kind, device)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn node(_: impl AsHandle, _: &OsStr, _: FileType, _: (u32, u32)) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Gives the object `from` a second name.
@@ -173,35 +167,27 @@ pub fn chown_handle(handle: impl AsHandle, uid: u32, gid: u32) -> io::Result<()>
 /// # Errors
 /// The system's error.
 pub fn chmod_handle(handle: impl AsHandle, mode: u32) -> io::Result<()> {
-    Ok(kernel::fchmod(handle, Mode::from_raw_mode(mode))?)
+    Ok(kernel::fchmod(handle, kernel::mode_of(mode))?)
 }
 
 /// Sets the permission bits of a name that cannot be opened without effect (FIFO, device, unreadable file). The name is
-/// pinned first, so that a link put in its place is not followed.
+/// pinned first, so that a link put in its place is not followed. Where nothing can be pinned, such a link gets the bits itself.
 ///
 /// # Errors
 /// The system's error.
-#[cfg(target_os = "linux")]
 pub fn chmod_node(dir: impl AsHandle, name: &OsStr, mode: u32) -> io::Result<()> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let pinned = kernel::openat(dir, name, flags, Mode::empty())?;
+    let mode = kernel::mode_of(mode);
+    let pinned = match kernel::pin(&dir, name) {
+        Err(Errno::NOSYS) => return Ok(kernel::chmod_unpinned(dir, name, mode)?),
+        other => other?,
+    };
     if super::stat_handle(&pinned)?.kind == NodeKind::Symlink {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "it is a symbolic link now",
         ));
     }
-    Ok(kernel::chmod_pinned(&pinned, Mode::from_raw_mode(mode))?)
-}
-
-/// Sets the permission bits of a name without following a link.
-///
-/// # Errors
-/// The system's error.
-#[cfg(not(target_os = "linux"))]
-pub fn chmod_node(dir: impl AsHandle, name: &OsStr, mode: u32) -> io::Result<()> {
-    let mode = Mode::from_bits_truncate(u16::try_from(mode & 0o7777).unwrap_or(0));
-    Ok(rustix::fs::chmodat(dir, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
+    Ok(kernel::chmod_pinned(&pinned, mode)?)
 }
 
 /// Sets the modification time of a name (a link itself), leaving the access time.
@@ -249,21 +235,11 @@ pub fn sync_directory(dir: impl AsHandle) -> io::Result<()> {
     }
 }
 
-/// Makes everything on the file system of `handle` durable: cheaper than one fsync for each of many files.
+/// Makes everything on the file system of `handle` durable: cheaper than one fsync for each of many files. Content that was
+/// written is covered if [`File::write_out`] was called for it.
 ///
 /// # Errors
 /// The system's error.
-#[cfg(target_os = "linux")]
 pub fn sync_file_system(handle: impl AsHandle) -> io::Result<()> {
     Ok(super::insist(|| kernel::syncfs(&handle))?)
-}
-
-/// Makes everything durable.
-///
-/// # Errors
-/// None here.
-#[cfg(not(target_os = "linux"))]
-pub fn sync_file_system(_: impl AsHandle) -> io::Result<()> {
-    rustix::fs::sync();
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The clocks of this machine, and the step in which file systems tell time.
 
-use super::kernel::clock;
+use super::kernel::{FILE_CLOCK, clock};
 use crate::Time;
 
 /// Coarsest step of a file system's times, in nanoseconds. Two changes within it can carry the same time (kernels before 6.13
@@ -11,11 +11,7 @@ pub const TICK_NANOS: i128 = 20_000_000;
 /// stamp finer, and then up to a tick later than this.)
 #[must_use]
 pub fn file_clock() -> Time {
-    #[cfg(target_os = "linux")]
-    let id = rustix::time::ClockId::RealtimeCoarse;
-    #[cfg(not(target_os = "linux"))]
-    let id = rustix::time::ClockId::Realtime;
-    read(id)
+    read(FILE_CLOCK)
 }
 
 /// The finest clock: nothing that was changed before this instant has a later time.

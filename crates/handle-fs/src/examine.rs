@@ -3,8 +3,6 @@
 use std::ffi::OsStr;
 use std::io;
 
-use rustix::fs::AtFlags;
-
 use super::{AsHandle, Stat, kernel};
 
 /// Facts of the child `name` of `dir`.
@@ -12,7 +10,7 @@ use super::{AsHandle, Stat, kernel};
 /// # Errors
 /// The system's error; `NotFound` if there is none.
 pub fn stat_child(dir: impl AsHandle, name: &OsStr) -> io::Result<Stat> {
-    Ok(kernel::stat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?)
+    Ok(kernel::stat(dir, name)?)
 }
 
 /// Facts of an open file or directory.
@@ -20,5 +18,5 @@ pub fn stat_child(dir: impl AsHandle, name: &OsStr) -> io::Result<Stat> {
 /// # Errors
 /// The system's error.
 pub fn stat_handle(handle: impl AsHandle) -> io::Result<Stat> {
-    Ok(kernel::stat(handle, OsStr::new(""), AtFlags::EMPTY_PATH)?)
+    Ok(kernel::stat_itself(handle)?)
 }

@@ -129,6 +129,15 @@ impl File {
         Ok(super::insist(|| kernel::fsync(&self.0))?)
     }
 
+    /// Writes the content out, so that [`super::sync_file_system`] covers it: on macOS that does not write files. Makes nothing
+    /// durable by itself.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn write_out(&self) -> io::Result<()> {
+        Ok(super::insist(|| kernel::write_out(&self.0))?)
+    }
+
     /// Takes the file's lock (`flock`), alone or shared, without waiting; `false` if another process holds it.
     ///
     /// # Errors

@@ -24,12 +24,18 @@ pub struct FileSystem {
 ///
 /// # Errors
 /// The system's error.
-#[cfg(target_os = "linux")]
 pub fn file_system(handle: impl AsHandle) -> io::Result<FileSystem> {
-    Ok(FileSystem::of(kernel::magic(handle)?))
+    Ok(kernel::file_system(handle)?)
 }
 
 impl FileSystem {
+    /// One of which nothing is known.
+    pub(crate) const UNKNOWN: Self = Self {
+        trusted_ctime: false,
+        writes_back: false,
+        layered: false,
+    };
+
     /// Facts about the file system with a number of Linux' `statfs(2)`.
     #[must_use]
     pub fn of(magic: u64) -> Self {
@@ -57,19 +63,6 @@ impl FileSystem {
             layered: magic == OVERLAY,
         }
     }
-}
-
-/// Facts about the file system that `handle` lies on: nothing is known, so nothing is trusted.
-///
-/// # Errors
-/// None here.
-#[cfg(not(target_os = "linux"))]
-pub fn file_system(_: impl AsHandle) -> io::Result<FileSystem> {
-    Ok(FileSystem {
-        trusted_ctime: false,
-        writes_back: false,
-        layered: false,
-    })
 }
 
 /// Writes a file's dirty pages back, so that from now on each store through a mapping moves its ctime (the kernel
@@ -104,11 +97,10 @@ pub struct FileSystemFacts {
     pub by_root: bool,
 }
 
-/// The facts of the file system that `handle` lies on; `None` on another machine.
+/// The facts of the file system that `handle` lies on; `None` on another machine, and on a system that has no such numbers.
 ///
 /// # Errors
 /// The system's error.
-#[cfg(target_os = "linux")]
 pub fn file_system_facts(handle: impl AsHandle) -> io::Result<Option<FileSystemFacts>> {
     const EXT: u64 = 0xef53;
     const BTRFS: u64 = 0x9123_683e;
@@ -127,15 +119,6 @@ pub fn file_system_facts(handle: impl AsHandle) -> io::Result<Option<FileSystemF
         id: (matches!(kind, EXT | BTRFS) && number != 0).then_some(number),
         by_root: matches!(kind, XFS | TMPFS),
     }))
-}
-
-/// The facts of the file system that `handle` lies on; none are known here.
-///
-/// # Errors
-/// None here.
-#[cfg(not(target_os = "linux"))]
-pub fn file_system_facts(_: impl AsHandle) -> io::Result<Option<FileSystemFacts>> {
-    Ok(None)
 }
 
 /// Bytes that this user may still write on the file system of `handle`.

@@ -1,14 +1,14 @@
 //! Every call to the kernel that touches a file, and nothing else: one function a call, in the kernel's own terms. Tests
 //! answer them from a simulated file system, so that each can be the last one before a power loss, or fail.
+//!
+//! What differs between systems lies below `kernel/`: `linux.rs`, `apple.rs`, and `portable.rs`, which chooses among them.
 
-use std::ffi::OsStr;
-use std::os::fd::{AsRawFd as _, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid};
 
 use super::remote::{self, Call};
-use super::{AsHandle, Handle, HandleRef, Result};
+use super::{AsHandle, FileSystem, Handle, HandleRef, Result};
 
 /// Lets the simulated file system answer, when this thread is in one.
 macro_rules! simulated {
@@ -57,16 +57,33 @@ macro_rules! both {
 }
 
 mod attributes;
+mod bearer;
 mod clock;
 mod content;
 mod stat;
 
-pub(super) use attributes::{Bearer, get_xattr, list_xattr, remove_xattr, set_xattr};
+#[cfg(target_vendor = "apple")]
+mod apple;
 #[cfg(target_os = "linux")]
-pub(super) use attributes::{inode_flags, set_inode_flags};
+#[cfg_attr(
+    feature = "portable",
+    expect(dead_code, reason = "a portable build leaves out what macOS cannot do")
+)]
+mod linux;
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
+mod portable;
+
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+use linux as system;
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
+use portable as system;
+
+pub(super) use attributes::{get_xattr, inode_flags, list_xattr, remove_xattr, set_inode_flags, set_xattr};
+pub(super) use bearer::Bearer;
 pub(super) use clock::clock;
 pub(super) use content::{fdatasync, ftruncate, pread, pwrite, read, seek, share_blocks, write, write_back};
-pub(super) use stat::stat;
+pub(super) use stat::{stat, stat_itself};
+pub(super) use system::{FILE_CLOCK, KEEPS_ACCESS_TIME, NO_ATTRIBUTE, ONLY_NAMED, bits_of, mode_of};
 
 /// A path or a name, as the kernel takes it.
 pub(super) trait Named: rustix::path::Arg + AsRef<Path> + Copy {}
@@ -78,17 +95,15 @@ pub(super) fn openat(dir: impl AsHandle, path: impl Named, flags: OFlags, mode: 
             dir: far.number(),
             path,
             flags: remote::opening(flags),
-            mode: remote::bits(mode)
+            mode: bits_of(mode)
         })
         .map(Handle::from));
     simulated!(open(dir, path.as_ref(), flags, mode).map(Handle::from));
     Ok(rustix::fs::openat(dir, path, flags, mode)?.into())
 }
 
-/// Through no link, across no mount, and not out of `dir`.
-#[cfg(target_os = "linux")]
+/// Through no link, across no mount, and not out of `dir`. `NOSYS` where no one call does that.
 pub(super) fn open_beneath(dir: impl AsHandle, path: impl Named, flags: OFlags) -> Result<Handle> {
-    use rustix::fs::{ResolveFlags, openat2};
     let dir = at!(dir, path, |far, path| far
         .open(Call::OpenBeneath {
             dir: far.number(),
@@ -96,36 +111,17 @@ pub(super) fn open_beneath(dir: impl AsHandle, path: impl Named, flags: OFlags) 
             flags: remote::opening(flags)
         })
         .map(Handle::from));
+    if !system::OPENS_BENEATH {
+        return Err(rustix::io::Errno::NOSYS);
+    }
     simulated!(open_beneath(dir, path.as_ref(), flags).map(Handle::from));
-    let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    Ok(openat2(dir, path, flags, Mode::empty(), how)?.into())
+    Ok(system::open_beneath(dir, path, flags)?.into())
 }
 
-/// One call a block of names, and nothing else: a library's stream opens the directory once more and asks what it is.
-#[cfg(target_os = "linux")]
-pub(super) fn names(dir: impl AsHandle, mut each: impl FnMut(&[u8])) -> Result<()> {
-    use rustix::fs::{RawDir, SeekFrom};
-    use std::mem::MaybeUninit;
-    let dir = here!(dir, |far| far.names(&mut each));
-    simulated!(names(dir, &mut each));
-    // The handle may have been listed before.
-    rustix::fs::seek(dir, SeekFrom::Start(0))?;
-    let mut buffer = [MaybeUninit::uninit(); 1 << 15];
-    let mut entries = RawDir::new(dir, &mut buffer);
-    while let Some(entry) = entries.next() {
-        each(entry?.file_name().to_bytes());
-    }
-    Ok(())
-}
-
-#[cfg(not(target_os = "linux"))]
 pub(super) fn names(dir: impl AsHandle, mut each: impl FnMut(&[u8])) -> Result<()> {
     let dir = here!(dir, |far| far.names(&mut each));
     simulated!(names(dir, &mut each));
-    for entry in rustix::fs::Dir::read_from(dir)? {
-        each(entry?.file_name().to_bytes());
-    }
-    Ok(())
+    system::names(dir, each)
 }
 
 pub(super) fn readlinkat(dir: impl AsHandle, path: impl Named) -> Result<Vec<u8>> {
@@ -141,7 +137,7 @@ pub(super) fn mkdirat(dir: impl AsHandle, path: impl Named, mode: Mode) -> Resul
     let dir = at!(dir, path, |far, path| far.done(Call::MakeDir {
         dir: far.number(),
         path,
-        mode: remote::bits(mode)
+        mode: bits_of(mode)
     }));
     simulated!(mkdir(dir, path.as_ref(), mode));
     rustix::fs::mkdirat(dir, path, mode)
@@ -157,7 +153,6 @@ pub(super) fn symlinkat(target: &[u8], dir: impl AsHandle, path: impl Named) -> 
     rustix::fs::symlinkat(target, dir, path)
 }
 
-#[cfg(target_os = "linux")]
 pub(super) fn mknodat(
     dir: impl AsHandle,
     path: impl Named,
@@ -171,8 +166,7 @@ pub(super) fn mknodat(
         device
     }));
     simulated!(mknod(dir, path.as_ref(), kind, device));
-    let device = rustix::fs::makedev(device.0, device.1);
-    rustix::fs::mknodat(dir, path, kind, Mode::RUSR | Mode::WUSR, device)
+    system::mknodat(dir, path, kind, device)
 }
 
 pub(super) fn linkat(from: impl AsHandle, old: impl Named, to: impl AsHandle, new: impl Named) -> Result<()> {
@@ -205,7 +199,7 @@ pub(super) fn renameat_with(
 ) -> Result<()> {
     let (from, to) = both!(from, old, to, new, |pair| pair.rename(flags));
     simulated!(rename((from, old.as_ref()), (to, new.as_ref()), flags));
-    rustix::fs::renameat_with(from, old, to, new, flags)
+    system::renameat_with((from, old), (to, new), flags)
 }
 
 pub(super) fn unlinkat(dir: impl AsHandle, path: impl Named, flags: AtFlags) -> Result<()> {
@@ -244,35 +238,43 @@ pub(super) fn fchown(handle: impl AsHandle, uid: u32, gid: u32) -> Result<()> {
 pub(super) fn fchmod(handle: impl AsHandle, mode: Mode) -> Result<()> {
     let handle = here!(handle, |far| far.done(Call::Mode {
         handle: far.number(),
-        mode: remote::bits(mode),
+        mode: bits_of(mode),
         pinned: false
     }));
     simulated!(chmod(handle, mode));
     rustix::fs::fchmod(handle, mode)
 }
 
-/// The attributes' calls take no directory handle; the kernel's own name of the handle pins the directory instead.
-fn own_name(handle: BorrowedFd<'_>, child: Option<&OsStr>) -> PathBuf {
-    let mut path = PathBuf::from(if cfg!(target_os = "linux") {
-        "/proc/self/fd"
-    } else {
-        "/dev/fd"
-    });
-    path.push(handle.as_raw_fd().to_string());
-    path.extend(child.map(|name| if name.is_empty() { OsStr::new(".") } else { name }));
-    path
+/// Opens a name for its place alone, whatever it is. `NOSYS` where [`chmod_unpinned`] needs no such handle.
+pub(super) fn pin(dir: impl AsHandle, path: impl Named) -> Result<Handle> {
+    let dir = at!(dir, path, |far, path| far
+        .open(Call::Open {
+            dir: far.number(),
+            path,
+            flags: remote::PINNED,
+            mode: 0
+        })
+        .map(Handle::from));
+    let flags = ONLY_NAMED | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    simulated!(open(dir, path.as_ref(), flags, Mode::empty()).map(Handle::from));
+    Ok(system::pin(dir, path)?.into())
+}
+
+/// Of a name itself, on this machine.
+pub(super) fn chmod_unpinned(dir: impl AsHandle, path: impl Named, mode: Mode) -> Result<()> {
+    let dir = here!(dir, |_far| Err(rustix::io::Errno::NOSYS));
+    system::chmod_unpinned(dir, path, mode)
 }
 
 /// Of what a handle only names (`O_PATH`).
-#[cfg(target_os = "linux")]
 pub(super) fn chmod_pinned(pinned: impl AsHandle, mode: Mode) -> Result<()> {
     let pinned = here!(pinned, |far| far.done(Call::Mode {
         handle: far.number(),
-        mode: remote::bits(mode),
+        mode: bits_of(mode),
         pinned: true
     }));
     simulated!(chmod(pinned, mode));
-    rustix::fs::chmod(own_name(pinned, None), mode)
+    system::chmod_pinned(pinned, mode)
 }
 
 /// Of a link itself.
@@ -294,39 +296,55 @@ pub(super) fn fsync(handle: impl AsHandle) -> Result<()> {
         all: false
     }));
     simulated!(fsync(handle));
-    rustix::fs::fsync(handle)
+    system::fsync(handle)
 }
 
-#[cfg(target_os = "linux")]
+/// Sends the content of a file to the disk where [`syncfs`] alone does not.
+pub(super) fn write_out(handle: impl AsHandle) -> Result<()> {
+    let handle = here!(handle, |_far| Ok(()));
+    #[cfg(any(test, debug_assertions, feature = "simulated"))]
+    if crate::simulated::world().is_some() {
+        return Ok(());
+    }
+    system::write_out(handle)
+}
+
 pub(super) fn syncfs(handle: impl AsHandle) -> Result<()> {
     let handle = here!(handle, |far| far.done(Call::Sync {
         handle: far.number(),
         all: true
     }));
     simulated!(syncfs(handle));
-    rustix::fs::syncfs(handle)
+    system::syncfs(handle)
 }
 
-/// The file system's number of `statfs(2)`.
-#[cfg(target_os = "linux")]
+/// The file system's number of Linux' `statfs(2)`.
 pub(super) fn magic(handle: impl AsHandle) -> Result<u64> {
     let handle = here!(handle, |far| far.count(Call::Magic { handle: far.number() }));
     simulated!(magic(handle));
-    let kind = rustix::fs::fstatfs(handle)?.f_type;
-    #[expect(
-        clippy::cast_sign_loss,
-        reason = "the numbers are bit patterns; the type differs between machines"
-    )]
-    Ok(kind as u64 & 0xffff_ffff)
+    system::magic(handle)
+}
+
+/// How the file system keeps times.
+pub(super) fn file_system(handle: impl AsHandle) -> Result<FileSystem> {
+    let handle = here!(
+        handle,
+        |far| match far.count(Call::Magic { handle: far.number() }) {
+            // It is no Linux: nothing is known, so nothing is trusted.
+            Err(rustix::io::Errno::NOSYS) => Ok(FileSystem::UNKNOWN),
+            magic => magic.map(FileSystem::of),
+        }
+    );
+    simulated!(magic(handle).map(FileSystem::of));
+    system::file_system(handle)
 }
 
 /// The file system's own number of `statvfs(2)`; only of this machine.
-#[cfg(target_os = "linux")]
 pub(super) fn file_system_number(handle: impl AsHandle) -> Result<u64> {
     let handle = here!(handle, |_far| Err(rustix::io::Errno::NOSYS));
     // The simulation has one file system.
     simulated!(magic(handle));
-    Ok(rustix::fs::fstatvfs(handle)?.f_fsid)
+    system::file_system_number(handle)
 }
 
 pub(super) fn free_bytes(handle: impl AsHandle) -> Result<u64> {

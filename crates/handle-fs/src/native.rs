@@ -43,8 +43,8 @@ impl NativeKind {
 /// The inode of the top of every btrfs subvolume, and of nothing else in it.
 pub const BTRFS_TOP: u64 = 256;
 
-/// Returns the kind of snapshot that the file system of `handle` can take; `None` also on another machine.
-#[cfg(target_os = "linux")]
+/// Returns the kind of snapshot that the file system of `handle` can take; `None` on another machine, and where file systems have
+/// no numbers.
 #[must_use]
 pub fn native_kind(handle: impl AsHandle) -> Option<NativeKind> {
     /// Numbers of `statfs(2)`.
@@ -58,12 +58,4 @@ pub fn native_kind(handle: impl AsHandle) -> Option<NativeKind> {
         ZFS => Some(NativeKind::Zfs),
         _ => None,
     }
-}
-
-/// Returns `None`, because no such file system is known on this system.
-#[cfg(not(target_os = "linux"))]
-#[must_use]
-pub fn native_kind(handle: impl AsHandle) -> Option<NativeKind> {
-    let _: HandleRef<'_> = handle.as_handle();
-    None
 }

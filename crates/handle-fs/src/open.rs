@@ -63,14 +63,8 @@ pub fn open_child_file_blindly(dir: impl AsHandle, name: &OsStr) -> io::Result<F
 }
 
 /// Only the owner of a file may read it without touching its access time.
-#[cfg(target_os = "linux")]
 fn quiet_open(dir: impl AsHandle, name: &OsStr, flags: OFlags) -> Result<Handle, Errno> {
-    openat(dir, name, flags | OFlags::NOATIME, Mode::empty())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn quiet_open(dir: impl AsHandle, name: &OsStr, flags: OFlags) -> Result<Handle, Errno> {
-    openat(dir, name, flags, Mode::empty())
+    openat(dir, name, flags | kernel::KEEPS_ACCESS_TIME, Mode::empty())
 }
 
 /// Returns true if a symbolic link stands where a file or a directory was expected.
@@ -125,7 +119,6 @@ fn piece_by_piece(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
     here.ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
-#[cfg(target_os = "linux")]
 fn resolve(root: impl AsHandle, path: &Path) -> Result<Handle, Errno> {
     // The kernel answers EAGAIN when a rename elsewhere made its check inconclusive.
     for _ in 0..64 {
@@ -137,11 +130,6 @@ fn resolve(root: impl AsHandle, path: &Path) -> Result<Handle, Errno> {
     Err(Errno::AGAIN)
 }
 
-#[cfg(not(target_os = "linux"))]
-fn resolve(_: impl AsHandle, _: &Path) -> Result<Handle, Errno> {
-    Err(Errno::NOSYS)
-}
-
 fn step_by_step(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
     let mut here = openat(&root, ".", DIRECTORY, Mode::empty())?;
     let place = stat_handle(&here)?.place;
@@ -151,6 +139,10 @@ fn step_by_step(root: impl AsHandle, path: &Path) -> io::Result<Handle> {
         .split(|b| *b == b'/')
         .filter(|part| *part != b".")
     {
+        // No link was followed, so it would only lead out, or back to where another name leads as well.
+        if part == b".." {
+            return Err(io::ErrorKind::CrossesDevices.into());
+        }
         here = open_child_dir(&here, OsStr::from_bytes(part))?;
         if stat_handle(&here)?.place != place {
             return Err(io::ErrorKind::CrossesDevices.into());
@@ -224,6 +216,20 @@ mod tests {
         }
         kernel::symlinkat(b".", &here, "link").unwrap();
         (root, PathBuf::from(OsString::from_vec(parts.join(&b'/'))))
+    }
+
+    #[test]
+    fn single_steps_lead_out_of_nothing() {
+        let top = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(top.path().join("root/a")).unwrap();
+        std::fs::create_dir(top.path().join("beside")).unwrap();
+        let root = openat(CWD, &top.path().join("root"), DIRECTORY, Mode::empty()).unwrap();
+        for inside in [".", "a", "./a"] {
+            assert!(step_by_step(&root, inside.as_ref()).is_ok(), "{inside}");
+        }
+        for outside in ["..", "../beside", "a/../../beside", "a/..", "/", "/tmp"] {
+            assert!(step_by_step(&root, outside.as_ref()).is_err(), "{outside}");
+        }
     }
 
     #[test]

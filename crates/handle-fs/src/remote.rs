@@ -7,6 +7,7 @@ mod address;
 mod agent;
 mod answerer;
 mod connection;
+mod error_number;
 mod greeting;
 mod handle;
 mod limitation;
@@ -23,6 +24,7 @@ mod transports;
 pub use address::{Address, Spot, VOLUME_PLACE};
 pub use answerer::{Answerer, Introduce};
 pub use connection::{Channel, Helper, Listener, Lost, Patience};
+pub use error_number::sent;
 pub use handle::RemoteHandle;
 pub use limitation::{Limitation, MISSING};
 pub use server::{Knows, serve};
@@ -35,10 +37,11 @@ pub(super) use protocol::{Bytes, Call, Wanted, Whence};
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{CWD, FileType, FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use super::Result;
+use super::kernel::{self, KEEPS_ACCESS_TIME};
 
 /// Syntax of addresses, for messages.
 pub const ADDRESSES: &str = "ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH, docker-volume://NAME[/PATH], \
@@ -107,6 +110,9 @@ pub(super) fn ensure_here(dir: BorrowedFd<'_>, path: &Path) -> Result<()> {
     }
 }
 
+/// Flag of an opening for the place alone.
+pub const ONLY_NAMED: OFlags = kernel::ONLY_NAMED;
+
 /// Flags of an opening as both sides know them: the system's own numbers differ between machines.
 const OPENING: [(u32, OFlags); 11] = [
     (1, OFlags::WRONLY),
@@ -118,14 +124,16 @@ const OPENING: [(u32, OFlags); 11] = [
     (1 << 6, OFlags::NONBLOCK),
     (1 << 7, OFlags::NOCTTY),
     (1 << 8, OFlags::APPEND),
-    #[cfg(target_os = "linux")]
-    (1 << 9, OFlags::NOATIME),
-    #[cfg(target_os = "linux")]
-    (1 << 10, OFlags::PATH),
+    (1 << 9, KEEPS_ACCESS_TIME),
+    (1 << 10, ONLY_NAMED),
 ];
+/// The flags of an opening for the place alone, as they are sent.
+pub(super) const PINNED: u32 = 1 << 10 | 1 << 5;
 
 pub(super) fn opening(flags: OFlags) -> u32 {
-    let set = OPENING.iter().filter(|(_, flag)| flags.contains(*flag));
+    let set = OPENING
+        .iter()
+        .filter(|(_, flag)| !flag.is_empty() && flags.contains(*flag));
     set.fold(0, |bits, (bit, _)| bits | bit)
 }
 
@@ -134,10 +142,6 @@ pub(super) fn opening(flags: OFlags) -> u32 {
 pub fn flags_of(bits: u32) -> OFlags {
     let set = OPENING.iter().filter(|(bit, _)| bits & bit != 0);
     set.fold(OFlags::CLOEXEC, |flags, (_, flag)| flags | *flag)
-}
-
-pub(super) fn bits(mode: Mode) -> u32 {
-    mode.as_raw_mode() & 0o7777
 }
 
 /// Converts a lock operation. Only operations that do not wait are supported on another machine.

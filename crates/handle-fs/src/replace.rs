@@ -191,7 +191,7 @@ impl FileReplacer {
         random: [u8; 8],
     ) -> Result<(), ReplaceError> {
         let target = Target::open(path)?;
-        let mode = Mode::from_raw_mode(mode);
+        let mode = kernel::mode_of(mode);
         let (mut beside, file) = target.beside(self.temporary_prefix, random, new, mode)?;
         give_to_owner_of(&target.directory, &beside.name).map_err(failed(path, "set the owner of"))?;
         file.sync().map_err(failed(path, "write beside"))?;

@@ -3,15 +3,18 @@
 use std::io;
 use std::marker::PhantomData;
 
-#[cfg(target_os = "linux")]
-use rustix::process::{Gid, Uid};
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+#[path = "run_as/linux.rs"]
+mod system;
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
+#[path = "run_as/portable.rs"]
+mod system;
 
 /// This thread, and those that it starts meanwhile, act as another user until this is dropped.
 #[derive(Debug)]
 #[must_use = "the thread acts as itself again when this is dropped"]
 pub struct ActingAs {
-    #[cfg(target_os = "linux")]
-    before: Option<(Uid, Gid, Vec<Gid>)>,
+    _before: system::Before,
     /// Dropped on another thread it would leave this one as it is.
     _here: PhantomData<*const ()>,
 }
@@ -20,61 +23,15 @@ pub struct ActingAs {
 /// leads it nowhere where they could not go: no check of a path could be as tight, for a path can change after the check.
 ///
 /// # Errors
-/// The system's error: only root may do it.
-#[cfg(target_os = "linux")]
+/// The system's error: only root may do it. `Unsupported` where no thread has a user of its own (macOS).
 pub fn act_as(uid: u32, gid: u32) -> io::Result<ActingAs> {
-    use rustix::process::{getegid, geteuid, getgroups};
-    use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-
-    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
-    let before = (geteuid(), getegid());
-    if before == (uid, gid) {
-        return Ok(ActingAs {
-            before: None,
-            _here: PhantomData,
-        });
-    }
-    let groups = getgroups()?;
-    set_thread_groups(&[gid])?;
-    // Made before the rest is done: dropped on the way out it puts back what was changed.
-    let acting = ActingAs {
-        before: Some((before.0, before.1, groups)),
+    Ok(ActingAs {
+        _before: system::become_user(uid, gid)?,
         _here: PhantomData,
-    };
-    set_thread_res_gid(None::<Gid>, gid, before.1)?;
-    // The user last: without root's rights nothing more could be changed. Only the saved one leads back.
-    set_thread_res_uid(None::<Uid>, uid, before.0)?;
-    Ok(acting)
+    })
 }
 
-/// Lets this thread act as another user; not here.
-///
-/// # Errors
-/// `Unsupported`, unless it is that user already.
-#[cfg(not(target_os = "linux"))]
-pub fn act_as(uid: u32, gid: u32) -> io::Result<ActingAs> {
-    if super::own_ids() == (uid, gid) {
-        Ok(ActingAs { _here: PhantomData })
-    } else {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Drop for ActingAs {
-    fn drop(&mut self) {
-        use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-        let Some((uid, gid, groups)) = &self.before else {
-            return;
-        };
-        // The kernel lets the saved user back in. Should it not, this thread stays the lesser one and is refused.
-        let _ = set_thread_res_uid(None::<Uid>, *uid, None::<Uid>);
-        let _ = set_thread_res_gid(None::<Gid>, *gid, None::<Gid>);
-        let _ = set_thread_groups(groups);
-    }
-}
-
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(all(test, target_os = "linux", not(feature = "portable")))]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

@@ -1,5 +1,7 @@
 //! Metadata of an object as the file system reports it, without following links.
 
+use rustix::fs::FileType;
+
 use crate::{InodeFlags, Time};
 
 /// The type of an object.
@@ -21,6 +23,21 @@ pub enum NodeKind {
     BlockDevice,
     /// Something this program does not know.
     Other,
+}
+
+impl From<FileType> for NodeKind {
+    fn from(file_type: FileType) -> Self {
+        match file_type {
+            FileType::RegularFile => Self::File,
+            FileType::Directory => Self::Directory,
+            FileType::Symlink => Self::Symlink,
+            FileType::Fifo => Self::Fifo,
+            FileType::Socket => Self::Socket,
+            FileType::CharacterDevice => Self::CharDevice,
+            FileType::BlockDevice => Self::BlockDevice,
+            FileType::Unknown => Self::Other,
+        }
+    }
 }
 
 /// The facts of one object at one moment.

@@ -15,7 +15,7 @@ pub enum Life {
     Unknown,
 }
 
-/// The id of the running boot (Linux: `/proc/sys/kernel/random/boot_id`); empty when the system tells none.
+/// The id of the running boot (Linux: `/proc/sys/kernel/random/boot_id`; macOS: `kern.bootsessionuuid`); empty when the system tells none.
 #[must_use]
 pub fn current_boot() -> String {
     system::boot()

@@ -27,14 +27,18 @@ mod shared_table;
 mod signals;
 
 #[cfg(target_os = "linux")]
+#[cfg_attr(
+    feature = "portable",
+    expect(dead_code, reason = "a portable build reads the table as on macOS")
+)]
 mod linux;
-#[cfg(any(test, not(target_os = "linux")))]
-mod other;
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
+mod portable;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 use linux as system;
-#[cfg(not(target_os = "linux"))]
-use other as system;
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
+use portable as system;
 
 pub use caller::{Caller, caller, is_shell};
 pub use child_registry::{forget, is_registered, start_child};

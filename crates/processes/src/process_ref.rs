@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct ProcessRef {
     /// Process number.
     pub pid: u32,
-    /// Start time in the kernel's own unit (Linux: field 22 of `/proc/PID/stat`, clock ticks since boot).
+    /// Start time in the kernel's own unit (Linux: field 22 of `/proc/PID/stat`, clock ticks since boot; macOS: seconds since 1970).
     pub start: u64,
     /// The boot it lived in.
     pub boot: String,

@@ -4,6 +4,8 @@
 mod identity;
 mod launch;
 mod probe;
+#[cfg(target_os = "linux")]
+mod rows;
 mod signals;
 mod table;
 

@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use super::Session;
 use super::content::Outcome;
 use handle_fs::remote::protocol::{Answer, Bytes, Each, LoadedFile, Told, Wanted};
+use handle_fs::remote::sent;
 
 impl Session {
     pub(super) fn look_below(&mut self, dir: u64, path: &[u8]) -> Outcome<Answer> {
@@ -15,7 +16,7 @@ impl Session {
         let looked = match self.lister(|lister, ahead| lister.look(ahead, &place))? {
             Ok(Answer::Looked(seen)) => Ok(seen),
             Ok(_) => return Ok(Err(Errno::IO)),
-            Err(error) => Err(error.raw_os_error()),
+            Err(error) => Err(sent(error)),
         };
         Ok(Ok(Answer::LookedBelow { handle, own, looked }))
     }
@@ -31,7 +32,7 @@ impl Session {
                 }
                 Err(error) => Err(error),
             };
-            loaded.push(part.map_err(Errno::raw_os_error));
+            loaded.push(part.map_err(sent));
         }
         Ok(Ok(Answer::LoadedBelow(loaded)))
     }
@@ -44,7 +45,7 @@ impl Session {
                 true => self.link_target(dir, &name.0)?.map(|target| Some(Bytes(target))),
                 false => Ok(None),
             };
-            let target = target.map_err(Errno::raw_os_error);
+            let target = target.map_err(sent);
             told.push(target.map(|target| (target, Vec::new())));
         }
         Ok(Ok(Answer::Objects(told)))

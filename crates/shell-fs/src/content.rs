@@ -8,6 +8,7 @@ use super::facts;
 use super::handle_table::{HandleTable, Place};
 use super::line::{Line, quoted, words};
 use handle_fs::remote::protocol::{Bytes, Facts, LoadedFile, Wanted};
+use handle_fs::remote::sent;
 
 /// A block that is read (bytes).
 const BLOCK: u64 = 64 << 10;
@@ -179,10 +180,10 @@ pub(super) fn load(
         let record = records.iter().find(|(found, _)| *found == name);
         // What nobody said to be gone may be there.
         let lost = if is_missing { Errno::NOENT } else { Errno::IO };
-        let (_, facts) = record.ok_or(lost.raw_os_error())?;
+        let (_, facts) = record.ok_or(sent(lost))?;
         let data = match facts.kind {
-            0 => contents.take(&name).ok_or(complaint.raw_os_error())?,
-            2 => return Err(Errno::LOOP.raw_os_error()),
+            0 => contents.take(&name).ok_or(sent(complaint))?,
+            2 => return Err(sent(Errno::LOOP)),
             _ => Vec::new(),
         };
         Ok(LoadedFile {

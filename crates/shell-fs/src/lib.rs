@@ -47,7 +47,7 @@ use self::listing::{Lister, ListingCache};
 use self::mounts::Mounts;
 use handle_fs::Time;
 use handle_fs::remote::protocol::{Answer, Bytes, Call, Greeting, NOWHERE};
-use handle_fs::remote::{Answerer, Introduce, Limitation, flags_of};
+use handle_fs::remote::{Answerer, Introduce, Limitation, flags_of, sent};
 
 /// A shell loop that runs each line that begins with the mark, which is the first line it reads. First it prints the
 /// value of `T`, by which the caller knows where the output begins, and `shell`.
@@ -156,7 +156,7 @@ impl Answerer for Shell {
         if answer.is_err() {
             self.broken.store(true, Ordering::Release);
         }
-        Ok(answer?.unwrap_or_else(|error| Answer::Failed(error.raw_os_error())))
+        Ok(answer?.unwrap_or_else(|error| Answer::Failed(sent(error))))
     }
 }
 

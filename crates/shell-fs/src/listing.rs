@@ -16,6 +16,7 @@ use super::mounts::Mounts;
 use handle_fs::TICK_NANOS;
 use handle_fs::Time;
 use handle_fs::remote::protocol::{Answer, Bytes, Each, Facts, Seen};
+use handle_fs::remote::sent;
 
 /// Time for which a listing made ahead is used (nanoseconds). It is short, so that later changes are noticed soon.
 const FRESH: i128 = 10_000_000_000;
@@ -137,7 +138,7 @@ impl Lister<'_> {
             None => known!(self.some(place, names)?),
         };
         let known: HashMap<&[u8], Facts> = children.iter().map(|(name, facts)| (&*name.0, *facts)).collect();
-        let missing = Errno::NOENT.raw_os_error();
+        let missing = sent(Errno::NOENT);
         let fact = |name: &Bytes| known.get(name.0.as_slice()).copied().ok_or(missing);
         Ok(Ok(Answer::Several(names.iter().map(fact).collect())))
     }

@@ -166,8 +166,5 @@ impl Session {
 }
 
 fn is_only_named(flags: OFlags) -> bool {
-    #[cfg(target_os = "linux")]
-    return flags.contains(OFlags::PATH);
-    #[cfg(not(target_os = "linux"))]
-    return false;
+    flags.contains(handle_fs::remote::ONLY_NAMED)
 }

@@ -12,6 +12,7 @@ use super::channel::{Heard, Patient, cut, ended, hear, listen, wait};
 use super::container::{container, volume};
 use super::kubernetes::{self, Kubectl};
 use super::not_built::NotBuilt;
+use super::pipe;
 use super::product::Product;
 use super::program::{self, Program};
 use super::reach::Reach;
@@ -23,9 +24,6 @@ use handle_fs::Entropy;
 use handle_fs::remote::{Address, Channel, Listener, Patience};
 use processes::{find, path_outside};
 
-/// Room between a carrier and this program (bytes).
-#[cfg(target_os = "linux")]
-const PIPE: usize = 1 << 20;
 /// Bytes that are sent at once of a copy, before a stop is looked for.
 const PIECE: usize = 256 << 10;
 /// Arguments for `ssh`: no prompts, no forwarding, and an end for a machine that does not answer any more.
@@ -249,12 +247,8 @@ impl<'e> Carrier<'e> {
         let (Some(from), Some(to)) = (from, to) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        // What waits in a larger one wakes fewer processes; where it cannot be had the usual one does.
-        #[cfg(target_os = "linux")]
-        {
-            let _ = rustix::pipe::fcntl_setpipe_size(&from, PIPE);
-            let _ = rustix::pipe::fcntl_setpipe_size(&to, PIPE);
-        }
+        pipe::widen(&from);
+        pipe::widen(&to);
         // Only this end: the carrier's own is another description of the pipe.
         rustix::io::ioctl_fionbio(&to, true)?;
         let mut from = Patient {

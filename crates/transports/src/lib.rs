@@ -20,6 +20,7 @@ mod kubernetes;
 #[path = "kubernetes_absent.rs"]
 mod kubernetes;
 mod not_built;
+mod pipe;
 mod product;
 mod program;
 mod reach;

@@ -129,7 +129,7 @@ fn files_that_are_no_files() {
     );
     let home = Home::new();
     let fifo = home.configuration().join("workspaces/w.toml");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR).unwrap();
+    handle_fs::make_fifo(rustix::fs::CWD, fifo.as_os_str()).unwrap();
     assert_eq!(
         home.error("w"),
         "CONF/workspaces/w.toml cannot be read: it is not a regular file"

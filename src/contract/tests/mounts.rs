@@ -59,7 +59,7 @@ fn overlapping_mounts_follow_the_matrix() {
         .dir("src/ab")
         .dir("src/a/dist/x");
     let host = host.file("src/file").file("src/a/note").link("src/link", "src/a");
-    rustix::fs::mkfifoat(rustix::fs::CWD, host.path("src/fifo"), rustix::fs::Mode::RUSR).unwrap();
+    handle_fs::make_fifo(rustix::fs::CWD, host.path("src/fifo").as_os_str()).unwrap();
     let recovery = "snapshot = \"project\"\nexclude = [\"dist/\"]";
     for (mounts, expected) in MATRIX {
         let contract = host.workspace(mounts, recovery, Options::default(), &[]).unwrap();

@@ -287,17 +287,13 @@ fn a_path_that_cannot_be_changed_is_named_and_the_rest_is_done() {
     });
     // By the operator, after the session: the flag is not taken off.
     let fixed = fs::File::open(session.place.at("d")).unwrap();
-    let Ok(flags) = rustix::fs::ioctl_getflags(&fixed) else {
-        crate::skipped::skipped("this file system has no such flag");
-        return;
-    };
-    if rustix::fs::ioctl_setflags(&fixed, flags | rustix::fs::IFlags::IMMUTABLE).is_err() {
+    if handle_fs::set_inode_flags(&fixed, handle_fs::InodeFlags::IMMUTABLE).is_err() {
         crate::skipped::skipped("this file system has no such flag");
         return;
     }
     let proposal = session.propose();
     let report = session.execute(&proposal);
-    rustix::fs::ioctl_setflags(&fixed, flags).unwrap();
+    handle_fs::set_inode_flags(&fixed, handle_fs::InodeFlags::default()).unwrap();
     let report = report.unwrap();
     assert_eq!(report.outcome, Outcome::Partial);
     let failed: Vec<_> = report.mounts[0].failed.iter().map(|f| f.path.clone()).collect();

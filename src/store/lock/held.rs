@@ -2,6 +2,7 @@
 //! removes nothing.
 
 use std::fs;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -83,11 +84,12 @@ fn holders(file: &File) -> Vec<Holder> {
     let HandleRef::Here(handle) = file.as_handle() else {
         return Vec::new();
     };
-    let Ok(wanted) = rustix::fs::fstat(handle) else {
+    // Linux alone has the table, and with it a name for each handle.
+    let Ok(wanted) = fs::metadata(format!("/proc/self/fd/{}", handle.as_raw_fd())) else {
         return Vec::new();
     };
     // The table is read piece by piece, and a line can be missed while other locks come and go.
-    let mut tries = (0..5).map(|_| in_table(wanted.st_ino));
+    let mut tries = (0..5).map(|_| in_table(wanted.ino()));
     let pids = tries.find(|pids| !pids.is_empty()).unwrap_or_default();
     let has_open = |pid: &u32| {
         let open = fs::read_dir(format!("/proc/{pid}/fd"))
@@ -95,7 +97,7 @@ fn holders(file: &File) -> Vec<Holder> {
             .flatten()
             .flatten();
         open.filter_map(|entry| fs::metadata(entry.path()).ok())
-            .any(|meta| (meta.dev(), meta.ino()) == (wanted.st_dev, wanted.st_ino))
+            .any(|meta| (meta.dev(), meta.ino()) == (wanted.dev(), wanted.ino()))
     };
     let named = |pid| {
         let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();

@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use handle_fs::remote::ONLY_NAMED;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 
 use super::treasure::BAITS;
@@ -84,7 +85,7 @@ pub(super) struct Target {
 impl Target {
     /// None when its directory is not there, or something else than a directory.
     pub(super) fn at(path: &Path) -> Option<Self> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = ONLY_NAMED | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = openat(CWD, path.parent()?, flags, Mode::empty()).ok()?;
         Some(Self {
             dir,
@@ -217,15 +218,18 @@ impl War<'_> {
     fn spoil(&self, blow: Blow, target: &Target, seed: &mut u64) -> std::io::Result<()> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         if blow == Blow::Mode {
-            let pin = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let pin = ONLY_NAMED | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let pinned = openat(&target.dir, &target.name, pin, Mode::empty())?;
             let was = rustix::fs::fstat(&pinned)?.st_mode;
             if was & 0o170_000 == 0o120_000 {
                 return Err(std::io::ErrorKind::InvalidInput.into());
             }
-            let pinned = format!("/proc/self/fd/{}", pinned.as_raw_fd());
+            let path = format!("/proc/self/fd/{}", pinned.as_raw_fd());
             for mode in [0, 0o4777, was & 0o7777] {
-                rustix::fs::chmod(&pinned, Mode::from_raw_mode(mode))?;
+                match cfg!(target_os = "linux") {
+                    true => rustix::fs::chmod(&path, Mode::from_raw_mode(mode))?,
+                    false => rustix::fs::fchmod(&pinned, Mode::from_raw_mode(mode))?,
+                }
                 self.pause(seed, 300);
             }
             return Ok(());

@@ -7,9 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags, lsetxattr, makedev, mknodat, utimensat,
-};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, XattrFlags, lsetxattr, utimensat};
 
 use super::machine::{run_tool, skip, tool};
 
@@ -82,26 +80,31 @@ impl Build {
     /// A named pipe.
     #[track_caller]
     pub(crate) fn fifo(&self, path: impl AsRef<[u8]>) -> &Self {
-        self.node(path, FileType::Fifo, 0)
+        self.node(path, |place| handle_fs::make_fifo(CWD, place.as_os_str()))
     }
 
-    /// A socket that nobody listens on. Made as a node, for an address has at most 108 bytes and a path more.
+    /// A socket that nobody listens on. Made at the top, for an address has at most 104 bytes and a path more.
     #[track_caller]
     pub(crate) fn socket(&self, path: impl AsRef<[u8]>) -> &Self {
-        self.node(path, FileType::Socket, 0)
+        let made = self.place(".s");
+        self.node(path, |place| {
+            std::os::unix::net::UnixListener::bind(&made)?;
+            fs::rename(&made, place)
+        })
     }
 
     /// A character device; needs root.
     #[track_caller]
     pub(crate) fn device(&self, path: impl AsRef<[u8]>, major: u32, minor: u32) -> &Self {
-        self.node(path, FileType::CharacterDevice, makedev(major, minor))
+        self.node(path, |place| {
+            handle_fs::make_device(CWD, place.as_os_str(), false, major, minor)
+        })
     }
 
     #[track_caller]
-    fn node(&self, path: impl AsRef<[u8]>, kind: FileType, device: u64) -> &Self {
+    fn node(&self, path: impl AsRef<[u8]>, make: impl FnOnce(&Path) -> std::io::Result<()>) -> &Self {
         let place = self.place(&path);
-        mknodat(CWD, &place, kind, Mode::from_raw_mode(0o640), device)
-            .unwrap_or_else(|error| panic!("{}: {error}", place.display()));
+        make(&place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
         self.mode(path, 0o640)
     }
 

@@ -43,9 +43,9 @@ pub(crate) fn is_nightly() -> bool {
 ///
 /// A third of the time of a test on a disk goes by until it says that everything is written. The nightly run is on the disk.
 pub(crate) fn workplace() -> PathBuf {
-    use rustix::fs::{StatVfsMountFlags, statfs, statvfs};
+    use rustix::fs::{StatVfsMountFlags, statvfs};
     /// From linux/magic.h.
-    const TMPFS: i64 = 0x0102_1994;
+    const TMPFS: u64 = 0x0102_1994;
     const ROOM: u64 = 6 << 30;
     static CHOSEN: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     let choose = || {
@@ -64,7 +64,8 @@ pub(crate) fn workplace() -> PathBuf {
         let is_chosen = std::env::var_os("TMPDIR").is_some() || is_nightly();
         let may_run = !told.f_flag.contains(StatVfsMountFlags::NOEXEC);
         let has_room = told.f_bavail * told.f_frsize >= ROOM && free * 1024 >= 2 * ROOM;
-        let is_memory = statfs(memory).ok()?.f_type == TMPFS;
+        let facts = handle_fs::file_system_facts(fs::File::open(memory).ok()?).ok()??;
+        let is_memory = facts.kind == TMPFS;
         (!is_chosen && may_run && has_room && is_memory).then(|| memory.to_path_buf())
     };
     CHOSEN

@@ -132,14 +132,7 @@ fn pipes_and_links_in_place_of_files_do_not_hang() {
             if is_link {
                 std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
             } else {
-                rustix::fs::mknodat(
-                    rustix::fs::CWD,
-                    &path,
-                    rustix::fs::FileType::Fifo,
-                    0o600.into(),
-                    0,
-                )
-                .unwrap();
+                handle_fs::make_fifo(rustix::fs::CWD, path.as_os_str()).unwrap();
             }
             let told = ask_all(&root);
             let name = path.strip_prefix(&scratch.dir).unwrap().to_str().unwrap();

@@ -1,26 +1,17 @@
 //! The calls about extended attributes and inode flags.
 
-use std::ffi::OsStr;
 #[cfg(any(test, debug_assertions, feature = "simulated"))]
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::Path;
 #[cfg(any(test, debug_assertions, feature = "simulated"))]
 use std::path::PathBuf;
 
-use rustix::fs::IFlags;
-
-use super::own_name;
+use super::bearer::Bearer;
+use super::system;
 use crate::remote::{self, Call};
 #[cfg(any(test, debug_assertions, feature = "simulated"))]
 use crate::simulated::Address;
 use crate::{AsHandle, HandleRef, Result};
-
-/// Object whose attributes a call accesses.
-pub(crate) enum Bearer<'a, D> {
-    Open(D),
-    /// A child of a directory; the directory itself when the name is empty.
-    Child(D, &'a OsStr),
-}
 
 /// The bearer with a handle of this machine; else the answer comes from the machine that it belongs to.
 macro_rules! bearer_here {
@@ -66,10 +57,7 @@ pub(crate) fn list_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, room: &mut [u8]) -
         room
     ));
     simulated!(list_xattr(address(&bearer), room));
-    match bearer {
-        Bearer::Open(handle) => rustix::fs::flistxattr(handle, room),
-        Bearer::Child(dir, name) => rustix::fs::llistxattr(own_name(dir, Some(name)), room),
-    }
+    system::list_xattr(&bearer, room)
 }
 
 pub(crate) fn get_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8], room: &mut [u8]) -> Result<usize> {
@@ -82,10 +70,7 @@ pub(crate) fn get_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8], room: 
         room
     ));
     simulated!(get_xattr(address(&bearer), name, room));
-    match bearer {
-        Bearer::Open(handle) => rustix::fs::fgetxattr(handle, name, room),
-        Bearer::Child(dir, child) => rustix::fs::lgetxattr(own_name(dir, Some(child)), name, room),
-    }
+    system::get_xattr(&bearer, name, room)
 }
 
 pub(crate) fn set_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8], value: &[u8]) -> Result<()> {
@@ -96,11 +81,7 @@ pub(crate) fn set_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8], value:
         value: Some(value.into())
     }));
     simulated!(set_xattr(address(&bearer), name, Some(value)));
-    let flags = rustix::fs::XattrFlags::empty();
-    match bearer {
-        Bearer::Open(handle) => rustix::fs::fsetxattr(handle, name, value, flags),
-        Bearer::Child(dir, child) => rustix::fs::lsetxattr(own_name(dir, Some(child)), name, value, flags),
-    }
+    system::set_xattr(&bearer, name, value)
 }
 
 pub(crate) fn remove_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8]) -> Result<()> {
@@ -111,22 +92,19 @@ pub(crate) fn remove_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8]) -> 
         value: None
     }));
     simulated!(set_xattr(address(&bearer), name, None));
-    match bearer {
-        Bearer::Open(handle) => rustix::fs::fremovexattr(handle, name),
-        Bearer::Child(dir, child) => rustix::fs::lremovexattr(own_name(dir, Some(child)), name),
-    }
+    system::remove_xattr(&bearer, name)
 }
 
-#[cfg(target_os = "linux")]
-pub(crate) fn inode_flags(handle: impl AsHandle) -> Result<IFlags> {
+/// The flags of `chattr` with Linux's numbers.
+pub(crate) fn inode_flags(handle: impl AsHandle) -> Result<u32> {
     let handle = here!(handle, |far| far.inode_flags());
     simulated!(inode_flags(handle));
-    rustix::fs::ioctl_getflags(handle)
+    system::inode_flags(handle)
 }
 
-#[cfg(target_os = "linux")]
-pub(crate) fn set_inode_flags(handle: impl AsHandle, flags: IFlags) -> Result<()> {
+/// Sets the flags of `chattr`, given with Linux's numbers.
+pub(crate) fn set_inode_flags(handle: impl AsHandle, flags: u32) -> Result<()> {
     let handle = here!(handle, |far| far.set_inode_flags(flags));
     simulated!(set_inode_flags(handle, flags));
-    rustix::fs::ioctl_setflags(handle, flags)
+    system::set_inode_flags(handle, flags)
 }

@@ -2,6 +2,7 @@
 
 use rustix::fs::SeekFrom;
 
+use super::system;
 use crate::remote::{Call, Whence};
 use crate::{AsHandle, HandleRef, Result};
 
@@ -39,7 +40,6 @@ pub(crate) fn pwrite(handle: impl AsHandle, bytes: &[u8], at: u64) -> Result<usi
 }
 
 /// Lets a file share all blocks of another one.
-#[cfg(target_os = "linux")]
 pub(crate) fn share_blocks(to: impl AsHandle, from: impl AsHandle) -> Result<()> {
     let to = here!(to, |_far| Err(rustix::io::Errno::OPNOTSUPP));
     let from = here!(from, |_far| Err(rustix::io::Errno::OPNOTSUPP));
@@ -47,13 +47,7 @@ pub(crate) fn share_blocks(to: impl AsHandle, from: impl AsHandle) -> Result<()>
     if crate::simulated::world().is_some() {
         return Err(rustix::io::Errno::OPNOTSUPP);
     }
-    rustix::fs::ioctl_ficlone(to, from)
-}
-
-/// Lets a file share all blocks of another one: not here.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn share_blocks(_: impl AsHandle, _: impl AsHandle) -> Result<()> {
-    Err(rustix::io::Errno::OPNOTSUPP)
+    system::share_blocks(to, from)
 }
 
 pub(crate) fn ftruncate(handle: impl AsHandle, length: u64) -> Result<()> {
@@ -67,10 +61,7 @@ pub(crate) fn ftruncate(handle: impl AsHandle, length: u64) -> Result<()> {
 
 /// Writes a file's dirty pages back, and waits for that, by asking for its extents in their final state (`FIEMAP_FLAG_SYNC`):
 /// unlike `fsync` it flushes no disk cache, and a layered file system passes it on. `None` where there is no map of extents.
-#[cfg(target_os = "linux")]
 pub(crate) fn write_back(handle: impl AsHandle) -> Result<Option<bool>> {
-    use fiemap::{Fiemap, FiemapFlags};
-    use rustix::io::Errno;
     let handle = here!(handle, |far| far
         .count(Call::WriteBack { handle: far.number() })
         .map(|done| Some(done != 0)));
@@ -78,23 +69,7 @@ pub(crate) fn write_back(handle: impl AsHandle) -> Result<Option<bool>> {
     if crate::simulated::world().is_some() {
         return Ok(Some(true));
     }
-    match Fiemap::with_flags(handle, FiemapFlags::SYNC).next() {
-        None | Some(Ok(_)) => Ok(Some(true)),
-        Some(Err(error)) => match Errno::from_io_error(&error) {
-            Some(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::NOSYS) => Ok(None),
-            Some(errno) => Err(errno),
-            None => Err(Errno::IO),
-        },
-    }
-}
-
-/// Writes a file's dirty pages back: nothing is known of how other systems keep times then.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn write_back(handle: impl AsHandle) -> Result<Option<bool>> {
-    let _ = here!(handle, |far| far
-        .count(Call::WriteBack { handle: far.number() })
-        .map(|done| Some(done != 0)));
-    Ok(Some(false))
+    system::write_back(handle)
 }
 
 pub(crate) fn fdatasync(handle: impl AsHandle) -> Result<()> {
@@ -102,5 +77,5 @@ pub(crate) fn fdatasync(handle: impl AsHandle) -> Result<()> {
         handle: far.number(),
         all: false
     }));
-    rustix::fs::fdatasync(handle)
+    system::fdatasync(handle)
 }

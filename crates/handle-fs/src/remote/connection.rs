@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::agent::Wire;
 use super::answerer::{Answerer, Introduce};
+use super::error_number::received;
 use super::limitation::Limitation;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
 use super::{Address, machine_id};
@@ -161,14 +162,6 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The system's error with this number; what is none is a failure like any other.
-pub(super) fn errno(number: i32) -> Errno {
-    match number {
-        1..4096 => Errno::from_raw_os_error(number),
-        _ => Errno::IO,
-    }
-}
-
 /// Connection to an agent, or to something else that answers the same calls.
 #[derive(Debug)]
 enum Way {
@@ -258,7 +251,8 @@ impl Connection {
             error
         })?;
         patience.flow_from(matches!(way, Way::Other(_)));
-        if greeting.system != std::env::consts::OS {
+        // What is said is the same on every system; only Linux is known to answer as it should.
+        if ![std::env::consts::OS, "linux"].contains(&greeting.system.as_str()) {
             return Err(io::Error::other(format!(
                 "it runs {}, this machine {}",
                 greeting.system,
@@ -298,7 +292,7 @@ impl Connection {
             Way::Other(other) => other.ask(&closed, call),
         };
         match answer {
-            Ok(Answer::Failed(number)) => Err(errno(number)),
+            Ok(Answer::Failed(number)) => Err(received(number)),
             Ok(answer) => Ok(answer),
             Err(error) => {
                 let why = reason(&mut locked(&self.why), &error);

@@ -5,10 +5,11 @@ mod batch;
 use std::io;
 use std::sync::Arc;
 
-use rustix::fs::{IFlags, SeekFrom, Timestamps};
+use rustix::fs::{SeekFrom, Timestamps};
 use rustix::io::Errno;
 
-use super::connection::{Connection, errno};
+use super::connection::Connection;
+use super::error_number::received;
 use super::protocol::{Answer, Bytes, Call, Each, Facts, NOWHERE, Whence};
 use crate::{InodeFlags, Time};
 use crate::{NodeKind, Result, Stat};
@@ -140,15 +141,13 @@ impl RemoteHandle {
             .ok_or(Errno::IO)
     }
 
-    pub(crate) fn inode_flags(&self) -> Result<IFlags> {
+    pub(crate) fn inode_flags(&self) -> Result<u32> {
         let bits = self.count(Call::InodeFlags { handle: self.number })?;
-        u32::try_from(bits)
-            .map(IFlags::from_bits_retain)
-            .map_err(|_| Errno::IO)
+        u32::try_from(bits).map_err(|_| Errno::IO)
     }
 
-    pub(crate) fn set_inode_flags(&self, flags: IFlags) -> Result<()> {
-        let (handle, flags) = (self.number, flags.bits());
+    pub(crate) fn set_inode_flags(&self, flags: u32) -> Result<()> {
+        let handle = self.number;
         self.done(Call::SetInodeFlags { handle, flags })
     }
 
@@ -191,7 +190,7 @@ fn is_name(name: &Bytes) -> bool {
 }
 
 fn each<T, U>(one: Each<T>, take: impl FnOnce(T) -> Result<U>) -> io::Result<U> {
-    let one = one.map_err(errno);
+    let one = one.map_err(received);
     Ok(one.and_then(take)?)
 }
 

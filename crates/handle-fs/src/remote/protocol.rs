@@ -283,7 +283,7 @@ impl Facts {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Greeting {
     pub version: u32,
-    /// Operating system as `std::env::consts::OS` names it. Error numbers are those of that system.
+    /// Operating system as `std::env::consts::OS` names it. Error numbers are those of Linux on every system.
     pub system: String,
     /// Identity of the machine, or of a container on one, in letters.
     pub machine: String,
@@ -293,7 +293,7 @@ pub struct Greeting {
     pub home: Option<Bytes>,
 }
 
-/// Result of one of several calls; an error is the system's number.
+/// Result of one of several calls; an error is its number on Linux.
 pub type Each<T> = Result<T, i32>;
 
 /// A small file to read: its name, size and latest time as they were listed.
@@ -362,7 +362,7 @@ pub enum Answer {
     LoadedBelow(Vec<Each<Vec<Each<LoadedFile>>>>),
     /// Links and attributes of each name.
     Objects(Vec<Each<Told>>),
-    /// The system's number.
+    /// The error's number on Linux.
     Failed(i32),
     /// Keep-alive: the answer follows.
     AtWork,

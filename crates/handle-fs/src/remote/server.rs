@@ -11,12 +11,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{
-    AtFlags, CWD, FileType, FlockOperation, IFlags, Mode, RenameFlags, SeekFrom, Timespec, Timestamps,
-};
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, RenameFlags, SeekFrom, Timespec, Timestamps};
 use rustix::io::Errno;
 
 use self::convert::{MOST, attribute, load, number_of, one, seen};
+use super::error_number::sent;
 use super::flags_of;
 use super::greeting::greeting;
 use super::message::{receive, tell, written};
@@ -73,7 +72,7 @@ pub fn serve(mut from: impl Read, mut to: impl Write + Send, knows: Knows<'_>) -
                     call => agent.answer(call),
                 };
                 busy.store(false, Ordering::Relaxed);
-                let answer = answer.unwrap_or_else(|error| Answer::Failed(error.raw_os_error()));
+                let answer = answer.unwrap_or_else(|error| Answer::Failed(sent(error)));
                 if say.send(written(&answer)?).is_err() || leaves {
                     break;
                 }
@@ -119,12 +118,8 @@ impl Agent {
                 flags,
                 mode,
             } => {
-                let opened = kernel::openat(
-                    self.at(dir)?,
-                    path.path(),
-                    flags_of(flags),
-                    Mode::from_raw_mode(mode),
-                )?;
+                let opened =
+                    kernel::openat(self.at(dir)?, path.path(), flags_of(flags), kernel::mode_of(mode))?;
                 Ok(self.keep(opened))
             }
             Call::OpenBeneath { dir, path, flags } => {
@@ -132,12 +127,10 @@ impl Agent {
                 Ok(self.keep(opened))
             }
             Call::Stat { dir, path, own } => {
-                let flags = if own {
-                    AtFlags::EMPTY_PATH
-                } else {
-                    AtFlags::SYMLINK_NOFOLLOW
-                };
-                let stat = kernel::stat(self.at(dir)?, path.path(), flags)?;
+                let stat = match own {
+                    true => kernel::stat_itself(self.at(dir)?),
+                    false => kernel::stat(self.at(dir)?, path.path()),
+                }?;
                 Ok(Answer::Facts(Facts::from(&stat)))
             }
             Call::Names { dir } => {
@@ -150,7 +143,7 @@ impl Agent {
                 Ok(Answer::Bytes(Bytes::from(target.as_slice())))
             }
             Call::MakeDir { dir, path, mode } => {
-                kernel::mkdirat(self.at(dir)?, path.path(), Mode::from_raw_mode(mode)).map(done)
+                kernel::mkdirat(self.at(dir)?, path.path(), kernel::mode_of(mode)).map(done)
             }
             Call::MakeLink { dir, path, target } => {
                 kernel::symlinkat(&target.0, self.at(dir)?, path.path()).map(done)
@@ -201,7 +194,7 @@ impl Agent {
                 None => kernel::fchown(self.at(dir)?, uid, gid).map(done),
             },
             Call::Mode { handle, mode, pinned } => {
-                let (handle, mode) = (self.at(handle)?, Mode::from_raw_mode(mode));
+                let (handle, mode) = (self.at(handle)?, kernel::mode_of(mode));
                 match pinned {
                     true => kernel::chmod_pinned(handle, mode).map(done),
                     false => kernel::fchmod(handle, mode).map(done),
@@ -271,10 +264,10 @@ impl Agent {
                 kernel::flock(self.at(handle)?, how).map(done)
             }
             Call::InodeFlags { handle } => {
-                kernel::inode_flags(self.at(handle)?).map(|flags| Answer::Number(flags.bits().into()))
+                kernel::inode_flags(self.at(handle)?).map(|flags| Answer::Number(flags.into()))
             }
             Call::SetInodeFlags { handle, flags } => {
-                kernel::set_inode_flags(self.at(handle)?, IFlags::from_bits_retain(flags)).map(done)
+                kernel::set_inode_flags(self.at(handle)?, flags).map(done)
             }
             Call::MayChange { path } => kernel::may_change(path.path()).map(done),
             Call::Clock { fine } => {
@@ -302,14 +295,14 @@ impl Agent {
                 Ok(Answer::LookedBelow {
                     handle,
                     own: Facts::from(&own),
-                    looked: looked.map(seen).map_err(|error| number_of(&error).raw_os_error()),
+                    looked: looked.map(seen).map_err(|error| sent(number_of(&error))),
                 })
             }
             Call::LoadBelow { dir, parts } => {
                 let root = self.at(dir)?;
                 let part = |(path, files): &(Bytes, Vec<Wanted>)| {
                     let below = crate::open_beneath(root, path.path());
-                    let below = below.map_err(|error| number_of(&error).raw_os_error())?;
+                    let below = below.map_err(|error| sent(number_of(&error)))?;
                     Ok(files.iter().map(|file| load(below.as_handle(), file)).collect())
                 };
                 Ok(Answer::LoadedBelow(parts.iter().map(part).collect()))
@@ -318,7 +311,7 @@ impl Agent {
                 let dir = self.at(dir)?;
                 let object = |(name, is_link): &(Bytes, bool)| {
                     let told = crate::object(dir, OsStr::from_bytes(&name.0), *is_link);
-                    let told = told.map_err(|error| number_of(&error).raw_os_error())?;
+                    let told = told.map_err(|error| sent(number_of(&error)))?;
                     Ok((
                         told.target.map(Bytes),
                         told.xattrs.into_iter().map(attribute).collect(),

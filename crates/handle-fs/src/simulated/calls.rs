@@ -128,14 +128,14 @@ impl World {
             Ok(_) if flags.contains(OFlags::CREATE | OFlags::EXCL) => return Err(Errno::EXIST),
             Err(Errno::NOENT) if creates => {
                 let node = Node::File(Arc::default());
-                self.make((dir, path), node, mode.as_raw_mode() & 0o7777)?
+                self.make((dir, path), node, crate::kernel::bits_of(mode))?
             }
             other => other?,
         };
         let inode = self.live.get(number).ok_or(Errno::NOENT)?;
         let writes = flags.intersects(OFlags::WRONLY | OFlags::RDWR);
         match &inode.node {
-            Node::Symlink(_) if flags.contains(OFlags::PATH) => {}
+            Node::Symlink(_) if flags.contains(crate::kernel::ONLY_NAMED) => {}
             Node::Symlink(_) if flags.contains(OFlags::DIRECTORY) => return Err(Errno::NOTDIR),
             Node::Symlink(_) => return Err(Errno::LOOP),
             Node::Directory(_) if writes => return Err(Errno::ISDIR),
@@ -162,16 +162,17 @@ impl World {
         self.open(dir, path, flags, Mode::empty())
     }
 
-    pub(crate) fn stat(&mut self, dir: BorrowedFd<'_>, path: &Path, flags: AtFlags) -> Result<Stat> {
-        let by_handle = flags.contains(AtFlags::EMPTY_PATH);
-        match by_handle {
-            true => self.begin(How::Read, dir, None)?,
-            false => self.begin(How::Look, dir, Some(path))?,
-        }
-        let number = if by_handle {
-            self.held(dir.as_raw_fd())?.inode
-        } else {
-            self.named(dir, path)?
+    /// Of a handle itself without a path.
+    pub(crate) fn stat(&mut self, dir: BorrowedFd<'_>, path: Option<&Path>) -> Result<Stat> {
+        let number = match path {
+            None => {
+                self.begin(How::Read, dir, None)?;
+                self.held(dir.as_raw_fd())?.inode
+            }
+            Some(path) => {
+                self.begin(How::Look, dir, Some(path))?;
+                self.named(dir, path)?
+            }
         };
         let inode = self.live.get(number).ok_or(Errno::NOENT)?;
         let (kind, size, rdev) = match &inode.node {
@@ -229,7 +230,7 @@ impl World {
     pub(crate) fn mkdir(&mut self, dir: BorrowedFd<'_>, path: &Path, mode: Mode) -> Result<()> {
         self.begin(How::Name, dir, Some(path))?;
         let node = Node::Directory(BTreeMap::new());
-        self.make((dir, path), node, mode.as_raw_mode() & 0o7777)?;
+        self.make((dir, path), node, crate::kernel::bits_of(mode))?;
         Ok(())
     }
 

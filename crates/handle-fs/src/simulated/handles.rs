@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{FlockOperation, IFlags, Mode, SeekFrom, Timespec, Timestamps};
+use rustix::fs::{FlockOperation, Mode, SeekFrom, Timespec, Timestamps};
 use rustix::io::Errno;
 
 use super::Address;
@@ -13,12 +13,6 @@ use super::faults::How;
 use super::world::{Held, World};
 use crate::Result;
 use crate::{InodeFlags, Time};
-
-const FLAGS: [(InodeFlags, IFlags); 3] = [
-    (InodeFlags::IMMUTABLE, IFlags::IMMUTABLE),
-    (InodeFlags::APPEND, IFlags::APPEND),
-    (InodeFlags::NODUMP, IFlags::NODUMP),
-];
 
 impl World {
     /// The inode of a handle, or of a name below it.
@@ -74,7 +68,7 @@ impl World {
     pub(crate) fn chmod(&mut self, handle: BorrowedFd<'_>, mode: Mode) -> Result<()> {
         self.begin(How::Metadata, handle, None)?;
         let number = self.target(handle, None)?;
-        self.change(number, |inode| inode.mode = mode.as_raw_mode() & 0o7777)
+        self.change(number, |inode| inode.mode = crate::kernel::bits_of(mode))
     }
 
     pub(crate) fn utimens(
@@ -279,7 +273,7 @@ impl World {
         self.begin_at(How::Read, self.bearer(&of).ok())?;
         let number = self.bearer(&of)?;
         let inode = self.live.get(number).ok_or(Errno::NOENT)?;
-        give(inode.xattrs.get(name).ok_or(Errno::NODATA)?, room)
+        give(inode.xattrs.get(name).ok_or(crate::kernel::NO_ATTRIBUTE)?, room)
     }
 
     /// Sets an attribute, or removes it.
@@ -294,21 +288,19 @@ impl World {
         })
     }
 
-    pub(crate) fn inode_flags(&mut self, handle: BorrowedFd<'_>) -> Result<IFlags> {
+    pub(crate) fn inode_flags(&mut self, handle: BorrowedFd<'_>) -> Result<u32> {
         self.begin(How::Read, handle, None)?;
         let number = self.target(handle, None)?;
         let flags = self.live.get(number).ok_or(Errno::NOENT)?.flags;
-        let told = FLAGS.into_iter().filter(|(ours, _)| flags.contains(*ours));
-        Ok(told.fold(IFlags::empty(), |all, (_, theirs)| all | theirs))
+        Ok(crate::inode_flags::numbers(flags))
     }
 
-    pub(crate) fn set_inode_flags(&mut self, handle: BorrowedFd<'_>, flags: IFlags) -> Result<()> {
+    pub(crate) fn set_inode_flags(&mut self, handle: BorrowedFd<'_>, flags: u32) -> Result<()> {
         self.begin(How::Metadata, handle, None)?;
         let number = self.target(handle, None)?;
         let now = self.now();
         let inode = self.live.get_mut(number).ok_or(Errno::NOENT)?;
-        let wanted = FLAGS.into_iter().filter(|(_, theirs)| flags.contains(*theirs));
-        inode.flags = wanted.fold(InodeFlags::default(), |all, (ours, _)| all.with(ours));
+        inode.flags = crate::inode_flags::of_numbers(flags);
         inode.ctime = now;
         Ok(())
     }

@@ -131,14 +131,9 @@ fn apply_one(root: &Path, step: &Step) -> io::Result<()> {
         Step::Symlink(spot, number) => std::os::unix::fs::symlink(format!("to-{number}"), at(spot)?),
         Step::HardLink(spot, old) => fs::hard_link(at(old)?, at(spot)?),
         Step::Fifo(spot) => {
-            use rustix::fs::{CWD, FileType, Mode, mknodat};
-            Ok(mknodat(
-                CWD,
-                at(spot)?,
-                FileType::Fifo,
-                Mode::from_raw_mode(0o644),
-                0,
-            )?)
+            let path = at(spot)?;
+            handle_fs::make_fifo(rustix::fs::CWD, path.as_os_str())?;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o644))
         }
         Step::Remove(spot) => {
             let path = at(spot)?;

@@ -163,8 +163,7 @@ fn what_is_no_file_is_not_opened() {
     let made = make(|_| {});
     std::os::unix::fs::symlink(made.path(), at("link")).unwrap();
     std::fs::create_dir(at("dir")).unwrap();
-    let mode = rustix::fs::Mode::RUSR;
-    rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    handle_fs::make_fifo(rustix::fs::CWD, at("pipe").as_os_str()).unwrap();
     for name in ["link", "dir", "pipe", "nothing"] {
         assert!(matches!(error(&at(name)), ArchiveError::Read { .. }), "{name}");
     }

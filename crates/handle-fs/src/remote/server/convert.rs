@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use rustix::io::Errno;
 
 use crate::HandleRef;
+use crate::remote::error_number::sent;
 use crate::remote::protocol::{Bytes, Each, Facts, LoadedFile, Seen, Wanted};
 use crate::{Time, Xattr};
 
@@ -29,7 +30,7 @@ pub(super) fn attribute(attribute: Xattr) -> (Bytes, Bytes) {
 
 pub(super) fn one(stat: io::Result<crate::Stat>) -> Each<Facts> {
     stat.map(|stat| Facts::from(&stat))
-        .map_err(|error| number_of(&error).raw_os_error())
+        .map_err(|error| sent(number_of(&error)))
 }
 
 pub(super) fn number_of(error: &io::Error) -> Errno {
@@ -47,7 +48,7 @@ pub(super) fn load(dir: HandleRef<'_>, wanted: &Wanted) -> Each<LoadedFile> {
             write_back: wanted.write_back,
         },
     );
-    let loaded = loaded.map_err(|error| number_of(&error).raw_os_error())?;
+    let loaded = loaded.map_err(|error| sent(number_of(&error)))?;
     Ok(LoadedFile {
         data: Bytes(loaded.data),
         attributes: loaded.xattrs.into_iter().map(attribute).collect(),

@@ -1,0 +1,281 @@
+//! Calls in the words of macOS, as far as they differ from those of Linux ([`super::linux`]).
+
+use std::ffi::OsStr;
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, RenameFlags, XattrFlags};
+use rustix::io::Errno;
+
+use super::Named;
+use super::bearer::Bearer;
+use crate::{FileSystem, InodeFlags, NodeKind, Result, Stat, Time};
+
+/// Opens a link itself. What it opens has to be readable: nothing opens an object for its place alone.
+pub(crate) const ONLY_NAMED: OFlags = OFlags::SYMLINK;
+/// Error for an attribute that does not exist (getxattr(2)).
+pub(crate) const NO_ATTRIBUTE: Errno = Errno::NOATTR;
+
+/// The user's flags of chflags(2).
+const FLAGS: [(InodeFlags, u32); 3] = [
+    (InodeFlags::IMMUTABLE, 0x2),
+    (InodeFlags::APPEND, 0x4),
+    (InodeFlags::NODUMP, 0x1),
+];
+/// The superuser's flags of chflags(2), which bind in the same way.
+const BINDING: [(InodeFlags, u32); 2] = [(InodeFlags::IMMUTABLE, 0x2_0000), (InodeFlags::APPEND, 0x4_0000)];
+
+/// Attributes that the system sets by itself and lets no program set or remove: whose process made a file, which program may
+/// open it, and what System Integrity Protection covers.
+const OF_THE_SYSTEM: [&[u8]; 3] = [b"com.apple.provenance", b"com.apple.macl", b"com.apple.rootless"];
+
+/// Permission bits as the calls take them.
+pub(crate) fn mode_of(bits: u32) -> Mode {
+    Mode::from_raw_mode(RawMode::try_from(bits & 0o7777).unwrap_or(0))
+}
+
+/// Permission bits as a number.
+pub(crate) fn bits_of(mode: Mode) -> u32 {
+    u32::from(mode.as_raw_mode()) & 0o7777
+}
+
+pub(crate) fn stat(dir: BorrowedFd<'_>, path: impl Named) -> Result<Stat> {
+    Ok(facts(&rustix::fs::statat(dir, path, AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
+pub(crate) fn stat_itself(handle: BorrowedFd<'_>) -> Result<Stat> {
+    Ok(facts(&rustix::fs::fstat(handle)?))
+}
+
+fn facts(s: &rustix::fs::Stat) -> Stat {
+    let number = |value: i64| u64::try_from(value).unwrap_or(0);
+    let time = |sec: i64, nsec: i64| Time {
+        sec,
+        nsec: u32::try_from(nsec).unwrap_or(0),
+    };
+    let kind = NodeKind::from(FileType::from_raw_mode(s.st_mode));
+    let born = time(s.st_birthtime, s.st_birthtime_nsec);
+    Stat {
+        kind,
+        mode: u32::from(s.st_mode) & 0o7777,
+        uid: s.st_uid,
+        gid: s.st_gid,
+        size: number(s.st_size),
+        allocated: number(s.st_blocks).saturating_mul(512),
+        mtime: time(s.st_mtime, s.st_mtime_nsec),
+        ctime: time(s.st_ctime, s.st_ctime_nsec),
+        ino: s.st_ino,
+        // A file system without such times answers zero, or minus one.
+        born: (born.sec > 0).then_some(born),
+        nlink: u32::from(s.st_nlink),
+        rdev: (rustix::fs::major(s.st_rdev), rustix::fs::minor(s.st_rdev)),
+        flags: flags_in(kind, s.st_flags),
+        place: (u64::from(s.st_dev.cast_unsigned()), 0),
+    }
+}
+
+fn flags_in(kind: NodeKind, reported: u32) -> InodeFlags {
+    let mut flags = InodeFlags::default();
+    if matches!(kind, NodeKind::File | NodeKind::Directory) {
+        for (flag, bit) in FLAGS.into_iter().chain(BINDING) {
+            if reported & bit != 0 {
+                flags = flags.with(flag);
+            }
+        }
+    }
+    flags
+}
+
+/// Makes a pipe or a device. The call takes no directory handle.
+pub(crate) fn mknodat(
+    dir: BorrowedFd<'_>,
+    path: impl Named,
+    kind: FileType,
+    device: (u32, u32),
+) -> Result<()> {
+    use nix::sys::stat::{Mode, SFlag, mknod};
+    let path = own_name(dir, Some(path.as_ref().as_os_str()))?;
+    let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+    let made = match kind {
+        FileType::Fifo => nix::unistd::mkfifo(&path, mode),
+        FileType::CharacterDevice | FileType::BlockDevice => {
+            let kind = match kind {
+                FileType::BlockDevice => SFlag::S_IFBLK,
+                _ => SFlag::S_IFCHR,
+            };
+            mknod(&path, kind, mode, rustix::fs::makedev(device.0, device.1))
+        }
+        _ => return Err(Errno::OPNOTSUPP),
+    };
+    made.map_err(errno)
+}
+
+/// Exchanges names, or replaces none (renameatx_np(2)).
+pub(crate) fn renameat_with(
+    (from, old): (BorrowedFd<'_>, impl Named),
+    (to, new): (BorrowedFd<'_>, impl Named),
+    flags: RenameFlags,
+) -> Result<()> {
+    match rustix::fs::renameat_with(from, old, to, new, flags) {
+        // The file system does not know the flag.
+        Err(Errno::NOTSUP | Errno::OPNOTSUPP) => Err(Errno::NOSYS),
+        other => other,
+    }
+}
+
+/// Nothing is opened for its place alone; [`chmod_unpinned`] needs no such handle.
+pub(crate) fn pin(_: BorrowedFd<'_>, _: impl Named) -> Result<OwnedFd> {
+    Err(Errno::NOSYS)
+}
+
+pub(crate) fn chmod_pinned(handle: BorrowedFd<'_>, mode: Mode) -> Result<()> {
+    rustix::fs::fchmod(handle, mode)
+}
+
+/// Sets the mode of a name. A link that came into its place gets it itself.
+pub(crate) fn chmod_unpinned(dir: BorrowedFd<'_>, path: impl Named, mode: Mode) -> Result<()> {
+    rustix::fs::chmodat(dir, path, mode, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// Returns a path that leads to a handle's object by its file system and inode, so that no rename of a directory above it
+/// matters. Where the file system has no such paths, it is the path that the system finds for the handle.
+fn own_name(handle: BorrowedFd<'_>, child: Option<&OsStr>) -> Result<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let child = child.filter(|name| !name.is_empty());
+    if handle.as_raw_fd() == rustix::fs::CWD.as_raw_fd() {
+        return Ok(PathBuf::from(child.unwrap_or(OsStr::new("."))));
+    }
+    let facts = rustix::fs::fstat(handle)?;
+    let by_number = PathBuf::from(format!("/.vol/{}/{}", facts.st_dev, facts.st_ino));
+    let is_it = |found: rustix::fs::Stat| (found.st_dev, found.st_ino) == (facts.st_dev, facts.st_ino);
+    let mut path = match rustix::fs::lstat(&by_number).is_ok_and(is_it) {
+        true => by_number,
+        false => PathBuf::from(OsStr::from_bytes(rustix::fs::getpath(handle)?.as_bytes())),
+    };
+    path.extend(child);
+    Ok(path)
+}
+
+fn path_of(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<PathBuf> {
+    match bearer {
+        Bearer::Open(handle) => own_name(*handle, None),
+        Bearer::Child(dir, name) => own_name(*dir, Some(name)),
+    }
+}
+
+pub(crate) fn list_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, room: &mut [u8]) -> Result<usize> {
+    let length = match bearer {
+        Bearer::Open(handle) => rustix::fs::flistxattr(handle, &mut *room),
+        Bearer::Child(..) => rustix::fs::llistxattr(path_of(bearer)?, &mut *room),
+    };
+    let length = length.map_err(one_number)?;
+    let names = room.get(..length).unwrap_or_default().split(|byte| *byte == 0);
+    let kept: Vec<u8> = names
+        .filter(|name| !name.is_empty() && !OF_THE_SYSTEM.contains(name))
+        .flat_map(|name| [name, b"\0"].concat())
+        .collect();
+    room.get_mut(..kept.len())
+        .ok_or(Errno::RANGE)?
+        .copy_from_slice(&kept);
+    Ok(kept.len())
+}
+
+pub(crate) fn get_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8], room: &mut [u8]) -> Result<usize> {
+    let read = |room: &mut [u8]| match bearer {
+        Bearer::Open(handle) => rustix::fs::fgetxattr(handle, name, room),
+        Bearer::Child(..) => rustix::fs::lgetxattr(path_of(bearer)?, name, room),
+    };
+    // A resource fork fills any room with its first bytes, without an error.
+    match read(&mut [])? {
+        0 => Ok(0),
+        length if length > room.len() => Err(Errno::RANGE),
+        _ => read(room),
+    }
+}
+
+pub(crate) fn set_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8], value: &[u8]) -> Result<()> {
+    let flags = XattrFlags::empty();
+    match bearer {
+        Bearer::Open(handle) => rustix::fs::fsetxattr(handle, name, value, flags),
+        Bearer::Child(..) => rustix::fs::lsetxattr(path_of(bearer)?, name, value, flags),
+    }
+    .map_err(one_number)
+}
+
+pub(crate) fn remove_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8]) -> Result<()> {
+    match bearer {
+        Bearer::Open(handle) => rustix::fs::fremovexattr(handle, name),
+        Bearer::Child(..) => rustix::fs::lremovexattr(path_of(bearer)?, name),
+    }
+}
+
+/// The known flags with Linux's numbers.
+pub(crate) fn inode_flags(handle: BorrowedFd<'_>) -> Result<u32> {
+    Ok(crate::inode_flags::numbers(stat_itself(handle)?.flags))
+}
+
+/// Sets the known flags, given with Linux's numbers; the others stay. A flag that the superuser set counts as the user's, and
+/// goes only with the superuser's rights.
+pub(crate) fn set_inode_flags(handle: BorrowedFd<'_>, flags: u32) -> Result<()> {
+    let wanted = crate::inode_flags::of_numbers(flags);
+    let now = rustix::fs::fstat(handle)?;
+    let mut then = now.st_flags;
+    for (flag, bit) in FLAGS {
+        let binding = BINDING
+            .into_iter()
+            .find(|(other, _)| *other == flag)
+            .map_or(0, |(_, bit)| bit);
+        match wanted.contains(flag) {
+            true if then & (bit | binding) == 0 => then |= bit,
+            true => {}
+            false => then &= !(bit | binding),
+        }
+    }
+    if then == now.st_flags {
+        return Ok(());
+    }
+    let path = own_name(handle, None)?;
+    nix::unistd::chflags(&path, nix::sys::stat::FileFlag::from_bits_retain(then)).map_err(errno)
+}
+
+/// Through the disk's cache. A plain `fsync` leaves the bytes in it; file systems without a cache of their own below them (on
+/// other machines) know only that one.
+pub(crate) fn fsync(handle: BorrowedFd<'_>) -> Result<()> {
+    match rustix::fs::fcntl_fullfsync(handle) {
+        Err(Errno::NOTSUP | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::NOSYS) => {
+            rustix::fs::fsync(handle)
+        }
+        other => other,
+    }
+}
+
+/// Sends a file's bytes to the disk, not through its cache: one [`fsync`] of anything on the disk afterwards does that for all.
+pub(crate) fn write_out(handle: BorrowedFd<'_>) -> Result<()> {
+    rustix::fs::fsync(handle)
+}
+
+/// Only of the two file systems that Macs are formatted with is it known how they keep times.
+pub(crate) fn file_system(handle: BorrowedFd<'_>) -> Result<FileSystem> {
+    let name = rustix::fs::fstatfs(handle)?.f_fstypename;
+    let name = name
+        .iter()
+        .take_while(|byte| **byte != 0)
+        .map(|byte| byte.cast_unsigned());
+    let name: Vec<u8> = name.collect();
+    Ok(FileSystem {
+        trusted_ctime: matches!(name.as_slice(), b"apfs" | b"hfs"),
+        ..FileSystem::UNKNOWN
+    })
+}
+
+fn errno(error: nix::errno::Errno) -> Errno {
+    one_number(Errno::from_raw_os_error(error as i32))
+}
+
+/// Two numbers say that a file system cannot do something; on Linux they are one.
+fn one_number(error: Errno) -> Errno {
+    match error {
+        Errno::NOTSUP => Errno::OPNOTSUPP,
+        other => other,
+    }
+}
