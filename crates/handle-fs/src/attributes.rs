@@ -6,6 +6,7 @@ use std::io;
 use rustix::io::Errno;
 
 use super::kernel::{self, Bearer};
+use super::system::own::NO_ATTRIBUTE;
 use super::{AsHandle, HandleRef, Xattr};
 
 /// Every attribute of `name` in `dir` (of `dir` itself when the name is empty), sorted by name. A file system without
@@ -39,7 +40,7 @@ fn collect(bearer: &Bearer<'_, HandleRef<'_>>) -> io::Result<Vec<Xattr>> {
                 value: value.into(),
             }),
             // It vanished between the two calls, or the kernel lists it and cannot give it (trusted.* of overlayfs).
-            Err(kernel::NO_ATTRIBUTE | Errno::OPNOTSUPP) => {}
+            Err(NO_ATTRIBUTE | Errno::OPNOTSUPP) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
-use super::{AsHandle, File, NodeKind, kernel};
+use super::{AsHandle, File, NodeKind, kernel, system};
 use crate::Time;
 
 /// Creates the regular file `name`, mode 0600, for writing; it must not exist.
@@ -167,7 +167,7 @@ pub fn chown_handle(handle: impl AsHandle, uid: u32, gid: u32) -> io::Result<()>
 /// # Errors
 /// The system's error.
 pub fn chmod_handle(handle: impl AsHandle, mode: u32) -> io::Result<()> {
-    Ok(kernel::fchmod(handle, kernel::mode_of(mode))?)
+    Ok(kernel::fchmod(handle, system::own::mode_of(mode))?)
 }
 
 /// Sets the permission bits of a name that cannot be opened without effect (FIFO, device, unreadable file). The name is
@@ -176,7 +176,7 @@ pub fn chmod_handle(handle: impl AsHandle, mode: u32) -> io::Result<()> {
 /// # Errors
 /// The system's error.
 pub fn chmod_node(dir: impl AsHandle, name: &OsStr, mode: u32) -> io::Result<()> {
-    let mode = kernel::mode_of(mode);
+    let mode = system::own::mode_of(mode);
     let pinned = match kernel::pin(&dir, name) {
         Err(Errno::NOSYS) => return Ok(kernel::chmod_unpinned(dir, name, mode)?),
         other => other?,

@@ -1,6 +1,7 @@
 //! The clocks of this machine, and the step in which file systems tell time.
 
-use super::kernel::{FILE_CLOCK, clock};
+use super::kernel::clock;
+use super::system::own::FILE_CLOCK;
 use crate::Time;
 
 /// Coarsest step of a file system's times, in nanoseconds. Two changes within it can carry the same time (kernels before 6.13

@@ -16,6 +16,14 @@ impl InodeFlags {
     pub const NODUMP: Self = Self(4);
     /// All known flags.
     const ALL: u32 = 7;
+    /// The numbers of all known flags on Linux.
+    pub(crate) const LINUX: u32 = 0x70;
+    /// The number of each flag on Linux (`FS_IOC_GETFLAGS`, ioctl_iflags(2)): calls use them for every system.
+    const LINUX_NUMBERS: [(Self, u32); 3] = [
+        (Self::IMMUTABLE, 0x10),
+        (Self::APPEND, 0x20),
+        (Self::NODUMP, 0x40),
+    ];
 
     /// Reads the stored number; `None` if a bit is unknown.
     #[must_use]
@@ -27,6 +35,23 @@ impl InodeFlags {
     #[must_use]
     pub fn bits(self) -> u32 {
         self.0
+    }
+
+    /// Returns the flags as Linux numbers them.
+    pub(crate) fn linux_bits(self) -> u32 {
+        let set = Self::LINUX_NUMBERS
+            .into_iter()
+            .filter(|(flag, _)| self.contains(*flag));
+        set.fold(0, |all, (_, number)| all | number)
+    }
+
+    /// Returns those of Linux's flags that are known.
+    #[cfg(any(test, debug_assertions, feature = "simulated", target_vendor = "apple"))]
+    pub(crate) fn from_linux_bits(bits: u32) -> Self {
+        let set = Self::LINUX_NUMBERS
+            .into_iter()
+            .filter(|(_, number)| bits & number != 0);
+        set.fold(Self::default(), |all, (flag, _)| all.with(flag))
     }
 
     /// Returns true if no flag is set.

@@ -1,13 +1,15 @@
 //! Every call to the kernel that touches a file, and nothing else: one function a call, in the kernel's own terms. Tests
 //! answer them from a simulated file system, so that each can be the last one before a power loss, or fail.
 //!
-//! What differs between systems lies below `kernel/`: `linux.rs`, `apple.rs`, and `portable.rs`, which chooses among them.
+//! What differs between systems is in `system/`.
 
 use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid};
 
 use super::remote::{self, Call};
+use super::system::own::{self, ONLY_NAMED, bits_of};
+pub(super) use super::system::{Bearer, Named};
 use super::{AsHandle, FileSystem, Handle, HandleRef, Result};
 
 /// Lets the simulated file system answer, when this thread is in one.
@@ -57,37 +59,14 @@ macro_rules! both {
 }
 
 mod attributes;
-mod bearer;
 mod clock;
 mod content;
 mod stat;
 
-#[cfg(target_vendor = "apple")]
-mod apple;
-#[cfg(target_os = "linux")]
-#[cfg_attr(
-    feature = "portable",
-    expect(dead_code, reason = "a portable build leaves out what macOS cannot do")
-)]
-mod linux;
-#[cfg(any(feature = "portable", not(target_os = "linux")))]
-mod portable;
-
-#[cfg(all(target_os = "linux", not(feature = "portable")))]
-use linux as system;
-#[cfg(any(feature = "portable", not(target_os = "linux")))]
-use portable as system;
-
 pub(super) use attributes::{get_xattr, inode_flags, list_xattr, remove_xattr, set_inode_flags, set_xattr};
-pub(super) use bearer::Bearer;
 pub(super) use clock::clock;
 pub(super) use content::{fdatasync, ftruncate, pread, pwrite, read, seek, share_blocks, write, write_back};
 pub(super) use stat::{stat, stat_itself};
-pub(super) use system::{FILE_CLOCK, KEEPS_ACCESS_TIME, NO_ATTRIBUTE, ONLY_NAMED, bits_of, mode_of};
-
-/// A path or a name, as the kernel takes it.
-pub(super) trait Named: rustix::path::Arg + AsRef<Path> + Copy {}
-impl<T: rustix::path::Arg + AsRef<Path> + Copy> Named for T {}
 
 pub(super) fn openat(dir: impl AsHandle, path: impl Named, flags: OFlags, mode: Mode) -> Result<Handle> {
     let dir = at!(dir, path, |far, path| far
@@ -111,17 +90,17 @@ pub(super) fn open_beneath(dir: impl AsHandle, path: impl Named, flags: OFlags) 
             flags: remote::opening(flags)
         })
         .map(Handle::from));
-    if !system::OPENS_BENEATH {
+    if !own::OPENS_BENEATH {
         return Err(rustix::io::Errno::NOSYS);
     }
     simulated!(open_beneath(dir, path.as_ref(), flags).map(Handle::from));
-    Ok(system::open_beneath(dir, path, flags)?.into())
+    Ok(own::open_beneath(dir, path, flags)?.into())
 }
 
 pub(super) fn names(dir: impl AsHandle, mut each: impl FnMut(&[u8])) -> Result<()> {
     let dir = here!(dir, |far| far.names(&mut each));
     simulated!(names(dir, &mut each));
-    system::names(dir, each)
+    own::names(dir, each)
 }
 
 pub(super) fn readlinkat(dir: impl AsHandle, path: impl Named) -> Result<Vec<u8>> {
@@ -166,7 +145,7 @@ pub(super) fn mknodat(
         device
     }));
     simulated!(mknod(dir, path.as_ref(), kind, device));
-    system::mknodat(dir, path, kind, device)
+    own::mknodat(dir, path, kind, device)
 }
 
 pub(super) fn linkat(from: impl AsHandle, old: impl Named, to: impl AsHandle, new: impl Named) -> Result<()> {
@@ -199,7 +178,7 @@ pub(super) fn renameat_with(
 ) -> Result<()> {
     let (from, to) = both!(from, old, to, new, |pair| pair.rename(flags));
     simulated!(rename((from, old.as_ref()), (to, new.as_ref()), flags));
-    system::renameat_with((from, old), (to, new), flags)
+    own::renameat_with((from, old), (to, new), flags)
 }
 
 pub(super) fn unlinkat(dir: impl AsHandle, path: impl Named, flags: AtFlags) -> Result<()> {
@@ -257,13 +236,13 @@ pub(super) fn pin(dir: impl AsHandle, path: impl Named) -> Result<Handle> {
         .map(Handle::from));
     let flags = ONLY_NAMED | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     simulated!(open(dir, path.as_ref(), flags, Mode::empty()).map(Handle::from));
-    Ok(system::pin(dir, path)?.into())
+    Ok(own::pin(dir, path)?.into())
 }
 
 /// Of a name itself, on this machine.
 pub(super) fn chmod_unpinned(dir: impl AsHandle, path: impl Named, mode: Mode) -> Result<()> {
     let dir = here!(dir, |_far| Err(rustix::io::Errno::NOSYS));
-    system::chmod_unpinned(dir, path, mode)
+    own::chmod_unpinned(dir, path, mode)
 }
 
 /// Of what a handle only names (`O_PATH`).
@@ -274,7 +253,7 @@ pub(super) fn chmod_pinned(pinned: impl AsHandle, mode: Mode) -> Result<()> {
         pinned: true
     }));
     simulated!(chmod(pinned, mode));
-    system::chmod_pinned(pinned, mode)
+    own::chmod_pinned(pinned, mode)
 }
 
 /// Of a link itself.
@@ -296,7 +275,7 @@ pub(super) fn fsync(handle: impl AsHandle) -> Result<()> {
         all: false
     }));
     simulated!(fsync(handle));
-    system::fsync(handle)
+    own::fsync(handle)
 }
 
 /// Sends the content of a file to the disk where [`syncfs`] alone does not.
@@ -306,7 +285,7 @@ pub(super) fn write_out(handle: impl AsHandle) -> Result<()> {
     if crate::simulated::world().is_some() {
         return Ok(());
     }
-    system::write_out(handle)
+    own::write_out(handle)
 }
 
 pub(super) fn syncfs(handle: impl AsHandle) -> Result<()> {
@@ -315,14 +294,14 @@ pub(super) fn syncfs(handle: impl AsHandle) -> Result<()> {
         all: true
     }));
     simulated!(syncfs(handle));
-    system::syncfs(handle)
+    own::syncfs(handle)
 }
 
 /// The file system's number of Linux' `statfs(2)`.
 pub(super) fn magic(handle: impl AsHandle) -> Result<u64> {
     let handle = here!(handle, |far| far.count(Call::Magic { handle: far.number() }));
     simulated!(magic(handle));
-    system::magic(handle)
+    own::magic(handle)
 }
 
 /// How the file system keeps times.
@@ -336,7 +315,7 @@ pub(super) fn file_system(handle: impl AsHandle) -> Result<FileSystem> {
         }
     );
     simulated!(magic(handle).map(FileSystem::of));
-    system::file_system(handle)
+    own::file_system(handle)
 }
 
 /// The file system's own number of `statvfs(2)`; only of this machine.
@@ -344,7 +323,7 @@ pub(super) fn file_system_number(handle: impl AsHandle) -> Result<u64> {
     let handle = here!(handle, |_far| Err(rustix::io::Errno::NOSYS));
     // The simulation has one file system.
     simulated!(magic(handle));
-    system::file_system_number(handle)
+    own::file_system_number(handle)
 }
 
 pub(super) fn free_bytes(handle: impl AsHandle) -> Result<u64> {

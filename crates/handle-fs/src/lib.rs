@@ -17,6 +17,7 @@ mod examine;
 mod file;
 mod file_system;
 mod file_system_id;
+mod file_system_kind;
 mod flags;
 mod handle;
 mod inode_flags;
@@ -34,6 +35,7 @@ mod run_as;
 #[cfg(any(test, debug_assertions, feature = "simulated"))]
 pub mod simulated;
 mod stat;
+mod system;
 mod time;
 mod xattr;
 
@@ -59,10 +61,10 @@ pub use entropy::{Entropy, letters, random};
 pub use examine::{stat_child, stat_handle};
 pub use file::{File, try_lock, unlock};
 pub use file_system::{
-    FileSystem, FileSystemFacts, data_segments, file_system, file_system_facts, free_bytes, may_write,
-    write_back,
+    FileSystemFacts, data_segments, file_system, file_system_facts, free_bytes, may_write, write_back,
 };
 pub use file_system_id::FileSystemId;
+pub use file_system_kind::FileSystem;
 pub use flags::InodeFlags;
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;

@@ -9,7 +9,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::kernel::openat;
-use super::{AsHandle, File, Handle, Stat, kernel, stat_handle};
+use super::{AsHandle, File, Handle, Stat, kernel, stat_handle, system};
 
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -64,7 +64,7 @@ pub fn open_child_file_blindly(dir: impl AsHandle, name: &OsStr) -> io::Result<F
 
 /// Only the owner of a file may read it without touching its access time.
 fn quiet_open(dir: impl AsHandle, name: &OsStr, flags: OFlags) -> Result<Handle, Errno> {
-    openat(dir, name, flags | kernel::KEEPS_ACCESS_TIME, Mode::empty())
+    openat(dir, name, flags | system::own::KEEPS_ACCESS_TIME, Mode::empty())
 }
 
 /// Returns true if a symbolic link stands where a file or a directory was expected.

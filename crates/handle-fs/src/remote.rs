@@ -41,7 +41,7 @@ use rustix::fs::{CWD, FileType, FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use super::Result;
-use super::kernel::{self, KEEPS_ACCESS_TIME};
+use super::system::own::{self, KEEPS_ACCESS_TIME};
 
 /// Syntax of addresses, for messages.
 pub const ADDRESSES: &str = "ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH, docker-volume://NAME[/PATH], \
@@ -111,7 +111,7 @@ pub(super) fn ensure_here(dir: BorrowedFd<'_>, path: &Path) -> Result<()> {
 }
 
 /// Flag of an opening for the place alone.
-pub const ONLY_NAMED: OFlags = kernel::ONLY_NAMED;
+pub const ONLY_NAMED: OFlags = own::ONLY_NAMED;
 
 /// Flags of an opening as both sides know them: the system's own numbers differ between machines.
 const OPENING: [(u32, OFlags); 11] = [

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use super::change::{chmod_handle, chown, remove_file, rename_new, sync_directory};
-use super::{File, Opening, is_sync_unsupported, kernel, open_child_file, open_path, own_ids, stat_child};
+use super::{
+    File, Opening, is_sync_unsupported, kernel, open_child_file, open_path, own_ids, stat_child, system,
+};
 use super::{list_attributes, set_attribute};
 use crate::Xattr;
 use crate::letters;
@@ -191,7 +193,7 @@ impl FileReplacer {
         random: [u8; 8],
     ) -> Result<(), ReplaceError> {
         let target = Target::open(path)?;
-        let mode = kernel::mode_of(mode);
+        let mode = system::own::mode_of(mode);
         let (mut beside, file) = target.beside(self.temporary_prefix, random, new, mode)?;
         give_to_owner_of(&target.directory, &beside.name).map_err(failed(path, "set the owner of"))?;
         file.sync().map_err(failed(path, "write beside"))?;

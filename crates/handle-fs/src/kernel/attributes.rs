@@ -6,11 +6,10 @@ use std::path::Path;
 #[cfg(any(test, debug_assertions, feature = "simulated"))]
 use std::path::PathBuf;
 
-use super::bearer::Bearer;
-use super::system;
 use crate::remote::{self, Call};
 #[cfg(any(test, debug_assertions, feature = "simulated"))]
 use crate::simulated::Address;
+use crate::system::{Bearer, own};
 use crate::{AsHandle, HandleRef, Result};
 
 /// The bearer with a handle of this machine; else the answer comes from the machine that it belongs to.
@@ -57,7 +56,7 @@ pub(crate) fn list_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, room: &mut [u8]) -
         room
     ));
     simulated!(list_xattr(address(&bearer), room));
-    system::list_xattr(&bearer, room)
+    own::list_xattr(&bearer, room)
 }
 
 pub(crate) fn get_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8], room: &mut [u8]) -> Result<usize> {
@@ -70,7 +69,7 @@ pub(crate) fn get_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8], room: 
         room
     ));
     simulated!(get_xattr(address(&bearer), name, room));
-    system::get_xattr(&bearer, name, room)
+    own::get_xattr(&bearer, name, room)
 }
 
 pub(crate) fn set_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8], value: &[u8]) -> Result<()> {
@@ -81,7 +80,7 @@ pub(crate) fn set_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8], value:
         value: Some(value.into())
     }));
     simulated!(set_xattr(address(&bearer), name, Some(value)));
-    system::set_xattr(&bearer, name, value)
+    own::set_xattr(&bearer, name, value)
 }
 
 pub(crate) fn remove_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8]) -> Result<()> {
@@ -92,19 +91,19 @@ pub(crate) fn remove_xattr<D: AsHandle>(bearer: &Bearer<'_, D>, name: &[u8]) -> 
         value: None
     }));
     simulated!(set_xattr(address(&bearer), name, None));
-    system::remove_xattr(&bearer, name)
+    own::remove_xattr(&bearer, name)
 }
 
 /// The flags of `chattr` with Linux's numbers.
 pub(crate) fn inode_flags(handle: impl AsHandle) -> Result<u32> {
     let handle = here!(handle, |far| far.inode_flags());
     simulated!(inode_flags(handle));
-    system::inode_flags(handle)
+    own::inode_flags(handle)
 }
 
 /// Sets the flags of `chattr`, given with Linux's numbers.
 pub(crate) fn set_inode_flags(handle: impl AsHandle, flags: u32) -> Result<()> {
     let handle = here!(handle, |far| far.set_inode_flags(flags));
     simulated!(set_inode_flags(handle, flags));
-    system::set_inode_flags(handle, flags)
+    own::set_inode_flags(handle, flags)
 }

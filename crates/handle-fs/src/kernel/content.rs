@@ -2,8 +2,8 @@
 
 use rustix::fs::SeekFrom;
 
-use super::system;
 use crate::remote::{Call, Whence};
+use crate::system::own;
 use crate::{AsHandle, HandleRef, Result};
 
 pub(crate) fn seek(handle: impl AsHandle, to: SeekFrom) -> Result<u64> {
@@ -47,7 +47,7 @@ pub(crate) fn share_blocks(to: impl AsHandle, from: impl AsHandle) -> Result<()>
     if crate::simulated::world().is_some() {
         return Err(rustix::io::Errno::OPNOTSUPP);
     }
-    system::share_blocks(to, from)
+    own::share_blocks(to, from)
 }
 
 pub(crate) fn ftruncate(handle: impl AsHandle, length: u64) -> Result<()> {
@@ -69,7 +69,7 @@ pub(crate) fn write_back(handle: impl AsHandle) -> Result<Option<bool>> {
     if crate::simulated::world().is_some() {
         return Ok(Some(true));
     }
-    system::write_back(handle)
+    own::write_back(handle)
 }
 
 pub(crate) fn fdatasync(handle: impl AsHandle) -> Result<()> {
@@ -77,5 +77,5 @@ pub(crate) fn fdatasync(handle: impl AsHandle) -> Result<()> {
         handle: far.number(),
         all: false
     }));
-    system::fdatasync(handle)
+    own::fdatasync(handle)
 }

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use super::{Named, system};
+use crate::system::{Named, own};
 use crate::{AsHandle, HandleRef, Result, Stat, remote};
 
 /// Of a name itself.
 pub(crate) fn stat(dir: impl AsHandle, path: impl Named) -> Result<Stat> {
     let dir = at!(dir, path, |far, path| far.stat(path, false));
     simulated!(stat(dir, Some(path.as_ref())));
-    system::stat(dir, path)
+    own::stat(dir, path)
 }
 
 /// Of an open object.
 pub(crate) fn stat_itself(handle: impl AsHandle) -> Result<Stat> {
     let handle = here!(handle, |far| far.stat(remote::Bytes::default(), true));
     simulated!(stat(handle, None));
-    system::stat_itself(handle)
+    own::stat_itself(handle)
 }

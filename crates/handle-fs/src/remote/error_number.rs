@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-/// The numbers of Linux (errno(3)) that a call of the protocol can give. Up to 34 they are the same on all systems but for EAGAIN.
+/// Errors that calls answer, with their numbers on Linux (errno(3)). Up to 34 they are the same on all systems but for EAGAIN.
 const NUMBERS: [(i32, Errno); 22] = [
     (11, Errno::AGAIN),
     (35, Errno::DEADLK),
@@ -11,7 +11,7 @@ const NUMBERS: [(i32, Errno); 22] = [
     (38, Errno::NOSYS),
     (39, Errno::NOTEMPTY),
     (40, Errno::LOOP),
-    (61, crate::kernel::NO_ATTRIBUTE),
+    (61, crate::system::own::NO_ATTRIBUTE),
     (71, Errno::PROTO),
     (74, Errno::BADMSG),
     (75, Errno::OVERFLOW),
@@ -83,7 +83,7 @@ mod tests {
         for (number, error) in NUMBERS {
             assert_eq!(error.raw_os_error(), number);
         }
-        // What the table leaves out has one number on all systems.
+        // What the table omits has one number on all systems.
         for (number, error) in [
             (1, Errno::PERM),
             (2, Errno::NOENT),

@@ -21,6 +21,7 @@ use super::greeting::greeting;
 use super::message::{receive, tell, written};
 use super::protocol::{Answer, Bytes, Call, Facts, Locking, Moving, NOWHERE, Request, Wanted, Whence};
 use crate::kernel::{self, Bearer};
+use crate::system::own;
 use crate::{AsHandle, Handle, HandleRef, Result};
 
 /// Answers what is asked above the calls of files; `None`: it was not understood.
@@ -118,8 +119,7 @@ impl Agent {
                 flags,
                 mode,
             } => {
-                let opened =
-                    kernel::openat(self.at(dir)?, path.path(), flags_of(flags), kernel::mode_of(mode))?;
+                let opened = kernel::openat(self.at(dir)?, path.path(), flags_of(flags), own::mode_of(mode))?;
                 Ok(self.keep(opened))
             }
             Call::OpenBeneath { dir, path, flags } => {
@@ -143,7 +143,7 @@ impl Agent {
                 Ok(Answer::Bytes(Bytes::from(target.as_slice())))
             }
             Call::MakeDir { dir, path, mode } => {
-                kernel::mkdirat(self.at(dir)?, path.path(), kernel::mode_of(mode)).map(done)
+                kernel::mkdirat(self.at(dir)?, path.path(), own::mode_of(mode)).map(done)
             }
             Call::MakeLink { dir, path, target } => {
                 kernel::symlinkat(&target.0, self.at(dir)?, path.path()).map(done)
@@ -194,7 +194,7 @@ impl Agent {
                 None => kernel::fchown(self.at(dir)?, uid, gid).map(done),
             },
             Call::Mode { handle, mode, pinned } => {
-                let (handle, mode) = (self.at(handle)?, kernel::mode_of(mode));
+                let (handle, mode) = (self.at(handle)?, own::mode_of(mode));
                 match pinned {
                     true => kernel::chmod_pinned(handle, mode).map(done),
                     false => kernel::fchmod(handle, mode).map(done),

@@ -128,14 +128,14 @@ impl World {
             Ok(_) if flags.contains(OFlags::CREATE | OFlags::EXCL) => return Err(Errno::EXIST),
             Err(Errno::NOENT) if creates => {
                 let node = Node::File(Arc::default());
-                self.make((dir, path), node, crate::kernel::bits_of(mode))?
+                self.make((dir, path), node, crate::system::own::bits_of(mode))?
             }
             other => other?,
         };
         let inode = self.live.get(number).ok_or(Errno::NOENT)?;
         let writes = flags.intersects(OFlags::WRONLY | OFlags::RDWR);
         match &inode.node {
-            Node::Symlink(_) if flags.contains(crate::kernel::ONLY_NAMED) => {}
+            Node::Symlink(_) if flags.contains(crate::system::own::ONLY_NAMED) => {}
             Node::Symlink(_) if flags.contains(OFlags::DIRECTORY) => return Err(Errno::NOTDIR),
             Node::Symlink(_) => return Err(Errno::LOOP),
             Node::Directory(_) if writes => return Err(Errno::ISDIR),
@@ -230,7 +230,7 @@ impl World {
     pub(crate) fn mkdir(&mut self, dir: BorrowedFd<'_>, path: &Path, mode: Mode) -> Result<()> {
         self.begin(How::Name, dir, Some(path))?;
         let node = Node::Directory(BTreeMap::new());
-        self.make((dir, path), node, crate::kernel::bits_of(mode))?;
+        self.make((dir, path), node, crate::system::own::bits_of(mode))?;
         Ok(())
     }
 

@@ -68,7 +68,7 @@ impl World {
     pub(crate) fn chmod(&mut self, handle: BorrowedFd<'_>, mode: Mode) -> Result<()> {
         self.begin(How::Metadata, handle, None)?;
         let number = self.target(handle, None)?;
-        self.change(number, |inode| inode.mode = crate::kernel::bits_of(mode))
+        self.change(number, |inode| inode.mode = crate::system::own::bits_of(mode))
     }
 
     pub(crate) fn utimens(
@@ -273,7 +273,10 @@ impl World {
         self.begin_at(How::Read, self.bearer(&of).ok())?;
         let number = self.bearer(&of)?;
         let inode = self.live.get(number).ok_or(Errno::NOENT)?;
-        give(inode.xattrs.get(name).ok_or(crate::kernel::NO_ATTRIBUTE)?, room)
+        give(
+            inode.xattrs.get(name).ok_or(crate::system::own::NO_ATTRIBUTE)?,
+            room,
+        )
     }
 
     /// Sets an attribute, or removes it.
@@ -292,7 +295,7 @@ impl World {
         self.begin(How::Read, handle, None)?;
         let number = self.target(handle, None)?;
         let flags = self.live.get(number).ok_or(Errno::NOENT)?.flags;
-        Ok(crate::inode_flags::numbers(flags))
+        Ok(flags.linux_bits())
     }
 
     pub(crate) fn set_inode_flags(&mut self, handle: BorrowedFd<'_>, flags: u32) -> Result<()> {
@@ -300,7 +303,7 @@ impl World {
         let number = self.target(handle, None)?;
         let now = self.now();
         let inode = self.live.get_mut(number).ok_or(Errno::NOENT)?;
-        inode.flags = crate::inode_flags::of_numbers(flags);
+        inode.flags = InodeFlags::from_linux_bits(flags);
         inode.ctime = now;
         Ok(())
     }

@@ -211,13 +211,13 @@ pub(crate) fn remove_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8]) -> 
 
 /// The known flags with Linux's numbers.
 pub(crate) fn inode_flags(handle: BorrowedFd<'_>) -> Result<u32> {
-    Ok(crate::inode_flags::numbers(stat_itself(handle)?.flags))
+    Ok(stat_itself(handle)?.flags.linux_bits())
 }
 
 /// Sets the known flags, given with Linux's numbers; the others stay. A flag that the superuser set counts as the user's, and
 /// goes only with the superuser's rights.
 pub(crate) fn set_inode_flags(handle: BorrowedFd<'_>, flags: u32) -> Result<()> {
-    let wanted = crate::inode_flags::of_numbers(flags);
+    let wanted = InodeFlags::from_linux_bits(flags);
     let now = rustix::fs::fstat(handle)?;
     let mut then = now.st_flags;
     for (flag, bit) in FLAGS {

@@ -1,0 +1,51 @@
+//! What is known of a type of file system.
+
+/// Known properties of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSystem {
+    /// True if every change of metadata and every `write(2)` moves the ctime.
+    pub trusted_ctime: bool,
+    /// True if a store through a mapping also moves the ctime, once the file's dirty pages were written back: that write-protects
+    /// them, so the next store faults. False for file systems in memory, which write nothing back. For a layered file system only
+    /// the layers know; [`crate::write_back`] asks them file by file.
+    pub writes_back: bool,
+    /// True if it shows several directories as one (overlayfs). An object in a lower layer is copied up when it is changed.
+    pub layered: bool,
+}
+
+impl FileSystem {
+    /// One of which nothing is known.
+    pub(crate) const UNKNOWN: Self = Self {
+        trusted_ctime: false,
+        writes_back: false,
+        layered: false,
+    };
+
+    /// Facts about the file system with a number of Linux' `statfs(2)`.
+    #[must_use]
+    pub fn of(magic: u64) -> Self {
+        /// FUSE, 9p, NFS, SMB (three), virtiofs shows FUSE's, AFS, Ceph, vboxsf, FAT, exFAT.
+        const UNTRUSTED: [u64; 11] = [
+            0x6573_5546,
+            0x0102_1997,
+            0x6969,
+            0x517b,
+            0xff53_4d42,
+            0xfe53_4d42,
+            0x5346_414f,
+            0x00c3_6400,
+            0x786f_4256,
+            0x4d44,
+            0x2011_bab0,
+        ];
+        const OVERLAY: u64 = 0x794c_7630;
+        /// tmpfs (also devtmpfs), ramfs, hugetlbfs.
+        const IN_MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
+        let trusted_ctime = !UNTRUSTED.contains(&magic);
+        Self {
+            trusted_ctime,
+            writes_back: trusted_ctime && !IN_MEMORY.contains(&magic),
+            layered: magic == OVERLAY,
+        }
+    }
+}
