@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::environment::Environment;
@@ -50,6 +51,10 @@ pub fn settle_below(directory: &Path, path: &Path) -> PathBuf {
                 }
                 rest.extend(backwards(&target));
             }
+            // A file system that ignores case has many paths for one directory.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                done = handle_fs::stored_child(&done, &part)
+            }
             _ => done = next,
         }
     }
@@ -91,7 +96,7 @@ pub fn settle_path(environment: &Environment, path: &Path) -> PathBuf {
     }
     let resolved = plain.parent().and_then(|parent| fs::canonicalize(parent).ok());
     match (resolved, plain.file_name()) {
-        (Some(parent), Some(name)) => parent.join(name),
+        (Some(parent), Some(name)) => handle_fs::stored_child(&handle_fs::stored_path(&parent), name),
         _ => plain,
     }
 }

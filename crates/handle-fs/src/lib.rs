@@ -19,6 +19,7 @@ mod file_system;
 mod file_system_id;
 mod file_system_kind;
 mod flags;
+mod folding;
 mod handle;
 mod inode_flags;
 mod kernel;
@@ -66,6 +67,7 @@ pub use file_system::{
 pub use file_system_id::FileSystemId;
 pub use file_system_kind::FileSystem;
 pub use flags::InodeFlags;
+pub use folding::{fold_name, folds_names, holds_name, is_one_name, stored_child, stored_name, stored_path};
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;
 pub use mount::{Dir, Frozen, MountError, Root};

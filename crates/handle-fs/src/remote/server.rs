@@ -280,6 +280,7 @@ impl Agent {
             }
             Call::Canonical { path } => {
                 let real = std::fs::canonicalize(path.path()).map_err(|error| number_of(&error))?;
+                let real = crate::stored_path(&real);
                 Ok(Answer::Bytes(Bytes::from(real.as_path())))
             }
             Call::Look { dir } => {

@@ -241,7 +241,7 @@ impl Transports {
     /// The system's error.
     pub fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
         let Some((address, path)) = Address::split(path) else {
-            return std::fs::canonicalize(path);
+            return std::fs::canonicalize(path).map(|real| crate::stored_path(&real));
         };
         let (address, path) = self.resolve(address, path);
         let connection = self.to(&address)?;

@@ -44,7 +44,7 @@ impl World {
                 return Err(Errno::NOTDIR);
             }
             if parts.peek().is_none() {
-                return Ok((here, name.to_vec()));
+                return Ok((here, self.live.stored(here, name)));
             }
             here = self.live.child(here, name).ok_or(Errno::NOENT)?;
             if stay && self.live.get(here).is_some_and(|inode| inode.device != device) {
@@ -289,6 +289,17 @@ impl World {
         }
         let number = self.live.child(old_dir, &old).ok_or(Errno::NOENT)?;
         let there = self.live.child(new_dir, &new);
+        if let Some(new) = self
+            .recased((old_dir, &old), (new_dir, &new), to.1)
+            .filter(|_| flags.is_empty())
+        {
+            self.movable(from)?;
+            self.edit(
+                vec![(old_dir, old, None), (new_dir, new, Some(number))],
+                &[number],
+            );
+            return Ok(());
+        }
         let exchange = flags.contains(RenameFlags::EXCHANGE);
         if exchange && !self.exchanges {
             return Err(Errno::INVAL);
@@ -337,6 +348,12 @@ impl World {
         let edits = vec![(old_dir, old, None), (new_dir, new, Some(number))];
         self.edit(edits, &[number, there]);
         Ok(())
+    }
+
+    /// Returns the new name if a rename only changes how its directory writes the name.
+    pub(super) fn recased(&self, old: (u64, &[u8]), new: (u64, &[u8]), to: &Path) -> Option<Vec<u8>> {
+        let written = to.file_name()?.as_bytes();
+        (self.live.folds && old == new && old.1 != written).then(|| written.to_vec())
     }
 
     /// Returns true if the directory `above` is `below`, or contains it at any depth.

@@ -67,6 +67,8 @@ pub(super) const ROOT: u64 = 1;
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
     inodes: BTreeMap<u64, Arc<Inode>>,
+    /// True if names that differ in case only, or in how a letter is composed, are one.
+    pub(super) folds: bool,
     /// Number of names of each inode that has one, counted when it is asked for; empty again once a directory may have changed.
     names: OnceLock<HashMap<u64, u32>>,
 }
@@ -123,7 +125,24 @@ impl Disk {
 
     /// The entry `name` of the directory `dir`.
     pub fn child(&self, dir: u64, name: &[u8]) -> Option<u64> {
-        self.get(dir)?.entries()?.get(name).copied()
+        let entries = self.get(dir)?.entries()?;
+        let exact = entries.get(name).copied();
+        exact.or_else(|| entries.get(&*self.alike(entries, name)?).copied())
+    }
+
+    /// The name under which the directory `dir` keeps what `name` leads to; `name` itself if that is nothing.
+    pub(super) fn stored(&self, dir: u64, name: &[u8]) -> Vec<u8> {
+        let entries = self.get(dir).and_then(Inode::entries);
+        let exact = entries.is_none_or(|entries| entries.contains_key(name));
+        let alike = entries
+            .filter(|_| !exact)
+            .and_then(|entries| self.alike(entries, name));
+        alike.unwrap_or_else(|| name.to_vec())
+    }
+
+    fn alike(&self, entries: &BTreeMap<Vec<u8>, u64>, name: &[u8]) -> Option<Vec<u8>> {
+        let wanted = self.folds.then(|| key(name))?;
+        entries.keys().find(|other| key(other) == wanted).cloned()
     }
 
     /// Returns the number of names that an inode has.
@@ -160,4 +179,27 @@ impl Disk {
         self.inodes = kept;
         self.names.take();
     }
+}
+
+/// The form in which names are compared that fold: in small letters, and composed.
+pub(super) fn key(name: &[u8]) -> Vec<u8> {
+    /// A few letters with a mark: the base letter, the mark, both in one.
+    const COMPOSED: [(char, char, char); 8] = [
+        ('a', '\u{308}', 'ä'),
+        ('o', '\u{308}', 'ö'),
+        ('u', '\u{308}', 'ü'),
+        ('e', '\u{301}', 'é'),
+        ('e', '\u{300}', 'è'),
+        ('n', '\u{303}', 'ñ'),
+        ('a', '\u{30a}', 'å'),
+        ('c', '\u{327}', 'ç'),
+    ];
+    let Ok(text) = std::str::from_utf8(name) else {
+        return name.to_vec();
+    };
+    let mut small: String = text.chars().flat_map(char::to_lowercase).collect();
+    for (base, mark, composed) in COMPOSED {
+        small = small.replace(&[base, mark].iter().collect::<String>(), &composed.to_string());
+    }
+    small.into_bytes()
 }

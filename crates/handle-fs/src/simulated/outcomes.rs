@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::hash::{Hash as _, Hasher};
 use std::sync::Arc;
 
-use super::disk::{Disk, Node};
+use super::disk::{Disk, Node, key};
 use super::world::{Moment, Pending, World};
 
 /// Losses in a crash.
@@ -39,7 +39,7 @@ pub fn outcomes(moment: &Moment, losses: Losses) -> Vec<Disk> {
         }
     };
     let mut dice = Dice(moment.call.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    for set in sets(&moment.pending, most, &mut dice) {
+    for set in sets((&moment.pending, moment.live.folds), most, &mut dice) {
         let mut names = moment.durable.clone();
         for change in set.iter().filter_map(|at| moment.pending.get(*at)) {
             change.apply(&mut names);
@@ -118,13 +118,15 @@ fn with(disk: &Disk, moment: &Moment, numbers: &[u64], content: Content) -> Disk
 }
 
 /// The changes that each change builds on: those before it that concern a name of it.
-fn grounds(pending: &[Pending]) -> Vec<BTreeSet<usize>> {
+fn grounds(pending: &[Pending], folds: bool) -> Vec<BTreeSet<usize>> {
     let mut grounds: Vec<BTreeSet<usize>> = Vec::new();
     for (at, change) in pending.iter().enumerate() {
         let mut own = BTreeSet::new();
         for (before, earlier) in pending.iter().enumerate().take(at) {
             let meets = change.edits.iter().any(|(dir, name, _)| {
-                let same = |(other, named, _): &&(u64, Vec<u8>, Option<u64>)| other == dir && named == name;
+                let same = |(other, named, _): &&(u64, Vec<u8>, Option<u64>)| {
+                    other == dir && (named == name || (folds && key(named) == key(name)))
+                };
                 earlier.edits.iter().find(same).is_some()
             });
             if meets {
@@ -139,8 +141,8 @@ fn grounds(pending: &[Pending]) -> Vec<BTreeSet<usize>> {
 
 /// Sets of changes that may have come to disk: all, or up to about `most` of them, among which those that come first, all but
 /// one, and one alone.
-fn sets(pending: &[Pending], most: usize, dice: &mut Dice) -> Vec<BTreeSet<usize>> {
-    let grounds = grounds(pending);
+fn sets((pending, folds): (&[Pending], bool), most: usize, dice: &mut Dice) -> Vec<BTreeSet<usize>> {
+    let grounds = grounds(pending, folds);
     let count = pending.len();
     let closed = |wanted: &dyn Fn(usize) -> bool| -> BTreeSet<usize> {
         let mut set = BTreeSet::new();
@@ -215,7 +217,7 @@ impl Hasher for Flat {
 impl World {
     /// Makes an object durable, as `fsync` guarantees.
     pub(super) fn make_durable(&mut self, number: u64) {
-        let grounds = grounds(&self.pending);
+        let grounds = grounds(&self.pending, self.live.folds);
         let mut wanted = BTreeSet::new();
         for (at, change) in self.pending.iter().enumerate() {
             if change.edits.iter().any(|(dir, _, _)| *dir == number) {

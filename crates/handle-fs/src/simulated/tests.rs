@@ -118,3 +118,72 @@ fn content_that_was_not_synced_may_be_old_new_or_torn() {
         [b"".to_vec(), b"1234\0\0\0\0".to_vec(), b"12345678".to_vec()]
     );
 }
+
+#[test]
+fn names_that_fold_are_one_for_every_call_and_keep_how_they_were_written() {
+    let mut moment = World::new(&["/disk"]).moment();
+    moment.fold_names();
+    let shared = Shared::new(World::after(&moment, moment.disk()));
+    let _inside = shared.enter();
+    let dir = open_root(Path::new("/disk")).unwrap();
+    let exists = std::io::ErrorKind::AlreadyExists;
+    // Nothing is in it that could be tried in another case.
+    assert!(!crate::folds_names(&dir).unwrap());
+    crate::make_dir(&dir, named("Readme")).unwrap();
+    crate::make_dir(&dir, named("cafe\u{301}")).unwrap();
+    assert!(crate::folds_names(&dir).unwrap());
+    assert_eq!(crate::make_dir(&dir, named("README")).unwrap_err().kind(), exists);
+    assert_eq!(
+        crate::make_dir(&dir, named("caf\u{e9}")).unwrap_err().kind(),
+        exists
+    );
+    let stored = |name: &str| crate::stored_name(&dir, named(name)).unwrap();
+    assert_eq!(stored("readme").unwrap(), "Readme");
+    assert_eq!(stored("Caf\u{e9}").unwrap(), "cafe\u{301}");
+    assert_eq!(stored("other"), None);
+    assert!(crate::holds_name(&dir, named("Readme")).unwrap());
+    assert!(!crate::holds_name(&dir, named("readme")).unwrap());
+    assert_eq!(
+        crate::stored_path(Path::new("/disk/README/x")),
+        Path::new("/disk/Readme/x")
+    );
+    crate::rename_over(&dir, named("Readme"), &dir, named("README")).unwrap();
+    assert!(crate::holds_name(&dir, named("README")).unwrap());
+    crate::sync_directory(&dir).unwrap();
+    // A power loss leaves one of two cases of a name, never both.
+    crate::rename_over(&dir, named("README"), &dir, named("readme")).unwrap();
+    let moment = shared.lock().moment();
+    assert_eq!(
+        after_power_loss(&moment),
+        [vec!["README", "cafe\u{301}"], vec!["cafe\u{301}", "readme"]]
+    );
+}
+
+#[test]
+fn a_directory_that_tells_case_apart_is_not_taken_for_one_that_folds() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = open_root(place.path()).unwrap();
+    assert!(!crate::folds_names(&dir).unwrap());
+    std::fs::write(place.path().join("a"), "").unwrap();
+    assert!(!crate::folds_names(&dir).unwrap());
+    // Two names of one file are no proof.
+    std::fs::hard_link(place.path().join("a"), place.path().join("A")).unwrap();
+    assert!(!crate::folds_names(&dir).unwrap());
+    let path = place.path().join("A");
+    assert_eq!(crate::stored_path(&path), path);
+    for (one, other, same) in [
+        ("README", "readme", true),
+        ("STRASSE", "stra\u{df}e", true),
+        (".GIT", ".g\u{200c}it", true),
+        ("\u{3a3}", "\u{3c2}", true),
+        ("a", "b", false),
+        ("i", "\u{131}", false),
+    ] {
+        assert_eq!(
+            crate::is_one_name(one.as_bytes(), other.as_bytes()),
+            same,
+            "{one} {other}"
+        );
+    }
+    assert!(crate::is_one_name(b"A\xff", b"a\xff") && !crate::is_one_name(b"\xff", b"\xfe"));
+}

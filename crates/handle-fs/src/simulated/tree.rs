@@ -87,7 +87,8 @@ impl World {
         let device = self.live.get(dir).unwrap().device;
         let at = self.now();
         let number = self.fresh(node, mode, device, at);
-        self.edit(vec![(dir, name.as_bytes().to_vec(), Some(number))], &[]);
+        let name = self.live.stored(dir, name.as_bytes());
+        self.edit(vec![(dir, name, Some(number))], &[]);
     }
 
     /// Makes a file.
@@ -147,6 +148,8 @@ impl World {
         let number = self.find(Path::new(from)).unwrap();
         let (old_dir, old) = self.locate(None, Path::new(from), false).unwrap();
         let (new_dir, new) = self.locate(None, Path::new(to), false).unwrap();
+        let recased = self.recased((old_dir, &old), (new_dir, &new), Path::new(to));
+        let new = recased.unwrap_or(new);
         self.edit(
             vec![(old_dir, old, None), (new_dir, new, Some(number))],
             &[number],

@@ -89,6 +89,12 @@ pub struct World {
 const TICK: i128 = 1_000_000;
 
 impl Moment {
+    /// Names that differ in case only are one from now on, as on APFS, FAT and ext4 with `casefold`.
+    pub fn fold_names(&mut self) {
+        self.live.folds = true;
+        self.durable.folds = true;
+    }
+
     /// All that is there lies in the lower layer of an overlay from now on.
     pub fn lay_over(&mut self) {
         self.lower = self.next;
