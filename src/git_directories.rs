@@ -1,6 +1,6 @@
 //! Git directories of a mount, and the files of their work trees.
 
-use git_reader::{Named, Oid, Unreadable};
+use git_reader::{Named, Oid, Unreadable, is_dot_git};
 
 use crate::model::{Content, Directory, EntryKind, Manifest, Name, RelPath};
 
@@ -59,7 +59,7 @@ impl Repositories {
 #[must_use]
 pub fn work_tree(own: &RelPath) -> RelPath {
     match own.split() {
-        Some((parent, name)) if name.as_bytes() == b".git" => parent,
+        Some((parent, name)) if is_dot_git(name.as_bytes()) => parent,
         _ => own.clone(),
     }
 }
@@ -111,6 +111,8 @@ fn own(dir: &Directory) -> Option<RelPath> {
 }
 
 fn dot_git(dir: &Directory) -> Option<RelPath> {
-    let entry = dir.entry(&Name::new(b".git").ok()?)?;
+    let exact = dir.entry(&Name::new(b".git").ok()?);
+    let alike = || dir.entries.iter().find(|entry| is_dot_git(entry.name.as_bytes()));
+    let entry = exact.or_else(alike)?;
     Some(dir.path.join(&entry.name))
 }

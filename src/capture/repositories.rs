@@ -178,7 +178,8 @@ pub(super) fn is_stale(facts: Option<&[RepositoryFacts]>, skipped: &BTreeSet<&Re
 }
 
 fn is_git(path: &RelPath) -> bool {
-    path.split().is_some_and(|(_, name)| name.as_bytes() == b".git")
+    path.split()
+        .is_some_and(|(_, name)| git_reader::is_dot_git(name.as_bytes()))
 }
 
 /// Returns how much of the repository is captured, and the excluded paths that are neither all of it nor objects.

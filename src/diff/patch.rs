@@ -114,9 +114,11 @@ pub fn is_secret_path(path: &RelPath, entry: Option<&Entry>) -> bool {
         || name.starts_with(b"id_") && !name.ends_with(b".pub") && !name.contains(&b'.')
         || NAMES.iter().any(|known| name == known.as_bytes())
         || ENDINGS.iter().any(|ending| name.ends_with(ending.as_bytes()))
-        || path
-            .parts()
-            .any(|part| PLACES.iter().any(|place| part == place.as_bytes()))
+        || path.parts().any(|part| {
+            PLACES
+                .iter()
+                .any(|place| part.eq_ignore_ascii_case(place.as_bytes()))
+        })
 }
 
 /// Content of both sides of a change.

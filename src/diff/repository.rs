@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::commits::{Commits, between};
 use super::{Change, HIDDEN};
 use crate::git_directories::work_tree;
-use crate::model::RelPath;
+use crate::model::{Entry, Name, RelPath};
 use git_reader::{
     Executable, Files, Head, IndexEntry, Oid, Operation, Refs, Repository, below, driver_lines, executables,
+    is_dot_git,
 };
 
 /// Maximum number of reported doubts.
@@ -228,21 +229,40 @@ fn executions(was: &State, is: &State) -> Vec<Execution> {
     found
 }
 
-/// Returns the hooks that exist on both sides with different content.
+/// Returns the hooks that exist on both sides with different content, also if the session renamed the git directory to a name that git
+/// takes for `.git` as well.
 fn touched_hooks(own: &RelPath, changes: &[Change], known: &[Execution]) -> Vec<Execution> {
-    let hook = |change: &Change| {
-        let (dir, name) = change.path.split()?;
+    let work = work_tree(own);
+    let is_own = |dir: &RelPath| {
+        let beside = |(parent, name): (RelPath, Name)| parent == work && is_dot_git(name.as_bytes());
+        dir == own || dir.split().is_some_and(beside)
+    };
+    let hook = |path: &RelPath| {
+        let (dir, name) = path.split()?;
         let (above, hooks) = dir.split()?;
-        let is_hook = above == *own && hooks.as_bytes() == b"hooks" && !name.as_bytes().ends_with(b".sample");
-        let both = change.from.is_some() && change.to.is_some();
-        let what = format!("hook {}", String::from_utf8_lossy(name.as_bytes()));
-        (is_hook && both && !known.iter().any(|execution| execution.what == what)).then(|| Execution {
+        let is_hook =
+            is_own(&above) && hooks.as_bytes() == b"hooks" && !name.as_bytes().ends_with(b".sample");
+        is_hook.then(|| format!("hook {}", String::from_utf8_lossy(name.as_bytes())))
+    };
+    let was = changes.iter().filter_map(|change| {
+        let path = change.from_path.as_ref().unwrap_or(&change.path);
+        Some((hook(path)?, change.from.as_ref()?))
+    });
+    let was: BTreeMap<String, &Entry> = was.collect();
+    let is_touched = |what: &String, now: &Entry| {
+        let differs = was.get(what).is_some_and(|was| !was.same_state(now));
+        differs && !known.iter().any(|execution| execution.what == *what)
+    };
+    let now = changes
+        .iter()
+        .filter_map(|change| Some((hook(&change.path)?, change.to.as_ref()?)));
+    now.filter(|(what, now)| is_touched(what, now))
+        .map(|(what, _)| Execution {
             what,
             was: Some("before".to_owned()),
             now: Some("changed".to_owned()),
         })
-    };
-    changes.iter().filter_map(hook).collect()
+        .collect()
 }
 
 /// Returns the changed lines of `.gitattributes` that assign paths to a driver.

@@ -153,6 +153,9 @@ fn concerned<'r>(all: &'r Repositories, changes: &[Change]) -> BTreeSet<&'r RelP
     for change in changes.iter().filter(is_attributes) {
         found.extend(all.iter().filter(|own| change.path.is_within(&work_tree(own))));
     }
+    // One that was renamed from `.git` to `.GIT` is one repository.
+    let mut works = BTreeSet::new();
+    found.retain(|own| works.insert(work_tree(own)));
     found
 }
 

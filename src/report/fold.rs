@@ -6,6 +6,7 @@ use super::Change;
 use crate::contract::PrivateFiles;
 use crate::diff::{ChangeKind, is_secret_path};
 use crate::model::{Coverage, Entry, EntryKind, RelPath};
+use git_reader::is_dot_git;
 
 /// Fewest changes that a fold replaces. The names of fewer ones say more than their number.
 const FEWEST: usize = 5;
@@ -384,7 +385,7 @@ fn git_directory(path: &RelPath, repositories: &[&RelPath]) -> Option<RelPath> {
     let mut end = 0;
     for part in path.parts() {
         end += part.len();
-        if part == b".git" {
+        if is_dot_git(part) {
             return RelPath::new(path.as_bytes().get(..end)?).ok();
         }
         end += 1;
@@ -422,7 +423,7 @@ fn matters(coverage: &Coverage, private: &PrivateFiles, change: &Change) -> bool
     let sides = [change.from.as_ref(), change.to.as_ref()];
     let is_executable = |entry: &Entry| matches!(entry.kind, EntryKind::File(_)) && entry.mode & 0o111 != 0;
     let paths = [Some(&change.path), change.from_path.as_ref()];
-    let in_git = change.path.parts().any(|part| part == b".git");
+    let in_git = change.path.parts().any(is_dot_git);
     let is_directory = sides.iter().flatten().all(|entry| entry.is_dir());
     if is_directory {
         return false;
@@ -437,7 +438,9 @@ fn matters(coverage: &Coverage, private: &PrivateFiles, change: &Change) -> bool
 
 /// Returns true if git or an agent takes orders from a file of this path. An agent's home holds much that is no order.
 fn is_order(path: &RelPath, in_agent_home: bool) -> bool {
-    let mut parts = path.parts().skip_while(|part| *part != b".git");
+    // Where case does not count, each of them is found under the usual name.
+    let is_named_so = |name: &[u8]| ORDERS.iter().any(|order| name.eq_ignore_ascii_case(order));
+    let mut parts = path.parts().skip_while(|part| !is_dot_git(part));
     if parts.next().is_some() {
         let below: Vec<&[u8]> = parts.collect();
         return match below.as_slice() {
@@ -449,9 +452,9 @@ fn is_order(path: &RelPath, in_agent_home: bool) -> bool {
     }
     if in_agent_home {
         let name = path.parts().last().unwrap_or_default();
-        return ORDERS.contains(&name) || name.starts_with(b"settings") || name.starts_with(b"config");
+        return is_named_so(name) || name.starts_with(b"settings") || name.starts_with(b"config");
     }
-    path.parts().any(|part| ORDERS.contains(&part))
+    path.parts().any(is_named_so)
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub use oid::{Oid, blob_id};
 pub use reading::{below, whole};
 pub use refs::Head;
 pub use remotes::{Remote, Submodule, without_credentials};
-pub use repository::{GitDir, Repository};
+pub use repository::{GitDir, Repository, is_dot_git};
 pub use state::{Operation, is_lock};
 pub use tips::Tip;
 pub use unpushed::{Unpushed, unpushed};

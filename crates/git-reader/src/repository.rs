@@ -43,7 +43,7 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// [`GitError`] if the objects there cannot be examined.
     pub fn open(files: &'a dyn Files, work: &RelPath) -> Result<Option<Self>, GitError> {
-        let dot = below(work, ".git");
+        let dot = dot_git(files, work)?;
         let doubts = Doubts::default();
         let shape = match look(files, &dot)? {
             Some(Found::Directory) if holds_any(files, &dot)? => GitDir::Inside(dot),
@@ -251,6 +251,25 @@ pub(super) fn line(text: &[u8]) -> &[u8] {
 }
 
 /// Returns true if a part of a git directory exists. A damaged repository counts as one.
+/// Returns true if git takes a name for `.git` in a directory that ignores case. Git refuses to track such names on every system.
+#[must_use]
+pub fn is_dot_git(name: &[u8]) -> bool {
+    /// This is asked of every name, and few are that short.
+    const LONGEST: usize = 24;
+    name == b".git" || ((4..=LONGEST).contains(&name.len()) && handle_fs::is_one_name(name, b".git"))
+}
+
+/// Returns the path of `.git` in a work tree. Stored files answer to exact names, also where git found it under another case.
+fn dot_git(files: &dyn Files, work: &RelPath) -> Result<RelPath, GitError> {
+    let dot = below(work, ".git");
+    if look(files, &dot)?.is_some() {
+        return Ok(dot);
+    }
+    let names = files.names(work).unwrap_or_default();
+    let alike = names.iter().find(|name| is_dot_git(name.as_bytes()));
+    Ok(alike.map_or(dot, |name| work.join(name)))
+}
+
 fn holds_any(files: &dyn Files, dir: &RelPath) -> Result<bool, GitError> {
     for part in ["HEAD", "objects", "refs", "config"] {
         if look(files, &below(dir, part))?.is_some() {
