@@ -49,6 +49,7 @@ pub(super) fn terms(
         state: true,
         recipients: recipients(resolved),
         guarded: places.guarded(&root, false),
+        folds: super::coverage::folds(places.transports(), &root),
         ..Coverage::new(label(&root), root.as_path())
     };
     let site = Site {

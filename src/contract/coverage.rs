@@ -45,13 +45,14 @@ pub(super) fn build(
             absent.push(path.clone());
         }
     }
+    let folds = folds(places.transports(), root);
     // The automatic ones first, so that the operator's `!pattern` can take one back.
     let mut excludes = Vec::new();
     let mut detected = integration::Detected::default();
     if resolved.integrations.value {
         detected = integration::detect(places.transports(), root, &resolved.defined);
         match in_git.map(|tracked| tracked(places.transports(), root)) {
-            Some(Some(tracked)) => integration::keep_tracked(&mut detected, tracked)?,
+            Some(Some(tracked)) => integration::keep_tracked(&mut detected, tracked, folds)?,
             Some(None) if !detected.excludes.is_empty() => detected.warnings.push(StackWarning {
                 name: "git".to_owned(),
                 text: UNTOLD.to_owned(),
@@ -60,7 +61,7 @@ pub(super) fn build(
             _ => {}
         }
         for rule in &detected.excludes {
-            if !hides((places.transports(), root), rule, &tracked)? {
+            if !hides((places.transports(), root), rule, &tracked, folds)? {
                 excludes.push(rule.clone());
             }
         }
@@ -94,6 +95,7 @@ pub(super) fn build(
         recipients: Vec::new(),
         guarded: places.guarded(root, keep_secrets),
         machine: places.transports().machine_of(root),
+        folds,
         native: None,
     };
     let matcher = Matcher::new(&coverage)?;
@@ -198,6 +200,12 @@ fn exists(transports: &Transports, root: &Path, path: &RelPath) -> Result<bool, 
     Ok(kind_of(transports, &path.on_host(root)).is_some())
 }
 
+/// Returns true if names that differ in case only are one at the root. One that cannot be asked tells names apart.
+pub(super) fn folds(transports: &Transports, root: &Path) -> bool {
+    let opened = transports.open_root(root);
+    opened.and_then(handle_fs::folds_names).unwrap_or(false)
+}
+
 /// Returns true for a directory and for a missing path, because `paths` is meant for directories.
 fn is_dir(transports: &Transports, root: &Path, path: &RelPath) -> bool {
     kind_of(transports, &path.on_host(root)).is_none_or(|kind| kind == NodeKind::Directory)
@@ -208,8 +216,12 @@ fn hides(
     (transports, root): (&Transports, &Path),
     rule: &ExcludeRule,
     tracked: &[RelPath],
+    folds: bool,
 ) -> Result<bool, PatternError> {
-    let matcher = Matcher::new(&Coverage::of_rules(std::slice::from_ref(rule)))?;
+    let matcher = Matcher::new(&Coverage {
+        folds,
+        ..Coverage::of_rules(std::slice::from_ref(rule))
+    })?;
     let excluded = |path: &RelPath| {
         matches!(
             matcher.verdict_with_parents(path, is_dir(transports, root, path)),

@@ -1,6 +1,7 @@
 //! Judges paths by a frozen coverage: the one place that says what capture, diff and restore may look at. It knows no
 //! configuration and asks the file system nothing.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use ignore::Match;
@@ -40,6 +41,7 @@ pub struct Matcher {
     tracked: Vec<RelPath>,
     withheld: Vec<WithheldPath>,
     guarded: Vec<PathBuf>,
+    folds: bool,
 }
 
 impl Matcher {
@@ -50,6 +52,12 @@ impl Matcher {
     pub fn new(coverage: &Coverage) -> Result<Self, PatternError> {
         // Paths are matched relative to the root, so none is given here: the root's own name must not take part.
         let mut builder = GitignoreBuilder::new("");
+        builder
+            .case_insensitive(coverage.folds)
+            .map_err(|error| PatternError {
+                pattern: String::new(),
+                problem: error.to_string(),
+            })?;
         for (number, rule) in coverage.excludes.iter().enumerate() {
             // The builder lets each glob carry the file it came from; it carries the rule's number instead, which
             // leads from a match back to the rule.
@@ -75,9 +83,21 @@ impl Matcher {
         Ok(Self {
             globs,
             rules: coverage.excludes.clone(),
-            tracked: coverage.tracked.clone(),
-            withheld: coverage.withheld.clone(),
+            tracked: coverage
+                .tracked
+                .iter()
+                .map(|path| folded(path, coverage.folds))
+                .collect(),
+            withheld: coverage
+                .withheld
+                .iter()
+                .map(|place| WithheldPath {
+                    path: folded(&place.path, coverage.folds),
+                    reason: place.reason,
+                })
+                .collect(),
             guarded: coverage.guarded.iter().map(ByteString::to_path).collect(),
+            folds: coverage.folds,
         })
     }
 
@@ -88,7 +108,7 @@ impl Matcher {
         if let Some(reason) = self.withheld(path, is_dir) {
             return Verdict::Withheld(reason);
         }
-        let inside = self.tracked.is_empty() || self.tracked.iter().any(|tracked| path.is_within(tracked));
+        let inside = self.is_tracked(path);
         if !inside && !self.is_on_the_way(path) {
             return Verdict::OutsideTracked;
         }
@@ -128,9 +148,26 @@ impl Matcher {
     /// Returns true if a tracked path lies strictly below `path`. A walk must then go through it without taking the rest.
     #[must_use]
     pub fn is_on_the_way(&self, path: &RelPath) -> bool {
-        self.tracked
-            .iter()
-            .any(|tracked| tracked != path && tracked.is_within(path))
+        !self.tracked.is_empty() && {
+            let path = self.folded(path);
+            let mut tracked = self.tracked.iter();
+            tracked.any(|tracked| tracked != &*path && tracked.is_within(&path))
+        }
+    }
+
+    fn is_tracked(&self, path: &RelPath) -> bool {
+        self.tracked.is_empty() || {
+            let path = self.folded(path);
+            self.tracked.iter().any(|tracked| path.is_within(tracked))
+        }
+    }
+
+    /// Returns a path in the form that is compared with the places of the coverage.
+    fn folded<'p>(&self, path: &'p RelPath) -> Cow<'p, RelPath> {
+        match self.folds {
+            true => Cow::Owned(folded(path, true)),
+            false => Cow::Borrowed(path),
+        }
     }
 
     /// Returns the secret places that are skipped under any name.
@@ -143,6 +180,7 @@ impl Matcher {
     #[must_use]
     pub fn is_among_private(&self, path: &RelPath) -> bool {
         let mut private = self.withheld.iter().filter(|place| place.reason.is_private());
+        let path = self.folded(path);
         private.any(|place| path.is_within(&place.path))
     }
 
@@ -154,6 +192,7 @@ impl Matcher {
         {
             return Some(WithheldReason::Staging);
         }
+        let path = self.folded(path);
         let hits = self
             .withheld
             .iter()
@@ -181,6 +220,12 @@ impl Matcher {
             Match::None | Match::Whitelist(_) => None,
         }
     }
+}
+
+/// Returns a path with its names folded, as a directory compares them that ignores case.
+fn folded(path: &RelPath, folds: bool) -> RelPath {
+    let whole = folds.then(|| RelPath::new(&handle_fs::fold_name(path.as_bytes())).ok());
+    whole.flatten().unwrap_or_else(|| path.clone())
 }
 
 /// Tells which files of a coverage are private files of agents: those at the places that it names, and those that its rules match.

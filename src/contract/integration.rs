@@ -68,6 +68,7 @@ pub fn detect(transports: &Transports, root: &Path, defined: &[Integration]) -> 
 pub(super) fn keep_tracked(
     found: &mut Detected,
     tracked: impl IntoIterator<Item = RelPath>,
+    folds: bool,
 ) -> Result<(), PatternError> {
     if found.excludes.is_empty() {
         return Ok(());
@@ -78,12 +79,18 @@ pub(super) fn keep_tracked(
         .filter_map(|path| path.split().map(|(dir, _)| dir))
         .collect();
     let mut excludes = std::mem::take(&mut found.excludes);
-    let mut matcher = Matcher::new(&Coverage::of_rules(&excludes))?;
+    let compiled = |excludes: &[ExcludeRule]| {
+        Matcher::new(&Coverage {
+            folds,
+            ..Coverage::of_rules(excludes)
+        })
+    };
+    let mut matcher = compiled(&excludes)?;
     for dir in &dirs {
         while let Verdict::Excluded(rule) = matcher.verdict_with_parents(dir, true) {
             let rule = rule.clone();
             excludes.retain(|other| *other != rule);
-            matcher = Matcher::new(&Coverage::of_rules(&excludes))?;
+            matcher = compiled(&excludes)?;
             let path = dir.clone();
             found.kept.push(KeptExclude { rule, path });
         }

@@ -127,6 +127,9 @@ pub struct Coverage {
     /// addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
+    /// The root takes names that differ in case only for one, so excludes and places match in any case.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub folds: bool,
     /// Its captures read snapshots of the file system itself, as far as they can be had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeUse>,
@@ -217,6 +220,7 @@ impl Coverage {
             recipients: Vec::new(),
             guarded: Vec::new(),
             machine: None,
+            folds: false,
             native: None,
         }
     }

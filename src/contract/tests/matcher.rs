@@ -280,6 +280,44 @@ fn a_pattern_that_does_not_parse_is_named() {
     );
 }
 
+#[test]
+fn where_names_fold_every_rule_and_place_matches_in_any_case() {
+    let withheld = [(".ssh", WithheldReason::Sensitive)];
+    let exact = coverage(
+        &["target/", "*.log", "!Keep.log"],
+        &["Src", "Target", ".ssh"],
+        &withheld,
+    );
+    let folded = Coverage {
+        folds: true,
+        ..exact.clone()
+    };
+    let judged = |coverage: &Coverage, path: &str, is_dir: bool| {
+        let matcher = Matcher::new(coverage).unwrap();
+        match matcher.verdict_with_parents(&rel(path.as_bytes()), is_dir) {
+            Verdict::Covered => "covered",
+            Verdict::Excluded(_) => "excluded",
+            Verdict::Withheld(_) => "withheld",
+            Verdict::OutsideTracked => "outside",
+        }
+    };
+    for (path, is_dir, by_case, anyway) in [
+        ("Src/a", false, "covered", "covered"),
+        ("SRC/a", false, "outside", "covered"),
+        ("Target", true, "covered", "excluded"),
+        ("Src/TARGET/x", false, "covered", "excluded"),
+        ("Src/a.LOG", false, "covered", "excluded"),
+        ("Src/KEEP.log", false, "excluded", "covered"),
+        (".SSH/key", false, "outside", "withheld"),
+    ] {
+        assert_eq!(
+            (judged(&exact, path, is_dir), judged(&folded, path, is_dir)),
+            (by_case, anyway),
+            "{path}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 

@@ -54,6 +54,11 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
                 Part::Text(" below"),
             ]);
         }
+        if mount.coverage.as_ref().is_some_and(|coverage| coverage.folds) {
+            sheet.below(&[Part::Text(
+                "names that differ in case only are one here; excludes match in any case",
+            )]);
+        }
         if !mount.broad.is_empty() {
             let reasons: Vec<&str> = mount.broad.iter().map(|reason| reason.words()).collect();
             let reasons = reasons.join(" and ");
