@@ -136,7 +136,13 @@ impl MoveExecutor<'_> {
                     return Err(io::ErrorKind::ResourceBusy.into());
                 }
                 // It may have been made before a crash, and its metadata not yet.
-                set_metadata(&seat.dir, &seat.name, |_| true, &was.0).map(drop)
+                set_metadata(&seat.dir, &seat.name, |_| true, &was.0)?;
+                let is_old = |live: Stat| step.old.as_ref().is_some_and(|old| old.ino == live.ino);
+                // Nothing comes back into one that was empty, so no parent in the journal has its time.
+                match live.is_some_and(is_old) {
+                    true => Ok(()),
+                    false => handle_fs::set_mtime(&seat.dir, &seat.name, was.0.mtime),
+                }
             }
             (MoveKind::Metadata { was, will }, Progress::Before) => {
                 let now = seat.dir.look(&seat.name)?;

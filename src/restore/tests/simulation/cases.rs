@@ -81,7 +81,7 @@ impl Small {
     }
 }
 
-fn at(path: &str) -> String {
+pub(super) fn at(path: &str) -> String {
     format!("{ROOT}/{path}")
 }
 
@@ -135,6 +135,29 @@ pub(super) fn busy() -> Session {
     Session::of(before, damage)
 }
 
+/// Names of which only the case changed, of files and of directories, with other changes in them.
+pub(super) fn recased() -> Session {
+    let before = |world: &mut World| {
+        world.put_file(&at("Readme"), "read me");
+        world.put_file(&at("Src/Deep/file"), "file");
+        world.put_file(&at("Src/edit"), "before");
+        world.put_file(&at("Gone"), "gone");
+        world.put(&at("Empty"), Node::Directory(BTreeMap::new()), 0o700);
+        world.put_file(&at("caf\u{e9}"), "composed");
+    };
+    let damage = |world: &mut World| {
+        world.carry(&at("Readme"), &at("README"));
+        world.carry(&at("Src"), &at("src"));
+        world.carry(&at("src/Deep"), &at("src/deep"));
+        world.rewrite(&at("src/edit"), "after");
+        world.cut(&at("Gone"));
+        world.put(&at("GONE"), Node::Symlink(b"src".to_vec()), 0o777);
+        world.carry(&at("Empty"), &at("empty"));
+        world.carry(&at("caf\u{e9}"), &at("cafe\u{301}"));
+    };
+    Session::of(before, damage)
+}
+
 /// One file that was written to.
 pub(super) fn edited() -> Session {
     let before = |world: &mut World| world.put_file(&at("edit"), "before");
@@ -142,12 +165,13 @@ pub(super) fn edited() -> Session {
     Session::of(before, damage)
 }
 
-/// Directories in directories where there was a file.
+/// Directories in directories where there was a file, and an empty one.
 pub(super) fn nested() -> Session {
     let before = |world: &mut World| world.put_file(&at("kind"), "a file");
     let damage = |world: &mut World| {
         world.cut(&at("kind"));
         world.put_file(&at("kind/is/directory"), "now");
+        world.put(&at("hollow"), Node::Directory(BTreeMap::new()), 0o755);
         // Made anew it is the operator's until its owner is set.
         if handle_fs::is_privileged() {
             world.set_owner(&at("kind/is"), (5, 6));
