@@ -14,6 +14,7 @@ mod export_tree;
 mod file_identity;
 mod fingerprint;
 mod flags;
+mod folded_names;
 mod git_index;
 mod hard_links;
 mod head_move;
@@ -52,6 +53,7 @@ pub use composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_c
 pub use error::{Locked, RestoreError};
 pub use execute::execute;
 pub use export_tree::{OutputDir, Written, is_empty, take_away, write_to, write_verified};
+pub use folded_names::FoldedNames;
 pub use git_index::RefreshedIndexes;
 pub use head_move::HeadMove;
 pub use history::{of_instance, of_restore, of_step};

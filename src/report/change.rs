@@ -242,6 +242,10 @@ pub(crate) fn why_words(why: &Why) -> String {
             "{} stays and may need it",
             String::from_utf8_lossy(path.as_bytes())
         ),
+        Why::OneName(other) => format!(
+            "the directory takes its name and {} for one",
+            String::from_utf8_lossy(other.as_bytes())
+        ),
         Why::Linked(first) => format!(
             "was another name of {}, which stays; its content is right",
             String::from_utf8_lossy(first.as_bytes())

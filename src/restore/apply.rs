@@ -12,6 +12,7 @@ use super::RestoreError;
 use super::file_identity::{
     Exchange, FOR_ENTRIES, FOR_ITSELF, aside_name, exchange, finish_steps, fits, is_same,
 };
+use super::folded_names::is_by_another_name;
 use super::holding_dir::{HoldingDir, is_aside};
 use super::metadata::{is_between, is_meant, may_change, set_directory_mode, set_metadata};
 use super::move_state::{Order, Other, Progress, place, progress};
@@ -19,7 +20,7 @@ use super::problem::{Problem, concerns_all};
 use super::slot::{Slot, seat};
 use super::stage::{OwnedInodes, Stage, is_as_before};
 use crate::capture::{is_gone, words};
-use crate::model::{Entry, JournalMount, JournalMove, JournalParent, Manifest, MoveKind, RelPath};
+use crate::model::{Entry, Identity, JournalMount, JournalMove, JournalParent, Manifest, MoveKind, RelPath};
 use crate::observer::Observer;
 use handle_fs::remote::Transports;
 use handle_fs::{Actor, NodeKind, Root, Stat};
@@ -79,10 +80,20 @@ impl MoveExecutor<'_> {
                 other => Some(other?),
             };
             let live = seat.as_ref().map_or(Ok(None), Slot::look)?;
+            let live = live.filter(|live| !self.is_other_case(step, live));
             let progress = progress(step, live, &self.other(step))?;
             Ok(Stand { seat, live, progress })
         };
         look().map_err(|_| self.drift(&step.path))
+    }
+
+    /// Returns true if what answers to the path of a directory to be removed is not that directory, but one that came under another case
+    /// of its name, or lies in such a one.
+    fn is_other_case(&self, step: &JournalMove, live: &Stat) -> bool {
+        let is_old = |old: &Identity| is_same(old, live, true);
+        is_unmade(step)
+            && !step.old.as_ref().is_some_and(is_old)
+            && self.root.is_some_and(|root| is_by_another_name(root, &step.path))
     }
 
     pub(super) fn drift(&self, path: &RelPath) -> RestoreError {

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::composed::ComposedFiles;
+use super::folded_names::FoldedNames;
 use super::git_index::RefreshedIndexes;
 use super::states::{is_known, same};
 use super::timeline::{Author, Timeline};
@@ -31,6 +32,8 @@ pub struct ChangeHistory {
     pub timeline: Timeline,
     /// Indexes of git that differ from known states only in what git caches.
     pub refreshed: RefreshedIndexes,
+    /// Names that the live tree takes for one.
+    pub folded: FoldedNames,
     /// Snapshots that should vouch and cannot be read, with the reason.
     pub unreadable: Vec<(SnapshotId, String)>,
     /// The snapshot's own excludes. A path that they match as another type was excluded then, whatever it is now.

@@ -53,6 +53,16 @@ pub enum RestoreError {
         /// Bytes free.
         free: u64,
     },
+    /// Two paths of the snapshot cannot be written beside each other.
+    #[error("{} takes {path:?} and {other:?} for one name", directory.display())]
+    OneName {
+        /// Directory that was to be written.
+        directory: PathBuf,
+        /// One of them, below it.
+        path: RelPath,
+        /// The other one.
+        other: RelPath,
+    },
     /// New content cannot be written.
     #[error("{path:?} cannot be staged: {source}")]
     Build {
@@ -286,7 +296,7 @@ impl Diagnostic for RestoreError {
             Self::Incomplete(_) => ErrorKind::NothingToRestore,
             Self::NotEmpty(_) | Self::Unmatched(_) => ErrorKind::Usage,
             Self::Locked(_) => ErrorKind::RefusedLocked,
-            Self::Drift { .. } => ErrorKind::Failed,
+            Self::Drift { .. } | Self::OneName { .. } => ErrorKind::Failed,
             Self::Pending(_)
             | Self::RollBack { .. }
             | Self::Changed { .. }
@@ -361,6 +371,9 @@ impl RestoreError {
             Self::Incomplete(_) => "`show` lists what is missing; omit --require-complete to use it",
             Self::Mount(error) if error.is_about_mounting() => REMOUNT,
             Self::NotEmpty(_) => "choose an absent or empty directory",
+            Self::OneName { .. } => {
+                "choose a directory on a file system that tells case apart, or only one of the paths"
+            }
             Self::Unmatched(_) => "quote a glob for the shell; ** matches any number of directories",
             Self::Locked(_) => "wait until git is done, or use --files-only to skip the repository",
             Self::Drift { .. } => "run the command again; stop what still writes there",

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::problem::Problem;
@@ -19,6 +20,7 @@ use crate::contract::STAGING_PREFIX;
 use crate::model::{Entry, EntryKind, Manifest, RelPath, add_sizes};
 use crate::observer::{Observer, Phase};
 use crate::store::Blobs;
+use handle_fs::fold_name;
 use handle_fs::remote::{Transports, above, is_elsewhere};
 use handle_fs::{Dir, NodeKind, Root};
 
@@ -125,6 +127,21 @@ fn write(
                 .is_some_and(|own| path.is_within(own) || path == own)
         });
     }
+    if let Some((path, other)) = one_name(&top, &wanted).map_err(fail)? {
+        let error = RestoreError::OneName {
+            directory: directory.to_path_buf(),
+            path,
+            other,
+        };
+        let gone = made.map_or(Ok(()), |(parent, name)| handle_fs::remove_dir(&parent, name));
+        return Err(left(
+            error,
+            gone.map_err(|source| RestoreError::Settle {
+                path: directory.to_path_buf(),
+                source,
+            }),
+        ));
+    }
     observer.begin(Phase::Stage);
     let contents = manifest.entries().filter(|(path, _)| scope.holds(path));
     let contents = contents.filter_map(|(_, entry)| entry.content());
@@ -171,6 +188,44 @@ fn write(
             ))
         }
     }
+}
+
+/// Returns two of the wanted paths that are one name in the empty directory `top`. It is asked only if some differ in case alone.
+fn one_name(top: &Dir, wanted: &[(RelPath, &Entry)]) -> io::Result<Option<(RelPath, RelPath)>> {
+    let folded = |path: &RelPath| {
+        let (above, name) = path.halves();
+        [above, b"/", &*fold_name(name)].concat()
+    };
+    let is_plain = |path: &RelPath| fold_name(path.halves().1) == path.halves().1;
+    // Of two such names one at least is not in small letters.
+    let mut alike: HashMap<Vec<u8>, Vec<&RelPath>> = HashMap::new();
+    for (path, _) in wanted.iter().filter(|(path, _)| !is_plain(path)) {
+        alike.entry(folded(path)).or_default().push(path);
+    }
+    if alike.is_empty() {
+        return Ok(None);
+    }
+    for (path, _) in wanted.iter().filter(|(path, _)| is_plain(path)) {
+        if let Some(paths) = alike.get_mut(&folded(path)) {
+            paths.push(path);
+        }
+    }
+    let mut pairs: Vec<(&RelPath, &RelPath)> = alike
+        .values()
+        .flat_map(|paths| paths.iter().zip(paths.iter().skip(1)))
+        .map(|(one, other)| (*one.min(other), *one.max(other)))
+        .collect();
+    pairs.sort();
+    for (one, other) in pairs {
+        let [name, same] = [one, other].map(|path| OsStr::from_bytes(path.halves().1));
+        handle_fs::make_dir(top, name)?;
+        let found = top.look(same);
+        handle_fs::remove_dir(top, name)?;
+        if found?.is_some() {
+            return Ok(Some((one.clone(), other.clone())));
+        }
+    }
+    Ok(None)
 }
 
 /// Compares what was written with the manifest. What is known not to be exact is told already.

@@ -80,6 +80,8 @@ pub enum Why {
     Parent(RelPath),
     /// An object of a repository of which this path stays, which may need it.
     Needed(RelPath),
+    /// It cannot be created beside this path: the directory takes both names for one.
+    OneName(RelPath),
     /// Only the program that listens on a socket can make it.
     Socket,
     /// Something of another type that the excludes name may have been there.

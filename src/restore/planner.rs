@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::attribution::{ChangeHistory, Verdict};
+use super::folded_names::FoldedNames;
 use super::hard_links::{hopeless, join_again, name_others, part_from_others};
 use super::plan::{Action, After, KeptPath, Others, Plan, Step, Why};
 use super::scope::{Allow, Scope};
@@ -101,6 +102,7 @@ pub fn plan(
     }
     planner.objects_that_stay(&repositories, beyond);
     planner.directories_that_stay();
+    planner.names_that_are_one(&witness.folded);
     planner.children_of_blocked();
     for (path, first) in hopeless(&changed, &planner.steps) {
         if let Some(step) = planner.steps.remove(&path) {
@@ -314,6 +316,40 @@ impl Planner {
         for (path, held) in blocked {
             if let Some(step) = self.steps.remove(&path) {
                 self.keep(step.change, Why::Holds(held));
+            }
+        }
+    }
+
+    /// Creates no path whose name the directory takes for that of another one, unless that one goes first.
+    fn names_that_are_one(&mut self, folded: &FoldedNames) {
+        let is_deleted = |path: &RelPath| {
+            self.steps
+                .get(path)
+                .is_some_and(|step| step.action == Action::Delete)
+        };
+        let is_created = |path: &RelPath| {
+            self.steps
+                .get(path)
+                .is_some_and(|step| step.action == Action::Create)
+        };
+        let in_the_way = |path: &RelPath| {
+            let rivals = folded.rivals(path).iter();
+            let mut standing = rivals.filter(|rival| match rival.is_there {
+                true => !is_deleted(&rival.path),
+                false => is_created(&rival.path),
+            });
+            standing.next().map(|rival| rival.path.clone())
+        };
+        let created = self
+            .steps
+            .iter()
+            .filter(|(_, step)| step.action == Action::Create);
+        let blocked: Vec<(RelPath, RelPath)> = created
+            .filter_map(|(path, _)| Some((path.clone(), in_the_way(path)?)))
+            .collect();
+        for (path, other) in blocked {
+            if let Some(step) = self.steps.remove(&path) {
+                self.keep(step.change, Why::OneName(other));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::RestoreError;
 use super::composed::{amend, check};
+use super::folded_names::FoldedNames;
 use super::git_index::RefreshedIndexes;
 use super::head_move::head_moves;
 use super::merging::MergeSource;
@@ -84,7 +85,20 @@ pub fn propose(
             Scope::All | Scope::Exactly(_) => Comparison::default(),
         };
         let sides = [manifest.as_ref(), now.manifest.as_ref()];
-        let ResolvedScope { scope, also } = request.scope.resolved(&sides, &differing.changes)?;
+        let root = request.coverage.root.to_path();
+        request.witness.folded = FoldedNames::find((store.transports(), &root), manifest.as_ref(), &side);
+        let ResolvedScope { scope, mut also } = request.scope.resolved(&sides, &differing.changes)?;
+        let scope = match scope {
+            // To create one of two names that are one takes that the other goes.
+            Scope::Below(mut tops) => {
+                let held = Scope::Below(tops.clone());
+                let beside = request.witness.folded.beside(|path| held.holds(path));
+                tops.extend(beside.iter().cloned());
+                also.extend(beside);
+                Scope::Below(tops)
+            }
+            other => other,
+        };
         let asked = std::mem::replace(&mut request.scope, scope);
         // They are judged as what the operator was shown, before they are put in.
         let mut composed = std::mem::take(&mut request.witness.composed);

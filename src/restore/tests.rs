@@ -106,6 +106,7 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::Settled => "settled".to_owned(),
                 Why::Excluded => "excluded".to_owned(),
                 Why::Aside(why) => format!("{why:?}"),
+                Why::OneName(other) => format!("one name with {}", text(other)),
                 Why::Linked(first) => format!("linked {}", text(first)),
             };
             format!("{list} {}: {why}", text(&kept.change.path))

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use super::folded_names::is_by_another_name;
 use super::plan::Step;
 use crate::capture::{ContentSource, entry_of, is_gone};
 use crate::model::{Content, Entry, EntryKind, Manifest, Name, RelPath};
@@ -130,6 +131,11 @@ impl Eye<'_> {
             // What was put back lets its owner in no more; it was compared when it was written.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Verdict::Right,
             Err(_) => return Verdict::Other,
+        };
+        // What a directory that ignores case shows for a name that is gone is another path.
+        let live = match from {
+            None if live.is_some() && is_by_another_name(self.root, &step.change.path) => None,
+            _ => live,
         };
         if is_like(from, live.as_ref()) && from.is_none_or(|from| self.is_linked(from, live.as_ref(), target))
         {

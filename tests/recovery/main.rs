@@ -49,6 +49,7 @@ mod file_systems;
 mod find;
 mod first_steps;
 mod flags;
+mod folded_names;
 mod folding;
 mod forget;
 mod forget_killed;

@@ -8,6 +8,7 @@ pub(crate) mod carried;
 pub(crate) mod compare;
 pub(crate) mod conversation;
 pub(crate) mod documents;
+pub(crate) mod folding;
 pub(crate) mod git;
 pub(crate) mod invocation;
 pub(crate) mod jackin;

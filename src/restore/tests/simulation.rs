@@ -5,6 +5,7 @@ mod crashes;
 mod decided;
 mod done;
 mod errors;
+mod folded;
 mod judge;
 mod meddled;
 mod outages;

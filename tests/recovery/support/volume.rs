@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use super::folding;
 use super::machine::{is_root, run_tool, skip, tool};
 
 /// What is mounted; a test that cannot have it here says so and is `None`.
@@ -37,6 +38,18 @@ impl Volume {
         }
         let image = Self::made(at, 64 << 20, &["mkfs.ext4", "-q"])?;
         Self::done(at, Command::new("fuse2fs").arg(&image).arg(at))
+    }
+
+    /// One in memory that does not tell case apart, with or without the exchange of names.
+    pub(crate) fn folding(at: &Path, exchanges: bool) -> Option<Self> {
+        if !is_root() {
+            return Self::none(at, "only root can mount");
+        }
+        fs::create_dir_all(at).unwrap();
+        match folding::mount(at, exchanges) {
+            Ok(()) => Some(Self { at: at.to_path_buf() }),
+            Err(why) => Self::none(at, &why),
+        }
     }
 
     /// An overlay of `lower` and a new upper layer; `layers` is where that lies, `more` holds further options, each

@@ -260,6 +260,40 @@ fn what_clears_up_after_a_decision_may_be_killed_anywhere_and_leaves_nothing_aro
     assert!(counts.points > 10 && counts.new > 100, "{counts:?}");
 }
 
+/// File systems that fold names, can exchange none, or lie below an overlay. At night everything is tried on each of them.
+#[test]
+fn names_that_fold_may_meet_a_crash_at_any_call() {
+    let settings: [fn(Session) -> Session; 4] = [
+        Session::folded,
+        |session| session.folded().in_steps(),
+        |session| session.folded().layered(),
+        |session| session.folded().crowded(),
+    ];
+    let kill = Depth {
+        losses: Losses::Kill,
+        nested: if wants_all() { 1 } else { 120 },
+        again: Losses::Kill,
+        every: stride(5),
+    };
+    let of = |make: fn() -> Session| settings.map(|set| Box::new(move || set(make())) as Make);
+    all("killed, folded", of(cases::recased).into(), kill);
+    let power = Depth {
+        losses: Losses::Power {
+            most: if wants_all() { 64 } else { 2 },
+        },
+        nested: 0,
+        again: Losses::Kill,
+        every: stride(40),
+    };
+    let [folded, in_steps, ..] = of(cases::recased);
+    all("power, folded", vec![folded, in_steps], power);
+    if stride(2) == 1 {
+        for make in [cases::busy, cases::linked, cases::bound, cases::nested] {
+            all("killed, folded, rich", of(make).into(), kill);
+        }
+    }
+}
+
 /// Returns true if something may have moved and no decision is recorded.
 fn is_under_way(world: &World) -> bool {
     let papers = world.tree("/data/recovery/restores");

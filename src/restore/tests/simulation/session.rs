@@ -134,6 +134,12 @@ impl Session {
         self
     }
 
+    /// The same on a file system that does not tell case apart.
+    pub(super) fn folded(mut self) -> Self {
+        self.world.fold_names();
+        self
+    }
+
     /// The same on an overlay with all of it in the lower layer.
     pub(super) fn layered(mut self) -> Self {
         self.world.lay_over();
