@@ -12,6 +12,7 @@ mod blobs;
 mod catalog;
 mod catalog_sync;
 mod chain;
+mod change_mark;
 mod contents;
 mod contracts;
 mod decoded;
@@ -40,6 +41,7 @@ mod log;
 mod log_repair;
 mod path_lookup;
 mod prune;
+mod random_access;
 mod reconcile;
 mod record;
 mod repack;
@@ -62,6 +64,7 @@ pub use catalog::{
     InstanceRow, RestoreRow, SQLITE_FLOOR, SnapshotRow, Tally, sqlite_version,
 };
 pub use chain::Told;
+pub use change_mark::ChangeMark;
 pub use contracts::StoredContract;
 pub use decrypted_content::DecryptedContent;
 pub use draft::Draft;
@@ -82,6 +85,7 @@ pub use log::{Anchor, read_links};
 pub use log_repair::{Mended, mend_chain};
 pub use path_lookup::{PartsRead, PathLookup, PathState};
 pub use prune::{Sole, Swept};
+pub use random_access::OpenContent;
 pub use reconcile::LostRecord;
 pub use record::{check_record, parse_record};
 pub use repack::{RepackGroup, RepackPlan, Repacked};
@@ -109,6 +113,8 @@ pub struct Store {
     warnings: Vec<StoreError>,
     decoded: Arc<decoded::Decoded>,
     identities: Option<encryption::Identities>,
+    /// Bound for decompressed frames of all archives; `None`: each archive keeps its own.
+    frames: Option<archive::SharedFrames>,
 }
 
 impl Store {
@@ -153,6 +159,7 @@ impl Store {
             warnings,
             decoded: Arc::default(),
             identities: None,
+            frames: None,
         }))
     }
 
@@ -190,6 +197,7 @@ impl Store {
             warnings: Vec::new(),
             decoded: Arc::default(),
             identities: None,
+            frames: None,
         }))
     }
 
@@ -236,6 +244,7 @@ impl Store {
             warnings,
             decoded: Arc::default(),
             identities: None,
+            frames: None,
         };
         // Before drafts are swept: a killed `forget` left archives, and the draft of those that replace them.
         store.warnings.extend(forget::finish(&store).err());
@@ -250,6 +259,16 @@ impl Store {
         // A chain or a record that is damaged is named by those who look at it.
         let _ = store.log_captures_without_receipt();
         Ok(store)
+    }
+
+    /// Keeps at most `most` decompressed frames of all archives in memory, of about 1 MiB each: for a reader that has many archives open
+    /// for a long time.
+    #[must_use]
+    pub fn keeping_frames(self, most: usize) -> Self {
+        Self {
+            frames: Some(archive::SharedFrames::new(most)),
+            ..self
+        }
     }
 
     /// Returns the connections to the machines of recorded mounts.

@@ -14,6 +14,7 @@ mod index;
 mod members;
 mod pax;
 mod pool;
+mod random_access;
 mod reader;
 mod seek;
 mod source;
@@ -21,7 +22,9 @@ mod sparse;
 mod writer;
 
 pub use error::{ArchiveError, Damage};
+pub use frame_cache::SharedFrames;
 pub use members::{Member, MemberKind, Members};
+pub use random_access::BlobParts;
 pub use reader::{Archive, DecodeBuffers};
 pub use writer::{Finished, Stored, Writer};
 

@@ -65,6 +65,10 @@ impl ArchiveBlobs {
                 .and_then(|_kept| Ok(Archive::open(&path, Some(wanted))?));
             match opened {
                 Ok(archive) => {
+                    let archive = match &store.frames {
+                        Some(frames) => archive.keeping_frames_in(frames),
+                        None => archive,
+                    };
                     blobs.archives.push(archive);
                     blobs.refs.push(wanted.clone());
                 }

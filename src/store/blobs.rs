@@ -17,7 +17,7 @@ use handle_fs::remote::Transports;
 
 /// The content of a set of archives.
 pub struct Blobs {
-    direct: DirectBlobs,
+    pub(super) direct: DirectBlobs,
     /// Content that is deliberately in no archive, in the objects of commits.
     commits: Commits,
 }
@@ -216,6 +216,16 @@ impl Blobs {
             }),
             None => Err(error),
         }
+    }
+
+    /// Returns content of a work tree that was recorded by its commit, compared with its digest; `error` if it is none.
+    pub(super) fn committed(&self, digest: &Digest, error: StoreError) -> Result<Vec<u8>, StoreError> {
+        let mut whole = Vec::new();
+        self.stream_committed(digest, error, &mut |piece| {
+            piece.append_to(&mut whole);
+            Ok(())
+        })?;
+        Ok(whole)
     }
 
     /// The whole content, checked against its digest; only for what is no file of a mount, whose digest is plain.

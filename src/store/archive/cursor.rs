@@ -78,6 +78,22 @@ impl<'a> Cursor<'a> {
         self.at += self.left().min(count);
     }
 
+    /// Fills `room` with the next bytes.
+    pub(super) fn fill(&mut self, mut room: &mut [u8]) -> Result<(), ArchiveError> {
+        while !room.is_empty() {
+            let bytes = self.next(room.len() as u64)?;
+            let Some((head, tail)) = room
+                .split_at_mut_checked(bytes.len())
+                .filter(|_| !bytes.is_empty())
+            else {
+                return Err(self.damaged(Damage::SeekTable("a blob ends behind the stream")));
+            };
+            head.copy_from_slice(bytes);
+            room = tail;
+        }
+        Ok(())
+    }
+
     /// Fills `block`; `None` when the stream ends first.
     pub(super) fn array<const N: usize>(&mut self) -> Result<Option<[u8; N]>, ArchiveError> {
         let mut block = [0; N];

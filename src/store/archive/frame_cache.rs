@@ -1,6 +1,7 @@
 //! Cache of the frames that were decompressed last, and of the memory of earlier ones: a new buffer for each frame costs the kernel
 //! as much as a third of the decompression.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::frame::Unpacker;
@@ -8,10 +9,48 @@ use super::frame::Unpacker;
 /// Largest frame or buffer that is kept, in bytes.
 const LARGEST: usize = 8 << 20;
 
-/// The frames of one archive that were used last. One reader's own, or shared by all of an archive.
+/// The frames of one archive that were used last. One reader's own, shared by all of an archive, or a part of those of several
+/// archives.
 pub(super) struct FrameCache {
     most: usize,
-    shelf: Mutex<Shelf>,
+    /// Number of the archive among those that share the frames.
+    archive: usize,
+    shelf: Arc<Mutex<Shelf>>,
+}
+
+/// Bound for the frames that several archives keep in memory together. Copies share it.
+#[derive(Clone)]
+pub struct SharedFrames {
+    most: usize,
+    shelf: Arc<Mutex<Shelf>>,
+    archives: Arc<AtomicUsize>,
+}
+
+impl std::fmt::Debug for SharedFrames {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SharedFrames").field(&self.most).finish()
+    }
+}
+
+impl SharedFrames {
+    /// Keeps so many frames, of about 1 MiB each.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self {
+            most,
+            shelf: Arc::default(),
+            archives: Arc::default(),
+        }
+    }
+
+    /// Returns the cache of one more archive.
+    pub(super) fn of_archive(&self) -> FrameCache {
+        FrameCache {
+            most: self.most,
+            archive: self.archives.fetch_add(1, Ordering::Relaxed),
+            shelf: Arc::clone(&self.shelf),
+        }
+    }
 }
 
 /// Decompressor with reusable buffers.
@@ -24,24 +63,31 @@ pub(super) struct DecoderPool {
     pub(super) content: Vec<u8>,
 }
 
+/// A frame by archive and number, and its content.
+type KeptFrame = ((usize, usize), Arc<Vec<u8>>);
+
 #[derive(Default)]
 struct Shelf {
-    /// By number; the frame used last stands in front.
-    frames: Vec<(usize, Arc<Vec<u8>>)>,
+    /// The frame used last stands in front.
+    frames: Vec<KeptFrame>,
     tools: Option<DecoderPool>,
 }
 
 impl FrameCache {
     /// Keeps so many frames.
     pub(super) fn new(most: usize) -> Self {
-        let shelf = Mutex::default();
-        Self { most, shelf }
+        Self {
+            most,
+            archive: 0,
+            shelf: Arc::default(),
+        }
     }
 
     /// The content of a frame, when it is kept.
     pub(super) fn find(&self, number: usize) -> Option<Arc<Vec<u8>>> {
         let frames = &mut self.shelf().frames;
-        let place = frames.iter().position(|(held, _)| *held == number)?;
+        let wanted = (self.archive, number);
+        let place = frames.iter().position(|(held, _)| *held == wanted)?;
         frames.get_mut(..=place)?.rotate_right(1);
         frames.first().map(|(_, content)| Arc::clone(content))
     }
@@ -67,7 +113,9 @@ impl FrameCache {
         let mut shelf = self.shelf();
         shelf.tools = Some(tools);
         if content.capacity() <= LARGEST {
-            shelf.frames.insert(0, (number, Arc::clone(&content)));
+            shelf
+                .frames
+                .insert(0, ((self.archive, number), Arc::clone(&content)));
             // Others may have put theirs meanwhile.
             shelf.frames.truncate(self.most);
         }
@@ -83,10 +131,14 @@ impl FrameCache {
 mod tests {
     use std::sync::Arc;
 
-    use super::FrameCache;
+    use super::{FrameCache, SharedFrames};
 
     fn numbers(kept: &FrameCache) -> Vec<usize> {
-        kept.shelf().frames.iter().map(|(number, _)| *number).collect()
+        kept.shelf()
+            .frames
+            .iter()
+            .map(|((_, number), _)| *number)
+            .collect()
     }
 
     #[test]
@@ -107,6 +159,19 @@ mod tests {
         );
         drop(kept.put(2, vec![2], tools));
         assert_eq!(numbers(&kept), [2, 0]);
+    }
+
+    #[test]
+    fn archives_that_share_a_bound_do_not_see_each_other() {
+        let shared = SharedFrames::new(2);
+        let (one, other) = (shared.of_archive(), shared.of_archive());
+        for (cache, content) in [(&one, 1), (&other, 2)] {
+            drop(cache.put(7, vec![content], cache.tools()));
+        }
+        assert_eq!(one.find(7).map(|frame| frame[0]), Some(1));
+        assert_eq!(other.find(7).map(|frame| frame[0]), Some(2));
+        drop(other.put(8, vec![3], other.tools()));
+        assert_eq!(one.find(7), None, "the bound is for all of them");
     }
 
     #[test]

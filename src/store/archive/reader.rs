@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::cursor::Cursor;
-use super::frame_cache::FrameCache;
+use super::frame_cache::{FrameCache, SharedFrames};
 use super::members::Members;
 use super::source::Source;
 use super::{ArchiveError, Blob, BlobKind, Damage, Piece, frame, index, sparse};
@@ -68,6 +68,15 @@ impl Archive {
             blobs: index.blobs,
             kept: FrameCache::new(4),
         })
+    }
+
+    /// Keeps decompressed frames within a bound for several archives.
+    #[must_use]
+    pub fn keeping_frames_in(self, frames: &SharedFrames) -> Self {
+        Self {
+            kept: frames.of_archive(),
+            ..self
+        }
     }
 
     /// Returns the location of the content with `digest`; `None` if it is not in this archive.
@@ -159,6 +168,15 @@ impl Archive {
                 source,
             })
         };
+        let mut cursor = self.cursor(kept, blob)?;
+        match blob.kind {
+            BlobKind::Sparse => sparse::stream(&cursor, blob, &mut hand_on),
+            _ => cursor.pieces(blob.stored, &mut hand_on),
+        }
+    }
+
+    /// Returns the stretch of the stream that a blob lies in.
+    fn cursor<'a>(&'a self, kept: &'a FrameCache, blob: &Blob) -> Result<Cursor<'a>, ArchiveError> {
         // Places were checked when the archive was opened; a blob of another archive may still come here.
         let wrong = |why| {
             self.source.damaged(Damage::Blob {
@@ -175,14 +193,15 @@ impl Archive {
         let (Some(start), Some(end)) = (start, end.filter(|end| Some(end) <= starts.last())) else {
             return Err(wrong("it lies outside the archive"));
         };
-        let mut cursor = Cursor::new(&self.source, kept, start, end);
-        if blob.kind == BlobKind::Sparse {
-            return sparse::stream(&cursor, blob, &mut hand_on);
-        }
-        if blob.stored != blob.logical {
+        if blob.kind != BlobKind::Sparse && blob.stored != blob.logical {
             return Err(wrong("its stored length is not its length"));
         }
-        cursor.pieces(blob.stored, &mut hand_on)
+        Ok(Cursor::new(&self.source, kept, start, end))
+    }
+
+    /// Returns the same for a reader of parts, which uses the frames that all of the archive's readers keep.
+    pub(super) fn start_of(&self, blob: &Blob) -> Result<Cursor<'_>, ArchiveError> {
+        self.cursor(&self.kept, blob)
     }
 
     /// Reads the whole file and compares it with what a record says of it.

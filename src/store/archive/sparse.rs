@@ -151,6 +151,140 @@ impl<'a> MapReader<'a> {
     }
 }
 
+/// Number of segments between two marks of an index.
+const EVERY: u64 = 256;
+
+/// Place in a map at which reading can begin.
+struct Mark {
+    /// Offset in the file of the segment that comes next.
+    offset: u64,
+    /// Bytes of data before that of the segment.
+    data: u64,
+    /// Bytes of the map before the segment's numbers.
+    map: u64,
+    /// Number of segments from there on.
+    left: u64,
+    /// End of the segment before it.
+    end: u64,
+}
+
+/// Marks in a map, so that a part of a file with millions of segments is found without reading all of them. It holds one mark for
+/// [`EVERY`] segments.
+pub(super) struct SparseIndex {
+    marks: Vec<Mark>,
+    /// Bytes before the data: the map with its padding.
+    data: u64,
+}
+
+impl SparseIndex {
+    /// Reads the map that lies from `start` on, and checks it whole.
+    pub(super) fn read(start: &Cursor<'_>, blob: &Blob) -> Result<Self, ArchiveError> {
+        let mut map = MapReader::open(start.clone(), *blob)?;
+        let (mut marks, mut total, mut count) = (Vec::new(), 0_u64, 0_u64);
+        loop {
+            let (place, left, end) = (start.left() - map.cursor.left(), map.left, map.end);
+            let Some(segment) = map.next()? else { break };
+            if count.is_multiple_of(EVERY) {
+                marks.push(Mark {
+                    offset: segment.offset,
+                    data: total,
+                    map: place,
+                    left,
+                    end,
+                });
+            }
+            // Segments do not overlap and lie inside the file, so the sum cannot overflow.
+            total += segment.length;
+            count += 1;
+        }
+        let data = end_of_map(start, &mut map, total)?;
+        Ok(Self { marks, data })
+    }
+
+    /// Returns the segments from the last mark before `at` on, each with the offset of its data behind `start`.
+    fn segments_near<'a>(
+        &self,
+        start: &Cursor<'a>,
+        blob: &Blob,
+        at: u64,
+    ) -> impl FnMut() -> Result<Option<(Segment, u64)>, ArchiveError> + use<'a> {
+        let before = self.marks.partition_point(|mark| mark.offset <= at);
+        let mark = self.marks.get(before.saturating_sub(1));
+        let (place, left, end) = mark.map_or((0, 0, 0), |mark| (mark.map, mark.left, mark.end));
+        let mut cursor = start.clone();
+        cursor.skip(place);
+        let mut map = MapReader {
+            cursor,
+            blob: *blob,
+            left,
+            end,
+        };
+        let mut data = self.data + mark.map_or(0, |mark| mark.data);
+        move || {
+            Ok(map.next()?.map(|segment| {
+                let begin = data;
+                data += segment.length;
+                (segment, begin)
+            }))
+        }
+    }
+
+    /// Returns the first segment that ends behind `at`; `None` if only a hole follows.
+    pub(super) fn segment_from(
+        &self,
+        start: &Cursor<'_>,
+        blob: &Blob,
+        at: u64,
+    ) -> Result<Option<Segment>, ArchiveError> {
+        let mut next = self.segments_near(start, blob, at);
+        while let Some((segment, _)) = next()? {
+            if segment.length > 0 && segment.offset + segment.length > at {
+                return Ok(Some(segment));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Fills `room`, whose end lies within the file, with the bytes from `at` on.
+    pub(super) fn fill(
+        &self,
+        start: &Cursor<'_>,
+        blob: &Blob,
+        at: u64,
+        room: &mut [u8],
+    ) -> Result<(), ArchiveError> {
+        room.fill(0);
+        let end = at + room.len() as u64;
+        let mut next = self.segments_near(start, blob, at);
+        while let Some((segment, data)) = next()? {
+            if segment.offset >= end {
+                break;
+            }
+            let (from, to) = (segment.offset.max(at), (segment.offset + segment.length).min(end));
+            if from >= to {
+                continue;
+            }
+            let place = |offset: u64| usize::try_from(offset - at).unwrap_or(usize::MAX);
+            let mut cursor = start.clone();
+            cursor.skip(data + (from - segment.offset));
+            cursor.fill(room.get_mut(place(from)..place(to)).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks that the map, which was read to its end, and `total` bytes of data are the blob, and returns the length of the map with its
+/// padding.
+fn end_of_map(start: &Cursor<'_>, map: &mut MapReader<'_>, total: u64) -> Result<u64, ArchiveError> {
+    let length = start.left() - map.cursor.left();
+    let whole = length + padding(length);
+    if whole.checked_add(total) != Some(map.blob.stored) {
+        return Err(map.damage("its sparse map does not agree with its length"));
+    }
+    skip_padding(map, padding(length))?;
+    Ok(whole)
+}
+
 /// Hands on the content of a sparse blob that lies from `start` on. The map is read twice: once to find where the data
 /// begins and whether all of it fits, before anything is handed on, and once beside the data.
 pub(super) fn stream(
@@ -164,13 +298,8 @@ pub(super) fn stream(
         // Segments do not overlap and lie inside the file, so the sum cannot overflow.
         total += segment.length;
     }
-    let length = start.left() - check.cursor.left();
-    let map = length + padding(length);
-    if map.checked_add(total) != Some(blob.stored) {
-        return Err(check.damage("its sparse map does not agree with its length"));
-    }
+    let map = end_of_map(start, &mut check, total)?;
     let mut data = start.clone();
-    skip_padding(&mut check, padding(length))?;
     data.skip(map);
     let mut map = MapReader::open(start.clone(), *blob)?;
     let mut at = 0;

@@ -5,6 +5,7 @@
 mod damage;
 mod hostile;
 mod listing;
+mod partial;
 mod parts;
 mod random;
 mod round;
