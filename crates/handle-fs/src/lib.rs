@@ -20,6 +20,7 @@ mod file_system_id;
 mod file_system_kind;
 mod flags;
 mod folding;
+mod fuse;
 mod handle;
 mod inode_flags;
 mod kernel;
@@ -68,10 +69,11 @@ pub use file_system_id::FileSystemId;
 pub use file_system_kind::FileSystem;
 pub use flags::InodeFlags;
 pub use folding::{fold_name, folds_names, holds_name, is_one_name, stored_child, stored_name, stored_path};
+pub use fuse::{FUSE_DEVICE, FuseOptions, is_busy, is_disconnected, mount_fuse, raise_file_limit, unmount};
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;
 pub use mount::{Dir, Frozen, MountError, Root};
-pub use mount_table::{has_mount_option, mounts_below, unescaped};
+pub use mount_table::{has_mount_option, kind_mounted_at, mounts_below, unescaped};
 pub use native::{BTRFS_TOP, NativeKind, native_kind};
 pub use open::{
     is_bound, is_io_failure, is_sync_unsupported, is_through_link, names, open_beneath, open_child_dir,

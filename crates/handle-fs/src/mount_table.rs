@@ -30,6 +30,25 @@ fn option_of(table: &[u8], directory: &Path, option: &str) -> bool {
     })
 }
 
+/// Returns the type of the file system that is mounted on exactly this directory, as this process sees it; `None` if none is, or the
+/// system does not tell.
+#[must_use]
+pub fn kind_mounted_at(directory: &Path) -> Option<String> {
+    kind_at(&std::fs::read("/proc/self/mountinfo").ok()?, directory)
+}
+
+fn kind_at(table: &[u8], directory: &Path) -> Option<String> {
+    let lines = table.split(|byte| *byte == b'\n');
+    let mut kinds = lines.filter_map(|line| {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let point = PathBuf::from(std::ffi::OsString::from_vec(unescaped(fields.nth(4)?)));
+        let kind = fields.skip_while(|field| field != b"-").nth(1)?;
+        (point == directory).then(|| String::from_utf8_lossy(kind).into_owned())
+    });
+    // The last one of a place lies on top.
+    kinds.next_back()
+}
+
 /// Returns the mount points below a directory, as this process sees them (proc_pid_mountinfo(5)).
 ///
 /// # Errors
@@ -74,7 +93,7 @@ pub fn unescaped(field: &[u8]) -> Vec<u8> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{option_of, points_below};
+    use super::{kind_at, option_of, points_below};
 
     #[test]
     fn the_options_of_the_mount_that_lies_on_top_count() {
@@ -84,6 +103,17 @@ mod tests {
         let has = |directory: &str| option_of(table, Path::new(directory), "allowed");
         assert!(has("/srv") && has("/srv/x") && has("/srv/a b/c"));
         assert!(!has("/") && !has("/srvx") && !has("/over/x"));
+    }
+
+    #[test]
+    fn the_kind_is_that_of_the_mount_on_exactly_this_directory() {
+        let table =
+            b"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 0:41 / /a\\040b ro shared:3 - tmpfs none rw\n\
+            31 30 0:42 / /a\\040b ro,nodev - fuse.thing thing ro\nbroken\n";
+        let kind = |directory: &str| kind_at(table, Path::new(directory));
+        assert_eq!(kind("/a b").as_deref(), Some("fuse.thing"));
+        assert_eq!(kind("/").as_deref(), Some("ext4"));
+        assert_eq!(kind("/a b/c"), None);
     }
 
     #[test]

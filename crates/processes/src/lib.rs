@@ -12,6 +12,8 @@ mod daemon;
 mod fatal;
 mod foreground;
 mod forward;
+#[cfg(target_os = "linux")]
+mod fusermount;
 mod identity;
 mod launch;
 mod lock_holder;
@@ -48,6 +50,8 @@ pub use cpu_time::cpu_time;
 pub use daemon::{leave_behind, leave_terminal};
 pub use fatal::die;
 pub use foreground::{in_front, is_child_of, parent, suspend};
+#[cfg(target_os = "linux")]
+pub use fusermount::Fusermount;
 pub use identity::{Life, current_boot, is_alive, life, reference};
 pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
 pub use lock_holder::holder;
