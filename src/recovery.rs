@@ -38,6 +38,7 @@ mod agents;
 mod around_command;
 mod begin;
 mod blame;
+mod browse;
 mod candidate;
 mod checkpoint;
 mod choice;
@@ -61,6 +62,7 @@ mod interrupted;
 mod known_path;
 mod live_file;
 mod log;
+mod mount_point;
 mod output;
 mod path_history;
 pub(crate) mod paths;
@@ -87,6 +89,9 @@ mod watch;
 
 pub use begin::{NewSession, StartedSession};
 pub use blame::BlameRequest;
+pub use browse::{
+    BrowseError, BrowseRequest, Browser, NodeFacts, NodeType, OpenedDirectory, OpenedFile, TOP,
+};
 pub use candidate::Candidate;
 pub use checkpoint::TakenCheckpoint;
 pub use choice::{NamedSession, SessionChoice, Wanted};
@@ -106,6 +111,7 @@ pub use forget::{ForgetRequest, OutsideCopy, PlannedForget};
 pub use fork::{ForkError, ForkRequest, Forked};
 pub use interrupted::{HeldRestore, InterruptedRestore};
 pub use log::Log;
+pub use mount_point::{FILE_SYSTEM, MountPoint, MountPointError};
 pub(crate) use output::refuse_address;
 pub use output::{MissingClaim, OutputError, OutputPlan, WrittenMount, WrittenSnapshot};
 pub use path_history::{BlamedLine, Origin, PathHistory, PathStep, PathStepKind, WholeReason};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Candidate, ForkError, OutputError};
+use super::{Candidate, ForkError, MountPointError, OutputError};
 use crate::capture::CaptureError;
 use crate::config::ConfigError;
 use crate::contract::ContractError;
@@ -46,6 +46,9 @@ pub enum RecoveryError {
     /// A fork cannot be made or found.
     #[error(transparent)]
     Fork(#[from] ForkError),
+    /// Snapshots cannot be mounted on a directory.
+    #[error(transparent)]
+    MountPoint(#[from] MountPointError),
     /// A file cannot be exported or imported.
     #[error(transparent)]
     Transfer(#[from] TransferError),
@@ -595,6 +598,7 @@ impl Diagnostic for RecoveryError {
             Self::Contract(error) => Some(error),
             Self::Output(error) => Some(error),
             Self::Fork(error) => Some(error),
+            Self::MountPoint(error) => Some(error),
             Self::Transfer(error) => Some(error),
             Self::Replica(error) => Some(error),
             Self::Adopt(error) => Some(error),
