@@ -30,6 +30,8 @@ mod json_output;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod missing_agent;
+#[cfg(all(target_os = "linux", feature = "mount"))]
+mod mount;
 mod named_file;
 mod named_session;
 mod plan_question;

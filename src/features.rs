@@ -13,6 +13,8 @@ pub enum Feature {
     Kubernetes,
     /// The server for agents.
     Mcp,
+    /// Snapshots as a file system.
+    Mount,
     /// Other machines through their shell alone.
     RemoteShell,
     /// The copy in an object store.
@@ -41,11 +43,12 @@ impl Diagnostic for NotBuilt {
 
 impl Feature {
     /// All optional parts, sorted by name.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Encrypt,
         Self::Html,
         Self::Kubernetes,
         Self::Mcp,
+        Self::Mount,
         Self::RemoteShell,
         Self::S3,
         Self::Tui,
@@ -59,6 +62,7 @@ impl Feature {
             Self::Html => "html",
             Self::Kubernetes => "kubernetes",
             Self::Mcp => "mcp",
+            Self::Mount => "mount",
             Self::RemoteShell => "remote-shell",
             Self::S3 => "s3",
             Self::Tui => "tui",
@@ -72,6 +76,7 @@ impl Feature {
             Self::Html => "write pages",
             Self::Kubernetes => "reach a cluster",
             Self::Mcp => "serve the Model Context Protocol",
+            Self::Mount => "mount snapshots",
             Self::RemoteShell => "work through the shell of another machine",
             Self::S3 => "reach an object store",
             Self::Tui => "draw a screen",
@@ -86,6 +91,8 @@ impl Feature {
             Self::Html => cfg!(feature = "html"),
             Self::Kubernetes => cfg!(feature = "kubernetes"),
             Self::Mcp => cfg!(feature = "mcp"),
+            // Other systems need a library of the system for it.
+            Self::Mount => cfg!(all(target_os = "linux", feature = "mount")),
             Self::RemoteShell => cfg!(feature = "remote-shell"),
             Self::S3 => cfg!(feature = "s3"),
             Self::Tui => cfg!(feature = "tui"),

@@ -14,6 +14,8 @@ use crate::environment::Environment;
 use crate::model::{InstanceId, ProcessRef};
 
 pub use freeze::{Dataset, Freezer, snapshot_programs};
+#[cfg(all(target_os = "linux", feature = "mount"))]
+pub use processes::Fusermount;
 pub use processes::{
     Caller, Conversation, Ended, Exit, HeldBack, INTERRUPT, Interrupts, Invocation, LaunchError, Life,
     Member, NamedProcess, Pager, Patience, Probe, ProbeError, ProcessTable, Running, Why, check, cpu_time,

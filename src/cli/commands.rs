@@ -34,6 +34,7 @@ commands! {
     mod edit: Edit(edit::EditArgs);
     mod find: Find(find::FindArgs);
     mod blame: Blame(blame::BlameArgs);
+    mod mount: Mount(mount::MountArgs);
     mod restore: Restore(restore::RestoreArgs);
     mod undo: Undo(undo::UndoArgs);
     mod resume_abort: Resume(resume_abort::ResumeArgs), Abort(resume_abort::AbortArgs);

@@ -89,6 +89,11 @@ const WALLS: &[Wall] = &[
         instead: "what is drawn on a screen belongs in cli/ui; everything else says lines",
     },
     Wall {
+        names: &["fuser"],
+        within: &["src/cli/mount"],
+        instead: "the kernel's requests for files are answered in cli/mount; everything else asks `Browser`",
+    },
+    Wall {
         // A list takes single keys, so it must never confirm anything.
         names: &["dialoguer"],
         within: &["src/terminal"],
