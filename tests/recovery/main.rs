@@ -95,6 +95,7 @@ mod metadata;
 mod mistakes;
 mod modes;
 mod mount_points;
+mod mounted;
 mod names;
 mod native;
 mod native_behind;
