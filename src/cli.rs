@@ -27,6 +27,8 @@ mod html;
 mod hunk_choice;
 mod identity_arg;
 mod json_output;
+#[cfg(feature = "tui")]
+mod line_choice;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod missing_agent;
@@ -48,6 +50,7 @@ mod steadfast;
 mod streams;
 mod sudo;
 mod suggested_command;
+mod text_choice;
 mod tool;
 #[cfg(feature = "tui")]
 mod ui;

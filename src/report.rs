@@ -64,8 +64,8 @@ pub(crate) use lifecycle::{
 pub(crate) use log::{AnchorDocument, LogDocument, ReceiptDocument};
 pub(crate) use origin::{ImportedDocument, begun};
 pub(crate) use patch::{
-    Body, Change, ChangeKind, Contents, Line, MAX_TEXT, PatchOptions, Sources, contents, count_changes, made,
-    masked, word_marks,
+    Body, Change, ChangeKind, ChangedLine, Contents, Line, MAX_TEXT, PatchOptions, Sources, contents,
+    count_changes, made, masked, word_marks,
 };
 pub(crate) use path::{HostPathDocument, PathDocument, ReasonDocument};
 pub(crate) use replica::{AdoptDocument, AdoptOutcome, ReplicateDocument, ReplicateOutcome};

@@ -3,15 +3,13 @@
 use super::context::Context;
 use super::edited_text::edited;
 use super::error::{CliError, ErrorKind};
+use super::text_choice::{ChosenParts, TextChoice};
 use super::view;
-use crate::diff::{ChosenHunk, TextHunk, TextHunks, holds_passwords, is_binary};
-use crate::model::{Composition, Coverage, Entry, RelPath};
+use crate::diff::{ChosenHunk, TextHunk, TextHunks, holds_passwords};
+use crate::model::{Coverage, Entry, RelPath};
 use crate::recovery::{ChosenPaths, RestorePlan};
-use crate::report::{
-    Change, ChangeKind, Contents, Extent, FoldedLine, MountPlan, PatchOptions, Sources, contents,
-    restore_document,
-};
-use crate::restore::{Composed, MAX_COMPOSED, can_be_composed};
+use crate::report::{ChangeKind, Extent, FoldedLine, MountPlan, PatchOptions, Sources, restore_document};
+use crate::restore::MAX_COMPOSED;
 use crate::terminal::{Role, size, style};
 
 /// Number of lines that are shown of a path that is restored as a whole.
@@ -32,7 +30,7 @@ struct Item<'p> {
     /// Lines that would be undone, if they are asked for as a whole.
     shown: Vec<String>,
     /// A text whose hunks are asked for one by one.
-    text: Option<TextItem<'p>>,
+    text: Option<TextChoice<'p>>,
 }
 
 impl Item<'_> {
@@ -68,13 +66,6 @@ fn add_directories(chosen: &mut ChosenPaths, items: &[Item<'_>]) {
             chosen.insert(coverage, path);
         }
     }
-}
-
-/// A text file of which some hunks may be chosen.
-struct TextItem<'p> {
-    then: &'p Entry,
-    now: &'p Entry,
-    bytes: [Vec<u8>; 2],
 }
 
 /// A part of an item that has an answer of its own.
@@ -131,10 +122,7 @@ pub(super) fn choose_hunks(
         let items = items(mount, &sources);
         let mut quits = false;
         for item in items.iter().filter(|item| !item.is_implied_by(&items)) {
-            let texts = item.text.as_ref().map(|text| {
-                let [then, now] = &text.bytes;
-                TextHunks::of(then, now)
-            });
+            let texts = item.text.as_ref().map(TextChoice::texts);
             let mut ask = Questions {
                 context,
                 item,
@@ -209,7 +197,7 @@ fn both<'p>(mount: &MountPlan<'p>, at: usize) -> Vec<(&'p Coverage, &'p RelPath)
 
 fn one<'p>(mount: &MountPlan<'p>, at: usize, sources: &Sources<'_>) -> Option<Item<'p>> {
     let (_, change) = mount.applied.get(at)?;
-    let text = text_of(mount.coverage, change, sources);
+    let text = TextChoice::of(mount.coverage, change, sources, MAX_COMPOSED);
     let options = PatchOptions {
         context: 3,
         show_secrets: false,
@@ -235,34 +223,11 @@ fn one<'p>(mount: &MountPlan<'p>, at: usize, sources: &Sources<'_>) -> Option<It
     })
 }
 
-/// Returns the contents of a text file that differs; `None` if the path is restored as a whole or not at all.
-fn text_of<'p>(coverage: &Coverage, change: &'p Change, sources: &Sources<'_>) -> Option<TextItem<'p>> {
-    let (then, now) = (change.from.as_ref()?, change.to.as_ref()?);
-    if change.kind != ChangeKind::Modified || !can_be_composed(then) || !can_be_composed(now) {
-        return None;
-    }
-    let options = PatchOptions {
-        context: 0,
-        show_secrets: false,
-        hides: false,
-    };
-    let Contents::Both(old, new) = contents(coverage, change, sources, options, MAX_COMPOSED) else {
-        return None;
-    };
-    let is_text = !is_binary(&old) && !is_binary(&new);
-    let is_read = then.content()?.is_of(&old) && now.content()?.is_of(&new);
-    (is_text && is_read).then_some(TextItem {
-        then,
-        now,
-        bytes: [old, new],
-    })
-}
-
 fn parts(item: &Item<'_>, texts: Option<&TextHunks<'_>>) -> Vec<Asked> {
     let (Some(text), Some(texts)) = (&item.text, texts) else {
         return vec![Asked::new(Part::Whole)];
     };
-    let metadata = (!text.then.same_metadata(text.now)).then_some(Part::Metadata);
+    let metadata = text.has_metadata().then_some(Part::Metadata);
     let hunks = texts.hunks().into_iter().map(Part::Hunk);
     metadata.into_iter().chain(hunks).map(Asked::new).collect()
 }
@@ -274,58 +239,30 @@ fn choose(
     texts: Option<&TextHunks<'_>>,
     asked: &[Asked],
 ) -> Result<(), CliError> {
-    let count = |parts: usize| u32::try_from(parts).unwrap_or(u32::MAX);
-    let taken = asked.iter().filter(|asked| asked.is_chosen()).count();
-    if taken == 0 {
+    if !asked.iter().any(Asked::is_chosen) {
         return Ok(());
     }
-    for (coverage, path) in &item.paths {
-        chosen.insert(coverage, path);
-    }
-    let is_whole = taken == asked.len() && asked.iter().all(|asked| asked.edited.is_none());
     let (Some(text), Some(texts), Some((coverage, path))) = (&item.text, texts, item.paths.first()) else {
+        for (coverage, path) in &item.paths {
+            chosen.insert(coverage, path);
+        }
         return Ok(());
     };
-    if is_whole {
-        return Ok(());
-    }
-    let mut hunks: Vec<ChosenHunk> = Vec::new();
-    let mut like = text.then;
-    for asked in asked {
+    let mut parts = ChosenParts {
+        hunks: Vec::new(),
+        metadata: false,
+    };
+    for asked in asked.iter().filter(|asked| asked.is_chosen()) {
         match &asked.part {
-            Part::Metadata if !asked.is_chosen() => like = text.now,
-            Part::Hunk(hunk) if asked.is_chosen() => hunks.push(ChosenHunk {
+            Part::Metadata => parts.metadata = true,
+            Part::Hunk(hunk) => parts.hunks.push(ChosenHunk {
                 hunk: hunk.clone(),
                 edited: asked.edited.clone(),
             }),
-            Part::Whole | Part::Metadata | Part::Hunk(_) => {}
+            Part::Whole => {}
         }
     }
-    let Some(over) = text.now.content().map(|content| content.digest) else {
-        return Ok(());
-    };
-    let by = Composition::Hunks {
-        chosen: count(taken),
-        all: count(asked.len()),
-    };
-    let like = Entry {
-        mtime: text.now.mtime,
-        ..like.clone()
-    };
-    let mut edited = hunks.iter().filter_map(|chosen| chosen.edited.as_deref());
-    let is_typed = edited.any(|lines| texts.has_new_line(lines));
-    let file = Composed {
-        is_typed,
-        ..Composed::new(texts.composed(&hunks), &like, over, by)
-    };
-    match chosen.compose(coverage, path, file) {
-        true => Ok(()),
-        false => Err(CliError::new(
-            ErrorKind::Failed,
-            "the files of which only some hunks were chosen are too large together; nothing was changed",
-        )
-        .hint("choose hunks of fewer files at once: name them")),
-    }
+    text.choose(chosen, (*coverage, *path), texts, &parts, asked.len())
 }
 
 /// The questions about one item.

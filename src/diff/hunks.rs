@@ -1,6 +1,6 @@
 //! Hunks of a change, to restore some of them: a text is composed of the later one, with the chosen hunks as the earlier one has them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::merge::{LineChange, line_changes, part};
@@ -17,11 +17,22 @@ pub struct TextHunks<'a> {
     then: Vec<&'a [u8]>,
     now: Vec<&'a [u8]>,
     changes: Vec<LineChange>,
+    /// Unchanged lines around a hunk.
+    context: usize,
 }
 
 /// A hunk: changes that lie close together, by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextHunk(Range<usize>);
+
+/// A line that differs, by its number in the text that has it; the first is 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChangedLine {
+    /// Only in the earlier text.
+    Removed(usize),
+    /// Only in the later text.
+    Added(usize),
+}
 
 /// A chosen hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +49,18 @@ impl<'a> TextHunks<'a> {
     pub fn of(then: &'a [u8], now: &'a [u8]) -> Self {
         let (then, now) = (split(then), split(now));
         let changes = line_changes(&then, &now);
-        Self { then, now, changes }
+        Self {
+            then,
+            now,
+            changes,
+            context: CONTEXT,
+        }
+    }
+
+    /// Returns the same texts with hunks of so many unchanged lines around.
+    #[must_use]
+    pub fn with_context(self, context: usize) -> Self {
+        Self { context, ..self }
     }
 
     /// Returns the hunks: changes whose context meets are one.
@@ -48,7 +70,7 @@ impl<'a> TextHunks<'a> {
         let mut end = 0;
         for (at, change) in self.changes.iter().enumerate() {
             match hunks.last_mut() {
-                Some(last) if change.side.start <= end + 2 * CONTEXT => last.0.end = at + 1,
+                Some(last) if change.side.start <= end + 2 * self.context => last.0.end = at + 1,
                 _ => hunks.push(TextHunk(at..at + 1)),
             }
             end = change.side.end;
@@ -74,8 +96,8 @@ impl<'a> TextHunks<'a> {
         let below = self.changes.get(hunk.0.end);
         let above = above.map_or(0, |change| change.side.end);
         let below = below.map_or(self.now.len(), |change| change.side.start);
-        let start = first.side.start.saturating_sub(CONTEXT).max(above);
-        let end = (last.side.end + CONTEXT).min(below);
+        let start = first.side.start.saturating_sub(self.context).max(above);
+        let end = (last.side.end + self.context).min(below);
         Some((start..first.side.start, last.side.end..end))
     }
 
@@ -197,6 +219,54 @@ impl<'a> TextHunks<'a> {
         split(edited).into_iter().any(|line| !known.contains(line))
     }
 
+    /// Returns the hunks with at least one of these lines. One of which only a part is chosen is edited: the chosen lines are as in the
+    /// earlier text, the others as in the later one. `None` if one of the lines does not differ.
+    #[must_use]
+    pub fn with_lines(&self, lines: &BTreeSet<ChangedLine>) -> Option<Vec<ChosenHunk>> {
+        let mut chosen = Vec::new();
+        let mut found = 0;
+        for hunk in self.hunks() {
+            let own: Vec<ChangedLine> = self.changes(&hunk).iter().flat_map(changed_lines).collect();
+            let taken = own.iter().filter(|line| lines.contains(line)).count();
+            found += taken;
+            if taken > 0 {
+                let edited = (taken < own.len()).then(|| self.partly(&hunk, lines));
+                chosen.push(ChosenHunk { hunk, edited });
+            }
+        }
+        (found == lines.len()).then_some(chosen)
+    }
+
+    /// Returns the lines from the first to the last change of a hunk, with the chosen ones as the earlier text has them.
+    fn partly(&self, hunk: &TextHunk, lines: &BTreeSet<ChangedLine>) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut at = self.changes(hunk).first().map_or(0, |first| first.side.start);
+        for change in self.changes(hunk) {
+            out.extend_from_slice(part(&self.now, &(at..change.side.start)));
+            let (base, side) = (part(&self.then, &change.base), part(&self.now, &change.side));
+            let is_back = |at: usize| lines.contains(&ChangedLine::Removed(change.base.start + at + 1));
+            let is_gone = |at: usize| lines.contains(&ChangedLine::Added(change.side.start + at + 1));
+            // Lines that replace each other one by one, both chosen or neither, keep their order.
+            let is_paired = base.len() == side.len() && (0..base.len()).all(|at| is_back(at) == is_gone(at));
+            if is_paired {
+                let lines = base.iter().zip(side).enumerate();
+                out.extend(lines.map(|(at, (then, now))| if is_back(at) { *then } else { *now }));
+            } else {
+                let back = base.iter().enumerate().filter(|(at, _)| is_back(*at));
+                let kept = side.iter().enumerate().filter(|(at, _)| !is_gone(*at));
+                out.extend(back.chain(kept).map(|(_, line)| *line));
+            }
+            at = change.side.end;
+        }
+        joined(&out, self.ends_bare(hunk))
+    }
+
+    /// Returns true if neither text goes on after a hunk, so that its last line may lack a newline.
+    fn ends_bare(&self, hunk: &TextHunk) -> bool {
+        let end = self.changes(hunk).last().map(|last| last.side.end);
+        end == Some(self.now.len())
+    }
+
     /// Returns the later text with the chosen hunks as the earlier one has them. The hunks come in the order of the text.
     #[must_use]
     pub fn composed(&self, chosen: &[ChosenHunk]) -> Vec<u8> {
@@ -221,6 +291,25 @@ impl<'a> TextHunks<'a> {
         out.extend(part(&self.now, &(at..self.now.len())).concat());
         out
     }
+}
+
+/// Returns the lines of a change.
+fn changed_lines(change: &LineChange) -> impl Iterator<Item = ChangedLine> + use<> {
+    let removed = change.base.clone().map(|at| ChangedLine::Removed(at + 1));
+    removed.chain(change.side.clone().map(|at| ChangedLine::Added(at + 1)))
+}
+
+/// Joins lines. Only the last one may lack a newline, and only where the text ends.
+fn joined(lines: &[&[u8]], ends: bool) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        text.extend_from_slice(line);
+        let is_last = ends && at + 1 == lines.len();
+        if !is_last && !line.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+    }
+    text
 }
 
 /// Returns lines as the head of a hunk names them.

@@ -1,5 +1,6 @@
 //! Comparisons of invented trees.
 
+mod hunks;
 mod merges;
 mod pairs;
 mod patches;

@@ -9,8 +9,8 @@ use handle_fs::Root;
 use handle_fs::remote::Transports;
 
 pub(crate) use crate::diff::{
-    Body, Change, ChangeKind, Contents, Line, MAX_TEXT, Patch, PatchOptions, count as count_changes, masked,
-    word_marks,
+    Body, Change, ChangeKind, ChangedLine, Contents, Line, MAX_TEXT, Patch, PatchOptions,
+    count as count_changes, masked, word_marks,
 };
 
 /// Sources of the contents on both sides.

@@ -1,10 +1,19 @@
 //! State of the screen: the stack of views, the contents of each, and the work under way.
 
-use super::data::{Answer, Ask, Goal, Holding, Moment, Point, Request, Session, Sides, Timeline, What};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+
+use super::data::{
+    Answer, Ask, Goal, Holding, Moment, PatchText, Point, Request, Session, Sides, Timeline, What,
+};
+use super::preview::{Part, Preview, Reading};
 use super::scroll::Scroll;
+use super::timeline::{TimelineRow, fold_moments, head_of};
 use super::tree::Tree;
 use super::views::{Compared, Drawn, Page, Plan, View, Waiting};
+use crate::cli::line_choice::MarkedFile;
 use crate::model::Time;
+use crate::report::ChangedLine;
 
 /// State of the screen.
 #[derive(Debug)]
@@ -19,10 +28,15 @@ pub(super) struct App {
     pub(super) sessions_filter: String,
     pub(super) timeline: Option<Timeline>,
     pub(super) timeline_scroll: Scroll,
+    /// Rows of the timeline.
+    pub(super) timeline_rows: Vec<TimelineRow>,
+    /// Receipts whose rows are open.
+    pub(super) opened: BTreeSet<u64>,
     pub(super) points_scroll: Scroll,
     /// Narrows the prompts and calls.
     pub(super) points_filter: String,
     pub(super) compared: Option<Compared>,
+    pub(super) reading: Reading,
     pub(super) plan: Option<Plan>,
     pub(super) done: Page,
     pub(super) store: Vec<Holding>,
@@ -62,9 +76,12 @@ impl App {
             sessions_filter: String::new(),
             timeline: None,
             timeline_scroll: Scroll::default(),
+            timeline_rows: Vec::new(),
+            opened: BTreeSet::new(),
             points_scroll: Scroll::default(),
             points_filter: String::new(),
             compared: None,
+            reading: Reading::default(),
             plan: None,
             done: Page::default(),
             store: Vec::new(),
@@ -151,7 +168,8 @@ impl App {
     }
 
     pub(super) fn chosen_moment(&self) -> Option<&Moment> {
-        self.timeline.as_ref()?.moments.get(self.timeline_scroll.at)
+        let row = self.timeline_rows.get(self.timeline_scroll.at)?;
+        self.timeline.as_ref()?.moments.get(row.moment)
     }
 
     /// The prompts and calls that the filter leaves.
@@ -181,15 +199,19 @@ impl App {
             return;
         };
         let wanted = compared.tree.change(compared.scroll.at);
-        if wanted == compared.patch_of {
+        if wanted == compared.preview.of {
             return;
         }
-        compared.patch_of = wanted;
-        compared.patch.clear();
-        compared.patch_scroll = Scroll::default();
-        if let Some(change) = wanted {
+        compared.preview.open(wanted);
+        self.ask_lines();
+    }
+
+    /// Asks for the lines of the path that is previewed.
+    pub(super) fn ask_lines(&mut self) {
+        if let Some(change) = self.compared.as_ref().and_then(|compared| compared.preview.of) {
             self.number += 1;
-            self.asks.push((self.number, Ask::Patch(change)));
+            self.asks
+                .push((self.number, Ask::Patch(change, self.reading.context)));
         }
     }
 
@@ -202,12 +224,13 @@ impl App {
     }
 
     /// Asks what going back would do.
-    pub(super) fn plan(&mut self, goal: Goal, paths: Vec<std::ffi::OsString>) {
+    pub(super) fn plan(&mut self, wanted: Wanted) {
         let Some(instance) = self.instance() else { return };
         let request = Request {
             instance,
-            goal,
-            paths,
+            goal: wanted.goal,
+            paths: wanted.paths,
+            lines: wanted.lines,
             overwrite_later: false,
             delete_later: false,
         };
@@ -233,11 +256,8 @@ impl App {
 
     /// Takes in what was asked for.
     pub(super) fn told(&mut self, number: u64, answer: Answer) {
-        if let Answer::Patch(change, lines) = answer {
-            let of = self.compared.as_mut();
-            if let Some(compared) = of.filter(|compared| compared.patch_of == Some(change)) {
-                compared.patch = lines;
-            }
+        if let Answer::Patch(change, text) = answer {
+            self.show_lines(change, text);
             return;
         }
         if let (true, true, Answer::Done(text) | Answer::Failed(text)) = (self.over, self.acts(), &answer) {
@@ -260,13 +280,15 @@ impl App {
             Answer::Timeline(timeline) => {
                 let same = self.timeline.as_ref().is_some_and(|old| old.id == timeline.id);
                 let at = self.place_in(&timeline).filter(|_| same);
-                match at {
-                    Some(at) => self.timeline_scroll.at = at,
-                    None => self.timeline_scroll = Scroll::default(),
-                }
                 if !same {
                     self.points_scroll = Scroll::default();
                     self.points_filter.clear();
+                    self.opened.clear();
+                }
+                self.timeline_rows = fold_moments(&timeline.moments, &self.opened);
+                match at.and_then(|at| self.row_of(&timeline, at)) {
+                    Some(at) => self.timeline_scroll.at = at,
+                    None => self.timeline_scroll = Scroll::default(),
                 }
                 self.timeline = Some(timeline);
                 // One that is only shown anew is not what the operator went to.
@@ -276,18 +298,26 @@ impl App {
             }
             Answer::Changes(changes) => {
                 let tree = Tree::new(&changes);
+                let sides = changes.sides.clone();
                 self.compared = Some(Compared {
                     changes,
                     tree,
                     scroll: Scroll::default(),
-                    patch_of: None,
-                    patch: Vec::new(),
-                    patch_scroll: Scroll::default(),
+                    preview: Preview::default(),
+                    later: BTreeMap::new(),
                 });
                 self.open(View::Changes);
                 self.follow();
+                self.number += 1;
+                self.asks.push((self.number, Ask::Later(sides)));
             }
             Answer::Patch(..) => {}
+            Answer::Later(sides, later) => {
+                let compared = self.compared.as_mut();
+                if let Some(compared) = compared.filter(|compared| compared.changes.sides == sides) {
+                    compared.later = later;
+                }
+            }
             Answer::Plan(request, text, does_something) => {
                 let changed = self.plan.as_ref().filter(|_| self.view() == View::Plan);
                 if changed.is_some_and(|plan| plan.request == request) {
@@ -327,7 +357,34 @@ impl App {
         }
     }
 
-    /// The row of a timeline that is read anew: of the restore that was just done, else of the moment that is chosen. Rows come in
+    /// Returns the row of a moment, or that of the one that it is folded below.
+    fn row_of(&self, timeline: &Timeline, moment: usize) -> Option<usize> {
+        let rows = &self.timeline_rows;
+        rows.iter().position(|row| row.moment == moment).or_else(|| {
+            let under = head_of(&timeline.moments, timeline.moments.get(moment)?)?;
+            rows.iter().position(|row| row.folds == Some(under))
+        })
+    }
+
+    /// Opens or closes the row of a restore; returns false if there is nothing to open or close.
+    pub(super) fn unfold(&mut self, open: bool) -> bool {
+        let Some(row) = self.timeline_rows.get(self.timeline_scroll.at) else {
+            return false;
+        };
+        let changed = match (row.folds, row.inside) {
+            (Some(receipt), _) if open => self.opened.insert(receipt),
+            (Some(receipt), _) | (None, Some(receipt)) if !open => self.opened.remove(&receipt),
+            _ => false,
+        };
+        if let (true, Some(timeline)) = (changed, &self.timeline) {
+            let moment = row.moment;
+            self.timeline_rows = fold_moments(&timeline.moments, &self.opened);
+            self.timeline_scroll.at = self.row_of(timeline, moment).unwrap_or(0);
+        }
+        changed
+    }
+
+    /// The moment of a timeline that is read anew: of the restore that was just done, else of the moment that is chosen. Rows come in
     /// at the top, so a row number would mean another moment.
     fn place_in(&mut self, timeline: &Timeline) -> Option<usize> {
         let restored = newest_restore(timeline);
@@ -362,16 +419,30 @@ impl App {
         }
     }
 
-    /// Returns the goal and the paths of a restore from this view: the marked paths, else those in the row.
-    pub(super) fn wanted(&self, all: bool) -> Option<(Goal, Vec<std::ffi::OsString>)> {
+    /// Shows the lines of a path, if it is still the one that is selected. Marks in other texts than these are removed.
+    fn show_lines(&mut self, change: usize, text: PatchText) {
+        let of = self.compared.as_mut();
+        let Some(compared) = of.filter(|compared| compared.preview.of == Some(change)) else {
+            return;
+        };
+        let marks = compared.tree.in_part.get(&change);
+        if marks.is_some_and(|marks| Some(marks.sides) != text.sides) {
+            compared.tree.in_part.remove(&change);
+            self.message = Some("The file changed meanwhile. Its marks are removed.".to_owned());
+        }
+        compared.preview.fill(text);
+    }
+
+    /// Returns the goal and the paths of a restore from this view: the marked paths and lines, else the paths in the row.
+    pub(super) fn wanted(&self, all: bool) -> Option<Wanted> {
         match self.view() {
             View::Timeline => match &self.chosen_moment()?.what {
-                What::Snapshot { id, .. } => Some((Goal::Snapshot(id.clone()), Vec::new())),
-                What::Restore { number, .. } => Some((Goal::Undo(Some(*number)), Vec::new())),
+                What::Snapshot { id, .. } => Some(Goal::Snapshot(id.clone()).into()),
+                What::Restore { number, .. } => Some(Goal::Undo(Some(*number)).into()),
             },
             View::Points => {
                 let id = self.chosen_point()?.snapshot.clone()?;
-                Some((Goal::Snapshot(id), Vec::new()))
+                Some(Goal::Snapshot(id).into())
             }
             View::Changes | View::Patch => {
                 let compared = self.compared.as_ref()?;
@@ -381,11 +452,12 @@ impl App {
                     None => Goal::Snapshot(compared.changes.sides.from.clone()),
                 };
                 if all {
-                    return Some((goal, Vec::new()));
+                    return Some(goal.into());
                 }
-                let marked: Vec<usize> = match compared.tree.marked.is_empty() {
-                    false => compared.tree.marked.iter().copied().collect(),
-                    true => compared.tree.meant(compared.scroll.at, &compared.changes),
+                let tree = &compared.tree;
+                let marked: Vec<usize> = match tree.marked.is_empty() && tree.in_part.is_empty() {
+                    false => tree.marked.iter().chain(tree.in_part.keys()).copied().collect(),
+                    true => tree.meant(compared.scroll.at, &compared.changes),
                 };
                 if marked.is_empty() {
                     return None;
@@ -393,9 +465,49 @@ impl App {
                 let changes = marked.iter().filter_map(|at| compared.changes.all.get(*at));
                 let paths =
                     changes.flat_map(|change| change.hosts.iter().map(|host| host.clone().into_os_string()));
-                Some((goal, paths.collect()))
+                let lines = tree.in_part.iter().filter_map(|(at, marks)| {
+                    let line = |part: &Part| match part {
+                        Part::Line(line) => Some(*line),
+                        Part::Metadata => None,
+                    };
+                    Some(MarkedFile {
+                        path: compared.changes.all.get(*at)?.hosts.first()?.clone(),
+                        sides: marks.sides,
+                        lines: marks
+                            .parts
+                            .iter()
+                            .filter_map(line)
+                            .collect::<BTreeSet<ChangedLine>>(),
+                        metadata: marks.parts.contains(&Part::Metadata),
+                    })
+                });
+                Some(Wanted {
+                    goal,
+                    paths: paths.collect(),
+                    lines: lines.collect(),
+                })
             }
             _ => None,
+        }
+    }
+}
+
+/// Goal of a restore, with what it is limited to.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) goal: Goal,
+    /// Only these and everything below them; all if empty.
+    pub(super) paths: Vec<OsString>,
+    /// Files among them of which only the marked lines are restored.
+    pub(super) lines: Vec<MarkedFile>,
+}
+
+impl From<Goal> for Wanted {
+    fn from(goal: Goal) -> Self {
+        Self {
+            goal,
+            paths: Vec::new(),
+            lines: Vec::new(),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Requests of the screen and their answers. All text in an answer is formatted and safe to draw.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use crate::model::Time;
+use crate::cli::line_choice::MarkedFile;
+use crate::model::{Digest, Time};
 use crate::report::Line;
 use crate::terminal::Role;
 
@@ -17,8 +19,10 @@ pub(super) enum Ask {
     Timeline(String),
     /// Differences between a snapshot and a later one, or the current files.
     Changes(Sides),
-    /// Lines of one of the changes in the last answer.
-    Patch(usize),
+    /// Lines of one of the changes in the last answer, with so many unchanged lines around.
+    Patch(usize, usize),
+    /// Paths of a comparison that a restore keeps because of later edits.
+    Later(Sides),
     /// Plan of a restore.
     Plan(Request),
     /// Execution of a plan, if it still matches the text that was shown.
@@ -46,6 +50,8 @@ pub(super) struct Request {
     pub(super) goal: Goal,
     /// Only these and what lies below them, as host paths; all when there is none.
     pub(super) paths: Vec<OsString>,
+    /// Files among them of which only the marked lines are restored.
+    pub(super) lines: Vec<MarkedFile>,
     pub(super) overwrite_later: bool,
     pub(super) delete_later: bool,
 }
@@ -66,7 +72,9 @@ pub(super) enum Answer {
     Sessions(Vec<Session>),
     Timeline(Timeline),
     Changes(Changes),
-    Patch(usize, Vec<PatchLine>),
+    Patch(usize, PatchText),
+    /// Paths of the comparison that a restore keeps: the index of each change, and the reason in two words.
+    Later(Sides, BTreeMap<usize, &'static str>),
     /// The plan in words, and whether there is anything to do.
     Plan(Request, String, bool),
     /// Outcome of a restore.
@@ -127,6 +135,8 @@ pub(super) struct Moment {
     pub(super) role: Role,
     /// Changes, purpose and related receipts.
     pub(super) note: String,
+    /// Receipt that it is folded below: of its restore for an emergency snapshot, of its undo for a restore.
+    pub(super) under: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,13 +227,35 @@ impl Kind {
     }
 }
 
-/// A line of a patch, or of what stands instead of one.
+/// Lines of a change.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PatchText {
+    pub(super) lines: Vec<PatchLine>,
+    /// Digests of both texts; `None` if the path is restored as a whole or not at all.
+    pub(super) sides: Option<[Digest; 2]>,
+}
+
+/// Line of a patch, or a remark in its place.
 #[derive(Clone, Debug)]
 pub(super) enum PatchLine {
-    /// Said about the content.
+    /// Remark about the content.
     Said(String),
-    /// A line of it, with the ranges that differ from its counterpart.
-    Line(Line, String, Vec<Range<usize>>),
+    /// Change of mode, owner or attributes of a file whose lines can be marked.
+    Metadata(String),
+    Line(TextLine),
+}
+
+/// Line of a text.
+#[derive(Clone, Debug)]
+pub(super) struct TextLine {
+    pub(super) line: Line,
+    pub(super) text: String,
+    /// Ranges that differ from the counterpart.
+    pub(super) words: Vec<Range<usize>>,
+    /// Number in the earlier text, from 1; `None` if it is not there.
+    pub(super) then: Option<usize>,
+    /// Number in the later text.
+    pub(super) now: Option<usize>,
 }
 
 /// Disk use of a workspace, or of a directory without one, in the store.

@@ -2,6 +2,7 @@
 
 mod changes;
 mod lists;
+mod preview;
 mod texts;
 
 use ratatui::Frame;
@@ -17,7 +18,7 @@ use super::views::{Drawn, View};
 use crate::terminal::{Role, width};
 
 /// From so many columns on two things stand beside each other.
-const WIDE: u16 = 110;
+const WIDE: u16 = 100;
 
 /// Smaller screens show nothing.
 const LEAST: (u16, u16) = (40, 8);
@@ -33,8 +34,13 @@ u          undo the last restore, or the selected one
 t          show the changes of one step
 b          list prompts and tool calls, to restore to before one
 / f        filter by name; filter by kind
-J K        scroll the preview
+Tab        into the preview and out of it; J K scroll it from outside
+Space a    in the preview: mark the hunk; mark every line
+v          in the preview: select lines for Space; Esc cancels
+[ ]        previous hunk, next hunk
+/ n N      search in the lines; next match, previous match
 n p        next path, previous path
++ - w      more or fewer unchanged lines; wrap or cut long lines
 s l        size of the store; log
 F5         reload
 mouse      select, open, scroll; Shift selects text
@@ -68,8 +74,7 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
         View::Timeline => lists::timeline(app, frame, body),
         View::Points => lists::points(app, frame, body),
         View::Store => lists::store(app, frame, body),
-        View::Changes => changes::changes(app, frame, body),
-        View::Patch => changes::patch(app, frame, body),
+        View::Changes | View::Patch => changes::changes(app, frame, body),
         View::Plan => texts::plan(app, frame, body),
         View::Done => texts::page(&mut app.done, &mut app.drawn, frame, body),
         View::Log => texts::page(&mut app.log, &mut app.drawn, frame, body),

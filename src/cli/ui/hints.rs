@@ -6,7 +6,12 @@ use super::views::View;
 /// The keys that do something here, and what.
 pub(super) fn help_line(app: &App) -> Vec<(&'static str, &'static str)> {
     if app.typing {
-        return vec![("type", "to filter"), ("Enter", "keep"), ("Esc", "all again")];
+        let what = if app.view() == View::Patch {
+            "to search"
+        } else {
+            "to filter"
+        };
+        return vec![("type", what), ("Enter", "keep"), ("Esc", "clear")];
     }
     let view = app.view();
     let mut keys = match view {
@@ -38,14 +43,10 @@ pub(super) fn help_line(app: &App) -> Vec<(&'static str, &'static str)> {
             ("R", "all"),
             ("/", "filter"),
             ("f", "kind"),
-            ("JK", "lines"),
+            ("Tab", "preview"),
             ("Esc", "back"),
         ],
-        View::Patch => vec![
-            ("n p", "next, previous path"),
-            ("r", "restore it"),
-            ("Esc", "back"),
-        ],
+        View::Patch => preview_keys(app),
         View::Plan => match app.plan.as_ref().is_some_and(|plan| plan.does_something) {
             true => vec![
                 ("y", "yes, do it"),
@@ -64,5 +65,26 @@ pub(super) fn help_line(app: &App) -> Vec<(&'static str, &'static str)> {
     };
     keys.insert(0, ("\u{2191}\u{2193}", "move"));
     keys.extend([("?", "help"), ("q", "quit")]);
+    keys
+}
+
+/// The keys of the preview.
+fn preview_keys(app: &App) -> Vec<(&'static str, &'static str)> {
+    let compared = app.compared.as_ref();
+    if compared.is_some_and(|compared| compared.preview.anchor.is_some()) {
+        return vec![("Space", "mark these lines"), ("Esc", "cancel")];
+    }
+    let can_mark = compared.is_some_and(|compared| compared.preview.text.sides.is_some());
+    let is_searched = compared.is_some_and(|compared| !compared.preview.search.is_empty());
+    let mut keys = Vec::new();
+    if can_mark {
+        keys.extend([("Space", "mark hunk"), ("v", "select lines"), ("a", "all")]);
+    }
+    keys.push(("r", "restore"));
+    keys.push(match is_searched {
+        true => ("n N", "match"),
+        false => ("n p", "path"),
+    });
+    keys.extend([("/", "search"), ("+-", "context"), ("w", "wrap"), ("Tab", "back")]);
     keys
 }

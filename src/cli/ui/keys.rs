@@ -51,6 +51,11 @@ impl App {
         match view {
             View::Sessions => self.sessions_scroll = Scroll::default(),
             View::Points => self.points_scroll = Scroll::default(),
+            View::Patch => {
+                if let Some(compared) = &mut self.compared {
+                    compared.preview.find(true, true);
+                }
+            }
             _ => self.lay_out(),
         }
     }
@@ -61,6 +66,10 @@ impl App {
             View::Sessions => Some(&mut self.sessions_filter),
             View::Points => Some(&mut self.points_filter),
             View::Changes => self.compared.as_mut().map(|compared| &mut compared.tree.filter),
+            View::Patch => self
+                .compared
+                .as_mut()
+                .map(|compared| &mut compared.preview.search),
             _ => None,
         }
     }
@@ -74,6 +83,9 @@ impl App {
     }
 
     fn pressed(&mut self, code: KeyCode) {
+        if matches!(self.view(), View::Changes | View::Patch) && self.read(code) {
+            return;
+        }
         let page = isize::from(i16::try_from(self.drawn.list.height.max(2) - 1).unwrap_or(i16::MAX));
         match code {
             KeyCode::Up | KeyCode::Char('k') => self.step(-1),
@@ -84,8 +96,6 @@ impl App {
             KeyCode::End | KeyCode::Char('G') => self.step(isize::MAX),
             KeyCode::Char('J') => self.slide_patch(1),
             KeyCode::Char('K') => self.slide_patch(-1),
-            KeyCode::Char('n') if self.view() == View::Patch => self.other_path(1),
-            KeyCode::Char('p') if self.view() == View::Patch => self.other_path(-1),
             KeyCode::Enter | KeyCode::Right => self.enter(code == KeyCode::Right),
             KeyCode::Left => self.leftwards(),
             KeyCode::Esc | KeyCode::Backspace => self.escape(),
@@ -134,13 +144,7 @@ impl App {
     pub(super) fn list(&mut self) -> Option<(usize, &mut Scroll)> {
         match self.view() {
             View::Sessions => Some((self.shown_sessions().len(), &mut self.sessions_scroll)),
-            View::Timeline => {
-                let length = self
-                    .timeline
-                    .as_ref()
-                    .map_or(0, |timeline| timeline.moments.len());
-                Some((length, &mut self.timeline_scroll))
-            }
+            View::Timeline => Some((self.timeline_rows.len(), &mut self.timeline_scroll)),
             View::Points => Some((self.shown_points().len(), &mut self.points_scroll)),
             View::Changes => {
                 let compared = self.compared.as_mut()?;
@@ -159,7 +163,11 @@ impl App {
         let height = usize::from(self.drawn.list.height.max(1));
         match self.view() {
             View::Sessions | View::Timeline | View::Points | View::Changes | View::Store => {}
-            View::Patch => self.slide_patch(by),
+            View::Patch => {
+                if let Some(compared) = &mut self.compared {
+                    compared.preview.step(by);
+                }
+            }
             // How long a text is depends on how wide it is: whoever draws it knows.
             View::Plan => {
                 if let Some(plan) = &mut self.plan {
@@ -171,10 +179,74 @@ impl App {
         }
     }
 
+    /// Scrolls the preview. In the preview itself the cursor moves along.
     pub(super) fn slide_patch(&mut self, by: isize) {
-        let height = usize::from(self.drawn.side.height.max(1));
-        if let Some(compared) = &mut self.compared {
-            compared.patch_scroll.slide(by, usize::MAX, height);
+        let is_inside = self.view() == View::Patch;
+        let Some(preview) = self.compared.as_mut().map(|compared| &mut compared.preview) else {
+            return;
+        };
+        match is_inside {
+            true => preview.step(by),
+            false => preview.top = preview.top.saturating_add_signed(by),
+        }
+    }
+
+    /// Handles the keys of the preview; returns false for any other key.
+    fn read(&mut self, code: KeyCode) -> bool {
+        let is_inside = self.view() == View::Patch;
+        let Some(compared) = &mut self.compared else {
+            return false;
+        };
+        let preview = &mut compared.preview;
+        let is_searched = !preview.search.is_empty();
+        match code {
+            KeyCode::Char('w') => self.reading.wraps = !self.reading.wraps,
+            KeyCode::Char(letter @ ('+' | '=' | '-')) => {
+                self.reading.widen(letter != '-');
+                self.ask_lines();
+            }
+            KeyCode::Tab if is_inside => self.back(),
+            KeyCode::Tab if preview.of.is_some() => self.views.push(View::Patch),
+            _ if !is_inside => return false,
+            KeyCode::Char(' ') => {
+                let lines = preview.selection().unwrap_or_else(|| preview.hunk());
+                preview.anchor = None;
+                self.mark_lines(lines);
+            }
+            KeyCode::Char('a') => {
+                let all = 0..preview.text.lines.len();
+                preview.anchor = None;
+                self.mark_lines(all);
+            }
+            KeyCode::Char('v') => {
+                preview.anchor = match preview.anchor {
+                    Some(_) => None,
+                    None => Some(preview.at),
+                };
+            }
+            KeyCode::Esc if preview.anchor.is_some() => preview.anchor = None,
+            KeyCode::Char(letter @ (']' | '[')) => preview.step_hunk(letter == ']'),
+            KeyCode::Char(letter @ ('n' | 'N')) if is_searched => {
+                if !preview.find(letter == 'n', false) {
+                    self.message = Some(format!("{:?} is not in these lines.", preview.search));
+                }
+            }
+            KeyCode::Char('n') => self.other_path(1),
+            KeyCode::Char('p') => self.other_path(-1),
+            _ => return false,
+        }
+        true
+    }
+
+    fn mark_lines(&mut self, lines: std::ops::Range<usize>) {
+        let is_marked = self
+            .compared
+            .as_mut()
+            .is_some_and(|compared| compared.mark_lines(lines));
+        if !is_marked {
+            let words =
+                "Only lines of a modified text file can be marked. Space in the tree marks the whole path.";
+            self.message = Some(words.to_owned());
         }
     }
 
@@ -204,6 +276,7 @@ impl App {
                     self.ask(Ask::Timeline(id), "reading the session");
                 }
             }
+            View::Timeline if only_opens && self.unfold(true) => {}
             View::Timeline => {
                 let from = self.chosen_moment().map(|moment| match &moment.what {
                     What::Snapshot { id, .. } => id.clone(),
@@ -243,6 +316,9 @@ impl App {
                 return;
             }
         }
+        if self.view() == View::Timeline && self.unfold(false) {
+            return;
+        }
         if self.views.len() > 1 {
             self.back();
         }
@@ -252,11 +328,11 @@ impl App {
     fn escape(&mut self) {
         if let Some(filter) = self.filter().filter(|filter| !filter.is_empty()) {
             filter.clear();
-            if self.view() == View::Points {
-                self.points_scroll = Scroll::default();
-                return;
+            match self.view() {
+                View::Points => self.points_scroll = Scroll::default(),
+                View::Patch => {}
+                _ => self.lay_out(),
             }
-            self.lay_out();
             return;
         }
         let compared = self
@@ -308,7 +384,7 @@ impl App {
             return;
         }
         match self.wanted(all || view == View::Timeline) {
-            Some((goal, paths)) => self.plan(goal, paths),
+            Some(wanted) => self.plan(wanted),
             None if view == View::Points => {
                 self.message = Some("No snapshot precedes it.".to_owned());
             }
@@ -329,7 +405,7 @@ impl App {
             self.view(),
             View::Sessions | View::Timeline | View::Done | View::Changes
         ) {
-            self.plan(Goal::Undo(receipt), Vec::new());
+            self.plan(Goal::Undo(receipt).into());
         }
     }
 

@@ -4,6 +4,7 @@ use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
 use super::app::App;
+use super::views::View;
 
 /// Lines that a turn of the wheel moves.
 const WHEEL: isize = 3;
@@ -30,13 +31,37 @@ impl App {
         }
     }
 
+    /// Moves the cursor to a line of the preview.
+    fn clicked_line(&mut self, at: Position) {
+        let row = usize::from(at.y - self.drawn.side.y);
+        let line = self.drawn.side_lines.get(row).copied();
+        let preview = self.compared.as_mut().map(|compared| &mut compared.preview);
+        let (Some(line), Some(preview)) = (line, preview.filter(|preview| preview.of.is_some())) else {
+            return;
+        };
+        preview.at = line;
+        self.typing = false;
+        if self.view() == View::Changes {
+            self.views.push(View::Patch);
+        }
+    }
+
     /// A row is chosen; the one that is chosen already opens.
     fn clicked(&mut self, at: Position) {
         let Rect { y, .. } = self.drawn.list;
-        if !self.drawn.list.contains(at) || self.acts() {
+        if self.acts() {
+            return;
+        }
+        if self.drawn.side.contains(at) {
+            return self.clicked_line(at);
+        }
+        if !self.drawn.list.contains(at) {
             return;
         }
         self.typing = false;
+        if self.view() == View::Patch {
+            self.back();
+        }
         let row = usize::from(at.y - y);
         let Some((length, scroll)) = self.list() else {
             return;

@@ -47,6 +47,36 @@ pub(super) fn lines(text: &str, columns: usize) -> Vec<Line<'static>> {
     lines.collect()
 }
 
+/// Spans cut to `columns`, with an ellipsis where something is missing.
+pub(super) fn cut(parts: impl IntoIterator<Item = (Style, String)>, columns: usize) -> Line<'static> {
+    let parts: Vec<(Style, String)> = parts.into_iter().collect();
+    let all: usize = parts.iter().map(|(_, text)| width::of(text)).sum();
+    let mut room = if all > columns {
+        columns.saturating_sub(1)
+    } else {
+        columns
+    };
+    let mut spans = Vec::new();
+    for (look, text) in parts {
+        let mut shown = String::new();
+        for letter in text.chars() {
+            match room.checked_sub(width::of_char(letter)) {
+                Some(left) => room = left,
+                None => {
+                    room = 0;
+                    break;
+                }
+            }
+            shown.push(letter);
+        }
+        spans.push(Span::styled(shown, look));
+    }
+    if all > columns {
+        spans.push(Span::styled("\u{2026}", look(Role::Dim)));
+    }
+    spans.into()
+}
+
 /// Spans broken so that no line is wider than `columns`, at a blank where there is one. A line that goes on begins as deep as the first.
 pub(super) fn fold(parts: impl IntoIterator<Item = (Style, String)>, columns: usize) -> Vec<Line<'static>> {
     let letters: Vec<(char, Style)> = parts

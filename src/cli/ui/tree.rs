@@ -1,8 +1,9 @@
 //! The changed paths as a tree that opens and closes, narrowed by name and kind, with marks.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::data::{Changes, Kind, PathChange};
+use super::preview::LineMarks;
 use crate::model::PathCounts;
 
 /// With so many changes every directory is open at first.
@@ -44,6 +45,8 @@ pub(super) struct Tree {
     pub(super) kind: Kind,
     pub(super) filter: String,
     pub(super) marked: BTreeSet<usize>,
+    /// Changes of which only some lines are marked.
+    pub(super) in_part: BTreeMap<usize, LineMarks>,
     /// Number of changes that pass the filters.
     pub(super) left: u64,
 }
@@ -57,6 +60,7 @@ impl Tree {
             kind: Kind::All,
             filter: String::new(),
             marked: BTreeSet::new(),
+            in_part: BTreeMap::new(),
             left: 0,
         };
         let is_open = changes.all.len() <= ALL_OPEN;
@@ -82,7 +86,7 @@ impl Tree {
                         children: Vec::new(),
                         change: None,
                         is_directory: true,
-                        is_open: is_open || length == 0,
+                        is_open: is_open && names.last().is_none_or(|name| name != ".git") || length == 0,
                         counts: PathCounts::default(),
                         shown: false,
                     });
@@ -243,6 +247,7 @@ impl Tree {
     /// Marks what a row stands for, or takes the marks off when all of it has them.
     pub(super) fn mark(&mut self, row: usize, changes: &Changes) {
         let meant = self.meant(row, changes);
+        self.in_part.retain(|change, _| !meant.contains(change));
         if meant.iter().all(|change| self.marked.contains(change)) {
             for change in meant {
                 self.marked.remove(&change);
@@ -260,8 +265,10 @@ impl Tree {
             _ => false,
         });
         let meant: BTreeSet<usize> = tops.flat_map(|row| self.meant(row, changes)).collect();
+        self.in_part.retain(|change, _| !meant.contains(change));
         if meant.is_subset(&self.marked) {
             self.marked.clear();
+            self.in_part.clear();
         } else {
             self.marked.extend(meant);
         }
@@ -269,10 +276,13 @@ impl Tree {
 
     /// Returns the mark of a row: none, part, or all of it.
     pub(super) fn marks(&self, row: usize, changes: &Changes) -> Marks {
-        if self.marked.is_empty() {
+        if self.marked.is_empty() && self.in_part.is_empty() {
             return Marks::None;
         }
         let meant = self.meant(row, changes);
+        if meant.iter().any(|change| self.in_part.contains_key(change)) {
+            return Marks::Part;
+        }
         let marked = meant.iter().filter(|change| self.marked.contains(change)).count();
         match marked {
             0 => Marks::None,

@@ -1,8 +1,11 @@
 //! Contents of each view.
 
+use std::collections::BTreeMap;
+
 use ratatui::text::Line;
 
-use super::data::{Changes, PatchLine, Request};
+use super::data::{Changes, Request};
+use super::preview::{LineMarks, Preview};
 use super::scroll::Scroll;
 use super::tree::Tree;
 
@@ -57,10 +60,49 @@ pub(super) struct Compared {
     pub(super) changes: Changes,
     pub(super) tree: Tree,
     pub(super) scroll: Scroll,
-    /// Index of the change that the lines belong to.
-    pub(super) patch_of: Option<usize>,
-    pub(super) patch: Vec<PatchLine>,
-    pub(super) patch_scroll: Scroll,
+    pub(super) preview: Preview,
+    /// Changes that a restore keeps, and why; empty until that is known.
+    pub(super) later: BTreeMap<usize, &'static str>,
+}
+
+impl Compared {
+    /// Marks these lines of the preview, or removes their marks if all of them are marked. Returns false if the path has no lines that
+    /// can be marked.
+    pub(super) fn mark_lines(&mut self, lines: std::ops::Range<usize>) -> bool {
+        let (Some(of), Some(sides)) = (self.preview.of, self.preview.text.sides) else {
+            return false;
+        };
+        let wanted = self.preview.parts(lines);
+        let all = self.preview.parts(0..self.preview.text.lines.len());
+        let mut parts = match self.tree.marked.remove(&of) {
+            true => all.clone(),
+            false => self
+                .tree
+                .in_part
+                .remove(&of)
+                .map_or_else(Default::default, |marks| marks.parts),
+        };
+        match wanted.is_subset(&parts) {
+            true => parts.retain(|part| !wanted.contains(part)),
+            false => parts.extend(wanted),
+        }
+        if parts == all {
+            self.tree.marked.insert(of);
+        } else if !parts.is_empty() {
+            self.tree.in_part.insert(of, LineMarks { sides, parts });
+        }
+        true
+    }
+
+    /// Returns true if a line of the preview is marked.
+    pub(super) fn is_marked(&self, line: usize) -> bool {
+        let part = self.preview.text.lines.get(line).and_then(|line| line.part());
+        let (Some(of), Some(part)) = (self.preview.of, part) else {
+            return false;
+        };
+        let marks = self.tree.in_part.get(&of);
+        self.tree.marked.contains(&of) || marks.is_some_and(|marks| marks.parts.contains(&part))
+    }
 }
 
 /// Request whose answer is awaited, and the words shown meanwhile.
@@ -75,12 +117,14 @@ pub(super) struct Waiting {
 }
 
 /// Positions on the screen, for paging and for the mouse.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Drawn {
     /// Columns of the screen.
     pub(super) columns: u16,
     /// The rows of the list.
     pub(super) list: ratatui::layout::Rect,
-    /// The lines beside it.
+    /// The preview beside or below it.
     pub(super) side: ratatui::layout::Rect,
+    /// Line of the preview in each of its rows.
+    pub(super) side_lines: Vec<usize>,
 }

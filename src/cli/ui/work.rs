@@ -3,20 +3,23 @@
 mod plans;
 mod reading;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::News;
-use super::data::{Answer, Ask, PatchLine, Sides};
+use super::data::{Answer, Ask, PatchLine, PatchText, Sides, TextLine};
 use crate::cli::args::CalledAs;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::fail_point::is_at;
 use crate::cli::named_session::no_store;
+use crate::cli::text_choice::TextChoice;
+use crate::cli::view;
 use crate::environment::Environment;
 use crate::recovery::{Differences, Question, Until};
-use crate::report::{Body, Line, PatchOptions, Sources, diff_document, made, word_marks};
+use crate::report::{Body, Line, MAX_TEXT, PatchOptions, Sources, diff_document, made, masked, word_marks};
 use crate::session::find_instance;
 use crate::store::Store;
 use crate::terminal::recorded::recorded;
@@ -72,10 +75,12 @@ impl<'e> Worker<'e> {
                 waiting.push_back(first);
             }
             waiting.extend(asked.try_iter());
-            let Some((number, ask)) = waiting.pop_front() else {
+            // What is only marked in the tree comes after what is waited for.
+            let first = waiting.iter().position(|(_, ask)| !matches!(ask, Ask::Later(_)));
+            let Some((number, ask)) = waiting.remove(first.unwrap_or(0)) else {
                 continue;
             };
-            let is_patch = |ask: &Ask| matches!(ask, Ask::Patch(_));
+            let is_patch = |ask: &Ask| matches!(ask, Ask::Patch(..));
             let is_late = is_patch(&ask) && waiting.iter().any(|(_, later)| is_patch(later));
             if is_late || number <= self.wishes.given_up.load(Ordering::SeqCst) {
                 continue;
@@ -97,7 +102,8 @@ impl<'e> Worker<'e> {
             Ask::Sessions => reading::sessions(&context).map(Answer::Sessions),
             Ask::Timeline(instance) => reading::timeline(&context, &instance).map(Answer::Timeline),
             Ask::Changes(sides) => self.compare(&context, sides),
-            Ask::Patch(change) => Ok(Answer::Patch(change, self.lines(change))),
+            Ask::Patch(change, around) => Ok(Answer::Patch(change, self.lines(change, around))),
+            Ask::Later(sides) => Ok(self.later(&context, sides)),
             Ask::Plan(request) => plans::plan(&context, request),
             Ask::Act(request, agreed) => plans::act(&context, request, &agreed, &said),
             Ask::Store => reading::store(&context).map(Answer::Store),
@@ -141,28 +147,65 @@ impl<'e> Worker<'e> {
         Ok(Answer::Changes(changes))
     }
 
-    /// The lines of one of the changes that were told last.
-    fn lines(&self, change: usize) -> Vec<PatchLine> {
-        let said = |words: String| vec![PatchLine::Said(words)];
-        let Some(held) = &self.held else { return Vec::new() };
+    /// Returns the changes of the last comparison that a restore keeps. Without a plan there is none: the restore says why.
+    fn later(&self, context: &Context<'_>, sides: Sides) -> Answer {
+        let kept = plans::kept(context, &sides).unwrap_or_default();
+        let mut later = BTreeMap::new();
+        let held = self.held.as_ref();
+        let places = held.iter().flat_map(|held| held.order.iter().enumerate());
+        for (at, (mount, change)) in places {
+            let mount = held.and_then(|held| held.found.mounts.get(*mount));
+            let change = mount.and_then(|mount| Some((mount, mount.comparison.changes.get(*change)?)));
+            let Some((mount, change)) = change else { continue };
+            let paths = [Some(&change.path), change.from_path.as_ref()];
+            let words = paths.into_iter().flatten().find_map(|path| {
+                let key = (mount.coverage.label.clone(), path.clone());
+                kept.get(&key).copied()
+            });
+            later.extend(words.map(|words| (at, words)));
+        }
+        Answer::Later(sides, later)
+    }
+
+    /// Returns the lines of one of the changes in the last answer, with so many unchanged lines around.
+    fn lines(&self, change: usize, context: usize) -> PatchText {
+        let Some(held) = &self.held else {
+            return PatchText::default();
+        };
         let Ok(_needed) = held.store.share() else {
             return said("the store is locked".to_owned());
         };
         let mount = held.order.get(change);
         let mount = mount.and_then(|(mount, at)| held.found.mounts.get(*mount).map(|mount| (mount, *at)));
         let Some((mount, at)) = mount else {
-            return Vec::new();
+            return PatchText::default();
         };
         let Some(change) = mount.comparison.changes.get(at) else {
-            return Vec::new();
+            return PatchText::default();
         };
+        let sources = Sources::of(&held.found, true);
+        // A part of git's own data is invalid alone.
+        let is_git = change.path.parts().any(|part| part == b".git");
+        let choice = TextChoice::of(&mount.coverage, change, &sources, MAX_TEXT);
+        if let Some(choice) = choice.filter(|_| !is_git) {
+            let texts = choice.texts().with_context(context);
+            let lines = texts.hunks().into_iter().flat_map(|hunk| texts.lines(&hunk));
+            let mut text = shown(lines.map(|(line, text)| (line, masked(&text))).collect());
+            if text.lines.len() <= MOST_LINES {
+                text.sides = choice.digests();
+            }
+            if choice.has_metadata() {
+                let detail = view::changes::detail(change);
+                text.lines.insert(0, PatchLine::Metadata(detail));
+            }
+            return text;
+        }
         let options = PatchOptions {
-            context: 3,
+            context,
             show_secrets: false,
             hides: false,
         };
-        let patch = made(&mount.coverage, change, &Sources::of(&held.found, true), options);
-        match patch.body {
+        match made(&mount.coverage, change, &sources, options).body {
             Body::Nothing => said("its content is the same, or it has none".to_owned()),
             Body::Binary(old, new) => said(format!(
                 "binary: {} \u{2192} {}",
@@ -178,28 +221,77 @@ impl<'e> Worker<'e> {
                 said("content hidden: it may hold secrets (`diff --show-secrets` shows it)".to_owned())
             }
             Body::Unavailable(why) => said(format!("content not available: {}", sanitize::text(&why))),
-            Body::Lines(lines) => {
-                let more = lines.len().saturating_sub(MOST_LINES);
-                let lines: Vec<(Line, String)> = lines
-                    .into_iter()
-                    .take(MOST_LINES)
-                    .map(|(line, text)| (line, words(line, &text)))
-                    .collect();
-                let marks = word_marks(&lines);
-                let lines = lines.into_iter().zip(marks);
-                let mut shown: Vec<PatchLine> = lines
-                    .map(|((line, text), marks)| PatchLine::Line(line, text, marks))
-                    .collect();
-                if more > 0 {
-                    shown.push(PatchLine::Said(format!(
-                        "and {} more lines",
-                        size::count(more as u64)
-                    )));
-                }
-                shown
-            }
+            Body::Lines(lines) => shown(lines),
         }
     }
+}
+
+/// Returns a remark in place of lines.
+fn said(words: String) -> PatchText {
+    PatchText {
+        lines: vec![PatchLine::Said(words)],
+        sides: None,
+    }
+}
+
+/// Returns the lines of a patch as the screen shows them.
+fn shown(lines: Vec<(Line, Vec<u8>)>) -> PatchText {
+    let more = lines.len().saturating_sub(MOST_LINES);
+    let lines: Vec<(Line, String)> = lines
+        .into_iter()
+        .take(MOST_LINES)
+        .map(|(line, text)| (line, words(line, &text)))
+        .collect();
+    let marks = word_marks(&lines);
+    let (mut then, mut now) = (0, 0);
+    let next = |number: &mut usize| {
+        *number += 1;
+        Some(*number)
+    };
+    let numbered = lines.into_iter().zip(marks).map(|((line, text), words)| {
+        let (of_then, of_now) = match line {
+            Line::Hunk => {
+                (then, now) = before_hunk(&text);
+                (None, None)
+            }
+            Line::Context => (next(&mut then), next(&mut now)),
+            Line::Removed => (next(&mut then), None),
+            Line::Added => (None, next(&mut now)),
+            Line::NoNewline => (None, None),
+        };
+        PatchLine::Line(TextLine {
+            line,
+            text,
+            words,
+            then: of_then,
+            now: of_now,
+        })
+    });
+    let mut shown: Vec<PatchLine> = numbered.collect();
+    if more > 0 {
+        let more = size::counted(more as u64, "more line", "more lines");
+        shown.push(PatchLine::Said(format!("and {more}")));
+    }
+    PatchText {
+        lines: shown,
+        sides: None,
+    }
+}
+
+/// Returns the numbers of the lines right before a hunk, from its head.
+fn before_hunk(head: &str) -> (usize, usize) {
+    let before = |sign: char| {
+        let span = head.split(' ').find_map(|part| part.strip_prefix(sign))?;
+        let (start, count) = span.split_once(',').unwrap_or((span, "1"));
+        let start: usize = start.parse().ok()?;
+        // The head of an empty side names the line before it.
+        Some(if count == "0" {
+            start
+        } else {
+            start.saturating_sub(1)
+        })
+    };
+    (before('-').unwrap_or(0), before('+').unwrap_or(0))
 }
 
 /// Panics where a test wants it.

@@ -1,34 +1,51 @@
-//! The tree of what changed, and the lines of the path that is chosen.
+//! Tree of the changed paths, with the preview beside or below it.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Modifier, Style};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui::text::Span;
 
 use super::super::app::App;
-use super::super::data::{Kind, PatchLine};
+use super::super::data::Kind;
 use super::super::paint;
 use super::super::tree::{Marks, Row};
-use super::super::views::Compared;
+use super::super::views::{Compared, View};
+use super::preview::preview;
 use super::{WIDE, row, said, seen};
 use crate::cli::view::steps::signed_counts;
 use crate::model::PathCounts;
-use crate::report;
 use crate::terminal::{Role, size, width};
 
+/// From so many lines on, the preview fits below the tree.
+const TALL: u16 = 12;
+
+/// Draws the tree with the preview. On a narrow screen the preview has all of it while the cursor is there.
 pub(super) fn changes(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
-    let typing = app.typing;
-    let Some(compared) = &mut app.compared else { return };
-    let mut area = area;
-    if area.width >= WIDE {
-        let [left, right] = Layout::horizontal([Constraint::Fill(2), Constraint::Fill(3)])
-            .spacing(2)
-            .areas(area);
-        area = left;
-        app.drawn.side = right;
-        lines(compared, frame, right);
+    let is_inside = app.view() == View::Patch;
+    let halves = [Constraint::Fill(1), Constraint::Fill(1)];
+    let (list, side) = if area.width >= WIDE {
+        let parts = Layout::horizontal([Constraint::Fill(2), Constraint::Fill(3)]);
+        let [left, right] = parts.spacing(2).areas(area);
+        (Some(left), Some(right))
+    } else if is_inside {
+        (None, Some(area))
+    } else if area.height >= TALL {
+        let [above, below] = Layout::vertical(halves).areas(area);
+        (Some(above), Some(below))
+    } else {
+        (Some(area), None)
+    };
+    app.drawn.list = side.unwrap_or_default();
+    if let Some(list) = list {
+        tree(app, frame, list);
     }
+    if let Some(side) = side {
+        preview(app, frame, side);
+    }
+}
+
+fn tree(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
+    let typing = app.typing && app.view() == View::Changes;
+    let Some(compared) = &mut app.compared else { return };
     let [head, list] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
     app.drawn.list = list;
     let tree = &compared.tree;
@@ -44,6 +61,11 @@ pub(super) fn changes(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     }];
     if !tree.marked.is_empty() {
         words.push(format!("{} marked", size::count(tree.marked.len() as u64)));
+    }
+    let lines: usize = tree.in_part.values().map(|marks| marks.parts.len()).sum();
+    if lines > 0 {
+        let lines = size::counted(lines as u64, "line", "lines");
+        words.push(format!("{lines} marked"));
     }
     if tree.kind != Kind::All {
         words.push(format!("only: {}", tree.kind.word()));
@@ -94,6 +116,7 @@ fn spans(compared: &Compared, at: usize, columns: usize) -> Vec<Span<'static>> {
                 ));
                 spans.push(Span::raw(width::cut(&change.names.join("/"), room)));
             }
+            spans.extend(later(compared, *change));
         }
         Some(Row::Place(place)) => {
             let Some(place) = tree.place(*place) else {
@@ -123,93 +146,20 @@ fn spans(compared: &Compared, at: usize, columns: usize) -> Vec<Span<'static>> {
             spans.push(Span::raw(format!("{indent}{arrow}")));
             spans.push(Span::styled(format!("{letter} "), paint::look(role)));
             spans.push(Span::raw(width::cut(&format!("{}{slash}", place.name), room)));
+            // The reason to look at it is seen before its details.
+            spans.extend(place.change.and_then(|change| later(compared, change)));
             spans.push(Span::styled(more, paint::look(Role::Dim)));
         }
     }
     spans
 }
 
+/// Returns the mark of a path that a restore keeps.
+fn later(compared: &Compared, change: usize) -> Option<Span<'static>> {
+    let words = compared.later.get(&change)?;
+    Some(Span::styled(format!("  {words}"), paint::look(Role::Warning)))
+}
+
 fn counts(counts: PathCounts) -> String {
     signed_counts(counts).map(|count| format!("  {count}")).collect()
-}
-
-pub(super) fn patch(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
-    let Some(compared) = &mut app.compared else { return };
-    let [head, list] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
-    (app.drawn.list, app.drawn.side) = (list, list);
-    let change = compared.patch_of.and_then(|at| compared.changes.all.get(at));
-    if let Some(change) = change {
-        let detail = match change.detail.as_str() {
-            "" => String::new(),
-            detail => format!("  ({detail})"),
-        };
-        said(
-            frame,
-            head,
-            &format!(" {} {}{detail}", change.letter, change.names.join("/")),
-        );
-    }
-    lines(compared, frame, list);
-}
-
-/// The lines of the path that is chosen, or what is said beside the paths.
-fn lines(compared: &mut Compared, frame: &mut Frame<'_>, area: Rect) {
-    let columns = usize::from(area.width);
-    let height = usize::from(area.height);
-    if compared.patch_of.is_none() {
-        let all = match compared.tree.rows.get(compared.scroll.at) {
-            Some(Row::Beside) => paint::lines(&compared.changes.beside, columns),
-            _ => Vec::new(),
-        };
-        compared.patch_scroll.slide(0, all.len(), height);
-        let shown: Vec<Line<'_>> = all
-            .into_iter()
-            .skip(compared.patch_scroll.top)
-            .take(height)
-            .collect();
-        frame.render_widget(Paragraph::new(shown), area);
-        return;
-    }
-    // A long line goes on below: how far down one can go depends on the last ones.
-    let lines = |from: &PatchLine| paint::fold(drawn(from), columns);
-    let (mut last, mut room) = (compared.patch.len(), height);
-    for line in compared.patch.iter().rev() {
-        match room.checked_sub(lines(line).len()) {
-            Some(left) => room = left,
-            None => break,
-        }
-        last -= 1;
-    }
-    let scroll = &mut compared.patch_scroll;
-    scroll.top = scroll.top.min(last);
-    let shown = compared.patch.iter().skip(scroll.top).flat_map(lines);
-    frame.render_widget(Paragraph::new(shown.take(height).collect::<Vec<_>>()), area);
-}
-
-/// A line in its parts: how each looks.
-fn drawn(line: &PatchLine) -> Vec<(Style, String)> {
-    let (line, text, marks) = match line {
-        PatchLine::Said(text) => return vec![(paint::look(Role::Dim), text.clone())],
-        PatchLine::Line(line, text, marks) => (*line, text, marks),
-    };
-    let (sign, look) = match line {
-        report::Line::Context => (" ", Style::new()),
-        report::Line::Added => ("+", paint::look(Role::Added)),
-        report::Line::Removed => ("-", paint::look(Role::Removed)),
-        report::Line::Hunk => ("", paint::look(Role::Path)),
-        report::Line::NoNewline => ("", paint::look(Role::Dim)),
-    };
-    let marked = look.add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
-    let mut parts = vec![(look, sign.to_owned())];
-    let mut at = 0;
-    for mark in marks {
-        let both = [(look, text.get(at..mark.start)), (marked, text.get(mark.clone()))];
-        parts.extend(
-            both.into_iter()
-                .filter_map(|(look, part)| Some((look, part?.to_owned()))),
-        );
-        at = mark.end;
-    }
-    parts.extend(text.get(at..).map(|rest| (look, rest.to_owned())));
-    parts
 }

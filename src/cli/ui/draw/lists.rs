@@ -99,8 +99,12 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let head = match &timeline.active {
         Some(why) => format!(" {why}"),
         None => format!(
-            " {}",
-            size::counted(timeline.moments.len() as u64, "moment", "moments")
+            " {}{}",
+            size::counted(timeline.moments.len() as u64, "moment", "moments"),
+            match timeline.moments.len().saturating_sub(app.timeline_rows.len()) {
+                0 => String::new(),
+                folded => format!(", {} folded", size::count(folded as u64)),
+            }
         ),
     };
     let lines = paint::fold([(paint::look(Role::Dim), head)], usize::from(area.width));
@@ -108,7 +112,7 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let [top, list] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
     frame.render_widget(Paragraph::new(lines), top);
     app.drawn.list = list;
-    let length = timeline.moments.len();
+    let length = app.timeline_rows.len();
     app.timeline_scroll.keep(length, usize::from(list.height));
     if length == 0 {
         said(frame, list, " no snapshots");
@@ -116,24 +120,35 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let most = usize::from(list.width) / 3;
     let moments = timeline.moments.iter();
     let name = widest("", moments.clone().map(|moment| width::of(&moment.name)), most);
+    let rows = &app.timeline_rows;
+    let folds = rows.iter().any(|row| row.folds.is_some());
     let ages = widest(
         "",
         moments.map(|moment| width::of(&size::age(moment.at, now))),
         most,
     );
     for (at, line) in seen(length, app.timeline_scroll.top, list.height) {
-        let Some(moment) = timeline.moments.get(at) else {
+        let Some(place) = rows.get(at) else { break };
+        let Some(moment) = timeline.moments.get(place.moment) else {
             break;
         };
+        let fold = match (place.folds, place.is_open) {
+            _ if !folds => "",
+            (None, _) => "  ",
+            (Some(_), true) => "\u{25be} ",
+            (Some(_), false) => "\u{25b8} ",
+        };
+        let indent = if place.inside.is_some() { "  " } else { "" };
+        let fold = format!("{indent}{fold}");
         let mark = match moment.what {
             What::Snapshot { .. } => "\u{25cf}",
             What::Restore { .. } => "\u{21ba}",
         };
         let called = width::pad(&width::cut(&moment.name, name), name);
-        let room = usize::from(list.width).saturating_sub(ages + name + 7);
+        let room = usize::from(list.width).saturating_sub(ages + name + 7 + width::of(&fold));
         let spans = vec![
             Span::raw(format!(" {}  ", width::pad(&size::age(moment.at, now), ages))),
-            Span::styled(format!("{mark} {called}"), paint::look(moment.role)),
+            Span::styled(format!("{fold}{mark} {called}"), paint::look(moment.role)),
             Span::raw(format!("  {}", width::cut(&moment.note, room))),
         ];
         row(frame, list, line, spans, at == app.timeline_scroll.at);

@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::{Played, made};
-use crate::cli::ui::data::{Answer, Ask, Goal, Kind, PatchLine, Sides, Timeline};
+use crate::cli::ui::data::{
+    Answer, Ask, Goal, Kind, PatchLine, PatchText, Request, Sides, TextLine, Timeline,
+};
 use crate::cli::ui::views::View;
 use crate::diff::Line;
 
@@ -28,6 +30,7 @@ fn in_changes() -> Played {
     };
     assert_eq!(played.asked(), [Ask::Changes(sides)]);
     played.tell(Answer::Changes(made::changes()));
+    assert!(matches!(played.asked().pop(), Some(Ask::Later(_))));
     played
 }
 
@@ -275,9 +278,29 @@ fn what_was_given_up_comes_to_nothing() {
     played.press(KeyCode::End);
     let last = made::changes().all.len() - 1;
     played.app.told(999, Answer::Patch(last - 1, made::patch()));
-    assert!(played.app.compared.as_ref().unwrap().patch.is_empty());
+    assert!(
+        played
+            .app
+            .compared
+            .as_ref()
+            .unwrap()
+            .preview
+            .text
+            .lines
+            .is_empty()
+    );
     played.app.told(999, Answer::Patch(last, made::patch()));
-    assert!(!played.app.compared.as_ref().unwrap().patch.is_empty());
+    assert!(
+        !played
+            .app
+            .compared
+            .as_ref()
+            .unwrap()
+            .preview
+            .text
+            .lines
+            .is_empty()
+    );
 }
 
 #[test]
@@ -300,15 +323,156 @@ fn a_line_that_is_wider_than_the_screen_goes_on_below() {
     played.press(KeyCode::End);
     let last = made::changes().all.len() - 1;
     let long = format!("{} the end", "word ".repeat(60));
-    let mut lines = vec![PatchLine::Line(Line::Added, long.clone(), Vec::new()); 30];
+    let line = TextLine {
+        line: Line::Added,
+        text: long,
+        words: Vec::new(),
+        then: None,
+        now: Some(1),
+    };
+    let mut lines = vec![PatchLine::Line(line); 30];
     lines.push(PatchLine::Said("and nothing more".to_owned()));
-    played.app.told(999, Answer::Patch(last, lines));
+    let text = PatchText { lines, sides: None };
+    played.app.told(999, Answer::Patch(last, text));
     played.press(KeyCode::Enter);
     assert!(played.text().contains("the end"));
     played.press(KeyCode::End);
     assert!(played.text().contains("and nothing more"), "{}", played.text());
     played.press(KeyCode::Home);
     assert!(!played.text().contains("and nothing more"));
+    // Cut, and broken again.
+    played.keys("w");
+    assert!(!played.text().contains("the end") && played.text().contains('\u{2026}'));
+    played.keys("w");
+    assert!(played.text().contains("the end"));
+    // Only lines of a modified text can be marked.
+    played.keys(" ");
+    assert!(played.app.message.take().is_some());
+}
+
+/// In the preview of `src/main.rs`.
+fn in_preview() -> Played {
+    let mut played = in_changes();
+    let main = made::changes().all.len() - 2;
+    played.press(KeyCode::End).press(KeyCode::Up);
+    assert_eq!(played.asked().pop(), Some(Ask::Patch(main, 3)));
+    played.app.told(999, Answer::Patch(main, made::patch()));
+    played.press(KeyCode::Tab);
+    assert_eq!(played.app.view(), View::Patch);
+    played
+}
+
+/// The request of the plan that was asked for.
+#[track_caller]
+fn requested(played: &mut Played) -> Request {
+    match played.asked().pop() {
+        Some(Ask::Plan(request)) => request,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn hunks_and_lines_are_marked_and_restored() {
+    use crate::report::ChangedLine::{Added, Removed};
+    let mut played = in_preview();
+    // A hunk: its changed lines alone.
+    played.keys("] r");
+    let request = requested(&mut played);
+    assert_eq!(request.paths, ["/home/o/src/shop/src/main.rs"]);
+    let [file] = request.lines.as_slice() else {
+        panic!()
+    };
+    assert_eq!(file.path.to_str(), Some("/home/o/src/shop/src/main.rs"));
+    assert_eq!(file.lines, [Added(99), Added(100)].into());
+    assert_eq!(Some(file.sides), made::patch().sides);
+    assert!(
+        played.text().contains("*    99     wait();") || played.text().contains("*     99 +    wait();"),
+        "{}",
+        played.text()
+    );
+    // The same key removes the mark; then a range of lines.
+    played
+        .keys(" ")
+        .press(KeyCode::Home)
+        .keys("jjv")
+        .press(KeyCode::Esc);
+    assert_eq!(played.app.view(), View::Patch, "Esc only cancels the selection");
+    played.keys("v r");
+    assert_eq!(requested(&mut played).lines[0].lines, [Removed(2)].into());
+    played.keys("jvjjjjjj r");
+    assert_eq!(
+        requested(&mut played).lines[0].lines,
+        [Removed(2), Added(2), Added(99)].into()
+    );
+    // In the tree the file is marked in part, and all of its lines are the whole file.
+    played.press(KeyCode::Tab);
+    let text = played.text();
+    assert!(
+        text.contains("3 lines marked") && text.contains(" -    M main.rs"),
+        "{text}"
+    );
+    played.press(KeyCode::Tab).keys("a");
+    assert!(played.text().contains("1 marked"), "{}", played.text());
+    played.keys("r");
+    let request = requested(&mut played);
+    assert!(
+        request.lines.is_empty() && request.paths.len() == 1,
+        "{request:?}"
+    );
+    // One hunk less than all.
+    played.press(KeyCode::Home).keys(" r");
+    assert_eq!(
+        requested(&mut played).lines[0].lines,
+        [Added(99), Added(100)].into()
+    );
+    // A mark of the whole path in the tree replaces those of its lines.
+    played.press(KeyCode::Tab).keys(" r");
+    assert!(requested(&mut played).lines.is_empty());
+}
+
+#[test]
+fn marks_of_a_text_that_changed_are_removed() {
+    let mut played = in_preview();
+    played.keys(" ").press(KeyCode::Tab);
+    let main = made::changes().all.len() - 2;
+    played.keys("+");
+    assert_eq!(played.asked(), [Ask::Patch(main, 6)]);
+    let mut other = made::patch();
+    other.sides = None;
+    played.app.told(999, Answer::Patch(main, other));
+    assert!(played.app.message.take().unwrap().contains("changed meanwhile"));
+    assert!(played.app.compared.as_ref().unwrap().tree.in_part.is_empty());
+    played.keys("--");
+    assert_eq!(played.asked().pop(), Some(Ask::Patch(main, 1)));
+}
+
+#[test]
+fn lines_are_searched() {
+    let mut played = in_preview();
+    let at = |played: &Played| played.app.compared.as_ref().unwrap().preview.at;
+    played.keys("/WAIT").press(KeyCode::Backspace);
+    assert_eq!(at(&played), 0, "a capital letter is meant");
+    for _ in 0..3 {
+        played.press(KeyCode::Backspace);
+    }
+    played.keys("wait").press(KeyCode::Enter);
+    assert_eq!(at(&played), 8);
+    assert!(
+        played.text().contains("search: wait (2 lines)"),
+        "{}",
+        played.text()
+    );
+    played.keys("n");
+    assert_eq!(at(&played), 9);
+    played.keys("n");
+    assert_eq!(at(&played), 8, "around the end");
+    played.keys("NN");
+    assert_eq!(at(&played), 8);
+    played.press(KeyCode::Esc).keys("n");
+    assert_ne!(
+        played.app.compared.as_ref().unwrap().preview.of,
+        Some(made::changes().all.len() - 2)
+    );
 }
 
 #[test]
@@ -373,6 +537,8 @@ fn the_mouse_chooses_opens_and_scrolls() {
     played.app.mouse(mouse(click, 3));
     assert_eq!(played.app.view(), View::Patch);
     played.press(KeyCode::Esc).buffer();
+    let list = played.app.drawn.list;
+    assert!(played.app.drawn.side.y > list.y, "the preview lies below");
     played.app.mouse(mouse(MouseEventKind::ScrollDown, 0));
     assert_eq!(played.app.compared.as_ref().unwrap().scroll.at, 6);
     // Below the last row, and outside.

@@ -1,11 +1,11 @@
 //! A store that is made up.
 
 use crate::cli::ui::data::{
-    Changes, Goal, Holding, Kind, Moment, PatchLine, PathChange, Point, Request, Session, Sides, Timeline,
-    What,
+    Changes, Goal, Holding, Kind, Moment, PatchLine, PatchText, PathChange, Point, Request, Session, Sides,
+    TextLine, Timeline, What,
 };
 use crate::diff::{Line, word_marks};
-use crate::model::Time;
+use crate::model::{Digest, Time};
 use crate::terminal::Role;
 
 const MINUTE: i128 = 60_000_000_000;
@@ -86,6 +86,7 @@ pub(super) fn timeline(active: bool) -> Timeline {
         name: name.to_owned(),
         role,
         note: note.to_owned(),
+        under: (name == "emergency").then_some(29),
     };
     let restore = |number, minutes, name: &str, note: &str| Moment {
         at: ago(minutes),
@@ -96,6 +97,7 @@ pub(super) fn timeline(active: bool) -> Timeline {
         name: name.to_owned(),
         role: Role::Changed,
         note: note.to_owned(),
+        under: (number == 29).then_some(31),
     };
     Timeline {
         id: "rc-p0wm3c8d-shop".to_owned(),
@@ -221,21 +223,39 @@ pub(super) fn changes() -> Changes {
     }
 }
 
-pub(super) fn patch() -> Vec<PatchLine> {
+/// Two hunks of a text whose lines can be marked.
+pub(super) fn patch() -> PatchText {
+    use Line::{Added, Context, Hunk, Removed};
     let lines = [
-        (Line::Hunk, "@@ -1,4 +1,4 @@"),
-        (Line::Context, "fn main() {"),
-        (Line::Removed, "    let port = 80;"),
-        (Line::Added, "    let port = 8080;"),
-        (Line::Context, "    serve(port);"),
-        (Line::Context, "}"),
+        (Hunk, "@@ -1,4 +1,4 @@", None, None),
+        (Context, "fn main() {", Some(1), Some(1)),
+        (Removed, "    let port = 80;", Some(2), None),
+        (Added, "    let port = 8080;", None, Some(2)),
+        (Context, "    serve(port);", Some(3), Some(3)),
+        (Context, "}", Some(4), Some(4)),
+        (Hunk, "@@ -98,3 +98,4 @@", None, None),
+        (Context, "fn stop() {", Some(98), Some(98)),
+        (Added, "    wait();", None, Some(99)),
+        (Added, "    wait();", None, Some(100)),
+        (Context, "    end();", Some(99), Some(101)),
     ];
-    let lines: Vec<(Line, String)> = lines.map(|(line, text)| (line, text.to_owned())).into();
-    let marks = word_marks(&lines);
-    let lines = lines.into_iter().zip(marks);
-    lines
-        .map(|((line, text), marks)| PatchLine::Line(line, text, marks))
-        .collect()
+    let words: Vec<(Line, String)> = lines.map(|(line, text, ..)| (line, text.to_owned())).into();
+    let words = word_marks(&words);
+    let lines = lines.into_iter().zip(words);
+    PatchText {
+        lines: lines
+            .map(|((line, text, then, now), words)| {
+                PatchLine::Line(TextLine {
+                    line,
+                    text: text.to_owned(),
+                    words,
+                    then,
+                    now,
+                })
+            })
+            .collect(),
+        sides: Some([Digest::of(b"then"), Digest::of(b"now")]),
+    }
 }
 
 pub(super) fn request(goal: Goal) -> Request {
@@ -243,6 +263,7 @@ pub(super) fn request(goal: Goal) -> Request {
         instance: "rc-p0wm3c8d-shop".to_owned(),
         goal,
         paths: Vec::new(),
+        lines: Vec::new(),
         overwrite_later: false,
         delete_later: false,
     }

@@ -39,7 +39,7 @@ fn every_view(played: &mut Played, mut see: impl FnMut(&mut Played, &str)) {
         .press(KeyCode::Enter);
     played.tell(Answer::Changes(made::changes()));
     let main = played.app.compared.as_ref().unwrap().changes.all.len() - 2;
-    while played.app.compared.as_ref().unwrap().patch_of != Some(main) {
+    while played.app.compared.as_ref().unwrap().preview.of != Some(main) {
         played.press(KeyCode::Down);
     }
     played.tell(Answer::Patch(main, made::patch()));
@@ -48,6 +48,11 @@ fn every_view(played: &mut Played, mut see: impl FnMut(&mut Played, &str)) {
     see(played, "changes");
     played.press(KeyCode::Enter);
     see(played, "lines");
+    played.keys("] ").press(KeyCode::Home).keys("jjvj");
+    see(played, "lines-marked");
+    played.press(KeyCode::Esc).keys("/wait");
+    see(played, "lines-search");
+    played.press(KeyCode::Esc).keys("a");
     played.press(KeyCode::Esc).keys("r");
     played.tell(Answer::Plan(
         made::request(Goal::Snapshot("sn-baseline00000".to_owned())),

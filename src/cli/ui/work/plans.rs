@@ -1,20 +1,42 @@
 //! Plans, and carrying them out: by the commands `restore` and `undo`, which refuse what they refuse elsewhere.
 
-use super::super::data::{Answer, Goal, Request};
+use std::collections::BTreeMap;
+
+use super::super::data::{Answer, Goal, Request, Sides};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::line_choice::LineChoice;
 use crate::cli::restore_flow::{Choosing, RestoreOptions, carry, flags, gaps};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
-use crate::recovery::{RestorePlan, RestoreRequest, UndoRequest};
+use crate::model::RelPath;
+use crate::recovery::{ChosenPaths, RestorePlan, RestoreRequest, UndoRequest};
 use crate::report::restore_document;
-use crate::restore::{Allow, Purpose, refuse_locked};
+use crate::restore::{Allow, Purpose, Why, refuse_locked};
 use crate::terminal::recorded::Recording;
 use crate::terminal::{Role, style};
 
-/// Plans what a request asks for, to look or to act.
+/// Plans what a request asks for, to look or to act. With marked lines the plan of their paths comes first, and is narrowed to them.
 fn planned(context: &Context<'_>, request: &Request, dry_run: bool) -> Result<RestorePlan, CliError> {
+    let whole = planned_with(context, request, None, dry_run)?;
+    if request.lines.is_empty() {
+        return Ok(whole);
+    }
+    let choice = LineChoice::of(&whole, &request.lines)?;
+    // It holds the locks.
+    drop(whole);
+    let narrowed = planned_with(context, request, Some(&choice.chosen), dry_run)?;
+    choice.ensure_kept(&narrowed)?;
+    Ok(narrowed)
+}
+
+fn planned_with(
+    context: &Context<'_>,
+    request: &Request,
+    chosen: Option<&ChosenPaths>,
+    dry_run: bool,
+) -> Result<RestorePlan, CliError> {
     let allow = Allow {
         overwrite_later: request.overwrite_later,
         delete_later: request.delete_later,
@@ -35,12 +57,45 @@ fn planned(context: &Context<'_>, request: &Request, dry_run: bool) -> Result<Re
     };
     Ok(context.engine().plan(&RestoreRequest {
         paths: &request.paths,
+        chosen,
         from,
         only_changes_of,
         allow,
         dry_run,
         ..RestoreRequest::of(&request.instance)
     })?)
+}
+
+/// Returns the paths that a restore to the earlier side keeps, by the label of their mount, with the reason in two words.
+pub(super) fn kept(
+    context: &Context<'_>,
+    sides: &Sides,
+) -> Result<BTreeMap<(String, RelPath), &'static str>, CliError> {
+    let (from, only_changes_of) = match &sides.to {
+        Some(step) => (None, Some(step.as_str())),
+        None => (Some(sides.from.as_str()), None),
+    };
+    let planned = context.engine().plan(&RestoreRequest {
+        from,
+        only_changes_of,
+        dry_run: true,
+        shows_refused: true,
+        ..RestoreRequest::of(&sides.instance)
+    })?;
+    let mut kept = BTreeMap::new();
+    for mount in &planned.proposal.mounts {
+        for conflict in &mount.plan.conflicts {
+            let words = match conflict.why {
+                Why::LaterEdit(_) => "edited later",
+                Why::LaterFile(_) => "created later",
+                Why::LaterDeletion(_) => "deleted later",
+                _ => "conflict",
+            };
+            let label = mount.request.coverage.label.clone();
+            kept.insert((label, conflict.change.path.clone()), words);
+        }
+    }
+    Ok(kept)
 }
 
 /// Returns the plan of a restore. Nothing is locked while the operator reads it.
@@ -67,10 +122,12 @@ pub(super) fn act(
         (Goal::Snapshot(id), _) => Words::new("restore")
             .arg(planned.row.id.as_str())
             .flag("--from", Some(id))
+            .switch("--patch", !request.lines.is_empty())
             .paths(&request.paths),
         (Goal::Step(id), _) => Words::new("restore")
             .arg(planned.row.id.as_str())
             .flag("--only-changes-of", Some(id))
+            .switch("--patch", !request.lines.is_empty())
             .paths(&request.paths),
         (Goal::Undo(_), _) => Words::new("undo").arg(planned.row.id.as_str()),
     };

@@ -103,10 +103,7 @@ fn of_snapshot(known: &SessionReport, row: &SnapshotDocument) -> Moment {
     if let Some(call) = known.calls.get(&row.id) {
         note.push(format!("before {}", sanitize::name(call.tool.as_bytes())));
     }
-    if row.kind == SnapshotKind::Emergency {
-        let taken_for = known.restores.iter().find(|restore| restore.emergency == row.id);
-        note.extend(taken_for.map(|restore| format!("before restore {}", restore.receipt)));
-    }
+    note.extend(taken_for(known, row).map(|restore| format!("before restore {}", restore.receipt)));
     note.extend(
         notes(known, row)
             .into_iter()
@@ -122,6 +119,7 @@ fn of_snapshot(known: &SessionReport, row: &SnapshotDocument) -> Moment {
             Some(name) => sanitize::name(name.as_bytes()),
             None => kind_words(row),
         },
+        under: taken_for(known, row).map(|restore| restore.receipt),
         role: match row.kind {
             SnapshotKind::Baseline => Role::Heading,
             SnapshotKind::Emergency => Role::Dim,
@@ -130,6 +128,12 @@ fn of_snapshot(known: &SessionReport, row: &SnapshotDocument) -> Moment {
         },
         note: note.join(", "),
     }
+}
+
+/// Returns the restore that an emergency snapshot was taken for.
+fn taken_for<'k>(known: &'k SessionReport, row: &SnapshotDocument) -> Option<&'k RestoredDocument> {
+    let mut restores = known.restores.iter();
+    restores.find(|restore| row.kind == SnapshotKind::Emergency && restore.emergency == row.id)
 }
 
 fn of_restore(session: &InstanceDocument, restore: &RestoredDocument) -> Moment {
@@ -169,6 +173,7 @@ fn of_restore(session: &InstanceDocument, restore: &RestoredDocument) -> Moment 
             RestoreKind::Undo => format!("undo {}", restore.receipt),
         },
         role: Role::Changed,
+        under: restore.taken_back_by,
         note: note.join(", "),
     }
 }
