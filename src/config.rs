@@ -19,6 +19,7 @@ mod replication;
 mod resolved;
 mod retained;
 mod schema;
+mod screen;
 mod survey;
 mod value;
 
@@ -34,6 +35,7 @@ pub use pattern::{check as check_pattern, literal as literal_pattern};
 pub use reference::{KeyReference, default_file, reference};
 pub use replication::{BucketPlace, Replication};
 pub use resolved::{JackinTerms, Limits, Resolved, Retention, Room, Subject};
+pub use screen::ScreenSettings;
 pub use survey::{Survey, survey};
 pub use value::{
     AgentRestore, CommandDetail, GitClean, Isolation, Mode, Native, OnFailure, Prompts, Sensitive, Sourced,

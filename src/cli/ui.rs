@@ -6,11 +6,13 @@ mod app;
 mod data;
 mod draw;
 mod hints;
+mod jobs;
 mod keys;
 mod mouse;
 mod paint;
 mod preview;
 mod scroll;
+mod settings;
 mod timeline;
 mod tree;
 mod views;
@@ -19,8 +21,10 @@ mod work;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsString;
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
@@ -31,9 +35,11 @@ use ratatui::style::Color;
 
 use self::app::App;
 use self::data::{Answer, Ask};
+pub(in crate::cli) use self::settings::Settings;
 use self::work::{Wishes, Worker};
 use super::context::Context;
-use crate::process;
+use crate::display::shell;
+use crate::process::{self, Exit};
 use crate::terminal::Tty;
 
 /// Time without events after which signals and the terminal are checked.
@@ -52,7 +58,11 @@ enum News {
 ///
 /// # Errors
 /// When the terminal cannot be drawn on or read from.
-pub(in crate::cli) fn run(context: &Context<'_>, instance: Option<String>) -> io::Result<Option<String>> {
+pub(in crate::cli) fn run(
+    context: &Context<'_>,
+    instance: Option<String>,
+    settings: Settings,
+) -> io::Result<Option<String>> {
     // Before anything else: what panics gives it back.
     let tty = Tty::enter()?;
     let wishes = Wishes::default();
@@ -64,7 +74,9 @@ pub(in crate::cli) fn run(context: &Context<'_>, instance: Option<String>) -> io
         let work = thread::Builder::new()
             .name("work".into())
             .spawn_scoped(scope, move || worker.run(&asked, &telling))?;
-        let app = App::new(instance, context.now());
+        let mut app = App::new(instance, context.now());
+        app.called = context.called_as.prefix().to_owned();
+        app.settings = settings;
         let outside = Outside {
             ask: &ask,
             tell,
@@ -103,7 +115,7 @@ fn converse(
     let Outside {
         news, wishes, work, ..
     } = outside;
-    listen(outside.tell)?;
+    let keys = Keys::listen(outside.tell)?;
     let mut is_new = true;
     loop {
         for question in app.asks.drain(..) {
@@ -127,10 +139,26 @@ fn converse(
             tty.without(process::suspend)??;
             is_new = true;
         }
+        if let Some(text) = app.copied.take() {
+            tty.copy(&text)?;
+        }
+        if let Some(words) = app.runs.take() {
+            let ended = keys.paused(|| tty.without(|| in_front(context, &words)))??;
+            if ended != Exit::Code(0) {
+                let shown: Vec<_> = words.iter().map(|word| shell::word(word)).collect();
+                app.message = Some(format!(
+                    "The command failed. To see why, run:\n{} {}",
+                    app.called,
+                    shown.join(" ")
+                ));
+            }
+            is_new = true;
+        }
         if std::mem::take(&mut is_new) || tty.is_resized() {
             app.now = context.now();
             tty.draw(|frame| {
                 draw::draw(&mut app, frame);
+                app.settings.color(frame.buffer_mut());
                 if !colors {
                     without_colors_of(frame.buffer_mut());
                 }
@@ -153,16 +181,61 @@ fn converse(
     }
 }
 
-/// Waits for keys on a detached thread: after a terminal closed, the read may never return.
-fn listen(tell: Sender<News>) -> io::Result<()> {
-    let wait = move || {
-        while let Ok(event) = event::read() {
-            if tell.send(News::Input(event)).is_err() {
-                break;
+/// Runs another command of this program on the terminal, called as this one.
+fn in_front(context: &Context<'_>, words: &[OsString]) -> io::Result<Exit> {
+    let mut called = context.called_as.prefix().split(' ');
+    let name = called.next().unwrap_or_default();
+    let words: Vec<OsString> = called.map(OsString::from).chain(words.iter().cloned()).collect();
+    process::in_front(name, &words, &context.interrupts)
+}
+
+/// Thread that waits for keys, detached: after a terminal closed, a read may never return.
+struct Keys {
+    /// True while another program has the terminal.
+    pause: Arc<AtomicBool>,
+    /// True once the thread reads nothing.
+    is_paused: Arc<AtomicBool>,
+}
+
+impl Keys {
+    fn listen(tell: Sender<News>) -> io::Result<Self> {
+        let keys = Self {
+            pause: Arc::default(),
+            is_paused: Arc::default(),
+        };
+        let (pause, is_paused) = (Arc::clone(&keys.pause), Arc::clone(&keys.is_paused));
+        let wait = move || {
+            loop {
+                is_paused.store(pause.load(Ordering::SeqCst), Ordering::SeqCst);
+                if is_paused.load(Ordering::SeqCst) {
+                    thread::sleep(LOOK / 5);
+                    continue;
+                }
+                match event::poll(LOOK).and_then(|is_there| is_there.then(event::read).transpose()) {
+                    Ok(Some(event)) => {
+                        if tell.send(News::Input(event)).is_err() {
+                            break;
+                        }
+                    }
+                    Ok(None) => {}
+                    Err(_) => break,
+                }
             }
+        };
+        thread::Builder::new().name("keys".into()).spawn(wait)?;
+        Ok(keys)
+    }
+
+    /// Runs `work` while no key is read here.
+    fn paused<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.pause.store(true, Ordering::SeqCst);
+        while !self.is_paused.load(Ordering::SeqCst) {
+            thread::sleep(LOOK / 20);
         }
-    };
-    thread::Builder::new().name("keys".into()).spawn(wait).map(drop)
+        let done = work();
+        self.pause.store(false, Ordering::SeqCst);
+        done
+    }
 }
 
 /// Leaves what is bold, underlined or reversed.

@@ -14,8 +14,8 @@ use super::document::{Document, quoted};
 use super::embedded::{embedded, embedded_workspace};
 use super::merge::Layer;
 use super::{
-    ConfigError, Flags, Isolation, JackinTerms, MountConfig, Replication, Resolved, Retention, Room, Subject,
-    ValueSource, integrations, mounts, settle, settle_mount,
+    ConfigError, Flags, Isolation, JackinTerms, MountConfig, Replication, Resolved, Retention, Room,
+    ScreenSettings, Subject, ValueSource, integrations, mounts, settle, settle_mount,
 };
 use crate::environment::Environment;
 use crate::model::ByteString;
@@ -210,6 +210,7 @@ impl Config {
                 let own = Layer::read(document, &prefix, table.get("recovery"))?;
                 own.retention.refuse_of_store()?;
                 own.store.refuse_of_store()?;
+                own.screen.refuse_of_screen()?;
                 layer = own.over(layer);
             }
         }
@@ -219,6 +220,7 @@ impl Config {
             let own = Layer::read(document, "recovery", document.root()?.get("recovery"))?;
             own.retention.refuse_of_store()?;
             own.store.refuse_of_store()?;
+            own.screen.refuse_of_screen()?;
             layer = own.over(layer);
         }
         if !known {
@@ -358,6 +360,12 @@ impl Config {
             recipients: defaults.recipients.clone(),
             prune: defaults.store.prune_replica.as_ref().is_some_and(|(_, on)| *on),
         })
+    }
+
+    /// Returns the settings of the screen that differ from the defaults.
+    #[must_use]
+    pub fn screen(&self) -> ScreenSettings {
+        self.defaults.screen.settings()
     }
 
     fn workspace_path(&self, name: &str) -> Option<PathBuf> {

@@ -11,6 +11,7 @@ use super::parse::{self, Setting};
 use super::replication::StoreLayer;
 use super::retained::RetentionLayer;
 use super::schema::RECOVERY;
+use super::screen::ScreenLayer;
 use super::{
     AgentRestore, CommandDetail, GitClean, Limits, Mode, MountConfig, Native, OnFailure, Prompts, Resolved,
     Sensitive, Sourced, StateSecrets, Subject, pattern,
@@ -40,6 +41,7 @@ pub(super) struct Layer {
     max_bytes: Option<Sourced<u64>>,
     pub(super) retention: RetentionLayer,
     pub(super) store: StoreLayer,
+    pub(super) screen: ScreenLayer,
 }
 
 impl Layer {
@@ -63,6 +65,7 @@ impl Layer {
         for (key, place, setting) in parse::read(document, prefix, table, RECOVERY)? {
             layer.set(&key, &place, setting)?;
         }
+        layer.screen.refuse_shared_keys()?;
         Ok(layer)
     }
 
@@ -130,6 +133,8 @@ impl Layer {
             (key, setting) => {
                 if let Some(key) = key.strip_prefix("retention.") {
                     self.retention.set(key, place, setting);
+                } else if let Some(key) = key.strip_prefix("ui.") {
+                    self.screen.set(key, place, setting)?;
                 }
             }
         }
@@ -185,6 +190,7 @@ impl Layer {
             retention: self.retention.over(lower.retention),
             // Only the lowest layer may have it.
             store: lower.store,
+            screen: lower.screen,
         }
     }
 

@@ -132,6 +132,12 @@ pub(super) const RECOVERY: &[Key] = &[
     table("state", STATE, "The agent's own state."),
     table("agent", AGENT, "What an agent may do on its own."),
     table("store", STORE, "The store."),
+    table(
+        "ui",
+        UI,
+        "Keys and colors of the screen (\"jackin recovery ui\"). A key is one character, or \"space\"; arrows, Enter, Tab and Esc \
+         always work, and so does y as an answer. Only in config.toml.",
+    ),
 ];
 
 const GIT: &[Key] = &[
@@ -277,6 +283,146 @@ const STORE: &[Key] = &[
         "false",
         "Also delete from the object store what is deleted here. Only in config.toml.",
     ),
+];
+
+const COLORS: &[&str] = &[
+    "default", "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white",
+];
+
+/// Every key of `[recovery.ui]`.
+pub(super) const UI: &[Key] = &[
+    key(
+        "key_restore",
+        Shape::Text,
+        "\"r\"",
+        "Restore what is marked or selected.",
+    ),
+    key(
+        "key_restore_all",
+        Shape::Text,
+        "\"R\"",
+        "Restore everything in the comparison.",
+    ),
+    key(
+        "key_undo",
+        Shape::Text,
+        "\"u\"",
+        "Undo the last restore, or the selected one.",
+    ),
+    key(
+        "key_mark",
+        Shape::Text,
+        "\"space\"",
+        "Mark a path, a hunk, selected lines or a snapshot.",
+    ),
+    key(
+        "key_mark_all",
+        Shape::Text,
+        "\"a\"",
+        "Mark everything that is shown.",
+    ),
+    key("key_select", Shape::Text, "\"v\"", "Select lines in the preview."),
+    key(
+        "key_filter",
+        Shape::Text,
+        "\"/\"",
+        "Filter a list, or search in the preview.",
+    ),
+    key("key_kind", Shape::Text, "\"f\"", "Filter paths by kind."),
+    key("key_step", Shape::Text, "\"t\"", "Show the changes of one step."),
+    key(
+        "key_prompts",
+        Shape::Text,
+        "\"b\"",
+        "List prompts and tool calls.",
+    ),
+    key("key_next", Shape::Text, "\"n\"", "Go to the next path or match."),
+    key("key_previous", Shape::Text, "\"p\"", "Go to the previous path."),
+    key(
+        "key_previous_match",
+        Shape::Text,
+        "\"N\"",
+        "Go to the previous match.",
+    ),
+    key("key_next_hunk", Shape::Text, "\"]\"", "Go to the next hunk."),
+    key(
+        "key_previous_hunk",
+        Shape::Text,
+        "\"[\"",
+        "Go to the previous hunk.",
+    ),
+    key(
+        "key_more_context",
+        Shape::Text,
+        "\"+\"",
+        "Show more unchanged lines.",
+    ),
+    key(
+        "key_less_context",
+        Shape::Text,
+        "\"-\"",
+        "Show fewer unchanged lines.",
+    ),
+    key("key_wrap", Shape::Text, "\"w\"", "Wrap or cut long lines."),
+    key("key_edit", Shape::Text, "\"e\"", "Open the file in your editor."),
+    key(
+        "key_copy",
+        Shape::Text,
+        "\"y\"",
+        "Copy a path, an id or a command.",
+    ),
+    key("key_pin", Shape::Text, "\"P\"", "Pin or unpin."),
+    key("key_name", Shape::Text, "\"m\"", "Name a session."),
+    key("key_checkpoint", Shape::Text, "\"c\"", "Take a checkpoint."),
+    key("key_fork", Shape::Text, "\"F\"", "Fork a snapshot."),
+    key("key_export", Shape::Text, "\"x\"", "Export a snapshot."),
+    key("key_forget", Shape::Text, "\"D\"", "Forget a session."),
+    key(
+        "key_overwrite_later",
+        Shape::Text,
+        "\"o\"",
+        "In a plan: overwrite later edits.",
+    ),
+    key(
+        "key_delete_later",
+        Shape::Text,
+        "\"d\"",
+        "In a plan: delete later files.",
+    ),
+    key("key_store", Shape::Text, "\"s\"", "Show the size of the store."),
+    key("key_log", Shape::Text, "\"l\"", "Show the log."),
+    key("key_up", Shape::Text, "\"k\"", "Move up."),
+    key("key_down", Shape::Text, "\"j\"", "Move down."),
+    key("key_scroll_up", Shape::Text, "\"K\"", "Scroll the preview up."),
+    key(
+        "key_scroll_down",
+        Shape::Text,
+        "\"J\"",
+        "Scroll the preview down.",
+    ),
+    key("key_top", Shape::Text, "\"g\"", "Go to the first row."),
+    key("key_bottom", Shape::Text, "\"G\"", "Go to the last row."),
+    key("key_help", Shape::Text, "\"?\"", "Show the keys."),
+    key("key_quit", Shape::Text, "\"q\"", "Quit."),
+    key(
+        "color_added",
+        Shape::Words(COLORS),
+        "\"green\"",
+        "Added lines and paths.",
+    ),
+    key(
+        "color_removed",
+        Shape::Words(COLORS),
+        "\"red\"",
+        "Removed lines and paths.",
+    ),
+    key(
+        "color_changed",
+        Shape::Words(COLORS),
+        "\"yellow\"",
+        "Changed paths and warnings.",
+    ),
+    key("color_path", Shape::Words(COLORS), "\"cyan\"", "Heads of hunks."),
 ];
 
 /// Returns the valid word that `given` probably stands for. If none is similar, it is `project` where that is valid: an unknown

@@ -4,11 +4,14 @@ use std::io::{self, Stdout, stdin, stdout};
 use std::sync::{Mutex, Once, PoisonError, TryLockError};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use ratatui::crossterm::execute;
+use ratatui::crossterm::style::Print;
 use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
@@ -87,6 +90,15 @@ impl Tty {
                     .revents()
                     .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
             })
+    }
+
+    /// Asks the terminal to put a text into the clipboard (OSC 52). Terminals that do not know this ignore it.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to.
+    pub fn copy(&self, text: &str) -> io::Result<()> {
+        let encoded = STANDARD.encode(text);
+        execute!(stdout(), Print(format!("\u{1b}]52;c;{encoded}\u{7}")))
     }
 
     /// Gives the terminal back while `work` goes on.

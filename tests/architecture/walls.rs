@@ -191,6 +191,7 @@ const STILL_SEEN: &[(&str, &[&str])] = &[
     ("src/cli/ui.rs", &["process"]),
     // The worker of the screen asks the engine; only its answers are rendered.
     ("src/cli/ui/work.rs", &["recovery", "session", "store"]),
+    ("src/cli/ui/work/jobs.rs", &["recovery"]),
     ("src/cli/ui/work/plans.rs", &["recovery", "restore"]),
     ("src/cli/ui/work/reading.rs", &["session"]),
     // The contract is a serde model itself: `explain --json` prints it as it is.

@@ -101,7 +101,7 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     tmux.press(&["u"]).sees("Undo restore ");
     tmux.press(&["y"]).sees("Done: 4 paths restored");
     assert_same_tree(&bad, &Tree::read(&project));
-    tmux.press(&["Enter"]).sees("undone by receipt");
+    tmux.press(&["Enter"]).sees("undid receipt");
     tmux.press(&["l"]).sees("undid");
     tmux.press(&["Escape", "s"]).sees("in archives");
     tmux.press(&["?"]).sees("An active session is read-only");
@@ -109,6 +109,155 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     tmux.is_plain();
     let log = sandbox.jackin(["log", &id]).ok();
     log.has("undid").has("restored");
+}
+
+/// Lines of a text, with some of them replaced.
+fn numbered(replaced: &[(usize, &str)]) -> String {
+    let line = |at: usize| {
+        let found = replaced.iter().find(|(other, _)| *other == at);
+        found.map_or_else(|| format!("line {at}\n"), |(_, text)| (*text).to_owned())
+    };
+    (1..=40).map(line).collect()
+}
+
+#[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
+fn marked_hunks_and_lines_are_restored_and_the_restore_undone() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project)
+        .file("a.txt", &numbered(&[]))
+        .file("b.txt", "b\n")
+        .aged();
+    let agent = numbered(&[(3, "three\n"), (30, "thirty\nmore\n"), (31, "thirty-one\n")]);
+    let id = sandbox.session(&project, |project| {
+        fs::write(project.join("a.txt"), &agent).unwrap();
+        fs::write(project.join("b.txt"), "bad\n").unwrap();
+    });
+    let now = || fs::read_to_string(project.join("a.txt")).unwrap();
+    let Some(tmux) = opened(&sandbox, &project, &id) else {
+        return;
+    };
+    // The preview lies below the tree; the second hunk is marked in it.
+    tmux.press(&["G", "Enter"]).sees("+three");
+    tmux.press(&["Tab", "]", "Space"]).sees("marked");
+    tmux.press(&["r"]).sees("a.txt: 1 of 2 hunks");
+    assert!(!tmux.screen().contains("b.txt"), "{}", tmux.screen());
+    tmux.press(&["y"]).sees("Done: 1 path restored and verified.");
+    assert_eq!(now(), numbered(&[(3, "three\n")]));
+    tmux.press(&["u"]).sees("Undo restore ");
+    tmux.press(&["y"]).sees("Done: 1 path restored");
+    assert_eq!(now(), agent);
+    // One of the lines that were added, and one that was replaced.
+    tmux.press(&["Enter"]).sees("undid receipt");
+    tmux.press(&["G", "Enter"]).sees("+three");
+    tmux.press(&["Tab", "/"])
+        .press(&["-l", "more"])
+        .press(&["Enter"])
+        .sees("search: more (1 line)");
+    tmux.press(&["v", "Space"]).sees("1 line marked");
+    tmux.press(&["Escape", "Home", "j", "j", "j", "v", "j", "Space"])
+        .sees("3 lines marked");
+    tmux.press(&["r"]).sees("a.txt: 2 of 2 hunks");
+    tmux.press(&["y"]).sees("Done: 1 path restored");
+    assert_eq!(now(), numbered(&[(30, "thirty\n"), (31, "thirty-one\n")]));
+    assert_eq!(fs::read_to_string(project.join("b.txt")).unwrap(), "bad\n");
+    // A text that changed meanwhile is refused.
+    tmux.press(&["u"]).sees("Undo restore ");
+    tmux.press(&["y"]).sees("Done: 1 path restored");
+    tmux.press(&["Enter"]).sees("undid receipt");
+    tmux.press(&["G", "Enter"]).sees("+three");
+    tmux.press(&["Tab", "Space"]).sees("marked");
+    fs::write(project.join("a.txt"), numbered(&[(3, "mine\n")])).unwrap();
+    tmux.press(&["r"]).sees("conflict");
+    tmux.press(&["o"]).sees("no longer the text in which");
+    assert_eq!(now(), numbered(&[(3, "mine\n")]));
+}
+
+#[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
+fn later_edits_are_marked_in_the_tree_before_any_plan() {
+    let (sandbox, project, id) = damaged();
+    fs::write(project.join("a.txt"), "mine\n").unwrap();
+    fs::write(project.join("new.txt"), "mine\n").unwrap();
+    let Some(tmux) = opened(&sandbox, &project, &id) else {
+        return;
+    };
+    tmux.press(&["G", "Enter"]).sees("a.txt  edited later");
+    tmux.sees("new.txt  created later");
+}
+
+#[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
+fn sessions_and_snapshots_are_pinned_named_copied_forked_and_forgotten_by_keys() {
+    let (sandbox, project, id) = damaged();
+    let Some(tmux) = opened(&sandbox, &project, &id) else {
+        return;
+    };
+    tmux.press(&["G", "P"]).sees("Pin the snapshot baseline");
+    tmux.press(&["y"]).sees("is pinned");
+    // Any key closes a message.
+    tmux.press(&["j"]).sees("baseline  pinned");
+    tmux.press(&["P"]).sees("Unpin the snapshot");
+    tmux.press(&["y"]).sees("is unpinned");
+    tmux.press(&["j"]).misses("is unpinned");
+    tmux.press(&["m"]).sees("Name of");
+    tmux.press(&["-l", "broken"])
+        .press(&["Enter"])
+        .sees("is named broken");
+    tmux.press(&["j"]).misses("is named broken");
+    tmux.press(&["x"]).sees("Export the baseline");
+    let file = sandbox.scratch("before.tar.zst");
+    tmux.press(&["-l", file.to_str().unwrap()])
+        .press(&["Enter"])
+        .sees("BLAKE3");
+    assert!(file.exists());
+    tmux.press(&["j"]).misses("BLAKE3");
+    let place = sandbox.scratch("copy");
+    tmux.press(&["F"]).sees("Fork the baseline");
+    tmux.press(&["-l", place.to_str().unwrap()])
+        .press(&["Enter"])
+        .sees("forked the baseline");
+    assert!(place.join(".env").exists() || place.join("shop/.env").exists());
+    tmux.press(&["j"]).misses("forked the baseline");
+    tmux.press(&["y"]).sees("command");
+    tmux.press(&["c"])
+        .sees("copied the command: jackin recovery restore");
+    // Two marked snapshots are compared.
+    tmux.press(&["Space", "Up", "Space"]).sees("compare the marked");
+    tmux.press(&["Enter"]).sees("baseline \u{2192} closing");
+    tmux.press(&["Escape"]).sees("compare the marked");
+    tmux.press(&["Escape"]).misses("compare the marked");
+    // A checkpoint needs a session that is active.
+    tmux.press(&["c"]).sees("Checkpoint of");
+    tmux.press(&["Enter"]).sees("error:");
+    tmux.press(&["j"]).misses("error:");
+    tmux.press(&["D"]).sees("cannot be undone");
+    tmux.press(&["Escape"]).sees("closing");
+    tmux.press(&["D"]).sees("cannot be undone");
+    tmux.press(&["y"]).sees("Done:");
+    tmux.press(&["j"]).sees("no sessions yet");
+}
+
+#[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
+fn a_stored_file_is_opened_in_the_editor_and_the_screen_comes_back() {
+    let (sandbox, project, id) = damaged();
+    let script = format!("jackin recovery ui {id}");
+    let editor = "VISUAL=echo opened; read line; true";
+    let Some(tmux) = Tmux::start(&sandbox, &project, SMALL, &script, &[editor]) else {
+        return;
+    };
+    tmux.sees("baseline");
+    tmux.press(&["G", "Enter"]).sees("6 paths");
+    tmux.press(&["/"])
+        .press(&["-l", "a.txt"])
+        .press(&["Enter"])
+        .sees("1 of 6");
+    tmux.press(&["e"]).sees("opened");
+    // The line goes to the editor, and the keys after it to the screen.
+    tmux.press(&["-l", "q"]).press(&["Enter"]).sees("1 of 6 paths");
+    tmux.press(&["Escape"]).sees(" 6 paths");
 }
 
 #[test]
@@ -173,9 +322,10 @@ fn a_wide_screen_shows_the_lines_beside_the_tree_and_follows_its_size() {
         .press(&["-l", "a.txt"])
         .press(&["Enter"])
         .sees("1 of 6");
-    assert!(!tmux.screen().contains("8080"));
-    tmux.resize(160, 50);
     tmux.sees("+port = 8080;");
+    assert!(!is_beside(&tmux), "{}", tmux.screen());
+    tmux.resize(160, 50);
+    lies_beside(&tmux);
     assert!(
         tmux.painted().contains("\u{1b}[38;5;2m+port"),
         "{}",
@@ -201,9 +351,26 @@ fn a_resize_is_followed_without_its_signal() {
     tmux.press(&["/"])
         .press(&["-l", "a.txt"])
         .press(&["Enter"])
-        .sees("1 of 6");
+        .sees("+port = 8080;");
     tmux.resize(160, 50);
-    tmux.sees("+port = 8080;");
+    lies_beside(&tmux);
+}
+
+/// Returns true if the preview of `a.txt` is beside the tree.
+fn is_beside(tmux: &Tmux) -> bool {
+    let screen = tmux.screen();
+    let mut lines = screen.lines();
+    lines.any(|line| line.contains("1 of 6 paths") && line.contains("\u{2500} M a.txt"))
+}
+
+/// Waits until the preview is beside the tree.
+#[track_caller]
+fn lies_beside(tmux: &Tmux) {
+    let begun = Instant::now();
+    while !is_beside(tmux) {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{}", tmux.screen());
+        sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]

@@ -13,6 +13,8 @@ use crate::cli::exit_code::ExitCode;
 use crate::cli::exit_code::Status;
 #[cfg(feature = "tui")]
 use crate::cli::ui;
+#[cfg(feature = "tui")]
+use crate::config::Config;
 #[cfg(not(feature = "tui"))]
 use crate::features::{Feature, NotBuilt};
 
@@ -35,7 +37,12 @@ impl Command for ScreenArgs {
 
 #[cfg(feature = "tui")]
 pub(super) fn run(context: &Context<'_>, args: &ScreenArgs) -> Result<Status, CliError> {
-    let farewell = ui::run(context, args.instance.clone())
+    let chosen = Config::load(context.environment)?.screen();
+    let settings = ui::Settings {
+        keys: chosen.keys,
+        colors: chosen.colors,
+    };
+    let farewell = ui::run(context, args.instance.clone(), settings)
         .map_err(|error| CliError::new(ErrorKind::Io, "the screen failed").because(error))?;
     if let Some(farewell) = farewell {
         context.terminal.err(farewell.trim_end());

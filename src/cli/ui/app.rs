@@ -8,9 +8,10 @@ use super::data::{
 };
 use super::preview::{Part, Preview, Reading};
 use super::scroll::Scroll;
+use super::settings::Settings;
 use super::timeline::{TimelineRow, fold_moments, head_of};
 use super::tree::Tree;
-use super::views::{Compared, Drawn, Page, Plan, View, Waiting};
+use super::views::{Compared, Copyable, Drawn, ForgetPlan, Page, Plan, Question, View, Waiting};
 use crate::cli::line_choice::MarkedFile;
 use crate::model::Time;
 use crate::report::ChangedLine;
@@ -38,13 +39,30 @@ pub(super) struct App {
     pub(super) compared: Option<Compared>,
     pub(super) reading: Reading,
     pub(super) plan: Option<Plan>,
+    pub(super) forget: Option<ForgetPlan>,
+    /// Question that waits for an answer.
+    pub(super) question: Option<Question>,
+    /// Texts to choose from, of which one is copied.
+    pub(super) copies: Vec<Copyable>,
+    /// Text for the clipboard of the terminal.
+    pub(super) copied: Option<String>,
+    /// Command to run in front, with its words.
+    pub(super) runs: Option<Vec<OsString>>,
+    /// Said at the bottom until the next key.
+    pub(super) notice: Option<String>,
+    /// Name by which the program was called, for the commands that are copied.
+    pub(super) called: String,
+    pub(super) settings: Settings,
+    /// Ids of the snapshots that are marked, to compare two.
+    pub(super) marked: Vec<String>,
     pub(super) done: Page,
     pub(super) store: Vec<Holding>,
     pub(super) store_scroll: Scroll,
     pub(super) log: Page,
     /// A filter is being typed.
     pub(super) typing: bool,
-    pub(super) help: bool,
+    /// First line of the help that is shown; `None` if the help is closed.
+    pub(super) help: Option<usize>,
     /// Said over everything until a key is pressed.
     pub(super) message: Option<String>,
     pub(super) waiting: Option<Waiting>,
@@ -83,12 +101,21 @@ impl App {
             compared: None,
             reading: Reading::default(),
             plan: None,
+            forget: None,
+            question: None,
+            copies: Vec::new(),
+            copied: None,
+            runs: None,
+            notice: None,
+            called: String::new(),
+            settings: Settings::default(),
+            marked: Vec::new(),
             done: Page::default(),
             store: Vec::new(),
             store_scroll: Scroll::default(),
             log: Page::default(),
             typing: false,
-            help: false,
+            help: None,
             message: None,
             waiting: None,
             number: 0,
@@ -117,7 +144,7 @@ impl App {
         self.waiting = Some(Waiting {
             number: self.number,
             words,
-            acts: matches!(ask, Ask::Act(..)),
+            acts: matches!(ask, Ask::Act(..) | Ask::Do(_)),
             refreshes: false,
         });
         self.asks.push((self.number, ask));
@@ -216,11 +243,17 @@ impl App {
     }
 
     /// Opens what differs between a snapshot and now, or between two.
-    pub(super) fn compare(&mut self, from: String, to: Option<String>) {
+    pub(super) fn compare(&mut self, from: String, to: Option<String>, is_step: bool) {
         let Some(instance) = self.timeline.as_ref().map(|timeline| timeline.id.clone()) else {
             return;
         };
-        self.ask(Ask::Changes(Sides { instance, from, to }), "comparing");
+        let sides = Sides {
+            instance,
+            from,
+            to,
+            is_step,
+        };
+        self.ask(Ask::Changes(sides), "comparing");
     }
 
     /// Asks what going back would do.
@@ -260,7 +293,9 @@ impl App {
             self.show_lines(change, text);
             return;
         }
-        if let (true, true, Answer::Done(text) | Answer::Failed(text)) = (self.over, self.acts(), &answer) {
+        if let (true, true, Answer::Done(text) | Answer::JobDone(text) | Answer::Failed(text)) =
+            (self.over, self.acts(), &answer)
+        {
             self.farewell = Some(text.clone());
         }
         let waited = self.waiting.filter(|waiting| waiting.number == number);
@@ -284,6 +319,7 @@ impl App {
                     self.points_scroll = Scroll::default();
                     self.points_filter.clear();
                     self.opened.clear();
+                    self.marked.clear();
                 }
                 self.timeline_rows = fold_moments(&timeline.moments, &self.opened);
                 match at.and_then(|at| self.row_of(&timeline, at)) {
@@ -315,7 +351,12 @@ impl App {
             Answer::Later(sides, later) => {
                 let compared = self.compared.as_mut();
                 if let Some(compared) = compared.filter(|compared| compared.changes.sides == sides) {
-                    compared.later = later;
+                    let all = compared.changes.all.iter().enumerate();
+                    let marked = all.filter_map(|(at, change)| {
+                        let words = change.hosts.iter().find_map(|host| later.get(host));
+                        words.map(|words| (at, *words))
+                    });
+                    compared.later = marked.collect();
                 }
             }
             Answer::Plan(request, text, does_something) => {
@@ -339,6 +380,26 @@ impl App {
                 self.restored_after = Some(self.timeline.as_ref().map_or(0, newest_restore));
                 self.open(View::Done);
                 self.refresh();
+            }
+            Answer::JobDone(text) => {
+                if self.view() == View::Forget {
+                    // The session is gone, or some of it.
+                    self.views = vec![View::Sessions];
+                    (self.timeline, self.compared, self.forget) = (None, None, None);
+                }
+                self.message = Some(text);
+                self.refresh();
+            }
+            Answer::Forget(session, text) => {
+                if self.view() == View::Forget {
+                    self.message = Some("The session changed meanwhile. This is the new plan.".to_owned());
+                }
+                self.forget = Some(ForgetPlan {
+                    session,
+                    page: Page::of(text),
+                    seen: false,
+                });
+                self.open(View::Forget);
             }
             Answer::Store(all) => {
                 self.store = all;
@@ -406,6 +467,11 @@ impl App {
 
     /// Reads again what is behind the view.
     pub(super) fn refresh(&mut self) {
+        if let (View::Changes | View::Patch, Some(compared)) = (self.view(), &self.compared) {
+            let sides = compared.changes.sides.clone();
+            self.views.retain(|view| *view != View::Patch);
+            return self.ask(Ask::Changes(sides), "comparing");
+        }
         self.ask(Ask::Sessions, "reading the store");
         if let Some(timeline) = self
             .timeline
@@ -447,9 +513,10 @@ impl App {
             View::Changes | View::Patch => {
                 let compared = self.compared.as_ref()?;
                 // A step of the session is reverted alone.
-                let goal = match &compared.changes.sides.to {
-                    Some(step) => Goal::Step(step.clone()),
-                    None => Goal::Snapshot(compared.changes.sides.from.clone()),
+                let sides = &compared.changes.sides;
+                let goal = match &sides.to {
+                    Some(step) if sides.is_step => Goal::Step(step.clone()),
+                    _ => Goal::Snapshot(sides.from.clone()),
                 };
                 if all {
                     return Some(goal.into());

@@ -27,10 +27,53 @@ pub(super) enum Ask {
     Plan(Request),
     /// Execution of a plan, if it still matches the text that was shown.
     Act(Request, String),
+    /// Run of a job.
+    Do(Job),
+    /// What forgetting a session would delete.
+    PlanForget(String),
     /// Disk use in the store.
     Store,
     /// The receipts, of one session or all, in so many columns.
     Log(Option<String>, usize),
+}
+
+/// Job beside a restore, on a session or a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Job {
+    Pin {
+        session: String,
+        /// Id of the snapshot; `None` for the whole session.
+        snapshot: Option<String>,
+        /// False to unpin.
+        pins: bool,
+    },
+    Rename {
+        session: String,
+        /// Empty to remove the name.
+        name: String,
+    },
+    Checkpoint {
+        session: String,
+        /// Empty for none.
+        name: String,
+    },
+    Fork {
+        session: String,
+        /// Id of the snapshot; `None` for the baseline.
+        snapshot: Option<String>,
+        /// Empty for a new one in jackin's home.
+        directory: String,
+    },
+    Export {
+        session: String,
+        snapshot: Option<String>,
+        file: String,
+    },
+    Forget {
+        session: String,
+        /// Plan that the operator agreed to.
+        agreed: String,
+    },
 }
 
 /// Two sides to compare.
@@ -41,6 +84,8 @@ pub(super) struct Sides {
     pub(super) from: String,
     /// Id of the later one; `None` for the current files.
     pub(super) to: Option<String>,
+    /// True if the later one is the next after the earlier one, so that the changes are one step.
+    pub(super) is_step: bool,
 }
 
 /// A restore or an undo.
@@ -73,12 +118,16 @@ pub(super) enum Answer {
     Timeline(Timeline),
     Changes(Changes),
     Patch(usize, PatchText),
-    /// Paths of the comparison that a restore keeps: the index of each change, and the reason in two words.
-    Later(Sides, BTreeMap<usize, &'static str>),
+    /// Host paths that a restore keeps, with the reason in two words.
+    Later(Sides, BTreeMap<PathBuf, &'static str>),
     /// The plan in words, and whether there is anything to do.
     Plan(Request, String, bool),
     /// Outcome of a restore.
     Done(String),
+    /// Outcome of a job.
+    JobDone(String),
+    /// What forgetting this session would delete.
+    Forget(String, String),
     Store(Vec<Holding>),
     Log(String),
     /// Reason for the failure.
@@ -90,6 +139,10 @@ pub(super) enum Answer {
 pub(super) struct Session {
     pub(super) id: String,
     pub(super) workspace: Option<String>,
+    /// Name that the operator gave it.
+    pub(super) name: Option<String>,
+    /// True if the whole session is pinned.
+    pub(super) is_pinned: bool,
     pub(super) status: String,
     pub(super) role: Role,
     pub(super) began: Time,
@@ -137,6 +190,8 @@ pub(super) struct Moment {
     pub(super) note: String,
     /// Receipt that it is folded below: of its restore for an emergency snapshot, of its undo for a restore.
     pub(super) under: Option<u64>,
+    /// True if retention never deletes it.
+    pub(super) is_pinned: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,30 +23,47 @@ const WIDE: u16 = 100;
 /// Smaller screens show nothing.
 const LEAST: (u16, u16) = (40, 8);
 
+/// Columns of the keys in the help.
+const KEYS: usize = 11;
+
 /// Text of the help that `?` opens.
 const HELP: &str = "\
-\u{2191}\u{2193} k j     move; PgUp, PgDn, Home, End as well
-Enter \u{2192}    open a session, its changes, the lines of a path
+A restore prints its plan and asks. It takes an emergency snapshot first, and u restores that. An active session is read-only.
+
+\u{2191}\u{2193} k j     move; PgUp, PgDn, Home, End, g and G as well
+Enter \u{2192}    open a session, its changes, the lines of a path, a folded row
 Esc \u{2190}      back (clears the filter first)
-Space a    mark a path or directory; mark everything shown
-r R        restore the marked or selected paths; restore everything
+r R        restore what is marked or selected; restore everything
 u          undo the last restore, or the selected one
-t          show the changes of one step
-b          list prompts and tool calls, to restore to before one
-/ f        filter by name; filter by kind
-Tab        into the preview and out of it; J K scroll it from outside
-Space a    in the preview: mark the hunk; mark every line
-v          in the preview: select lines for Space; Esc cancels
-[ ]        previous hunk, next hunk
-/ n N      search in the lines; next match, previous match
-n p        next path, previous path
-+ - w      more or fewer unchanged lines; wrap or cut long lines
+/          filter a list, or search in the preview
 s l        size of the store; log
 F5         reload
-mouse      select, open, scroll; Shift selects text
 Ctrl-Z q   suspend; quit
+mouse      select, open, scroll; Shift selects text
 
-A restore prints its plan and asks. It takes an emergency snapshot first, and u restores that. An active session is read-only.";
+Sessions and history
+t          show the changes of one step
+b          list prompts and tool calls, to restore to before one
+Space      mark a snapshot; Enter compares two marked ones
+P m        pin or unpin; name the session
+c F x D    checkpoint; fork; export; forget the session
+y          copy a path, an id or a command
+
+Changes and preview
+Space a    mark a path, a directory, a hunk; mark everything
+f          filter paths by kind
+Tab        into the preview and out of it; J K scroll it from outside
+v          select lines for Space; Esc cancels
+[ ]        previous hunk, next hunk
+n N        next match, previous match, after a search
+n p        next path, previous path
++ - w      more or fewer unchanged lines; wrap or cut long lines
+e y        open the file in your editor; copy
+
+Plan
+y          yes; Esc is no
+o d        overwrite later edits; delete later files\
+";
 
 /// Draws everything.
 pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
@@ -76,16 +93,58 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
         View::Store => lists::store(app, frame, body),
         View::Changes | View::Patch => changes::changes(app, frame, body),
         View::Plan => texts::plan(app, frame, body),
+        View::Forget => texts::forget(app, frame, body),
         View::Done => texts::page(&mut app.done, &mut app.drawn, frame, body),
         View::Log => texts::page(&mut app.log, &mut app.drawn, frame, body),
     }
     frame.render_widget(Paragraph::new(keys), foot);
-    if app.help {
-        popup(frame, body, " keys ", HELP);
+    if let Some(question) = &app.question {
+        let (title, text) = match &question.typed {
+            Some(typed) => (
+                " Enter confirms, Esc cancels ",
+                format!("{}:\n{typed}_", question.words),
+            ),
+            None => (" y  yes    Esc  no ", question.words.clone()),
+        };
+        popup(frame, body, title, &text, 0);
+    }
+    if !app.copies.is_empty() {
+        let lines = app
+            .copies
+            .iter()
+            .map(|(key, name, text)| format!("{key}  {name:8} {text}"));
+        popup(frame, body, " copy ", &lines.collect::<Vec<_>>().join("\n"), 0);
+    }
+    if let Some(top) = app.help {
+        app.help = Some(popup(
+            frame,
+            body,
+            " keys (\u{2191}\u{2193} scroll, any other key closes) ",
+            &help(app),
+            top,
+        ));
     }
     if let Some(message) = &app.message {
-        popup(frame, body, " Press any key ", message);
+        popup(frame, body, " Press any key ", message, 0);
     }
+}
+
+/// Returns the help with the keys that the operator chose.
+fn help(app: &App) -> String {
+    let line = |line: &str| {
+        let edge = line.char_indices().nth(KEYS).map_or(0, |(at, _)| at);
+        match line.split_at_checked(edge) {
+            Some((keys, what)) if keys.ends_with("  ") => {
+                let keys: Vec<String> = keys
+                    .split_whitespace()
+                    .map(|key| app.settings.shown(key))
+                    .collect();
+                format!("{}{what}", width::pad(&keys.join(" "), KEYS))
+            }
+            _ => line.to_owned(),
+        }
+    };
+    HELP.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Draws the title bar: the path of views, and the work under way.
@@ -103,6 +162,7 @@ fn title(app: &App, frame: &mut Frame<'_>, area: Rect) {
             View::Points => parts.push("prompts and calls".to_owned()),
             View::Patch => parts.push("lines".to_owned()),
             View::Plan => parts.push("plan".to_owned()),
+            View::Forget => parts.push("forget".to_owned()),
             View::Done => parts.push("done".to_owned()),
             View::Store => parts.push("store".to_owned()),
             View::Log => parts.push("log".to_owned()),
@@ -120,9 +180,14 @@ fn title(app: &App, frame: &mut Frame<'_>, area: Rect) {
 
 /// The keys, in as many lines as they need.
 fn key_lines(app: &App, columns: usize) -> Vec<Line<'static>> {
+    if let Some(notice) = &app.notice {
+        let text = width::cut(&format!(" {notice}"), columns);
+        return vec![Line::styled(text, paint::look(Role::Added))];
+    }
     let mut lines: Vec<Line<'static>> = vec![Line::default()];
     for (key, what) in help_line(app) {
-        let wide = width::of(key) + width::of(what) + 3;
+        let key = app.settings.shown(key);
+        let wide = width::of(&key) + width::of(what) + 3;
         if lines.last().is_some_and(|line| line.width() + wide > columns) {
             lines.push(Line::default());
         }
@@ -134,7 +199,8 @@ fn key_lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn popup(frame: &mut Frame<'_>, body: Rect, title: &'static str, text: &str) {
+/// Draws a text in a box from this line on, as far as there is more than fits, and returns that line.
+fn popup(frame: &mut Frame<'_>, body: Rect, title: &'static str, text: &str, top: usize) -> usize {
     let columns = body.width.saturating_sub(4).min(100);
     let lines = paint::lines(text, usize::from(columns.saturating_sub(4)));
     let widest = lines.iter().map(Line::width).max().unwrap_or(0);
@@ -157,7 +223,10 @@ fn popup(frame: &mut Frame<'_>, body: Rect, title: &'static str, text: &str) {
         width: inner.width.saturating_sub(2),
         ..inner
     };
-    frame.render_widget(Paragraph::new(lines), inner);
+    let top = top.min(lines.len().saturating_sub(usize::from(inner.height)));
+    let shown: Vec<Line<'_>> = lines.into_iter().skip(top).collect();
+    frame.render_widget(Paragraph::new(shown), inner);
+    top
 }
 
 /// Draws one row; the chosen one stands out.

@@ -19,16 +19,28 @@ pub(super) fn help_line(app: &App) -> Vec<(&'static str, &'static str)> {
             ("Enter", "open"),
             ("/", "filter"),
             ("u", "undo"),
+            ("P", "pin"),
+            ("m", "name"),
+            ("D", "forget"),
             ("s", "store"),
             ("l", "log"),
         ],
+        View::Timeline if app.marked.len() == 2 => {
+            vec![
+                ("Enter", "compare the marked"),
+                ("Space", "mark"),
+                ("Esc", "unmark"),
+            ]
+        }
         View::Timeline => vec![
-            ("Enter", "what changed since"),
+            ("Enter", "changes since"),
             ("t", "this step"),
             ("b", "before a prompt"),
             ("r", "restore"),
             ("u", "undo"),
-            ("l", "log"),
+            ("Space", "mark"),
+            ("P", "pin"),
+            ("y", "copy"),
             ("Esc", "back"),
         ],
         View::Points => vec![
@@ -44,6 +56,8 @@ pub(super) fn help_line(app: &App) -> Vec<(&'static str, &'static str)> {
             ("/", "filter"),
             ("f", "kind"),
             ("Tab", "preview"),
+            ("e", "edit"),
+            ("y", "copy"),
             ("Esc", "back"),
         ],
         View::Patch => preview_keys(app),
@@ -60,6 +74,7 @@ pub(super) fn help_line(app: &App) -> Vec<(&'static str, &'static str)> {
                 ("d", "delete later files"),
             ],
         },
+        View::Forget => vec![("y", "yes, delete it"), ("Esc", "no")],
         View::Done => vec![("Enter", "back"), ("u", "undo")],
         View::Store | View::Log => vec![("Esc", "back")],
     };

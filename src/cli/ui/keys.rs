@@ -14,15 +14,31 @@ impl App {
             return;
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        self.notice = None;
         match key.code {
             KeyCode::Char('z') if control => self.suspends = true,
             KeyCode::Char('c') if control => self.leave(),
-            _ if self.message.take().is_some() || std::mem::take(&mut self.help) => {}
+            _ if self.message.take().is_some() => {}
+            code if self.help.is_some() => self.scroll_help(code),
             // What changes files is waited for.
             _ if self.acts() => {}
+            code if self.question.is_some() => self.answered(code),
+            code if !self.copies.is_empty() => self.copy(code),
             code if self.typing => self.typed(code),
             code => self.pressed(code),
         }
+    }
+
+    /// Scrolls the help; any other key closes it.
+    fn scroll_help(&mut self, code: KeyCode) {
+        let page = usize::from(self.drawn.list.height.max(2) - 1);
+        self.help = match code {
+            KeyCode::Down | KeyCode::Char('j') => self.help.map(|top| top + 1),
+            KeyCode::Up | KeyCode::Char('k') => self.help.map(|top| top.saturating_sub(1)),
+            KeyCode::PageDown => self.help.map(|top| top + page),
+            KeyCode::PageUp => self.help.map(|top| top.saturating_sub(page)),
+            _ => None,
+        };
     }
 
     fn typed(&mut self, code: KeyCode) {
@@ -83,7 +99,14 @@ impl App {
     }
 
     fn pressed(&mut self, code: KeyCode) {
-        if matches!(self.view(), View::Changes | View::Patch) && self.read(code) {
+        let is_answer = matches!(self.view(), View::Plan | View::Forget) && code == KeyCode::Char('y');
+        let code = match is_answer {
+            true => code,
+            false => self.settings.acts_as(code),
+        };
+        if matches!(self.view(), View::Changes | View::Patch) && self.read(code)
+            || matches!(self.view(), View::Sessions | View::Timeline) && self.job(code)
+        {
             return;
         }
         let page = isize::from(i16::try_from(self.drawn.list.height.max(2) - 1).unwrap_or(i16::MAX));
@@ -100,7 +123,7 @@ impl App {
             KeyCode::Left => self.leftwards(),
             KeyCode::Esc | KeyCode::Backspace => self.escape(),
             KeyCode::Char('q') => self.leave(),
-            KeyCode::Char('?') => self.help = true,
+            KeyCode::Char('?') => self.help = Some(0),
             KeyCode::Char('/') if self.filter().is_some() => self.typing = true,
             KeyCode::Char('f') if self.view() == View::Changes => {
                 if let Some(compared) = &mut self.compared {
@@ -126,8 +149,12 @@ impl App {
             KeyCode::Char('u') => self.undo(),
             KeyCode::Char('o' | 'd') if self.view() == View::Plan => self.allow(code == KeyCode::Char('o')),
             KeyCode::Char('y') if self.view() == View::Plan => self.agree(),
-            KeyCode::Char('s') if self.view() != View::Plan => self.ask(Ask::Store, "counting"),
-            KeyCode::Char('l') if self.view() != View::Plan => {
+            KeyCode::Char('y') if self.view() == View::Forget => self.agree_to_forget(),
+            KeyCode::Char('y') => self.open_copies(),
+            KeyCode::Char('s') if !matches!(self.view(), View::Plan | View::Forget) => {
+                self.ask(Ask::Store, "counting")
+            }
+            KeyCode::Char('l') if !matches!(self.view(), View::Plan | View::Forget) => {
                 let instance = match self.view() {
                     View::Sessions | View::Store => None,
                     _ => self.instance(),
@@ -151,7 +178,7 @@ impl App {
                 Some((compared.tree.rows.len(), &mut compared.scroll))
             }
             View::Store => Some((self.store.len(), &mut self.store_scroll)),
-            View::Patch | View::Plan | View::Done | View::Log => None,
+            View::Patch | View::Plan | View::Forget | View::Done | View::Log => None,
         }
     }
 
@@ -171,6 +198,11 @@ impl App {
             // How long a text is depends on how wide it is: whoever draws it knows.
             View::Plan => {
                 if let Some(plan) = &mut self.plan {
+                    plan.page.scroll.slide(by, usize::MAX, height);
+                }
+            }
+            View::Forget => {
+                if let Some(plan) = &mut self.forget {
                     plan.page.scroll.slide(by, usize::MAX, height);
                 }
             }
@@ -205,6 +237,7 @@ impl App {
                 self.reading.widen(letter != '-');
                 self.ask_lines();
             }
+            KeyCode::Char('e') => self.edit(),
             KeyCode::Tab if is_inside => self.back(),
             KeyCode::Tab if preview.of.is_some() => self.views.push(View::Patch),
             _ if !is_inside => return false,
@@ -236,6 +269,80 @@ impl App {
             _ => return false,
         }
         true
+    }
+
+    /// Handles the keys of a session or snapshot; returns false for any other key.
+    fn job(&mut self, code: KeyCode) -> bool {
+        let is_timeline = self.view() == View::Timeline;
+        match code {
+            KeyCode::Char(letter @ ('P' | 'm' | 'c' | 'F' | 'x')) => self.question(letter),
+            KeyCode::Char('D') => self.plan_forget(),
+            KeyCode::Char(' ') if is_timeline => {
+                self.mark_moment();
+                self.step(1);
+            }
+            KeyCode::Esc if is_timeline && !self.marked.is_empty() => self.marked.clear(),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Marks the selected snapshot, or removes its mark. The third one replaces the first.
+    fn mark_moment(&mut self) {
+        let id = self.chosen_moment().map(|moment| match &moment.what {
+            What::Snapshot { id, .. } => id.clone(),
+            What::Restore { emergency, .. } => emergency.clone(),
+        });
+        let Some(id) = id else { return };
+        match self.marked.iter().position(|other| *other == id) {
+            Some(at) => {
+                self.marked.remove(at);
+            }
+            None => self.marked.push(id),
+        }
+        if self.marked.len() > 2 {
+            self.marked.remove(0);
+        }
+    }
+
+    /// Compares the two marked snapshots, the older one first.
+    fn compare_marked(&mut self) {
+        let Some(timeline) = &self.timeline else { return };
+        let taken = |wanted: &String| {
+            let mut moments = timeline.moments.iter();
+            moments.position(|moment| matches!(&moment.what, What::Snapshot { id, .. } if id == wanted))
+        };
+        // The newest moment comes first.
+        let mut both = self.marked.clone();
+        both.sort_by_key(|id| std::cmp::Reverse(taken(id)));
+        if let [from, to] = both.as_slice() {
+            self.compare(from.clone(), Some(to.clone()), false);
+        }
+    }
+
+    /// Opens the stored file of the selected path beside the current one, in an editor, by the command `edit`.
+    fn edit(&mut self) {
+        let Some(compared) = &self.compared else { return };
+        let change = compared.tree.change(compared.scroll.at);
+        let change = change.and_then(|change| compared.changes.all.get(change));
+        let Some(change) = change.filter(|change| !change.is_directory) else {
+            self.message = Some("Select a file to open.".to_owned());
+            return;
+        };
+        let sides = &compared.changes.sides;
+        // A file that was added is stored on the later side alone.
+        let side = match (change.kind, &sides.to) {
+            (Kind::Added, Some(to)) => to,
+            (Kind::Added, None) => {
+                self.message = Some("No snapshot on this side has the file: it was added.".to_owned());
+                return;
+            }
+            _ => &sides.from,
+        };
+        let snapshot = format!("{}:{side}", sides.instance);
+        // Of a renamed file the earlier path is stored.
+        let path = change.hosts.last().map(|path| path.clone().into_os_string());
+        self.runs = path.map(|path| vec!["edit".into(), "--".into(), snapshot.into(), path]);
     }
 
     fn mark_lines(&mut self, lines: std::ops::Range<usize>) {
@@ -277,13 +384,14 @@ impl App {
                 }
             }
             View::Timeline if only_opens && self.unfold(true) => {}
+            View::Timeline if self.marked.len() == 2 => self.compare_marked(),
             View::Timeline => {
                 let from = self.chosen_moment().map(|moment| match &moment.what {
                     What::Snapshot { id, .. } => id.clone(),
                     What::Restore { emergency, .. } => emergency.clone(),
                 });
                 if let Some(from) = from {
-                    self.compare(from, None);
+                    self.compare(from, None, false);
                 }
             }
             View::Changes => {
@@ -300,7 +408,7 @@ impl App {
             }
             View::Points => self.restore(false),
             View::Done => self.back(),
-            View::Patch | View::Plan | View::Store | View::Log => {}
+            View::Patch | View::Plan | View::Forget | View::Store | View::Log => {}
         }
     }
 
@@ -372,7 +480,7 @@ impl App {
         });
         match step {
             None => {}
-            Some(Some((before, id))) => self.compare(before, Some(id)),
+            Some(Some((before, id))) => self.compare(before, Some(id), true),
             Some(None) => self.message = Some("It is the first snapshot of this session.".to_owned()),
         }
     }

@@ -17,7 +17,7 @@ impl App {
             MouseEventKind::ScrollDown => WHEEL,
             MouseEventKind::ScrollUp => -WHEEL,
             MouseEventKind::Down(MouseButton::Left) => {
-                if self.message.take().is_none() && !std::mem::take(&mut self.help) {
+                if self.message.take().is_none() && self.help.take().is_none() {
                     self.clicked(at);
                 }
                 return;

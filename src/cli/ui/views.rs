@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ratatui::text::Line;
 
-use super::data::{Changes, Request};
+use super::data::{Changes, Job, Request};
 use super::preview::{LineMarks, Preview};
 use super::scroll::Scroll;
 use super::tree::Tree;
@@ -20,6 +20,8 @@ pub(super) enum View {
     /// The lines of a path, where there is no room for them beside the tree.
     Patch,
     Plan,
+    /// What forgetting a session would delete.
+    Forget,
     Done,
     Store,
     Log,
@@ -33,6 +35,27 @@ pub(super) struct Plan {
     /// True if the plan changes anything.
     pub(super) does_something: bool,
     /// True once the plan was drawn; keys typed ahead of that confirm nothing.
+    pub(super) seen: bool,
+}
+
+/// Question before a job. It has the keys until it is answered.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    pub(super) words: String,
+    /// Text that the operator types; `None` if the answer is yes or no.
+    pub(super) typed: Option<String>,
+    pub(super) job: Job,
+}
+
+/// Text that can be copied: its key, its name, and the text.
+pub(super) type Copyable = (char, &'static str, String);
+
+/// What forgetting a session would delete, which waits for an answer.
+#[derive(Debug)]
+pub(super) struct ForgetPlan {
+    pub(super) session: String,
+    pub(super) page: Page,
+    /// True once it was drawn.
     pub(super) seen: bool,
 }
 

@@ -1,12 +1,13 @@
 //! Answers what the screen asks for, on a thread of its own, with the code of the commands.
 
+mod jobs;
 mod plans;
 mod reading;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
+use std::thread::{self, Scope, ScopedJoinHandle};
 
 use super::News;
 use super::data::{Answer, Ask, PatchLine, PatchText, Sides, TextLine};
@@ -49,6 +50,20 @@ pub(super) struct Worker<'e> {
     held: Option<Held>,
 }
 
+/// Thread beside the worker. It is stopped and waited for when it goes out of scope.
+struct Beside<'scope> {
+    stop: Arc<AtomicBool>,
+    thread: Option<ScopedJoinHandle<'scope, ()>>,
+}
+
+impl Drop for Beside<'_> {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        // What it panicked with was reported.
+        let _ = self.thread.take().map(ScopedJoinHandle::join);
+    }
+}
+
 struct Held {
     store: Store,
     found: Differences,
@@ -67,7 +82,17 @@ impl<'e> Worker<'e> {
     }
 
     /// Answers until the channel closes. Of several requests for the lines of a path only the last one counts.
-    pub(super) fn run(mut self, asked: &Receiver<(u64, Ask)>, tell: &Sender<News>) {
+    pub(super) fn run(self, asked: &Receiver<(u64, Ask)>, tell: &Sender<News>) {
+        thread::scope(|scope| self.answer_all(asked, tell, scope));
+    }
+
+    fn answer_all<'scope>(
+        mut self,
+        asked: &Receiver<(u64, Ask)>,
+        tell: &Sender<News>,
+        scope: &'scope Scope<'scope, 'e>,
+    ) {
+        let mut beside = None;
         let mut waiting = std::collections::VecDeque::new();
         loop {
             if waiting.is_empty() {
@@ -75,9 +100,7 @@ impl<'e> Worker<'e> {
                 waiting.push_back(first);
             }
             waiting.extend(asked.try_iter());
-            // What is only marked in the tree comes after what is waited for.
-            let first = waiting.iter().position(|(_, ask)| !matches!(ask, Ask::Later(_)));
-            let Some((number, ask)) = waiting.remove(first.unwrap_or(0)) else {
+            let Some((number, ask)) = waiting.pop_front() else {
                 continue;
             };
             let is_patch = |ask: &Ask| matches!(ask, Ask::Patch(..));
@@ -85,8 +108,16 @@ impl<'e> Worker<'e> {
             if is_late || number <= self.wishes.given_up.load(Ordering::SeqCst) {
                 continue;
             }
+            // The marks of another comparison are not wanted any more, and what changes the store waits for no reader.
+            if matches!(ask, Ask::Later(_) | Ask::Act(..) | Ask::Do(_)) {
+                drop(beside.take());
+            }
             self.wishes.stop.store(false, Ordering::SeqCst);
             breaks_at(self.environment, "screen-work");
+            if let Ask::Later(sides) = ask {
+                beside = self.beside(scope, tell.clone(), number, sides);
+                continue;
+            }
             let answer = self.answer(ask);
             if tell.send(News::Told(number, answer)).is_err() {
                 return;
@@ -103,9 +134,11 @@ impl<'e> Worker<'e> {
             Ask::Timeline(instance) => reading::timeline(&context, &instance).map(Answer::Timeline),
             Ask::Changes(sides) => self.compare(&context, sides),
             Ask::Patch(change, around) => Ok(Answer::Patch(change, self.lines(change, around))),
-            Ask::Later(sides) => Ok(self.later(&context, sides)),
+            Ask::Later(sides) => Ok(plans::later(&context, sides)),
             Ask::Plan(request) => plans::plan(&context, request),
             Ask::Act(request, agreed) => plans::act(&context, request, &agreed, &said),
+            Ask::Do(job) => jobs::run(&context, job, &said),
+            Ask::PlanForget(session) => jobs::plan_forget(&context, session),
             Ask::Store => reading::store(&context).map(Answer::Store),
             Ask::Log(instance, columns) => {
                 reading::log(&context, instance.as_deref(), columns).map(Answer::Log)
@@ -115,6 +148,30 @@ impl<'e> Worker<'e> {
             let error = error.as_called(self.called_as);
             let before = said.text();
             Answer::Failed(format!("{before}{}", error.render(WIDEST)))
+        })
+    }
+
+    /// Finds later edits on a thread of its own: the lines of a path do not wait for that.
+    fn beside<'scope>(
+        &self,
+        scope: &'scope Scope<'scope, 'e>,
+        tell: Sender<News>,
+        number: u64,
+        sides: Sides,
+    ) -> Option<Beside<'scope>> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        let (environment, called_as) = (self.environment, self.called_as);
+        let work = move || {
+            let (terminal, _) = recorded(WIDEST, Verbosity::Normal);
+            let context = Context::of_a_call(environment, &terminal, called_as, asked);
+            let _ = tell.send(News::Told(number, plans::later(&context, sides)));
+        };
+        let thread = thread::Builder::new().name("later".into());
+        let thread = thread.spawn_scoped(scope, work).ok()?;
+        Some(Beside {
+            stop,
+            thread: Some(thread),
         })
     }
 
@@ -145,26 +202,6 @@ impl<'e> Worker<'e> {
         let (changes, order) = reading::changes(sides, &diff_document(&row, &found));
         self.held = Some(Held { store, found, order });
         Ok(Answer::Changes(changes))
-    }
-
-    /// Returns the changes of the last comparison that a restore keeps. Without a plan there is none: the restore says why.
-    fn later(&self, context: &Context<'_>, sides: Sides) -> Answer {
-        let kept = plans::kept(context, &sides).unwrap_or_default();
-        let mut later = BTreeMap::new();
-        let held = self.held.as_ref();
-        let places = held.iter().flat_map(|held| held.order.iter().enumerate());
-        for (at, (mount, change)) in places {
-            let mount = held.and_then(|held| held.found.mounts.get(*mount));
-            let change = mount.and_then(|mount| Some((mount, mount.comparison.changes.get(*change)?)));
-            let Some((mount, change)) = change else { continue };
-            let paths = [Some(&change.path), change.from_path.as_ref()];
-            let words = paths.into_iter().flatten().find_map(|path| {
-                let key = (mount.coverage.label.clone(), path.clone());
-                kept.get(&key).copied()
-            });
-            later.extend(words.map(|words| (at, words)));
-        }
-        Answer::Later(sides, later)
     }
 
     /// Returns the lines of one of the changes in the last answer, with so many unchanged lines around.

@@ -170,6 +170,11 @@ fn types_and_words_are_checked() {
         ("store.replicate = 5", "must be a string"),
         ("store.replicate = \"s3://bucket/p\"", "of config.toml"),
         ("store.prune_replica = true", "of config.toml"),
+        ("ui.key_mark = \"z\"", "of config.toml"),
+        ("ui.color_added = \"pink\"", "nearest valid value"),
+        ("ui.key_restroe = \"x\"", "the nearest valid one is `key_restore`"),
+        ("ui.key_mark = \"xy\"", "must be one character"),
+        ("ui.key_mark = \"r\"", "it is the key of key_restore"),
         ("native = \"yes\"", "(valid: auto, off, require)"),
     ] {
         let home = Home::new().workspace("w", &format!("{MOUNT}[recovery]\n{line}\n"));

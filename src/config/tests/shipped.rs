@@ -71,7 +71,8 @@ fn the_default_file_has_every_key_and_nothing_in_it_is_refused() {
         // What is about the store stands in the file for all.
         let is_of_store = line.starts_with("max_bytes") && table.ends_with("retention")
             || line.starts_with("min_free")
-            || table.ends_with("store");
+            || table.ends_with("store")
+            || table.ends_with("ui");
         let home = match is_of_store {
             true => Home::new()
                 .global(&format!("[{table}]\n{line}\n"))

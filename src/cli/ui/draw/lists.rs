@@ -54,10 +54,20 @@ pub(super) fn sessions(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let room = usize::from(list.width).saturating_sub(id + status + began + large + 21);
     for (at, line) in seen(length, app.sessions_scroll.top, list.height) {
         let Some(session) = shown.get(at) else { break };
-        let place = match &session.workspace {
-            Some(workspace) => format!("{workspace}: {}", session.place),
-            None => session.place.clone(),
-        };
+        let words = [
+            session.name.as_ref(),
+            session.workspace.as_ref(),
+            Some(&session.place),
+        ];
+        let mut place = words
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(": ");
+        if session.is_pinned {
+            place.push_str(", pinned");
+        }
         let spans = vec![
             Span::raw(format!(" {}  ", width::pad(&width::cut(&session.id, id), id))),
             Span::styled(
@@ -139,6 +149,11 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
             (Some(_), false) => "\u{25b8} ",
         };
         let indent = if place.inside.is_some() { "  " } else { "" };
+        let is_marked = match &moment.what {
+            What::Snapshot { id, .. } => app.marked.contains(id),
+            What::Restore { emergency, .. } => app.marked.contains(emergency),
+        };
+        let marked = if is_marked { "*" } else { " " };
         let fold = format!("{indent}{fold}");
         let mark = match moment.what {
             What::Snapshot { .. } => "\u{25cf}",
@@ -147,7 +162,10 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
         let called = width::pad(&width::cut(&moment.name, name), name);
         let room = usize::from(list.width).saturating_sub(ages + name + 7 + width::of(&fold));
         let spans = vec![
-            Span::raw(format!(" {}  ", width::pad(&size::age(moment.at, now), ages))),
+            Span::raw(format!(
+                "{marked}{}  ",
+                width::pad(&size::age(moment.at, now), ages)
+            )),
             Span::styled(format!("{fold}{mark} {called}"), paint::look(moment.role)),
             Span::raw(format!("  {}", width::cut(&moment.note, room))),
         ];

@@ -74,6 +74,9 @@ fn title(compared: &Compared, is_typed: bool, is_focused: bool) -> String {
     if let Some(later) = preview.of.and_then(|of| compared.later.get(&of)) {
         words.push(format!("{later}: a restore keeps it"));
     }
+    if preview.of.is_some_and(|of| compared.tree.marked.contains(&of)) {
+        words.push("marked".to_owned());
+    }
     if let Some(marks) = preview.of.and_then(|of| compared.tree.in_part.get(&of)) {
         let count = marks.parts.len() as u64;
         words.push(format!("{} marked", size::counted(count, "line", "lines")));

@@ -39,6 +39,19 @@ pub(super) fn plan(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(foot), last);
 }
 
+pub(super) fn forget(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
+    let Some(plan) = &mut app.forget else { return };
+    plan.seen = true;
+    let [body, last] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(area);
+    app.drawn.list = body;
+    text(&mut plan.page, usize::from(area.width), frame, body);
+    let question = " Delete this permanently? It cannot be undone.  y  yes    Esc  no";
+    frame.render_widget(
+        Paragraph::new(Line::styled(question, paint::look(Role::Warning))),
+        last,
+    );
+}
+
 pub(super) fn page(page: &mut Page, drawn: &mut Drawn, frame: &mut Frame<'_>, area: Rect) {
     drawn.list = area;
     text(page, usize::from(area.width), frame, area);

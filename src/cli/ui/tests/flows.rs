@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, Mo
 
 use super::{Played, made};
 use crate::cli::ui::data::{
-    Answer, Ask, Goal, Kind, PatchLine, PatchText, Request, Sides, TextLine, Timeline,
+    Answer, Ask, Goal, Job, Kind, PatchLine, PatchText, Request, Sides, TextLine, Timeline,
 };
 use crate::cli::ui::views::View;
 use crate::diff::Line;
@@ -27,6 +27,7 @@ fn in_changes() -> Played {
         instance: "rc-p0wm3c8d-shop".to_owned(),
         from: "sn-baseline00000".to_owned(),
         to: None,
+        is_step: false,
     };
     assert_eq!(played.asked(), [Ask::Changes(sides)]);
     played.tell(Answer::Changes(made::changes()));
@@ -172,6 +173,7 @@ fn only_what_is_marked_or_chosen_is_restored() {
     let mut played = in_timeline();
     let mut changes = made::changes();
     changes.sides.to = Some("sn-half00000000".to_owned());
+    changes.sides.is_step = true;
     played.press(KeyCode::Enter);
     played.tell(Answer::Changes(changes)).keys("R");
     assert_eq!(planned(&mut played).0, Goal::Step("sn-half00000000".to_owned()));
@@ -399,7 +401,7 @@ fn hunks_and_lines_are_marked_and_restored() {
     assert_eq!(played.app.view(), View::Patch, "Esc only cancels the selection");
     played.keys("v r");
     assert_eq!(requested(&mut played).lines[0].lines, [Removed(2)].into());
-    played.keys("jvjjjjjj r");
+    played.keys("jvjjjjj r");
     assert_eq!(
         requested(&mut played).lines[0].lines,
         [Removed(2), Added(2), Added(99)].into()
@@ -412,7 +414,7 @@ fn hunks_and_lines_are_marked_and_restored() {
         "{text}"
     );
     played.press(KeyCode::Tab).keys("a");
-    assert!(played.text().contains("1 marked"), "{}", played.text());
+    assert!(played.text().contains("src/main.rs  marked"), "{}", played.text());
     played.keys("r");
     let request = requested(&mut played);
     assert!(
@@ -428,6 +430,152 @@ fn hunks_and_lines_are_marked_and_restored() {
     // A mark of the whole path in the tree replaces those of its lines.
     played.press(KeyCode::Tab).keys(" r");
     assert!(requested(&mut played).lines.is_empty());
+}
+
+#[test]
+fn the_jobs_of_a_session_have_a_question_each() {
+    let mut played = Played::new(80, 24);
+    played.tell(Answer::Sessions(made::sessions()));
+    let session = "rc-p0wm3c8d-shop".to_owned();
+    played.press(KeyCode::Down).keys("P");
+    assert!(
+        played.text().contains("Pin rc-p0wm3c8d-shop with all of its"),
+        "{}",
+        played.text()
+    );
+    // Another key than y is no yes.
+    played.keys("x");
+    assert!(played.asked().is_empty() && played.app.question.is_none());
+    played.keys("Py");
+    let job = Job::Pin {
+        session: session.clone(),
+        snapshot: None,
+        pins: true,
+    };
+    assert_eq!(played.asked(), [Ask::Do(job)]);
+    played.app.told(
+        played.app.waiting.unwrap().number,
+        Answer::JobDone("is pinned".to_owned()),
+    );
+    assert_eq!(played.asked(), [Ask::Sessions], "it is read again");
+    played
+        .press(KeyCode::Esc)
+        .keys("mfirst")
+        .press(KeyCode::Backspace)
+        .press(KeyCode::Enter);
+    let job = Job::Rename {
+        session: session.clone(),
+        name: "firs".to_owned(),
+    };
+    assert_eq!(played.asked(), [Ask::Do(job)]);
+    played.app.told(
+        played.app.waiting.unwrap().number,
+        Answer::Failed("refused".to_owned()),
+    );
+    played.press(KeyCode::Esc).keys("x").press(KeyCode::Enter);
+    assert!(
+        played.app.message.take().is_some() && played.asked().is_empty(),
+        "no file was named"
+    );
+    // Nothing is forgotten before its plan was seen.
+    played.keys("D");
+    assert_eq!(played.asked(), [Ask::PlanForget(session.clone())]);
+    played.app.told(
+        played.app.waiting.unwrap().number,
+        Answer::Forget(session.clone(), "all".to_owned()),
+    );
+    played
+        .app
+        .key(KeyEvent::new(KeyCode::Char('y'), KeyModifiers::NONE));
+    assert!(played.asked().is_empty());
+    played.buffer();
+    played.keys("y");
+    let job = Job::Forget {
+        session,
+        agreed: "all".to_owned(),
+    };
+    assert_eq!(played.asked(), [Ask::Do(job)]);
+}
+
+#[test]
+fn a_restore_is_folded_below_its_undo() {
+    let mut played = in_timeline();
+    assert!(played.text().contains("6 moments, 2 folded"), "{}", played.text());
+    played.press(KeyCode::Home).press(KeyCode::Right);
+    assert!(played.text().contains("\u{21ba} restore 29"), "{}", played.text());
+    played.press(KeyCode::Down).keys("u");
+    assert_eq!(planned(&mut played).0, Goal::Undo(Some(29)));
+    played.press(KeyCode::Left);
+    assert_eq!(played.app.timeline_scroll.at, 0, "closed from inside");
+    assert!(!played.text().contains("restore 29 "));
+    // What two marks compare, the older one first.
+    played
+        .press(KeyCode::End)
+        .keys(" ")
+        .press(KeyCode::Up)
+        .press(KeyCode::Up)
+        .keys(" ")
+        .press(KeyCode::Enter);
+    let Some(Ask::Changes(sides)) = played.asked().pop() else {
+        panic!()
+    };
+    assert_eq!(
+        (sides.from.as_str(), sides.to.as_deref()),
+        ("sn-baseline00000", Some("sn-closing000000"))
+    );
+    assert!(!sides.is_step);
+}
+
+#[test]
+fn keys_are_chosen_in_the_configuration() {
+    let mut played = in_changes();
+    played.app.settings.keys = [('z', 'R'), ('x', ' '), ('y', 'r')].into();
+    // A default key that has another meaning, or none, does not act.
+    played.keys("R");
+    assert!(played.asked().is_empty());
+    played.press(KeyCode::End).keys("x");
+    assert!(
+        played.text().contains("1 marked") && played.text().contains("x mark"),
+        "{}",
+        played.text()
+    );
+    played.keys("z");
+    let request = made::request(Goal::Snapshot("sn-baseline00000".to_owned()));
+    played.tell(Answer::Plan(request, "the plan".to_owned(), true));
+    // An answer is always y.
+    played.keys("y");
+    assert!(matches!(played.asked().pop(), Some(Ask::Act(..))));
+}
+
+#[test]
+fn paths_ids_and_commands_are_copied() {
+    let mut played = in_preview();
+    played.app.called = "jackin recovery".to_owned();
+    played.keys("y");
+    assert!(played.text().contains("c  command"), "{}", played.text());
+    played.keys("c");
+    let text =
+        "jackin recovery restore rc-p0wm3c8d-shop --from sn-baseline00000 /home/o/src/shop/src/main.rs";
+    assert_eq!(played.app.copied.take().as_deref(), Some(text));
+    assert!(played.text().contains("copied the command"));
+    played.keys("yp");
+    assert_eq!(
+        played.app.copied.take().as_deref(),
+        Some("/home/o/src/shop/src/main.rs")
+    );
+    played.keys("yz");
+    assert_eq!(played.app.copied, None);
+    played.keys("e");
+    let words = played.app.runs.take().unwrap();
+    assert_eq!(
+        words,
+        [
+            "edit",
+            "--",
+            "rc-p0wm3c8d-shop:sn-baseline00000",
+            "/home/o/src/shop/src/main.rs"
+        ]
+    );
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub(super) fn sessions() -> Vec<Session> {
             Session {
                 id: id.to_owned(),
                 workspace: workspace.map(str::to_owned),
+                name: None,
+                is_pinned: false,
                 status: status.to_owned(),
                 role,
                 began: ago(minutes),
@@ -87,6 +89,7 @@ pub(super) fn timeline(active: bool) -> Timeline {
         role,
         note: note.to_owned(),
         under: (name == "emergency").then_some(29),
+        is_pinned: note == "pinned",
     };
     let restore = |number, minutes, name: &str, note: &str| Moment {
         at: ago(minutes),
@@ -98,6 +101,7 @@ pub(super) fn timeline(active: bool) -> Timeline {
         role: Role::Changed,
         note: note.to_owned(),
         under: (number == 29).then_some(31),
+        is_pinned: false,
     };
     Timeline {
         id: "rc-p0wm3c8d-shop".to_owned(),
@@ -200,6 +204,7 @@ pub(super) fn changes() -> Changes {
             instance: "rc-p0wm3c8d-shop".to_owned(),
             from: "sn-baseline00000".to_owned(),
             to: None,
+            is_step: false,
         },
         from: "baseline".to_owned(),
         to: "now".to_owned(),

@@ -1,6 +1,7 @@
 //! Plans, and carrying them out: by the commands `restore` and `undo`, which refuse what they refuse elsewhere.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::super::data::{Answer, Goal, Request, Sides};
 use crate::cli::context::Context;
@@ -10,7 +11,6 @@ use crate::cli::restore_flow::{Choosing, RestoreOptions, carry, flags, gaps};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
-use crate::model::RelPath;
 use crate::recovery::{ChosenPaths, RestorePlan, RestoreRequest, UndoRequest};
 use crate::report::restore_document;
 use crate::restore::{Allow, Purpose, Why, refuse_locked};
@@ -66,14 +66,17 @@ fn planned_with(
     })?)
 }
 
-/// Returns the paths that a restore to the earlier side keeps, by the label of their mount, with the reason in two words.
-pub(super) fn kept(
-    context: &Context<'_>,
-    sides: &Sides,
-) -> Result<BTreeMap<(String, RelPath), &'static str>, CliError> {
+/// Returns the paths that a restore to the earlier side keeps. Without a plan there is none: the restore reports why.
+pub(super) fn later(context: &Context<'_>, sides: Sides) -> Answer {
+    let kept = kept(context, &sides).unwrap_or_default();
+    Answer::Later(sides, kept)
+}
+
+/// Returns the host paths that a restore keeps, with the reason in two words.
+fn kept(context: &Context<'_>, sides: &Sides) -> Result<BTreeMap<PathBuf, &'static str>, CliError> {
     let (from, only_changes_of) = match &sides.to {
-        Some(step) => (None, Some(step.as_str())),
-        None => (Some(sides.from.as_str()), None),
+        Some(step) if sides.is_step => (None, Some(step.as_str())),
+        _ => (Some(sides.from.as_str()), None),
     };
     let planned = context.engine().plan(&RestoreRequest {
         from,
@@ -91,8 +94,8 @@ pub(super) fn kept(
                 Why::LaterDeletion(_) => "deleted later",
                 _ => "conflict",
             };
-            let label = mount.request.coverage.label.clone();
-            kept.insert((label, conflict.change.path.clone()), words);
+            let root = mount.request.coverage.root.to_path();
+            kept.insert(conflict.change.path.on_host(&root), words);
         }
     }
     Ok(kept)

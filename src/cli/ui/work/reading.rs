@@ -1,6 +1,6 @@
 //! Facts from the store, as text.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::super::data::{Changes, Holding, Kind, Moment, PathChange, Point, Session, Sides, Timeline, What};
 use crate::cli::context::Context;
@@ -23,12 +23,17 @@ pub(super) fn sessions(context: &Context<'_>) -> Result<Vec<Session>, CliError> 
         return Ok(Vec::new());
     };
     let all = report::sessions(&store, &[], true)?;
+    let pinned = store.catalog().pins()?;
+    let pinned = pinned.into_iter().filter(|(_, snapshot)| snapshot.is_none());
+    let pinned: HashSet<String> = pinned.map(|(session, _)| session.to_string()).collect();
     let all = all.into_iter().filter(|session| !session.is_gone);
     let shown = all.map(|session| Session {
         workspace: session
             .workspace
             .as_ref()
             .map(|name| sanitize::name(name.as_bytes())),
+        name: session.name.as_ref().map(|name| sanitize::name(name.as_bytes())),
+        is_pinned: pinned.contains(&session.id),
         status: match session.restore_waits {
             true => "restore waits".to_owned(),
             false => session.status.word().to_owned(),
@@ -119,6 +124,7 @@ fn of_snapshot(known: &SessionReport, row: &SnapshotDocument) -> Moment {
             Some(name) => sanitize::name(name.as_bytes()),
             None => kind_words(row),
         },
+        is_pinned: known.is_pinned(row),
         under: taken_for(known, row).map(|restore| restore.receipt),
         role: match row.kind {
             SnapshotKind::Baseline => Role::Heading,
@@ -174,6 +180,7 @@ fn of_restore(session: &InstanceDocument, restore: &RestoredDocument) -> Moment 
         },
         role: Role::Changed,
         under: restore.taken_back_by,
+        is_pinned: false,
         note: note.join(", "),
     }
 }
