@@ -186,7 +186,12 @@ fn key_lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     }
     let mut lines: Vec<Line<'static>> = vec![Line::default()];
     for (key, what) in help_line(app) {
-        let key = app.settings.shown(key);
+        // The keys of an answer and of a choice are always the same.
+        let is_fixed = what.starts_with("yes") || !app.copies.is_empty();
+        let key = match is_fixed {
+            true => key.to_owned(),
+            false => app.settings.shown(key),
+        };
         let wide = width::of(&key) + width::of(what) + 3;
         if lines.last().is_some_and(|line| line.width() + wide > columns) {
             lines.push(Line::default());

@@ -5,6 +5,16 @@ use super::views::View;
 
 /// The keys that do something here, and what.
 pub(super) fn help_line(app: &App) -> Vec<(&'static str, &'static str)> {
+    match &app.question {
+        Some(question) if question.typed.is_some() => {
+            return vec![("type", "the text"), ("Enter", "confirm"), ("Esc", "cancel")];
+        }
+        Some(_) => return vec![("y", "yes"), ("Esc", "no")],
+        None => {}
+    }
+    if !app.copies.is_empty() {
+        return vec![("p i c", "choose"), ("Esc", "cancel")];
+    }
     if app.typing {
         let what = if app.view() == View::Patch {
             "to search"

@@ -543,6 +543,7 @@ fn keys_are_chosen_in_the_configuration() {
     let request = made::request(Goal::Snapshot("sn-baseline00000".to_owned()));
     played.tell(Answer::Plan(request, "the plan".to_owned(), true));
     // An answer is always y.
+    assert!(played.text().contains("y yes, do it"), "{}", played.text());
     played.keys("y");
     assert!(matches!(played.asked().pop(), Some(Ask::Act(..))));
 }
@@ -552,7 +553,11 @@ fn paths_ids_and_commands_are_copied() {
     let mut played = in_preview();
     played.app.called = "jackin recovery".to_owned();
     played.keys("y");
-    assert!(played.text().contains("c  command"), "{}", played.text());
+    let text = played.text();
+    assert!(
+        text.contains("c  command") && text.contains("p i c choose"),
+        "{text}"
+    );
     played.keys("c");
     let text =
         "jackin recovery restore rc-p0wm3c8d-shop --from sn-baseline00000 /home/o/src/shop/src/main.rs";

@@ -19,6 +19,10 @@ fn every_view(played: &mut Played, mut see: impl FnMut(&mut Played, &str)) {
     see(played, "help");
     played.press(KeyCode::Esc).keys("/sit");
     see(played, "filter");
+    played.press(KeyCode::Esc).keys("m");
+    see(played, "name");
+    played.press(KeyCode::Esc).keys("y");
+    see(played, "copy");
     played
         .press(KeyCode::Esc)
         .press(KeyCode::Down)
@@ -29,6 +33,9 @@ fn every_view(played: &mut Played, mut see: impl FnMut(&mut Played, &str)) {
     played.tell(Answer::Timeline(made::timeline(false)));
     played.press(KeyCode::End);
     see(played, "timeline");
+    played.press(KeyCode::Home).press(KeyCode::Right);
+    see(played, "timeline-open");
+    played.press(KeyCode::Left).press(KeyCode::End);
     played.keys("b").press(KeyCode::Down);
     see(played, "points");
     played.keys("/CART");
