@@ -145,7 +145,7 @@ fn converse(
         if let Some(words) = app.runs.take() {
             let ended = keys.paused(|| tty.without(|| in_front(context, &words)))??;
             if ended != Exit::Code(0) {
-                let shown: Vec<_> = words.iter().map(|word| shell::word(word)).collect();
+                let shown: Vec<_> = words.iter().map(shell::word).collect();
                 app.message = Some(format!(
                     "The command failed. To see why, run:\n{} {}",
                     app.called,
