@@ -207,7 +207,7 @@ fn is_marked(dir: impl AsHandle) -> bool {
     /// FAT, exFAT, HFS+.
     const FOLD: [u64; 3] = [0x4d44, 0x2011_bab0, 0x482b];
     let dir = dir.as_handle();
-    kernel::inode_flags(dir).is_ok_and(|flags| flags.bits() & CASEFOLD != 0)
+    kernel::inode_flags(dir).is_ok_and(|flags| flags & CASEFOLD != 0)
         || kernel::magic(dir).is_ok_and(|magic| FOLD.contains(&magic))
 }
 

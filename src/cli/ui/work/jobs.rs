@@ -86,7 +86,7 @@ fn checkpoint(context: &Context<'_>, session: &str, name: &str) -> Result<String
     let mark = CheckpointRequest {
         name: Some(name).filter(|name| !name.is_empty()),
         message: None,
-        event: None,
+        ..CheckpointRequest::default()
     };
     let TakenCheckpoint { store, row, captured } = context.engine().checkpoint(session, mark)?;
     warn_of_unsteady(context, &captured.record);
