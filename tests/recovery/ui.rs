@@ -126,7 +126,7 @@ fn marked_hunks_and_lines_are_restored_and_the_restore_undone() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");
     Build::at(&project)
-        .file("a.txt", &numbered(&[]))
+        .file("a.txt", numbered(&[]))
         .file("b.txt", "b\n")
         .aged();
     let agent = numbered(&[(3, "three\n"), (30, "thirty\nmore\n"), (31, "thirty-one\n")]);
