@@ -32,6 +32,7 @@ fn a_commit_of_the_database_is_whole_after_a_power_loss() {
     };
     assert_eq!(ask("journal_mode"), "Text(\"truncate\")");
     assert_eq!(ask("synchronous"), "Integer(1)");
+    assert_eq!(ask("fullfsync"), "Integer(1)");
     assert_eq!(ask("user_version"), "Integer(4)");
 }
 
