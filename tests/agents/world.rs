@@ -1,6 +1,6 @@
 //! A home with a project of every kind of file, one installed client, the stub, and jackin.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::process::CommandExt as _;
@@ -325,8 +325,14 @@ fn kill_all_of(place: &Path) {
     use std::os::unix::ffi::OsStrExt as _;
     let place = place.as_os_str().as_bytes();
     let end = Instant::now() + PATIENCE;
+    let mut killed = HashSet::new();
     loop {
-        let mut are_left = false;
+        // One that is dying has no environment any more, and is not dead yet.
+        let mut are_left = killed.iter().any(|process: &PathBuf| {
+            let line = fs::read_to_string(process.join("stat")).unwrap_or_default();
+            line.rsplit_once(") ")
+                .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+        });
         for process in fs::read_dir("/proc").unwrap().flatten() {
             let environment = fs::read(process.path().join("environ")).unwrap_or_default();
             let id = process.file_name().to_string_lossy().parse().ok();
@@ -335,6 +341,7 @@ fn kill_all_of(place: &Path) {
             {
                 are_left = true;
                 let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+                killed.insert(process.path());
             }
         }
         if !are_left {
