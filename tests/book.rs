@@ -36,6 +36,8 @@ const NOT_RUN: &[(&str, usize)] = &[
     ("needs docker", 1),
     ("needs restic", 1),
     ("needs vimdiff and meld", 1),
+    ("needs /dev/fuse", 2),
+    ("needs a terminal", 1),
 ];
 
 fn docs() -> PathBuf {
