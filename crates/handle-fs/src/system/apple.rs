@@ -1,4 +1,4 @@
-//! Calls in the words of macOS, as far as they differ from those of Linux ([`super::linux`]).
+//! Calls in the words of macOS, as far as they differ from those of Linux (`linux.rs`).
 
 use std::ffi::OsStr;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};

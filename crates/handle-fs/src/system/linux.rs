@@ -1,4 +1,4 @@
-//! Calls in the words of Linux. What macOS cannot do is here as well; [`super::portable`] leaves that out.
+//! Calls in the words of Linux. What macOS cannot do is here as well; `portable.rs` leaves that out.
 
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! Calls of a system that is not Linux: what macOS has, in its own words ([`super::apple`]).
+//! Calls of a system that is not Linux: what macOS has, in its own words (`apple.rs`).
 //!
 //! A build for Linux with the feature `portable` takes this side as well, with Linux's words for what macOS can do. So its
 //! tests show there what macOS gets.

@@ -54,7 +54,7 @@ impl Contexts {
 impl ClusterContexts {
     /// Completes an address that names no context with the current one, so that a later one does not lead elsewhere. In an address
     /// without `:` the first word is a context if `kubectl` knows one of this name. `None`: the address stays as it is, also if the word
-    /// may be a namespace of the current context as well: [`super::Kubectl::new`] refuses that. `untrusted`: directories that kubectl is not
+    /// may be a namespace of the current context as well: `Kubectl::new` refuses that. `untrusted`: directories that kubectl is not
     /// taken from; called once. If they are unknown, kubectl is not run.
     pub fn complete(
         &self,
