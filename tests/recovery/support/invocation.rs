@@ -7,10 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
-
 use super::machine::NOBODY;
 use super::run::Run;
 use super::sandbox::Sandbox;
@@ -172,6 +168,13 @@ impl Started {
         if self.child.try_wait().unwrap().is_some() {
             return true;
         }
+        self.ends_within(patience)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn ends_within(&self, patience: Duration) -> bool {
+        use rustix::event::{PollFd, PollFlags, poll};
+        use rustix::process::{Pid, PidfdFlags, pidfd_open};
         let process = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()).unwrap();
         let begun = Instant::now();
         loop {
@@ -179,10 +182,22 @@ impl Started {
             let mut ends = [PollFd::new(&process, PollFlags::IN)];
             match poll(&mut ends, Some(&left.try_into().unwrap())) {
                 Ok(count) => return count > 0,
-                Err(Errno::INTR) => {}
+                Err(rustix::io::Errno::INTR) => {}
                 Err(error) => panic!("{}: {error}", self.shown),
             }
         }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn ends_within(&mut self, patience: Duration) -> bool {
+        let begun = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            if begun.elapsed() > patience {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        true
     }
 
     /// Waits for the end, but not for ever.
