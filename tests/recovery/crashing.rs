@@ -213,7 +213,7 @@ fn at_every_point(mut wreck: Wreck, how: &str) {
         }
         let about = format!("killed at {n}");
         let waits = wreck.waits(&about);
-        // The same kills come before each `abort` and each `resume`, and leave the same: what is said of it is read once.
+        // The same kills come before each `abort` and each `resume`, and leave the same states: what commands print of them is read once.
         if how == "abort" || is_nightly() {
             wreck.is_said(waits, &about);
         }

@@ -291,7 +291,7 @@ fn one_directory_is_one_in_whatever_case_it_is_named() {
     let id = at.sandbox.begin(&small);
     let refused = at.sandbox.jackin(["restore", &id, "--yes"]).code(3);
     fs::write(small.join("a"), "agent\n").unwrap();
-    // Another session on the same directory is told of this one.
+    // Another session on the same directory sees this one.
     let run = at.sandbox.launching(&at.project, &["true"]).run();
     assert_eq!(run.exit(), Some(0), "{refused}");
     run.has(&id);

@@ -162,7 +162,7 @@ fn the_tree_is_the_one_that_was_captured() {
     let closing = mounted.path(&format!("{id}/closing/p"));
     assert_eq!(fs::read_to_string(closing.join("plain")).unwrap(), "changed\n");
     assert!(!closing.join("deep").exists());
-    // Numbers are those of the snapshot, whoever looks and however often.
+    // Numbers are those of the snapshot at each look, in each process.
     let again = Tree::read(&top);
     assert_eq!(shown, again);
     let inode = shown.at("plain").times.inode;

@@ -1,4 +1,4 @@
-//! What is known of a type of file system.
+//! Facts about a type of file system.
 
 /// Known properties of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

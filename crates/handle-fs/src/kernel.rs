@@ -1,7 +1,7 @@
 //! Every call to the kernel that touches a file, and nothing else: one function a call, in the kernel's own terms. Tests
 //! answer them from a simulated file system, so that each can be the last one before a power loss, or fail.
 //!
-//! What differs between systems is in `system/`.
+//! The differences between systems are in `system/`.
 
 use std::path::Path;
 
@@ -304,7 +304,7 @@ pub(super) fn magic(handle: impl AsHandle) -> Result<u64> {
     own::magic(handle)
 }
 
-/// How the file system keeps times.
+/// Returns how far a file system's times can be relied on.
 pub(super) fn file_system(handle: impl AsHandle) -> Result<FileSystem> {
     let handle = here!(
         handle,

@@ -1,7 +1,7 @@
 //! The process table of macOS, read through `sysinfo`; on Linux it serves a build with the feature `portable`, so that its tests
 //! show there what macOS gets. Processes come and go while it is read: one that vanished is not an error.
 //!
-//! What macOS does not show: zombies (their numbers are taken, so their life is unknown), the environment of programs that
+//! Not shown by macOS: zombies (their numbers are taken, so their life is unknown), the environment of programs that
 //! Apple protects, and holders of open files. It lets no process adopt orphans.
 
 use std::path::{Path, PathBuf};

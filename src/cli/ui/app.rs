@@ -445,7 +445,7 @@ impl App {
         changed
     }
 
-    /// The moment of a timeline that is read anew: of the restore that was just done, else of the moment that is chosen. Rows come in
+    /// The moment of a timeline that is read again: of the restore that was just done, else of the moment that is chosen. Rows come in
     /// at the top, so a row number would mean another moment.
     fn place_in(&mut self, timeline: &Timeline) -> Option<usize> {
         let restored = newest_restore(timeline);

@@ -29,7 +29,7 @@ pub(super) enum Ask {
     Act(Request, String),
     /// Run of a job.
     Do(Job),
-    /// What forgetting a session would delete.
+    /// The plan of forgetting a session.
     PlanForget(String),
     /// Disk use in the store.
     Store,
@@ -126,7 +126,7 @@ pub(super) enum Answer {
     Done(String),
     /// Outcome of a job.
     JobDone(String),
-    /// What forgetting this session would delete.
+    /// The plan of forgetting this session.
     Forget(String, String),
     Store(Vec<Holding>),
     Log(String),

@@ -20,7 +20,7 @@ pub(super) enum View {
     /// The lines of a path, where there is no room for them beside the tree.
     Patch,
     Plan,
-    /// What forgetting a session would delete.
+    /// The plan of forgetting a session.
     Forget,
     Done,
     Store,
@@ -50,7 +50,7 @@ pub(super) struct Question {
 /// Text that can be copied: its key, its name, and the text.
 pub(super) type Copyable = (char, &'static str, String);
 
-/// What forgetting a session would delete, which waits for an answer.
+/// The plan of forgetting a session, which waits for an answer.
 #[derive(Debug)]
 pub(super) struct ForgetPlan {
     pub(super) session: String,

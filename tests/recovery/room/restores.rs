@@ -26,7 +26,7 @@ fn wreck(cramped: &Cramped) -> Wreck {
     Wreck { id, good, bad }
 }
 
-/// Whether a restore waits.
+/// Returns true if a restore waits.
 fn waits(cramped: &Cramped, id: &str) -> bool {
     cramped.run(&["restore", id, "--dry-run"]).code_in(&[0, 8]).exit() == Some(8)
 }

@@ -83,7 +83,7 @@ impl Build {
         self.node(path, |place| handle_fs::make_fifo(CWD, place.as_os_str()))
     }
 
-    /// A socket that nobody listens on. Made at the top, for an address has at most 104 bytes and a path more.
+    /// A socket without a listener. Made at the top, for an address has at most 104 bytes and a path more.
     #[track_caller]
     pub(crate) fn socket(&self, path: impl AsRef<[u8]>) -> &Self {
         let made = self.place(".s");

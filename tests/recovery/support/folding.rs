@@ -80,7 +80,7 @@ fn now() -> (u64, u32) {
     (now.as_secs(), now.subsec_nanos())
 }
 
-/// What a request brings, read from its start.
+/// Contents of a request, read from its start.
 struct Given<'a>(&'a [u8]);
 
 impl<'a> Given<'a> {

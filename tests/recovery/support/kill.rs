@@ -42,7 +42,7 @@ impl Dice {
     }
 }
 
-/// What `JACKIN_KILLS` asks for. A few by default: they are random, and `.ci/nightly` tries many.
+/// Number of kills that `JACKIN_KILLS` asks for. A few by default: they are random, and `.ci/nightly` tries many.
 pub(crate) fn wanted() -> u32 {
     let wanted = std::env::var("JACKIN_KILLS").ok();
     wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(20)

@@ -251,7 +251,7 @@ impl Connection {
             error
         })?;
         patience.flow_from(matches!(way, Way::Other(_)));
-        // What is said is the same on every system; only Linux is known to answer as it should.
+        // Messages are the same on every system; only Linux is known to answer as it should.
         if ![std::env::consts::OS, "linux"].contains(&greeting.system.as_str()) {
             return Err(io::Error::other(format!(
                 "it runs {}, this machine {}",

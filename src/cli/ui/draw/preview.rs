@@ -1,4 +1,4 @@
-//! Lines of the selected path, with their numbers and marks, or what is said beside the paths.
+//! Lines of the selected path, with their numbers and marks, or a text beside the paths.
 
 use std::ops::Range;
 
@@ -90,7 +90,7 @@ fn title(compared: &Compared, is_typed: bool, is_focused: bool) -> String {
     words.join("  ")
 }
 
-/// Returns what is said beside the paths.
+/// Returns the text beside the paths.
 fn beside(compared: &mut Compared, area: Rect) -> Vec<Drawn> {
     let all = match compared.tree.rows.get(compared.scroll.at) {
         Some(Row::Beside) => paint::lines(&compared.changes.beside, usize::from(area.width)),
