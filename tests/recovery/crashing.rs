@@ -138,7 +138,7 @@ impl Wreck {
         }
     }
 
-    /// Whether a restore waits.
+    /// Returns true if a restore waits.
     #[track_caller]
     fn waits(&self, about: &str) -> bool {
         let plan = self.run(&[&["restore", &self.id, "--dry-run"], self.flags].concat());

@@ -2,11 +2,10 @@
 
 use std::ffi::OsStr;
 
-use super::identity::current_boot;
+use super::identity::{current_boot, exists};
 use super::process_ref::ProcessRef;
 use super::process_table::{ProbeError, Seen};
 use super::shared_table::ProcessTable;
-use super::system;
 
 /// No chain of parents is longer than the largest process number allows; this only ends a chain that races with itself.
 const LONGEST_CHAIN: usize = 1 << 16;
@@ -75,7 +74,7 @@ impl Caller {
                     current = parent;
                 }
                 // Hidden from us (proc(5), `hidepid`): the end of what can be seen, as with an unreadable environment.
-                None if system::exists(current.parent) => return Ok(()),
+                None if exists(current.parent) => return Ok(()),
                 // The parent ended meanwhile; its child has another one by now.
                 None => current = table.look(current.pid)?.ok_or(ProbeError::Unsupported)?,
             }

@@ -1,6 +1,9 @@
 //! Identity of a process: number, start time and boot, so that a later process with the same number is not taken for the recorded
 //! one.
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
 use super::process_ref::ProcessRef;
 use super::system;
 
@@ -41,7 +44,7 @@ pub fn life(process: &ProcessRef) -> Life {
         match system::look(process.pid) {
             Ok(Some(seen)) if seen.is(process) && !seen.dead => return Life::Alive,
             Ok(Some(_)) => return Life::Dead,
-            Ok(None) if !system::exists(process.pid) => return Life::Dead,
+            Ok(None) if !exists(process.pid) => return Life::Dead,
             // It exists and is hidden from us (proc(5), `hidepid`).
             Ok(None) => {}
             Err(_) => return Life::Unknown,
@@ -59,4 +62,12 @@ pub fn is_alive(process: &ProcessRef) -> bool {
 /// An unknown boot (empty) proves nothing.
 pub(crate) fn may_be_same_boot(recorded: &str, current: &str) -> bool {
     recorded == current || recorded.is_empty() || current.is_empty()
+}
+
+/// Returns true if the number is taken, even by a process that is hidden from this one.
+pub(crate) fn exists(pid: u32) -> bool {
+    i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }

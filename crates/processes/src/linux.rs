@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, getpid, set_child_subreaper, test_kill_process};
+use rustix::process::{getpid, set_child_subreaper};
 
 use super::process_table::{ProbeError, Seen};
 
@@ -135,14 +135,6 @@ pub(crate) fn works_below(pid: u32, directory: (u64, u64)) -> bool {
         }
     }
     false
-}
-
-/// Returns true if the number is taken, even by a process that is hidden from this one.
-pub(crate) fn exists(pid: u32) -> bool {
-    i32::try_from(pid)
-        .ok()
-        .and_then(Pid::from_raw)
-        .is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }
 
 /// The signals that were ignored when this was first asked, as a bit mask (bit 0 is signal 1). Zero when it is unknown.

@@ -8,8 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
 use sysinfo::{Process, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
 
 use super::process_table::{ProbeError, Seen};
@@ -145,14 +143,6 @@ pub(crate) fn directory(pid: u32) -> Option<PathBuf> {
 
 pub(crate) fn works_below(_: u32, _: (u64, u64)) -> bool {
     false
-}
-
-/// Returns true if the number is taken, even by a process that cannot be seen.
-pub(crate) fn exists(pid: u32) -> bool {
-    i32::try_from(pid)
-        .ok()
-        .and_then(Pid::from_raw)
-        .is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }
 
 /// The signals that were ignored when this was first asked, as a bit mask (bit 0 is signal 1). Zero when it is unknown.
