@@ -47,21 +47,18 @@ impl Recovery<'_> {
             path: path.clone(),
             source,
         };
+        if handle_fs::kind_mounted_at(&path) == Some(own) {
+            // Only its names: the kernel may know its facts for a while after the process is gone.
+            return match handle_fs::names_at(&path) {
+                Err(error) if handle_fs::is_disconnected(&error) => Ok(MountPoint { path, is_left: true }),
+                _ => Err(MountPointError::Mounted(path).into()),
+            };
+        }
         match handle_fs::stat_path(&path) {
             Ok(Some(stat)) if stat.kind == NodeKind::Directory => {}
             Ok(Some(_)) => return Err(MountPointError::NoDirectory(path).into()),
             Ok(None) => return Err(MountPointError::Missing(path).into()),
-            Err(error)
-                if handle_fs::is_disconnected(&error)
-                    && handle_fs::kind_mounted_at(&path).as_ref() == Some(&own) =>
-            {
-                let is_left = true;
-                return Ok(MountPoint { path, is_left });
-            }
             Err(error) => return Err(unreadable(error).into()),
-        }
-        if handle_fs::kind_mounted_at(&path) == Some(own) {
-            return Err(MountPointError::Mounted(path).into());
         }
         match handle_fs::names_at(&path).map_err(unreadable)?.is_empty() {
             true => Ok(MountPoint { path, is_left: false }),

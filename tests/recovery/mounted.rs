@@ -441,11 +441,19 @@ fn each_end_leaves_no_mount() {
     for words in [&["list"][..], &["diff"], &["doctor"], &["verify"]] {
         sandbox.command(words).inside(&project).run().ok();
     }
-    let mounted = Mounted::start(&sandbox, &project, &[]);
-    let mut mounted = mounted.unwrap();
-    wait_for("the new mount", || {
-        fs::read(mounted.path("here/latest/p/a")).is_ok_and(|read| read == b"a\n")
-    });
+    let again = || {
+        let mounted = Mounted::start(&sandbox, &project, &[]).unwrap();
+        wait_for("the new mount", || {
+            fs::read(mounted.path("here/latest/p/a")).is_ok_and(|read| read == b"a\n")
+        });
+        mounted
+    };
+    let mut mounted = again();
+    // Also at once, while the kernel still answers from memory that the directory is there.
+    fs::metadata(&mounted.point).unwrap();
+    mounted.send(Signal::KILL);
+    mounted.started.take().unwrap().finish();
+    let mut mounted = again();
     let busy = sandbox.jackin(["mount", mounted.point.to_str().unwrap()]).code(2);
     busy.shows("are mounted on").shows("already");
     mounted.send(interrupt());
