@@ -37,7 +37,11 @@ impl Command for ScreenArgs {
 
 #[cfg(feature = "tui")]
 pub(super) fn run(context: &Context<'_>, args: &ScreenArgs) -> Result<Status, CliError> {
-    let settings = ui::Settings(Config::load(context.environment)?.screen());
+    let chosen = Config::load(context.environment)?.screen();
+    let settings = ui::Settings {
+        keys: chosen.keys,
+        colors: chosen.colors,
+    };
     let farewell = ui::run(context, args.instance.clone(), settings)
         .map_err(|error| CliError::new(ErrorKind::Io, "the screen failed").because(error))?;
     if let Some(farewell) = farewell {

@@ -1,23 +1,28 @@
 //! Keys and colors that the operator chose.
 
+use std::collections::BTreeMap;
+
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyCode;
 use ratatui::style::Color;
 
-use crate::config::ScreenSettings;
-
 /// Keys and colors that differ from the defaults.
 #[derive(Clone, Debug, Default)]
-pub(in crate::cli) struct Settings(pub(in crate::cli) ScreenSettings);
+pub(in crate::cli) struct Settings {
+    /// Key that is pressed, and the one that it acts as.
+    pub(in crate::cli) keys: BTreeMap<char, char>,
+    /// Color by its role: `added`, `removed`, `changed` or `path`.
+    pub(in crate::cli) colors: BTreeMap<&'static str, &'static str>,
+}
 
 impl Settings {
     /// Returns the key that a pressed one acts as. A default key that is taken away does nothing.
     pub(super) fn acts_as(&self, code: KeyCode) -> KeyCode {
         let KeyCode::Char(letter) = code else { return code };
-        if let Some(meant) = self.0.keys.get(&letter) {
+        if let Some(meant) = self.keys.get(&letter) {
             return KeyCode::Char(*meant);
         }
-        match self.0.keys.values().any(|default| *default == letter) {
+        match self.keys.values().any(|default| *default == letter) {
             true => KeyCode::Null,
             false => code,
         }
@@ -26,7 +31,7 @@ impl Settings {
     /// Returns the text of a key with the letters that the operator presses.
     pub(super) fn shown(&self, keys: &str) -> String {
         let pressed = |default: char| {
-            let mut set = self.0.keys.iter();
+            let mut set = self.keys.iter();
             set.find(|(_, meant)| **meant == default)
                 .map(|(pressed, _)| *pressed)
         };
@@ -49,7 +54,7 @@ impl Settings {
 
     /// Replaces the default colors of a picture.
     pub(super) fn color(&self, buffer: &mut Buffer) {
-        if self.0.colors.is_empty() {
+        if self.colors.is_empty() {
             return;
         }
         let role = |color: Color| match color {
@@ -60,7 +65,7 @@ impl Settings {
             _ => None,
         };
         for cell in &mut buffer.content {
-            let chosen = role(cell.fg).and_then(|role| self.0.colors.get(role));
+            let chosen = role(cell.fg).and_then(|role| self.colors.get(role));
             if let Some(chosen) = chosen {
                 cell.fg = color(chosen);
             }

@@ -529,7 +529,7 @@ fn a_restore_is_folded_below_its_undo() {
 #[test]
 fn keys_are_chosen_in_the_configuration() {
     let mut played = in_changes();
-    played.app.settings.0.keys = [('z', 'R'), ('x', ' '), ('y', 'r')].into();
+    played.app.settings.keys = [('z', 'R'), ('x', ' '), ('y', 'r')].into();
     // A default key that has another meaning, or none, does not act.
     played.keys("R");
     assert!(played.asked().is_empty());
