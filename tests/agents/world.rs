@@ -175,8 +175,9 @@ impl World {
             thread::sleep(Duration::from_millis(20));
         }
         let was_alive = child.try_wait().unwrap().is_none();
-        kill_group(&mut child);
+        // First by what they carry: one that the group's signal is ending shows nothing by which it could be waited for.
         kill_all_of(self.place.path());
+        kill_group(&mut child);
         assert!(
             was_alive && is_late(),
             "{:?} did not come to its last call: {}",
