@@ -33,7 +33,7 @@ impl Recovery<'_> {
             theirs.any(|theirs| contract.coverages().any(|ours| overlap(ours, theirs)))
         };
         let probe = LivenessProbe::now(store);
-        let rows = store.catalog().instances()?.into_iter();
+        let rows = probe.may_live_in(store)?.into_iter();
         let active = rows.filter(|row| overlaps(row) && state_by(&probe, store, row).is_active());
         Ok(active.map(|row| row.id).collect())
     }

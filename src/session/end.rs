@@ -168,7 +168,7 @@ pub fn close_orphaned_sessions_on(
     world: Services<'_>,
     coverages: &[Coverage],
 ) -> Result<(), SessionError> {
-    for row in store.catalog().instances()? {
+    for row in store.catalog().open_instances()? {
         if row
             .mounts
             .iter()

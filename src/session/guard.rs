@@ -31,11 +31,8 @@ fn refuse_others(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> Res
             .iter()
             .any(|theirs| row.mounts.iter().any(|ours| overlap(ours, theirs)))
     };
-    let others = store
-        .catalog()
-        .instances()?
-        .into_iter()
-        .filter(|other| other.id != row.id && overlapping(other));
+    let living = sight.may_live_in(store)?.into_iter();
+    let others = living.filter(|other| other.id != row.id && overlapping(other));
     for candidate in others {
         if let State::Active(reasons) = state_by(sight, store, &candidate) {
             return Err(SessionError::Active {
@@ -86,12 +83,12 @@ pub fn ensure_outside_session(
     allowed: Allowed<'_>,
 ) -> Result<(), SessionError> {
     let caller = process::caller(environment);
-    let rows = store.catalog().instances()?;
-    let own_keeper = match allowed {
-        Allowed::Checkpoint(own) => rows.iter().find(|row| row.id == *own),
+    let rows = store.catalog().instances_that_may_live(&caller.values)?;
+    let own = match allowed {
+        Allowed::Checkpoint(own) => store.catalog().instance(own)?,
         Allowed::Nothing | Allowed::End(_) => None,
     };
-    let own_keeper = own_keeper.and_then(|row| row.keeper.clone());
+    let own_keeper = own.and_then(|row| row.keeper);
     for row in rows {
         let named = is_named(&caller.values, &row);
         if row.ended_at.is_some() && !named {

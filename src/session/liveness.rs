@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::model::{Ending, ProcessRef};
 use crate::process::{self, Member, ProbeError};
-use crate::store::{InstanceRow, Store};
+use crate::store::{InstanceRow, Store, StoreError};
 
 /// Reason why a session counts as active.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,17 @@ impl LivenessProbe {
     #[must_use]
     pub fn now(store: &Store) -> Self {
         Self(process::carried(store.processes()).ok())
+    }
+
+    /// Returns the instances that [`state_by`] may find active, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the catalog cannot be read.
+    pub fn may_live_in(&self, store: &Store) -> Result<Vec<InstanceRow>, StoreError> {
+        match &self.0 {
+            Some(carried) => store.catalog().instances_that_may_live(carried),
+            None => store.catalog().instances(),
+        }
     }
 
     fn may_live(&self, row: &InstanceRow) -> bool {

@@ -75,9 +75,11 @@ impl Store {
         }
         let (kept, pruned) = (self.catalog.tallies()?, self.catalog.pruned_counts()?);
         for id in ids {
+            if kept.contains_key(&id) {
+                continue;
+            }
             let row = self.catalog.instance(&id)?;
-            let is_over = row.is_none_or(|row| row.ended_at.is_some() && pruned.contains_key(&id));
-            if is_over && !kept.contains_key(&id) {
+            if row.is_none_or(|row| row.ended_at.is_some() && pruned.contains_key(&id)) {
                 remove(&layout.contract(&id))?;
             }
         }

@@ -85,7 +85,7 @@ fn commits_branches_and_the_index_are_told() {
         "branch   side made at ",
         "tag      v1 made at ",
         "and again",
-        "are now unreachable",
+        "now unreachable",
         "stashes  0 -> 1",
     ] {
         assert!(shown.contains(line), "{line:?} is missing: {shown}");

@@ -87,6 +87,21 @@ impl Catalog {
         self.instances_where("ended_at IS NULL", [])
     }
 
+    /// The instances that may be active, in the same order: those without a recorded end or with processes that outlived it, and
+    /// those of `ids`.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instances_that_may_live<'a>(
+        &self,
+        ids: impl IntoIterator<Item = &'a String>,
+    ) -> Result<Vec<InstanceRow>, StoreError> {
+        let ids = serde_json::Value::from_iter(ids.into_iter().cloned()).to_string();
+        let condition = "ended_at IS NULL OR coalesce(survivors, '[]') <> '[]'
+             OR id IN (SELECT value FROM json_each(?1))";
+        self.instances_where(condition, [ids])
+    }
+
     /// The instance with this id.
     ///
     /// # Errors

@@ -110,6 +110,36 @@ fn instances_are_found_by_what_is_known_of_them() {
 }
 
 #[test]
+fn those_that_may_live_have_no_end_or_survivors_or_are_named() {
+    let place = Place::new();
+    let store = place.write();
+    let end = |survivors: &[ProcessRef]| Operation::End {
+        ending: Ending::Unseen,
+        survivors: survivors.to_vec(),
+    };
+    let survivor = ProcessRef {
+        pid: 1,
+        start: 1,
+        boot: "c".to_owned(),
+    };
+    for n in 1..=4 {
+        store.append(at(0), 0, &instance(n), begin("/srv/one")).unwrap();
+    }
+    for (n, survivors) in [(1, &[][..]), (2, &[survivor]), (4, &[])] {
+        store.append(at(1), 0, &instance(n), end(survivors)).unwrap();
+    }
+    let found = |named: &[u8]| {
+        let named: Vec<String> = named.iter().map(|n| instance(*n).to_string()).collect();
+        ids(&store.catalog().instances_that_may_live(&named).unwrap())
+    };
+    assert_eq!(found(&[]), [instance(3), instance(2)]);
+    assert_eq!(found(&[1, 3, 7]), [instance(3), instance(2), instance(1)]);
+    let odd = "' OR \"1\" --".to_owned();
+    let rows = store.catalog().instances_that_may_live([&odd]).unwrap();
+    assert_eq!(ids(&rows), [instance(3), instance(2)]);
+}
+
+#[test]
 fn snapshots_follow_the_chain_and_not_the_clock() {
     let place = Place::new();
     let store = place.write();
