@@ -172,7 +172,10 @@ impl<'a> ReadAhead<'a> {
         if !still || !dense {
             return None;
         }
-        let mut hasher = Hasher::new(item.method.unwrap_or(DigestMethod::Plain), stat.size);
+        let mut hasher = Hasher::new(
+            item.method.unwrap_or_else(|| DigestMethod::of_size(stat.size)),
+            stat.size,
+        );
         hasher.update(&data);
         let content = hasher.finish();
         if !self.keep_data {

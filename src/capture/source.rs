@@ -20,7 +20,7 @@ pub struct ContentSource {
 
 impl ContentSource {
     /// Looks for holes. `method` is the digest method of an earlier snapshot of this path, so that both digests compare; with
-    /// `None`, a file with holes is digested by blocks.
+    /// `None`, the size decides.
     ///
     /// # Errors
     /// Error from the system.
@@ -32,12 +32,7 @@ impl ContentSource {
                 segments = Some(found);
             }
         }
-        let by_holes = if segments.is_some() {
-            DigestMethod::Blocks
-        } else {
-            DigestMethod::Plain
-        };
-        let method = method.unwrap_or(by_holes);
+        let method = method.unwrap_or_else(|| DigestMethod::of_size(stat.size));
         Ok(Self {
             file,
             size: stat.size,

@@ -71,7 +71,11 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// Input that a content digest is computed over.
+/// Size in bytes from which content is digested by blocks.
+const BLOCKS_FROM: u64 = 16 << 20;
+
+/// Input that a content digest is computed over. It follows from the size alone: two digests of the same bytes must be equal wherever
+/// holes lie and whatever was at the path before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DigestMethod {
     /// BLAKE3 over the bytes.
@@ -80,6 +84,18 @@ pub enum DigestMethod {
     /// number: the digest of a file with holes costs what its data costs, and does not depend on where a file
     /// system chose to put holes.
     Blocks,
+}
+
+impl DigestMethod {
+    /// Returns the method for content of a file of `size` bytes. Earlier versions decided by holes, so content that an old snapshot
+    /// describes may have the other one.
+    #[must_use]
+    pub fn of_size(size: u64) -> Self {
+        match size < BLOCKS_FROM {
+            true => Self::Plain,
+            false => Self::Blocks,
+        }
+    }
 }
 
 /// The content of a regular file: how long, which digest, how it was taken.
@@ -99,7 +115,21 @@ const BLOCK: usize = 4096;
 /// Domain of [`DigestMethod::Blocks`]; part of the format.
 const BLOCKS_CONTEXT: &str = "jackin-recovery 2026-11 file content by non-zero 4096-byte blocks v1";
 
+/// Number of bytes that are hashed at once: BLAKE3 is fast on long aligned input only.
+const QUEUE: usize = 128 << 10;
+
+const ZEROS: [u8; QUEUE] = [0; QUEUE];
+
 impl Content {
+    /// Returns the content that these bytes of a file are.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        let size = bytes.len() as u64;
+        let mut hasher = Hasher::new(DigestMethod::of_size(size), size);
+        hasher.update(bytes);
+        hasher.finish()
+    }
+
     /// Returns true if these are its bytes.
     #[must_use]
     pub fn is_of(&self, bytes: &[u8]) -> bool {
@@ -115,6 +145,8 @@ impl Content {
 pub struct Hasher {
     inner: blake3::Hasher,
     method: DigestMethod,
+    /// Bytes to hash next ([`DigestMethod::Blocks`] only).
+    queue: Vec<u8>,
     /// Bytes since the last block boundary ([`DigestMethod::Blocks`] only).
     partial: Vec<u8>,
     /// Number of the block that `partial` begins.
@@ -126,17 +158,17 @@ impl Hasher {
     /// A hasher for content of `size` bytes (the size is part of the digest of [`DigestMethod::Blocks`]).
     #[must_use]
     pub fn new(method: DigestMethod, size: u64) -> Self {
-        let inner = match method {
-            DigestMethod::Plain => blake3::Hasher::new(),
-            DigestMethod::Blocks => {
-                let mut inner = blake3::Hasher::new_derive_key(BLOCKS_CONTEXT);
-                inner.update(&size.to_le_bytes());
-                inner
-            }
+        let (inner, queue) = match method {
+            DigestMethod::Plain => (blake3::Hasher::new(), Vec::new()),
+            DigestMethod::Blocks => (
+                blake3::Hasher::new_derive_key(BLOCKS_CONTEXT),
+                size.to_le_bytes().to_vec(),
+            ),
         };
         Self {
             inner,
             method,
+            queue,
             partial: Vec::new(),
             block: 0,
             length: 0,
@@ -154,8 +186,7 @@ impl Hasher {
         while !rest.is_empty() {
             if self.partial.is_empty() && rest.len() >= BLOCK {
                 let (block, tail) = rest.split_at(BLOCK);
-                Self::block(&mut self.inner, self.block, block);
-                self.block += 1;
+                self.block(block);
                 rest = tail;
                 continue;
             }
@@ -164,9 +195,7 @@ impl Hasher {
             self.partial.extend_from_slice(head);
             rest = tail;
             if self.partial.len() == BLOCK {
-                Self::block(&mut self.inner, self.block, &self.partial);
-                self.block += 1;
-                self.partial.clear();
+                self.partial_block();
             }
         }
     }
@@ -180,12 +209,10 @@ impl Hasher {
             self.length += whole * BLOCK as u64;
             left -= whole * BLOCK as u64;
         }
-        const ZEROS: [u8; BLOCK] = [0; BLOCK];
         while left > 0 {
-            let missing = if self.partial.is_empty() {
-                BLOCK
-            } else {
-                BLOCK - self.partial.len()
+            let missing = match (self.method, self.partial.len()) {
+                (DigestMethod::Plain, _) => QUEUE,
+                (DigestMethod::Blocks, partial) => BLOCK - partial,
             };
             let take = usize::try_from(left).unwrap_or(usize::MAX).min(missing);
             if let Some(zeros) = ZEROS.get(..take) {
@@ -202,8 +229,9 @@ impl Hasher {
     #[must_use]
     pub fn finish(mut self) -> Content {
         if !self.partial.is_empty() {
-            Self::block(&mut self.inner, self.block, &self.partial);
+            self.partial_block();
         }
+        self.inner.update(&self.queue);
         Content {
             size: self.length,
             digest: Digest(*self.inner.finalize().as_bytes()),
@@ -211,10 +239,22 @@ impl Hasher {
         }
     }
 
-    fn block(inner: &mut blake3::Hasher, number: u64, bytes: &[u8]) {
-        if bytes.iter().any(|b| *b != 0) {
-            inner.update(&number.to_le_bytes());
-            inner.update(bytes);
+    fn partial_block(&mut self) {
+        let mut partial = std::mem::take(&mut self.partial);
+        self.block(&partial);
+        partial.clear();
+        self.partial = partial;
+    }
+
+    fn block(&mut self, bytes: &[u8]) {
+        if Some(bytes) != ZEROS.get(..bytes.len()) {
+            self.queue.extend_from_slice(&self.block.to_le_bytes());
+            self.queue.extend_from_slice(bytes);
+        }
+        self.block += 1;
+        if let Some(ready) = self.queue.get(..QUEUE) {
+            self.inner.update(ready);
+            self.queue.drain(..QUEUE);
         }
     }
 }

@@ -333,6 +333,38 @@ fn holes_do_not_show_in_a_digest_by_blocks() {
     assert_eq!(plain.finish().digest, Digest::of(&data));
 }
 
+#[test]
+fn a_digest_by_blocks_is_that_of_the_format() {
+    // Longer than what is hashed at once, with blocks of zeros, and a short one in the end.
+    let data: Vec<u8> = (0..700_001_u32)
+        .map(|at| (at % 9 * (at / 50_000 % 2)) as u8)
+        .collect();
+    let mut all = (data.len() as u64).to_le_bytes().to_vec();
+    for (number, block) in (0_u64..).zip(data.chunks(4096)) {
+        if block.iter().any(|byte| *byte != 0) {
+            all.extend(number.to_le_bytes());
+            all.extend(block);
+        }
+    }
+    let context = "jackin-recovery 2026-11 file content by non-zero 4096-byte blocks v1";
+    let expected = *blake3::Hasher::new_derive_key(context)
+        .update(&all)
+        .finalize()
+        .as_bytes();
+    for length in [1, 4095, 4096, 4097, 131_072, 262_145, data.len()] {
+        let mut hasher = Hasher::new(DigestMethod::Blocks, data.len() as u64);
+        data.chunks(length).for_each(|piece| hasher.update(piece));
+        assert_eq!(hasher.finish().digest.0, expected, "pieces of {length}");
+    }
+}
+
+#[test]
+fn the_size_alone_decides_how_content_is_digested() {
+    assert_eq!(DigestMethod::of_size(0), DigestMethod::Plain);
+    assert_eq!(DigestMethod::of_size((16 << 20) - 1), DigestMethod::Plain);
+    assert_eq!(DigestMethod::of_size(16 << 20), DigestMethod::Blocks);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

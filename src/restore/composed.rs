@@ -10,8 +10,8 @@ use super::RestoreError;
 use super::plan::Plan;
 use crate::capture::PrivateOverlay;
 use crate::model::{
-    ByteString, ComposedFile, Composition, Content, Coverage, Digest, DigestMethod, Entry, EntryKind,
-    Manifest, Recorded, RelPath,
+    ByteString, ComposedFile, Composition, Content, Coverage, Digest, Entry, EntryKind, Manifest, Recorded,
+    RelPath,
 };
 
 /// Maximum bytes of a file that is composed, on each side.
@@ -44,14 +44,9 @@ impl Composed {
     /// Composes a file with the metadata of `like`.
     #[must_use]
     pub fn new(bytes: Vec<u8>, like: &Entry, over: Digest, by: Composition) -> Self {
-        let content = Content {
-            size: bytes.len() as u64,
-            digest: Digest::of(&bytes),
-            method: DigestMethod::Plain,
-        };
         Self {
             entry: Entry {
-                kind: EntryKind::File(content),
+                kind: EntryKind::File(Content::of(&bytes)),
                 ..like.clone()
             },
             over,

@@ -8,9 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::record::{check_root, is_label};
 use crate::contract::is_staging_place;
-use crate::model::{
-    Decision, Digest, Intent, IntentMount, Journal, JournalMount, JournalMove, MoveKind, Name,
-};
+use crate::model::{Decision, Intent, IntentMount, Journal, JournalMount, JournalMove, MoveKind, Name};
 
 /// Permission bits with set-id bits and sticky.
 const MODE: u32 = 0o7777;
@@ -57,7 +55,7 @@ fn of_mount(mount: &IntentMount) -> Result<(), String> {
     }
     for file in &mount.composed {
         let content = file.entry.0.content();
-        let fits = content.is_some_and(|content| content.digest == Digest::of(&file.content.0));
+        let fits = content.is_some_and(|content| content.is_of(&file.content.0));
         if !fits || file.path.is_root() {
             return Err(format!("{:?} is no file with the composed content", file.path));
         }

@@ -184,6 +184,35 @@ fn s07_sparse_file_stays_sparse() {
 }
 
 #[test]
+fn s07_files_that_lose_or_get_holes_go_back_and_forth() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("holes");
+    for (at, size) in [1, 5 << 20, 20 << 20].into_iter().enumerate() {
+        Build::at(&project)
+            .sparse(format!("filled-{at}"), size, &[])
+            .big(format!("emptied-{at}"), size);
+    }
+    Build::at(&project).aged();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(
+        &project,
+        "for at in 0 1 2; do cat emptied-$at > new; size=$(stat -c %s new); \
+         : > emptied-$at; truncate -s $size emptied-$at; tr '\\0' x < new > filled-$at; done; rm new",
+    );
+    let after = Tree::read(&project);
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+    // The same bytes are the same state, wherever the holes lay when they were digested.
+    for expected in [&after, &before, &after] {
+        sandbox.undo(&id);
+        assert_same_tree(expected, &Tree::read(&project));
+    }
+    sandbox
+        .diff(&id, &["--from", "closing", "--to", "now"])
+        .are::<&str>(&[]);
+}
+
+#[test]
 fn s27_sessions_go_back_one_after_the_other() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("twice");

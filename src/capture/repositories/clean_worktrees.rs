@@ -5,9 +5,7 @@ use std::collections::HashMap;
 
 use super::{Before, survey};
 use crate::git_directories::{named_files, work_tree};
-use crate::model::{
-    Content, Digest, DigestMethod, Hasher, Manifest, RelPath, RepositoryClass, RepositoryFacts,
-};
+use crate::model::{Content, Digest, Manifest, RelPath, RepositoryClass, RepositoryFacts};
 use git_reader::{Live, Named, ObjectKind, Oid, Repository};
 use handle_fs::Root;
 use handle_fs::parallel;
@@ -92,7 +90,5 @@ fn of_commit(root: &Root, manifest: &Manifest, facts: &RepositoryFacts) -> Optio
 
 fn blob(repository: &Repository<'_>, oid: &Oid) -> Option<Digest> {
     let object = repository.object(oid).ok()??;
-    let mut hasher = Hasher::new(DigestMethod::Plain, object.bytes.len() as u64);
-    hasher.update(&object.bytes);
-    (object.kind == ObjectKind::Blob).then(|| hasher.finish().digest)
+    (object.kind == ObjectKind::Blob).then(|| Content::of(&object.bytes).digest)
 }

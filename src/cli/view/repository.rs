@@ -43,7 +43,11 @@ pub(in crate::cli) fn change(change: &RepositoryDocument, columns: usize, reader
     }
     let lost = (change.commits_lost.as_slice(), more_lost);
     let is_one = change.commits_lost.len() == 1;
-    let unreachable = if is_one { "that is now unreachable" } else { "that are now unreachable" };
+    let unreachable = if is_one {
+        "that is now unreachable"
+    } else {
+        "that are now unreachable"
+    };
     commits(&mut lines, unreachable, lost, (columns, reader));
     let dropped = "created and dropped: only the reflog has them";
     let given_up = (change.commits_given_up.as_slice(), more_given_up);
