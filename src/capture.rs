@@ -29,7 +29,9 @@ pub use live_scan::{LiveScan, ScannedTree, look, observe, read_back};
 pub use mounted::{check_mount, check_mounted};
 pub(crate) use mounted::{missing as missing_mount, record as mount_record};
 pub(crate) use parent::Latest;
-pub use pipeline::{Captured, CountChanges, Request, take, take_from, take_with};
+pub use pipeline::{
+    Captured, CountChanges, Request, has_changed, take, take_from, take_unless_same, take_with,
+};
 pub use private::{Loss, Note, PrivateFile, PrivateOverlay, Show};
 pub use remote_compare::{UNCHANGED, answer};
 pub use repositories::{repository_summary, tracked_by_git};

@@ -6,6 +6,7 @@ mod git_consistency;
 mod private;
 mod request;
 mod retry;
+mod same;
 mod step;
 
 use std::collections::BTreeSet;
@@ -14,7 +15,8 @@ use self::commits::Read;
 use self::git_consistency::Taken;
 use self::private::keep_private;
 pub use self::request::Request;
-pub use self::retry::{take, take_from, take_with};
+pub use self::retry::{take, take_from, take_unless_same, take_with};
+pub use self::same::has_changed;
 pub use self::step::CountChanges;
 use super::contents::{Completed, HashOnly, complete};
 use super::fs_snapshot::Frozen;
@@ -30,7 +32,7 @@ use crate::model::{
     ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, add_sizes,
 };
 use crate::observer::Observer;
-use crate::store::{DigestKey, Draft, Store, Told};
+use crate::store::{DigestKey, Store, Told};
 use handle_fs::{MountError, Root};
 
 /// Up to so many entries, and bytes to read, a capture takes moments: a receipt before it that waits for the catalog
@@ -54,10 +56,22 @@ pub struct Captured {
     pub notes: Vec<String>,
 }
 
+/// Result of one attempt to capture.
+enum Outcome {
+    /// The snapshot is taken.
+    Taken(Box<Captured>),
+    /// No path differs from the snapshot that was given, and nothing was written.
+    Same,
+    /// The capture must start again, relying on nothing older.
+    Again,
+}
+
 struct Capture<'a> {
     store: &'a Store,
     request: &'a Request<'a>,
     frozen: Option<&'a Frozen>,
+    /// Snapshot from which a path must differ for this one to be taken.
+    last: Option<&'a SnapshotRecord>,
     observer: &'a dyn Observer,
     /// Parent snapshots in the store.
     known: ParentSnapshot,
@@ -68,10 +82,15 @@ struct Capture<'a> {
 }
 
 impl<'a> Capture<'a> {
-    /// Captures the mounts. Returns `None` if the capture must start again, relying on nothing older: the older archives turned
-    /// out to be useless, so that the new one would stand alone without a member for every entry; content is missing; or a clean
-    /// work tree changed.
-    fn run(self, id: SnapshotId, draft: Draft) -> Result<Option<Captured>, CaptureError> {
+    /// Captures the mounts. It must start again, relying on nothing older, if the older archives turned out to be useless, so that
+    /// the new one would stand alone without a member for every entry; if content is missing; or if a clean work tree changed.
+    fn run(self, id: SnapshotId) -> Result<Outcome, CaptureError> {
+        if self.is_same_without_content() {
+            return Ok(Outcome::Same);
+        }
+        // One that may be unnecessary has no draft before it differs.
+        let draft = self.last.is_none().then(|| self.store.draft(id.clone()));
+        let draft = draft.transpose()?;
         // All mounts are walked, and all limits checked, before a byte is written.
         let mut left = self.request.limits;
         let mut walks = Vec::new();
@@ -82,6 +101,9 @@ impl<'a> Capture<'a> {
                 left.max_bytes = left.max_bytes.saturating_sub(walked.taken.max_bytes);
             }
             walks.push(walked);
+        }
+        if self.shares_all(&walks)? {
+            return Ok(Outcome::Same);
         }
         if self.request.enforce_limits {
             self.fits(&walks)?;
@@ -94,8 +116,9 @@ impl<'a> Capture<'a> {
             self.store.catalog().flush();
         }
         let Some(settled) = self.settled(&walks) else {
-            return Ok(None);
+            return Ok(Outcome::Again);
         };
+        let draft = draft.map_or_else(|| self.store.draft(id.clone()), Ok)?;
         let mut relies = settled.iter().flatten().any(|settled| !settled.is_nothing());
         let pack = |state| {
             let id = if state { id.state_archive() } else { id.archive() };
@@ -108,9 +131,11 @@ impl<'a> Capture<'a> {
         let mut private = Vec::new();
         let mut all_used = [BTreeSet::new(), BTreeSet::new()];
         let mut stored = 0;
+        let mut differs = self.last.is_none();
         let mounts_of = self.request.coverages.iter().enumerate().zip(walks);
         for (((at, coverage), walked), settled) in mounts_of.zip(&settled) {
             let Some((root, mut walked)) = walked else {
+                differs = differs || self.differs(at, None);
                 mounts.push(missing(coverage, self.request.now));
                 manifests.push(None);
                 skipped.push(Vec::new());
@@ -153,7 +178,12 @@ impl<'a> Capture<'a> {
             // The commits were compared before the files were read. A file that changed in between would have its content in
             // no commit and in no archive.
             if relied.is_some_and(|settled| !again.is_empty() || !settled.is_so(&manifest)) {
-                return Ok(None);
+                return Ok(Outcome::Again);
+            }
+            differs = differs || self.differs(at, Some(&manifest));
+            if !differs && at + 1 == self.request.coverages.len() {
+                root.answers()?;
+                return Ok(Outcome::Same);
             }
             let by_commit = self.by_commit(coverage) && settled.is_none();
             let elsewhere = (by_commit, kept.is_some());
@@ -167,7 +197,7 @@ impl<'a> Capture<'a> {
                 None => {
                     let list = self.list(&manifest, packer, used)?;
                     if kept.is_none() && !self.contents(&manifest, packer, settled, used, &mut stored) {
-                        return Ok(None);
+                        return Ok(Outcome::Again);
                     }
                     record(coverage, started_at, list, &manifest)
                 }
@@ -204,11 +234,14 @@ impl<'a> Capture<'a> {
             manifests.push(Some(manifest));
             skipped.push(left_out);
         }
+        if !differs {
+            return Ok(Outcome::Same);
+        }
         let mut archives: Vec<ArchiveRef> = Vec::new();
         // Archives get their names before the record does, so that a visible record never names content that is not on disk.
         for (packer, used) in packers.into_iter().zip(all_used) {
             if used.is_empty() && !relies && packer.is_partial() {
-                return Ok(None);
+                return Ok(Outcome::Again);
             }
             let older = used
                 .into_iter()
@@ -229,14 +262,14 @@ impl<'a> Capture<'a> {
         };
         let at = self.request.told_at.unwrap_or(self.request.now);
         self.store.publish(draft, &record, told, at, self.request.uid)?;
-        Ok(Some(Captured {
+        Ok(Outcome::Taken(Box::new(Captured {
             record,
             manifests,
             skipped,
             private,
             stored,
             notes: Vec::new(),
-        }))
+        })))
     }
 
     /// Checks that the content to store fits into the free room, even if none of it can be compressed.

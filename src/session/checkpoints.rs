@@ -4,12 +4,10 @@ use super::deferred_baseline::wait_for_baseline;
 use super::end::same_mounts;
 use super::select::last_pruned;
 use super::{Services, SessionError};
-use crate::capture::{CaptureError, Captured, Earlier, Limits, LiveScan, Request, look, take};
+use crate::capture::{CaptureError, Captured, Limits, Request, has_changed, take, take_unless_same};
 use crate::diff::count_changes;
-use crate::model::{
-    AgentEvent, AgentRef, CallRef, Operation, PathCounts, SnapshotId, SnapshotKind, SnapshotRecord,
-};
-use crate::store::{InstanceRow, LockGuard, LockedObject, Store, StoreError};
+use crate::model::{AgentEvent, AgentRef, CallRef, Operation, SnapshotId, SnapshotKind, SnapshotRecord};
+use crate::store::{InstanceRow, LockGuard, LockedObject, SnapshotRow, Store, StoreError};
 
 /// Name, message and tool call of a checkpoint.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,34 +54,58 @@ pub fn checkpoint(
 ) -> Result<Captured, SessionError> {
     wait_for_baseline(store, world, row)?;
     let since = store.newest_known_receipt()?;
-    let event = mark.operation(since, None);
     let _own_name = match mark.name {
         Some(name) => Some(own_name(store, row, name)?),
         None => None,
     };
-    let request = Request {
-        workspace: row.workspace.as_deref(),
-        name: mark.name,
-        message: mark.message,
-        call: mark.call(),
-        since: Some(since),
-        then: event.as_ref().map(|event| (world.clock, event)),
-        enforce_limits: true,
-        count: Some(count_changes),
-        ..Request::of(
-            &row.id,
-            SnapshotKind::Checkpoint,
-            &row.mounts,
-            (world.clock.now(), world.uid),
-        )
+    let attempt = Attempt {
+        world,
+        row,
+        mark,
+        since,
     };
-    let mounted = same_mounts(store, row)?.map_err(CaptureError::from);
-    let taken = mounted.and_then(|()| take(store, &request, world.observer, world.entropy));
-    taken.map_err(|source| SessionError::Capture {
-        kind: "checkpoint",
-        instance: row.id.clone(),
-        source: Box::new(source),
+    let mounted = same_mounts(store, row)?;
+    attempt.run(|request| {
+        mounted?;
+        take(store, request, world.observer, world.entropy)
     })
+}
+
+/// Attempt to take a checkpoint.
+struct Attempt<'a> {
+    world: Services<'a>,
+    row: &'a InstanceRow,
+    mark: CheckpointRequest<'a>,
+    /// Number of the newest receipt before it.
+    since: u64,
+}
+
+impl Attempt<'_> {
+    fn run<T>(&self, take: impl FnOnce(&Request<'_>) -> Result<T, CaptureError>) -> Result<T, SessionError> {
+        let (mark, row, world) = (self.mark, self.row, self.world);
+        let event = mark.operation(self.since, None);
+        let request = Request {
+            workspace: row.workspace.as_deref(),
+            name: mark.name,
+            message: mark.message,
+            call: mark.call(),
+            since: Some(self.since),
+            then: event.as_ref().map(|event| (world.clock, event)),
+            enforce_limits: true,
+            count: Some(count_changes),
+            ..Request::of(
+                &row.id,
+                SnapshotKind::Checkpoint,
+                &row.mounts,
+                (world.clock.now(), world.uid),
+            )
+        };
+        take(&request).map_err(|source| SessionError::Capture {
+            kind: "checkpoint",
+            instance: row.id.clone(),
+            source: Box::new(source),
+        })
+    }
 }
 
 /// Keeps a name for a checkpoint until it is taken.
@@ -135,19 +157,48 @@ pub fn checkpoint_if_changed(
             .map(drop),
         None => Ok(()),
     };
-    if let Some(last) = last
-        && !(mark.beside_baseline && last.kind == SnapshotKind::Baseline)
-        && !has_changed(store, world, &store.record(&last.id)?)?
-    {
-        append(Some(last.id))?;
-        return Ok(None);
-    }
-    let taken = checkpoint(store, world, row, mark);
+    let is_enough = |last: &SnapshotRow| !(mark.beside_baseline && last.kind == SnapshotKind::Baseline);
+    let taken = match last.filter(is_enough) {
+        None => checkpoint(store, world, row, mark).map(Some),
+        Some(last) => {
+            let last = store.record(&last.id)?;
+            let taken = unless_same(store, world, (row, mark, since), &last);
+            if matches!(taken, Ok(None)) {
+                append(Some(last.id))?;
+            }
+            taken
+        }
+    };
     if taken.is_err() {
         // When the call was made matters also without a snapshot of what was there.
         drop(append(None));
     }
-    taken.map(Some)
+    taken
+}
+
+/// Takes a checkpoint; `None` if nothing changed since `last`.
+fn unless_same(
+    store: &Store,
+    world: Services<'_>,
+    (row, mark, since): (&InstanceRow, CheckpointRequest<'_>, u64),
+    last: &SnapshotRecord,
+) -> Result<Option<Captured>, SessionError> {
+    let mounted = same_mounts(store, row)?;
+    let _own_name = match mark.name {
+        Some(name) => Some(own_name(store, row, name)?),
+        None => None,
+    };
+    let attempt = Attempt {
+        world,
+        row,
+        mark,
+        since,
+    };
+    attempt.run(|request| match mounted {
+        Err(_) if !has_changed(store, last, request.count, world.observer) => Ok(None),
+        Err(error) => Err(error.into()),
+        Ok(()) => take_unless_same(store, request, last, world.observer, world.entropy),
+    })
 }
 
 /// Takes the baseline of a session that began without one because it failed, within `limits`. `None` for any other session.
@@ -183,32 +234,4 @@ pub fn baseline_again(
         instance: row.id.clone(),
         source: Box::new(source),
     })
-}
-
-/// Returns true if any mount differs from `record`.
-fn has_changed(store: &Store, world: Services<'_>, record: &SnapshotRecord) -> Result<bool, SessionError> {
-    for mount in &record.mounts {
-        let Ok(Some(before)) = store.manifest(record, mount) else {
-            return Ok(true);
-        };
-        let request = LiveScan {
-            coverage: &mount.coverage,
-            transports: store.transports(),
-            reference: Some(Earlier {
-                manifest: &before,
-                started_at: mount.started_at,
-                same_rules: true,
-                written_back: mount.written_back,
-            }),
-            check_content: false,
-        };
-        // What cannot be looked at now may have changed; the capture says what is wrong.
-        let Ok(now) = look(&request, world.observer) else {
-            return Ok(true);
-        };
-        if count_changes(Some(&before), now.manifest.as_ref()) != PathCounts::default() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -1,9 +1,10 @@
-//! What a launch costs: how often it syncs, and how often it reads the files of a process.
+//! What a launch costs: how often it syncs, and how often it reads the files of a process. And a checkpoint: how often it looks at a directory.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::support::build::Build;
 use crate::support::machine::{skip, tool};
 use crate::support::sandbox::Sandbox;
 
@@ -26,22 +27,30 @@ struct Calls(String);
 impl Calls {
     /// Traces `launch -- true`; `None` where that is not possible.
     fn of_launch(sandbox: &Sandbox, project: &Path) -> Option<Self> {
+        Self::of(
+            sandbox,
+            project,
+            &["launch", "--snapshot", "project", ".", "--", "true"],
+        )
+    }
+
+    /// Traces a command; `None` where that is not possible.
+    fn of(sandbox: &Sandbox, project: &Path, args: &[&str]) -> Option<Self> {
         if tool("strace").is_none() {
-            skip("cost of a launch", "strace is not installed");
+            skip("cost of a command", "strace is not installed");
             return None;
         }
         let log = sandbox.scratch("trace");
         let calls = "trace=fsync,fdatasync,syncfs,sync_file_range,open,openat,readlink,statx,newfstatat";
         let log_text = log.to_str().unwrap();
-        let args = ["launch", "--snapshot", "project", ".", "--", "true"];
         let run = sandbox
-            .command(args)
+            .command(args.iter().copied())
             .inside(project)
             .through(&["strace", "-f", "-qq", "-e", calls, "-o", log_text])
             .run();
         let trace = fs::read_to_string(&log).unwrap_or_default();
         if trace.is_empty() || trace.contains("ptrace(PTRACE_TRACEME") {
-            skip("cost of a launch", "tracing is not allowed here");
+            skip("cost of a command", "tracing is not allowed here");
             return None;
         }
         run.code(0);
@@ -57,6 +66,13 @@ impl Calls {
     /// Number of looks at this very path.
     fn looks_at(&self, path: &Path) -> usize {
         let named = format!("\"{}\"", path.display());
+        let is_look = |line: &&str| line.contains(&named) && !line.contains(" open");
+        self.0.lines().filter(is_look).count()
+    }
+
+    /// Number of looks at this name in whatever directory.
+    fn looks_at_name(&self, name: &str) -> usize {
+        let named = format!("\"{name}\"");
         let is_look = |line: &&str| line.contains(&named) && !line.contains(" open");
         self.0.lines().filter(is_look).count()
     }
@@ -157,4 +173,40 @@ fn a_launch_reads_each_file_of_a_process_once() {
             .collect();
     }
     panic!("opened more than once: {again:#?}");
+}
+
+/// A checkpoint looks at each directory once, whether or not it is taken, and one that is not taken syncs nothing and leaves nothing.
+#[test]
+fn a_checkpoint_walks_once_and_stores_only_a_change() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("walked");
+    Build::at(&project)
+        .file("beside/kept", "kept\n")
+        .file("place/changed", "one\n")
+        .aged();
+    let id = sandbox.begin(&project);
+    let exec = ["exec", &id, "--", "touch", "/dev/null"];
+    let stored = || {
+        let count = |dir| fs::read_dir(sandbox.store().join(dir)).unwrap().count();
+        ["snapshots", "archives", "tmp"].map(count)
+    };
+    let before = stored();
+    // The same bytes at another time are no change, though they are read.
+    fs::write(project.join("place/changed"), "one\n").unwrap();
+    for _ in 0..2 {
+        let Some(calls) = Calls::of(&sandbox, &project, &exec) else {
+            return;
+        };
+        assert_eq!(calls.looks_at_name("beside"), 1, "{}", calls.0);
+        assert_eq!(calls.syncs(), Vec::<&str>::new());
+        assert_eq!(stored(), before);
+    }
+    fs::write(project.join("place/changed"), "two\n").unwrap();
+    let Some(calls) = Calls::of(&sandbox, &project, &exec) else {
+        return;
+    };
+    assert_eq!(calls.looks_at_name("beside"), 1, "{}", calls.0);
+    let [snapshots, archives, drafts] = before;
+    assert_eq!(stored(), [snapshots + 1, archives + 1, drafts]);
+    sandbox.jackin(["end", &id]).ok();
 }
