@@ -116,8 +116,14 @@ pub fn state_by(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> Stat
 /// Returns true if a session is active. Checks that read no process table come first.
 #[must_use]
 pub fn is_active(store: &Store, row: &InstanceRow) -> bool {
-    let locked = row.ended_at.is_none() && store.instance_locked(&row.id).is_ok_and(|locked| locked);
-    locked || lives_until_end(store, row) || state(store, row).is_active()
+    let goes_on = row.ended_at.is_none();
+    let own = std::process::id();
+    let is_kept = || {
+        let keeper = row.keeper.as_ref().filter(|keeper| keeper.pid != own);
+        keeper.is_some_and(process::is_alive)
+    };
+    let is_locked = || store.instance_locked(&row.id).is_ok_and(|locked| locked);
+    goes_on && (is_kept() || is_locked()) || lives_until_end(store, row) || state(store, row).is_active()
 }
 
 /// Returns true if the session was begun without a process, in this boot, and `end` has not been called.
