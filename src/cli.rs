@@ -55,6 +55,7 @@ mod tool;
 #[cfg(feature = "tui")]
 mod ui;
 mod view;
+mod watcher;
 mod workspace_setup;
 mod written_snapshot;
 

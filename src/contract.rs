@@ -18,6 +18,7 @@ mod sensitive_paths;
 mod staging;
 mod target;
 mod terms;
+mod watched;
 
 pub use error::ContractError;
 pub(crate) use error::UNFROZEN;
@@ -35,6 +36,7 @@ pub use resolve::{Options, mark_new, resolve};
 pub use staging::{ASIDE_SUFFIX, STAGING_PREFIX, is_staging_place, staging_prefix};
 pub use target::Target;
 pub use terms::{TermChange, Terms};
+pub use watched::why_unwatched;
 
 #[cfg(test)]
 mod tests;

@@ -18,9 +18,9 @@ pub use freeze::{Dataset, Freezer, snapshot_programs};
 pub use processes::Fusermount;
 pub use processes::{
     Caller, Conversation, Ended, Exit, HeldBack, INTERRUPT, Interrupts, Invocation, LaunchError, Life,
-    Member, NamedProcess, Pager, Patience, Probe, ProbeError, ProcessTable, Running, Why, check, cpu_time,
-    current_boot, die, holder, in_front, is_alive, is_child_of, is_shell, leave_terminal, life, named,
-    outlive_file_limit, parent, reference, start, suspend,
+    Member, NamedProcess, Pager, Patience, Probe, ProbeError, ProcessTable, Running, Search, Why,
+    WriterSearch, check, cpu_time, current_boot, die, holder, in_front, is_alive, is_child_of, is_shell,
+    leave_terminal, life, named, outlive_file_limit, parent, reference, start, suspend, yield_to_all,
 };
 pub use processes::{find, path_outside};
 pub use transport::{

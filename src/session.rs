@@ -16,6 +16,7 @@ mod mounts;
 mod recovery;
 mod select;
 mod sought_event;
+mod watcher;
 
 pub use begin::{BeginRequest, Begun, begin};
 pub use checkpoints::{CheckpointRequest, baseline_again, checkpoint, checkpoint_if_changed};
@@ -41,6 +42,7 @@ pub use select::{
     check_name, check_session_name, find_before, find_called, find_instance, find_snapshot, refuse_forgotten,
 };
 pub use sought_event::find_before_event;
+pub use watcher::watch_changes;
 
 use std::path::Path;
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use super::contract_args::{Asking, contract, save};
+use super::watcher;
 use crate::agents::codex_owner;
 use crate::cli::args::{CalledAs, Scope};
 use crate::cli::context::Context;
@@ -27,6 +28,7 @@ pub(super) fn begin_for(
         is_shown: false,
     };
     let contract = contract(context, &Scope::default(), &asking)?;
+    let session_of_hook = agent.is_some();
     let session = NewSession {
         keeper: keeper(context),
         without_baseline: agent.is_some(),
@@ -36,6 +38,9 @@ pub(super) fn begin_for(
     let begun = context.engine().begin_in(store, &session)?;
     save(context, store, &begun.instance, (&contract, false));
     end_with_owner(context, &begun.instance);
+    if session_of_hook && begun.baseline.is_some() {
+        watcher::leave(&contract, &begun.instance);
+    }
     Ok(begun)
 }
 

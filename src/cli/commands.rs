@@ -57,6 +57,7 @@ commands! {
     mod complete: Complete(complete::CompleteArgs);
     mod checkpoints: Checkpoints(checkpoints::CheckpointsArgs);
     mod ending: Ending(ending::EndingArgs);
+    mod watcher: Watcher(watcher::WatcherArgs);
     mod replicating: Replicating(replicating::ReplicatingArgs);
     mod screen: Screen(screen::ScreenArgs);
     mod agent_there: AgentThere(agent_there::AgentThereArgs);

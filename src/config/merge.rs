@@ -25,6 +25,7 @@ pub(super) struct Layer {
     exclude: Vec<Sourced<String>>,
     paths: Vec<Sourced<RelPath>>,
     integrations: Option<Sourced<bool>>,
+    watch: Option<Sourced<bool>>,
     sensitive: Option<Sourced<Sensitive>>,
     on_failure: Option<Sourced<OnFailure>>,
     command: Option<Sourced<CommandDetail>>,
@@ -113,6 +114,7 @@ impl Layer {
                 self.store.prune_replica = Some((place.clone(), on));
             }
             ("integrations", Setting::Switch(on)) => self.integrations = Some(at(place, on)),
+            ("watch", Setting::Switch(on)) => self.watch = Some(at(place, on)),
             ("limits.max_entries", Setting::Number(number)) => self.max_entries = Some(at(place, number)),
             ("limits.max_bytes", Setting::Number(number)) => self.max_bytes = Some(at(place, number)),
             ("exclude", Setting::List(list)) => {
@@ -173,6 +175,7 @@ impl Layer {
             exclude: [lower.exclude, self.exclude].concat(),
             paths: [lower.paths, self.paths].concat(),
             integrations: self.integrations.or(lower.integrations),
+            watch: self.watch.or(lower.watch),
             sensitive: self.sensitive.or(lower.sensitive),
             on_failure: self.on_failure.or(lower.on_failure),
             command: self.command.or(lower.command),
@@ -204,6 +207,7 @@ impl Layer {
             exclude: self.exclude,
             paths: self.paths,
             integrations: self.integrations.unwrap_or_else(|| Sourced::built_in(true)),
+            watch: self.watch.unwrap_or_else(|| Sourced::built_in(false)),
             sensitive: self
                 .sensitive
                 .unwrap_or_else(|| Sourced::built_in(Sensitive::Withhold)),

@@ -153,6 +153,8 @@ pub struct Resolved {
     pub paths: Vec<Sourced<RelPath>>,
     /// True if excludes by detected stack apply.
     pub integrations: Sourced<bool>,
+    /// True if a watcher of the files spares checkpoints a walk.
+    pub watch: Sourced<bool>,
     /// The operator's own integrations; empty if they are switched off.
     pub defined: Vec<Integration>,
     /// Handling of the operator's own secrets.

@@ -117,6 +117,14 @@ pub(super) const RECOVERY: &[Key] = &[
          \n  require  do not start a session without one\
          \nThe contract names where each snapshot is kept, or why none is available.",
     ),
+    key(
+        "watch",
+        Shape::Switch,
+        "false",
+        "Watch the files while a session lives, so that a checkpoint before which nothing happened does not look at them: a \
+         process beside the session, with one watch of inotify for each directory. Where it cannot know everything, checkpoints \
+         look at all files as without it.",
+    ),
     table("git", GIT, "Git repositories."),
     table(
         "limits",

@@ -132,6 +132,7 @@ pub fn resolve(
         sensitive: resolved.sensitive.clone(),
         on_failure: resolved.on_failure.clone(),
         integrations: resolved.integrations.clone(),
+        watch: resolved.watch.clone(),
         command: resolved.command.clone(),
         prompts: resolved.prompts.clone(),
     })

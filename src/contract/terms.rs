@@ -76,6 +76,9 @@ impl Terms {
             "automatic excludes",
             if contract.integrations.value { "on" } else { "off" },
         );
+        if contract.watch.value {
+            terms.add("watcher of the files", "on");
+        }
         terms.add("recorded of the command", contract.command.value.word());
         terms.add("recorded of prompts", contract.prompts.value.word());
         terms

@@ -3,6 +3,7 @@
 use super::deferred_baseline::wait_for_baseline;
 use super::end::same_mounts;
 use super::select::last_pruned;
+use super::watcher::{self, Answer};
 use super::{Services, SessionError};
 use crate::capture::{CaptureError, Captured, Limits, Request, has_changed, take, take_unless_same};
 use crate::diff::count_changes;
@@ -183,6 +184,11 @@ fn unless_same(
     (row, mark, since): (&InstanceRow, CheckpointRequest<'_>, u64),
     last: &SnapshotRecord,
 ) -> Result<Option<Captured>, SessionError> {
+    // Before anything is looked at: what happens from now on is in no walk.
+    let answer = watcher::ask(store, row, last);
+    if answer == Answer::Same {
+        return Ok(None);
+    }
     let mounted = same_mounts(store, row)?;
     let _own_name = match mark.name {
         Some(name) => Some(own_name(store, row, name)?),
@@ -194,11 +200,16 @@ fn unless_same(
         mark,
         since,
     };
-    attempt.run(|request| match mounted {
+    let taken = attempt.run(|request| match mounted {
         Err(_) if !has_changed(store, last, request.count, world.observer) => Ok(None),
         Err(error) => Err(error.into()),
         Ok(()) => take_unless_same(store, request, last, world.observer, world.entropy),
-    })
+    })?;
+    if let Answer::Walk(token) = answer {
+        let shown = taken.as_ref().map_or(&last.id, |captured| &captured.record.id);
+        watcher::rest(store, row, shown, token);
+    }
+    Ok(taken)
 }
 
 /// Takes the baseline of a session that began without one because it failed, within `limits`. `None` for any other session.

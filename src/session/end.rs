@@ -4,7 +4,7 @@ use super::deferred_baseline::wait_for_baseline;
 use super::guard::overlap;
 use super::liveness::state;
 use super::recovery::is_torn;
-use super::{Services, SessionError, State};
+use super::{Services, SessionError, State, watcher};
 use crate::capture::{CaptureError, Captured, Request, check_mounted, take};
 use crate::diff::count_changes;
 use crate::model::{Coverage, Ending, Operation, ProcessRef, SnapshotKind};
@@ -39,6 +39,7 @@ pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Resul
     if row.ended_at.is_some() {
         return Err(SessionError::AlreadyEnded(row.id.clone()));
     }
+    watcher::dismiss(store, row);
     let late = request.ending == Ending::Unseen;
     let mut closed = Closed {
         closing: None,

@@ -9,6 +9,9 @@ use handle_fs::ActingAs;
 use handle_fs::remote::Transports;
 use processes::ProcessTable;
 
+/// Beginning of the name of a watcher's socket among the locks.
+pub(super) const WATCHER: &str = "watch-";
+
 /// The names below one store directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -207,6 +210,12 @@ impl Layout {
     #[must_use]
     pub fn lock(&self, name: &str) -> PathBuf {
         self.locks().join(name)
+    }
+
+    /// Returns the socket of a session's watcher: `locks/watch-<id>`.
+    #[must_use]
+    pub fn watcher(&self, id: &InstanceId) -> PathBuf {
+        self.locks().join(format!("{WATCHER}{id}"))
     }
 
     /// The directory of restores that are under way or were interrupted.

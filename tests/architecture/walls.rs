@@ -297,6 +297,11 @@ const COMMANDS_BELOW_THE_ENGINE: &[(&str, &[&str], &str)] = &[
         "it is a background process, and leaves the terminal",
     ),
     (
+        "watcher",
+        &["process", "session"],
+        "it is a process beside a session, and looks whether that goes on",
+    ),
+    (
         "ui/start",
         &["process"],
         "it starts this program again for the screen",

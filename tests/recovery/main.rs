@@ -138,5 +138,6 @@ mod ui;
 mod unmounted;
 mod unreadable;
 mod untouched;
+mod watcher;
 mod watching;
 mod ways_out;

@@ -39,6 +39,7 @@ pub mod simulated;
 mod stat;
 mod system;
 mod time;
+mod tree_watch;
 mod xattr;
 
 use std::sync::OnceLock;
@@ -73,14 +74,14 @@ pub use fuse::{FUSE_DEVICE, FuseOptions, is_busy, is_disconnected, mount_fuse, r
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;
 pub use mount::{Dir, Frozen, MountError, Root};
-pub use mount_table::{has_mount_option, kind_mounted_at, mounts_below, unescaped};
+pub use mount_table::{has_mount_option, kind_mounted_at, mount_table, mounts_below, unescaped};
 pub use native::{BTRFS_TOP, NativeKind, native_kind};
 pub use open::{
     is_bound, is_io_failure, is_sync_unsupported, is_through_link, names, open_beneath, open_child_dir,
     open_child_file, open_child_file_blindly, open_root, read_link,
 };
 pub use paths::{
-    Opening, all_bytes_at, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path,
+    Opening, all_bytes_at, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path, path_of_held,
     remove_closed_tree_at, remove_dir_at, remove_file_at, remove_tree_at, rename_path, stat_path,
     sync_dir_at,
 };
@@ -89,6 +90,7 @@ pub use replace::{FileReplacer, ReplaceError, read_small_file};
 pub use run_as::{ActingAs, act_as};
 pub use stat::{NodeKind, Stat};
 pub use time::Time;
+pub use tree_watch::{Blindness, Enters, TreeWatch};
 pub use xattr::Xattr;
 
 /// Returns the number of threads for one piece of work: one per core, at most eight. More would only wait for the thread that

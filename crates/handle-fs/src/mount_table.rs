@@ -49,6 +49,14 @@ fn kind_at(table: &[u8], directory: &Path) -> Option<String> {
     kinds.next_back()
 }
 
+/// Returns the table of mounts as it is, to be compared with a later one.
+///
+/// # Errors
+/// When the system does not tell.
+pub fn mount_table() -> io::Result<Vec<u8>> {
+    std::fs::read("/proc/self/mountinfo")
+}
+
 /// Returns the mount points below a directory, as this process sees them (proc_pid_mountinfo(5)).
 ///
 /// # Errors

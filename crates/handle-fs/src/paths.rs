@@ -3,12 +3,13 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
-use super::{File, Handle, NodeKind, Stat, kernel};
+use super::{AsHandle as _, File, Handle, HandleRef, NodeKind, Stat, kernel};
 
 /// Mode in which a program opens one of its own files by path. A link as the last part is never followed, and a pipe is not waited
 /// for.
@@ -179,4 +180,13 @@ pub fn all_bytes_at(path: &Path) -> io::Result<u64> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let handle = kernel::openat(CWD, path, flags, Mode::empty())?;
     Ok(kernel::all_bytes(handle)?)
+}
+
+/// Returns a short path that leads to a held directory, whatever becomes of its name (proc_pid_fd(5)). `None` on another machine.
+#[must_use]
+pub fn path_of_held(directory: &Handle) -> Option<PathBuf> {
+    match directory.as_handle() {
+        HandleRef::Here(handle) => Some(format!("/proc/self/fd/{}", handle.as_raw_fd()).into()),
+        HandleRef::There(_) => None,
+    }
 }

@@ -31,3 +31,11 @@ pub fn leave_terminal() {
     // It fails only for the leader of a group, who has that to itself already.
     let _ = rustix::process::setsid();
 }
+
+/// Gives this process the lowest priority (nice(2)).
+pub fn yield_to_all() {
+    /// Highest number of nice(2).
+    const LOWEST: i32 = 19;
+    // It is only a courtesy.
+    let _ = rustix::process::nice(LOWEST);
+}

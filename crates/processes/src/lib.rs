@@ -27,6 +27,7 @@ mod process_table;
 mod search;
 mod shared_table;
 mod signals;
+mod writers;
 
 #[cfg(target_os = "linux")]
 #[cfg_attr(
@@ -47,7 +48,7 @@ pub use child_registry::{forget, is_registered, start_child};
 pub use command_output::{CommandOutput, CommandRequest};
 pub use conversation::Conversation;
 pub use cpu_time::cpu_time;
-pub use daemon::{leave_behind, leave_terminal};
+pub use daemon::{leave_behind, leave_terminal, yield_to_all};
 pub use fatal::die;
 pub use foreground::{in_front, is_child_of, parent, suspend};
 #[cfg(target_os = "linux")]
@@ -64,6 +65,7 @@ pub use process_table::ProbeError;
 pub use search::{find, is_outside, path_outside};
 pub use shared_table::ProcessTable;
 pub use signals::{HeldBack, INTERRUPT, Interrupts, Patience, outlive_file_limit};
+pub use writers::{Search, WriterSearch};
 
 #[cfg(test)]
 mod tests;

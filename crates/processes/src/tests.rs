@@ -8,6 +8,8 @@ mod probe;
 mod rows;
 mod signals;
 mod table;
+#[cfg(target_os = "linux")]
+mod writers;
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;

@@ -24,6 +24,7 @@ use crate::cli::session_begin::{tell_notes, warn_about, warn_of_absent, warn_of_
 use crate::cli::session_changes;
 use crate::cli::steadfast::Steadfast;
 use crate::cli::view;
+use crate::cli::watcher;
 use crate::cli::{contract_args, replication};
 use crate::config::{CommandDetail, Mode, OnFailure};
 use crate::model::{Ending, ProcessRef, SessionTitle};
@@ -163,6 +164,9 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     };
     let mut begun = context.engine().begin_in(&store, &session)?;
     shown.begun(context, &store, &contract, &begun);
+    if begun.baseline.is_some() {
+        watcher::leave(&contract, &begun.instance);
+    }
     if begun.behind.is_none() {
         // Where no files are stored the state of git is all that is recorded.
         let with_git = !contract.snapshot.created || context.terminal.verbosity() == Verbosity::Verbose;

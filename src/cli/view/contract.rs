@@ -12,7 +12,7 @@ mod mounts;
 mod state;
 
 use crate::config::{Mode, OnFailure, Prompts, Subject, ValueSource};
-use crate::contract::{Contract, Unavailable};
+use crate::contract::{Contract, Unavailable, why_unwatched};
 use crate::model::ByteString;
 use crate::terminal::{Role, size};
 use layout::{Part, Sheet};
@@ -118,6 +118,23 @@ fn snapshot(sheet: &mut Sheet, contract: &Contract) {
             Part::Whole(every),
             Part::Text(" while it runs, if something changed."),
         ]);
+    }
+    if contract.watch.value && terms.created {
+        let why = why_unwatched(contract.coverages());
+        let mut parts = vec![Part::Text(match why {
+            None => {
+                "The files are watched: a checkpoint looks at them only if something may have happened, or where that \
+                cannot be known (watch = true, "
+            }
+            Some(_) => "Each checkpoint looks at all files (watch = true, ",
+        })];
+        parts.extend(chosen(&contract.watch.source));
+        parts.push(Part::Text(match why {
+            None => ")",
+            Some(_) => "): ",
+        }));
+        parts.extend(why.map(Part::Text));
+        sheet.say(&parts);
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
 use walkdir::WalkDir;
 
 use super::{Inconsistency, UnexpectedFile};
 use crate::store::durable::{DIRECTORY_MODE, FILE_MODE};
+use crate::store::layout::WATCHER;
 
 /// The store is this deep: `tmp/<draft>/<file>`. Deeper directories are not jackin's and not entered.
 const DEEPEST: usize = 4;
@@ -69,6 +70,14 @@ fn is_directory(path: &Path, depth: usize) -> bool {
     depth == 0 || depth == 1 && own
 }
 
+/// Returns true for the socket of a session's watcher.
+fn is_watcher(path: &Path, depth: usize) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    depth == 2
+        && path.parent().is_some_and(|above| above.ends_with("locks"))
+        && name.is_some_and(|name| name.starts_with(WATCHER))
+}
+
 /// Returns true for a snapshot of a file system. It is as open as what it shows, in a directory that is not.
 fn is_native(path: &Path, depth: usize) -> bool {
     depth == 3
@@ -95,7 +104,8 @@ impl Seen {
         if meta.is_dir() && is_native(path, depth) {
             return;
         }
-        if !(meta.is_dir() || meta.is_file() && !is_directory(path, depth)) {
+        let is_watcher = meta.file_type().is_socket() && is_watcher(path, depth);
+        if !(is_watcher || meta.is_dir() || meta.is_file() && !is_directory(path, depth)) {
             return self.note(path, depth, Inconsistency::Kind);
         }
         if meta.uid() != handle_fs::own_ids().0 {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{Mode, STORE, attempt, root_name};
 use crate::model::InstanceId;
 use crate::store::held_lock::{HeldLock, Holder, LockName};
+use crate::store::layout::WATCHER;
 use crate::store::{DRAFTS, Layout, RECEIPTS, StoreError, durable};
 use handle_fs::remote::upwards;
 use handle_fs::{AsHandle as _, File, HandleRef};
@@ -24,7 +25,8 @@ pub(in crate::store) fn held(layout: &Layout, roots: &[PathBuf]) -> (Vec<HeldLoc
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (found, failed),
         Err(error) => return (found, vec![StoreError::io("list", &directory)(error)]),
     };
-    for entry in entries.flatten() {
+    let is_lock = |entry: &fs::DirEntry| !entry.file_name().as_bytes().starts_with(WATCHER.as_bytes());
+    for entry in entries.flatten().filter(is_lock) {
         match state(&entry.path()) {
             Ok(None) => {}
             Ok(Some((shared, holders))) => found.push(HeldLock {

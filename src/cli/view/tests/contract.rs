@@ -149,6 +149,7 @@ fn project(mounts: Vec<MountTerms>) -> Contract {
         sensitive: Sourced::built_in(Sensitive::Withhold),
         on_failure: Sourced::built_in(OnFailure::Block),
         integrations: Sourced::built_in(true),
+        watch: Sourced::built_in(false),
         command: Sourced::built_in(CommandDetail::Program),
         prompts: Sourced::built_in(Prompts::FirstLine),
     }

@@ -1,0 +1,66 @@
+//! `__watcher`: the process beside a session that knows whether anything in its mounts has changed.
+
+use clap::Args;
+
+use crate::cli::args::{Group, some_text};
+use crate::cli::command::Command;
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::exit_code::{ExitCode, Status};
+use crate::process;
+use crate::session::{find_instance, watch_changes};
+
+/// Watch the mounts of a session until it ends: what a hook and `launch` leave behind
+#[derive(Clone, Debug, Args)]
+pub struct WatcherArgs {
+    /// The session's id
+    #[arg(value_name = "INSTANCE", value_parser = some_text())]
+    pub instance: String,
+}
+
+/// Number of looks at the process that keeps the session for one at its record.
+const OFTEN: u32 = 10;
+
+impl Command for WatcherArgs {
+    const NAME: &'static str = "__watcher";
+    const GROUP: Option<Group> = None;
+
+    /// Returns false: the command runs beside another one.
+    fn takes_up_frozen(&self) -> bool {
+        false
+    }
+
+    fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
+        process::leave_terminal();
+        process::yield_to_all();
+        let Some(store) = context.store_for_reading()? else {
+            return Ok(ExitCode::Done.into());
+        };
+        let row = find_instance(&store, &self.instance)?;
+        let layout = store.layout().clone();
+        // A session may take days.
+        drop(store);
+        let mut looks = 0;
+        let mut is_over = || {
+            looks = (looks + 1) % OFTEN;
+            let is_kept = row.keeper.as_ref().is_none_or(process::is_alive);
+            // A store that cannot be read at this moment can be read later.
+            let has_ended = || looks == 0 && matches!(goes_on(&context, &self.instance), Ok(false));
+            context.world().observer.cancelled() || !is_kept || has_ended()
+        };
+        let entropy = context.world().entropy;
+        let watched = watch_changes(&layout, &row, entropy, &mut is_over);
+        Ok(match watched {
+            Ok(()) => ExitCode::Done.into(),
+            // Checkpoints walk then.
+            Err(_) => ExitCode::Failed.into(),
+        })
+    }
+}
+
+fn goes_on(context: &Context<'_>, instance: &str) -> Result<bool, CliError> {
+    let Some(store) = context.store_for_reading()? else {
+        return Ok(false);
+    };
+    Ok(find_instance(&store, instance)?.ended_at.is_none())
+}
