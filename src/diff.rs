@@ -26,7 +26,7 @@ pub use mask::masked;
 pub use merge::{MergeLabels, MergeSides, Merged, Overlap, merge};
 pub use patch::{
     Body, Content, Contents, Line, MAX_TEXT, Patch, PatchOptions, contents, holds_passwords, is_binary,
-    is_secret_path, lines, patch, texts,
+    is_secret_path, lines, patch, patch_of, texts,
 };
 pub use rename::{moved, pair_renames, renames};
 pub use repository::{Execution, RefMove, RepositoryChange, compare_repository};

@@ -15,6 +15,7 @@ mod hooks;
 mod installation;
 mod json_lines;
 mod lifecycle;
+mod line_numbers;
 mod log;
 mod origin;
 mod patch;
@@ -61,11 +62,12 @@ pub(crate) use lifecycle::{
     BeginDocument, CheckpointDocument, EndDocument, ExplainDocument, RenameDocument, ReportDocument,
     SessionContractDocument,
 };
+pub(crate) use line_numbers::{LineNumbers, line_numbers};
 pub(crate) use log::{AnchorDocument, LogDocument, ReceiptDocument};
 pub(crate) use origin::{ImportedDocument, begun};
 pub(crate) use patch::{
     Body, Change, ChangeKind, ChangedLine, Contents, Line, MAX_TEXT, PatchOptions, Sources, contents,
-    count_changes, made, masked, word_marks,
+    count_changes, made, masked, patch_of, word_marks,
 };
 pub(crate) use path::{HostPathDocument, PathDocument, ReasonDocument};
 pub(crate) use replica::{AdoptDocument, AdoptOutcome, ReplicateDocument, ReplicateOutcome};

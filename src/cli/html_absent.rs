@@ -1,5 +1,7 @@
 //! Stands in for pages in a build without them.
 
+use std::ffi::OsString;
+
 use super::error::CliError;
 use crate::features::{Feature, NotBuilt};
 use crate::model::Time;
@@ -10,6 +12,7 @@ pub(in crate::cli) struct Shown<'a> {
     pub(in crate::cli) found: &'a DiffDocument<'a>,
     pub(in crate::cli) sources: Sources<'a>,
     pub(in crate::cli) show_secrets: bool,
+    pub(in crate::cli) restore: &'a dyn Fn(Vec<OsString>) -> String,
 }
 
 /// Refuses.

@@ -173,20 +173,26 @@ pub fn contents(change: &Change, options: PatchOptions, mut load: impl FnMut(boo
 
 /// Returns the patch of one change. `load` is that of [`contents`].
 pub fn patch(change: &Change, options: PatchOptions, load: impl FnMut(bool) -> Content) -> Patch {
+    patch_of(&contents(change, options, load), options)
+}
+
+/// Returns the patch between both sides of a change.
+#[must_use]
+pub fn patch_of(contents: &Contents, options: PatchOptions) -> Patch {
     let plain = |body| Patch {
         body,
         added: 0,
         removed: 0,
     };
-    match contents(change, options, load) {
+    match contents {
         Contents::Nothing => plain(Body::Nothing),
         Contents::Hidden => plain(Body::Hidden),
-        Contents::Unavailable(why) => plain(Body::Unavailable(why)),
-        Contents::Large(old, new) => plain(Body::Large(old, new)),
-        Contents::Both(old, new) if is_binary(&old) || is_binary(&new) => {
+        Contents::Unavailable(why) => plain(Body::Unavailable(why.clone())),
+        Contents::Large(old, new) => plain(Body::Large(*old, *new)),
+        Contents::Both(old, new) if is_binary(old) || is_binary(new) => {
             plain(Body::Binary(old.len() as u64, new.len() as u64))
         }
-        Contents::Both(old, new) => lines(&old, &new, options),
+        Contents::Both(old, new) => lines(old, new, options),
     }
 }
 

@@ -10,7 +10,7 @@ use handle_fs::remote::Transports;
 
 pub(crate) use crate::diff::{
     Body, Change, ChangeKind, ChangedLine, Contents, Line, MAX_TEXT, Patch, PatchOptions,
-    count as count_changes, masked, word_marks,
+    count as count_changes, masked, patch_of, word_marks,
 };
 
 /// Sources of the contents on both sides.

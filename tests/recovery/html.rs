@@ -1,6 +1,7 @@
 //! The pages of `diff --html` and `show --html`: what is in them, who may read them, and what a browser makes of hostile names and
 //! contents.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -13,8 +14,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::support::machine::{NOBODY, skip, tool};
 use crate::support::sandbox::Sandbox;
+
+/// An image of one pixel.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 
 /// What would run, or ask for something, if it were not escaped; `PORT` is where it would ask.
 const HOSTILE: [&str; 8] = [
@@ -104,9 +112,10 @@ fn a_page_says_what_changed_what_is_covered_and_what_was_done() {
     assert!(fs::read_to_string(secret).unwrap().contains("TOKEN=othersecret"));
     // Only what a page is made of: no element or attribute comes from a name or a content.
     for page in [&page, &shown] {
-        assert!(page.contains("default-src 'none'; style-src 'sha256-"));
+        assert!(page.contains("default-src 'none'; style-src 'sha256-") && !page.contains("img-src"));
+        assert_eq!(page.matches("<script").count(), 1);
         for refused in [
-            "<script",
+            "<script ",
             "<img",
             "<iframe",
             "<svg",
@@ -174,7 +183,7 @@ fn a_page_goes_where_it_was_asked_for_and_nowhere_else() {
 }
 
 /// The browser's view of a file: its title and what stands in it, after everything had time to run and to be asked for.
-fn browsed(browser: &Path, sandbox: &Sandbox, file: &Path) -> String {
+fn browsed(browser: &Path, sandbox: &Sandbox, file: &Path, fragment: Option<&str>) -> String {
     let profile = sandbox.scratch("profile");
     let output = Command::new("timeout")
         .args(["-k", "5", "60"])
@@ -192,7 +201,11 @@ fn browsed(browser: &Path, sandbox: &Sandbox, file: &Path) -> String {
             "--dump-dom",
         ])
         .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(format!("file://{}", file.display()))
+        .arg(format!(
+            "file://{}{}",
+            file.display(),
+            fragment.map_or_else(String::new, |to| format!("#{to}"))
+        ))
         .env("HOME", sandbox.home())
         .stdin(Stdio::null())
         .stderr(Stdio::null())
@@ -241,12 +254,12 @@ fn a_browser_runs_nothing_of_it_and_asks_for_nothing() {
     let bare = sandbox.scratch("bare.html");
     let hostile = HOSTILE[..3].join("\n").replace("PORT", &port.to_string());
     fs::write(&bare, format!("<!DOCTYPE html><title>quiet</title>{hostile}")).unwrap();
-    let seen = browsed(&browser, &sandbox, &bare);
+    let seen = browsed(&browser, &sandbox, &bare, None);
     assert!(seen.contains("<title>RAN</title>") && asked.often() > 0, "{seen}");
     let before = asked.often();
     for args in [&["diff", &id][..], &["show", &id]] {
         let (file, _) = written(&sandbox, args);
-        let seen = browsed(&browser, &sandbox, &file);
+        let seen = browsed(&browser, &sandbox, &file, None);
         assert!(seen.contains(&format!("<title>{id} ")), "{seen}");
         assert!(
             seen.contains("Receipts") && !seen.contains("<title>RAN"),
@@ -311,11 +324,11 @@ fn words_that_differ_are_marked() {
     });
     let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
     assert!(
-        page.contains("<del>-let port = <b>80;</b> // &lt;b&gt;</del>"),
+        page.contains("<del data-a=\"1\">let port = <b>80;</b> // &lt;b&gt;</del>"),
         "{page}"
     );
     assert!(
-        page.contains("<ins>+let port = <b>8080;</b> // &lt;b&gt;</ins>"),
+        page.contains("<ins data-b=\"1\">let port = <b>8080;</b> // &lt;b&gt;</ins>"),
         "{page}"
     );
 }
@@ -330,6 +343,8 @@ fn a_page_is_read_by_keys_in_the_dark_and_on_paper() {
         "<meta name=\"viewport\"",
         "prefers-color-scheme: dark",
         "@media print",
+        "ins::before { content: \"+\"",
+        "<details class=\"file\" open><summary>",
     ] {
         assert!(page.contains(fact), "{fact}");
     }
@@ -340,13 +355,188 @@ fn a_page_is_read_by_keys_in_the_dark_and_on_paper() {
         let first = part.split_once('>').unwrap().1;
         assert!(first.starts_with("<summary>"), "{first:.60}");
     }
+    // Without a script nothing is hidden that only a script would show again, but what only a script can do.
+    let body = page.split_once("</style>").unwrap().1;
+    let body = body.split_once("<script>").unwrap().0;
+    for refused in [" hidden=", " hidden>", " style=", "<template", " inert"] {
+        assert!(!body.contains(refused), "{refused}");
+    }
     for wide in page.split("class=\"wide\"").skip(1) {
         assert!(
             wide.starts_with(" tabindex=\"0\" role=\"region\" aria-label="),
             "{wide:.80}"
         );
     }
+}
 
-    // Color is not all that tells what was added and what was removed.
-    assert!(page.contains("<ins>+") && page.contains("<del>-"));
+#[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
+fn each_path_has_a_link_and_the_command_that_restores_it() {
+    let (sandbox, project, id) = attacked(1);
+    let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
+    let after = |text: &str, mark: &str| -> Vec<String> {
+        let parts = text.split(mark).skip(1);
+        parts
+            .map(|part| part.split('"').next().unwrap().to_owned())
+            .collect()
+    };
+    let ids = after(&page, "<div class=\"body\" id=\"");
+    assert_eq!(ids.len(), 11, "{ids:?}");
+    let unique: HashSet<&String> = ids.iter().collect();
+    assert_eq!(unique.len(), ids.len());
+    for id in &ids {
+        let digits = id.strip_prefix("file-").unwrap();
+        assert!(
+            digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{id}"
+        );
+        // In the tree, and at the path itself.
+        assert_eq!(page.matches(&format!("<a href=\"#{id}\">")).count(), 2);
+    }
+    // The same on another page, wherever it is among others.
+    let kept = project.join("kept");
+    let (_, other) = written(&sandbox, &["diff", &id, kept.to_str().unwrap()]);
+    let [link] = after(&other, "<div class=\"body\" id=\"").try_into().unwrap();
+    assert!(ids.contains(&link));
+
+    // The shell restores with it what it names, whatever its name is.
+    let odd = project.join(OsStr::from_bytes(b"bidi\xe2\x80\xaegnp\x1b[2J\n\xff"));
+    let commands = page.split("<code>jackin recovery ").skip(1);
+    let commands = commands.map(|part| part.split("</code>").next().unwrap());
+    let command = commands
+        .into_iter()
+        .find(|command| command.contains("bidi"))
+        .unwrap();
+    let command = command
+        .replace("&gt;", ">")
+        .replace("&lt;", "<")
+        .replace("&amp;", "&");
+    assert!(command.starts_with(&format!("restore {id} ")) && odd.exists());
+    // What a shell makes of it.
+    let words = Command::new("bash")
+        .args(["-c", &format!("printf '%s\\0' {command}")])
+        .output()
+        .unwrap();
+    let words: Vec<&OsStr> = words
+        .stdout
+        .split(|byte| *byte == 0)
+        .map(OsStr::from_bytes)
+        .collect();
+    sandbox
+        .jackin(
+            words
+                .into_iter()
+                .filter(|word| !word.is_empty())
+                .chain([OsStr::new("--yes")]),
+        )
+        .ok();
+    assert!(!odd.exists() && fs::read_to_string(kept).unwrap().starts_with("one\n<script"));
+}
+
+#[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
+fn images_stand_before_and_after_and_none_is_too_large_for_a_browser() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    // One red pixel, and one that is said to be 100,000 by 100,000.
+    let image = STANDARD.decode(PIXEL).unwrap();
+    let mut bomb = image.clone();
+    bomb[16..24].copy_from_slice(&[0, 1, 0x86, 0xa0, 0, 1, 0x86, 0xa0]);
+    fs::write(project.join("logo.png"), &image).unwrap();
+    fs::write(project.join("gone.png"), &image).unwrap();
+    let vector = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
+    let id = sandbox.session(&project, |project| {
+        fs::write(project.join("logo.png"), [image.as_slice(), b"\0"].concat()).unwrap();
+        fs::remove_file(project.join("gone.png")).unwrap();
+        fs::write(project.join("bomb.png"), &bomb).unwrap();
+        fs::write(project.join("data.bin"), b"\0\x01").unwrap();
+        fs::write(project.join("secret.key"), [image.as_slice(), b"\x01"].concat()).unwrap();
+        fs::write(project.join("vector.svg"), vector).unwrap();
+    });
+    let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
+    assert!(page.contains("img-src data:;"));
+    let start = format!("<img src=\"data:image/png;base64,{PIXEL}\"");
+    assert_eq!(page.matches(&start).count(), 2, "before of both");
+    assert_eq!(page.matches("<img ").count(), 3);
+    assert!(page.contains("After: 100000 \u{d7} 100000"), "{page}");
+    assert!(page.contains("too large to show") && page.contains("binary: 0 B \u{2192} 2 B"));
+    assert!(page.contains("content hidden") && page.contains("&lt;svg xmlns="));
+}
+
+#[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
+fn git_is_folded_and_receipts_are_in_a_fold() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    fs::create_dir_all(project.join(".git/objects")).unwrap();
+    let id = sandbox.session(&project, |project| {
+        for number in 0..9 {
+            fs::write(project.join(format!(".git/objects/{number}")), "x").unwrap();
+        }
+        fs::write(project.join("a"), "x\n").unwrap();
+    });
+    let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
+    let fold = page.split("<details class=\"fold\">").nth(1).unwrap();
+    assert!(
+        fold.split("</summary>").next().unwrap().contains(".git/"),
+        "{fold:.200}"
+    );
+    assert!(page.contains("<section id=\"receipts\"><details><summary>"));
+    // The tree has it closed, too.
+    let tree = page
+        .split("<nav class=\"tree\"")
+        .nth(1)
+        .unwrap()
+        .split("</nav>")
+        .next()
+        .unwrap();
+    assert!(
+        tree.contains("<li><details><summary><span class=\"mono\">.git"),
+        "{tree}"
+    );
+    assert_eq!(
+        tree.matches("<a href=\"#file-").count(),
+        page.matches("<details class=\"file\"").count()
+    );
+}
+
+#[test]
+#[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
+fn a_browser_shows_the_lines_of_a_long_page_with_and_without_scripts() {
+    let browsers = ["chromium", "chromium-browser", "google-chrome"];
+    let Some(browser) = browsers.into_iter().find_map(tool) else {
+        return skip("a long page in a browser", "chromium is not installed");
+    };
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    let lines = |word: &str| -> String { (0..3_000).map(|line| format!("{word} {line}\n")).collect() };
+    for name in ["a", "b", "c", "d"] {
+        fs::write(project.join(name), lines("one")).unwrap();
+    }
+    let last = "</noscript></details><script>document.title='RAN'</script>";
+    let id = sandbox.session(&project, |project| {
+        for name in ["a", "b", "c", "d"] {
+            fs::write(project.join(name), format!("{}{last}", lines("two"))).unwrap();
+        }
+    });
+    let (file, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
+    // All lines are there for a browser without scripts; the last file waits for one with scripts.
+    assert_eq!(page.matches("<ins ").count(), 4 * 3_001);
+    assert_eq!(page.matches("<noscript>").count(), 1);
+    let link = page
+        .split("<noscript>")
+        .next()
+        .unwrap()
+        .rsplit("id=\"file-")
+        .next()
+        .unwrap();
+    let link = format!("file-{}", link.split('"').next().unwrap());
+    let seen = browsed(&browser, &sandbox, &file, Some(&link));
+    // Followed by its link it is open, and has its lines.
+    assert!(
+        seen.contains("class=\"js\"") && !seen.contains("<noscript>"),
+        "{seen:.2000}"
+    );
+    assert_eq!(seen.matches("<ins ").count(), 4 * 3_001);
+    assert!(seen.contains(&format!("<title>{id} ")) && seen.contains(" ago)"));
 }

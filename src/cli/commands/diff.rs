@@ -16,7 +16,7 @@ use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::view::Reader;
 use crate::cli::{html, view};
-use crate::model::RelPath;
+use crate::model::{RelPath, SnapshotKind};
 use crate::recovery::{
     DiffRequest, Differences, InstanceRow, SessionDiff, Store, Until, Wanted, holds_login,
 };
@@ -232,10 +232,20 @@ impl Command for DiffArgs {
         if let Some(file) = &page {
             let known = SessionReport::of(store, row, None)?;
             let log = LogDocument::until_break(store, Some(&row.id))?;
+            // The page may be read anywhere: the session is named.
+            let from = (found.from.kind != SnapshotKind::Baseline).then(|| found.from.id.to_string());
+            let restore = |paths: Vec<OsString>| {
+                let words = Words::new("restore").arg(row.id.as_str());
+                let words = words
+                    .flag("--from", from.as_ref())
+                    .flag("--identity", args.unlock.identity.as_ref());
+                context.command(&words.paths(&paths).text())
+            };
             let shown = html::Shown {
                 found: &diff_document(row, found),
                 sources: Sources::of(found, !args.show_secrets),
                 show_secrets: args.show_secrets,
+                restore: &restore,
             };
             let page = html::page(&known, &log, Some(&shown), context.now())?;
             file.write_page(context, &page)?;

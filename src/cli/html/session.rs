@@ -6,12 +6,17 @@ use crate::cli::view;
 use crate::cli::view::instances::{agent_words, ending, kind_words, lost, notes, status};
 use crate::cli::view::receipt::Telling;
 use crate::cli::view::steps::step_words;
-use crate::model::Coverage;
+use crate::model::{Coverage, Time};
 use crate::report::{LogDocument, SessionReport};
 use crate::terminal::{sanitize, size};
 
 fn fact(name: &str, value: &str) -> Markup {
     html! { dt { (name) } dd { (sanitize::text(value)) } }
+}
+
+/// A point in time. A script adds how long ago that is.
+pub(super) fn when(time: Time) -> Markup {
+    html! { time datetime=(time.rfc3339()) { (size::moment(time)) } }
 }
 
 /// Renders the facts about a session.
@@ -22,8 +27,8 @@ pub(super) fn facts(known: &SessionReport) -> Markup {
             (fact("Status", &status(row)))
             @if let Some(workspace) = &row.workspace { (fact("Workspace", workspace)) }
             (fact("Mode", &row.mode))
-            (fact("Began", &size::moment(row.started_at)))
-            @if let Some(at) = row.ended_at { (fact("Ended", &format!("{}, {}", size::moment(at), ending(row)))) }
+            dt { "Began" } dd { (when(row.started_at)) }
+            @if let Some(at) = row.ended_at { dt { "Ended" } dd { (when(at)) ", " (ending(row)) } }
             @if let Some((program, arguments)) = &known.command {
                 (fact("Command", &format!("{program} with {}", size::counted(u64::from(*arguments), "argument", "arguments"))))
             }
@@ -114,7 +119,7 @@ pub(super) fn turns(known: &SessionReport) -> Markup {
                             @for turn in &known.turns {
                                 tr {
                                     td class="number" { (view::turns::number(turn)) }
-                                    td { (size::moment(turn.started_at)) }
+                                    td class="when" { (when(turn.started_at)) }
                                     td { @if let Some(changed) = turn.changed { (step_words(changed)) } }
                                     td { (view::turns::words(turn)) }
                                 }
@@ -146,7 +151,7 @@ pub(super) fn snapshots(known: &SessionReport) -> Markup {
                                 tr {
                                     td class="mono" { (row.id) }
                                     td { (kind_words(row)) }
-                                    td { (size::moment(row.taken_at)) }
+                                    td class="when" { (when(row.taken_at)) }
                                     td class="number" { (size::count(row.entries)) }
                                     td class="number" { (size::bytes(row.bytes)) }
                                     td { @if let Some(step) = known.steps.get(&row.id) { (step_words(*step)) } }
@@ -183,7 +188,7 @@ pub(super) fn restores(known: &SessionReport) -> Markup {
                                 tr {
                                     td class="number" { a href={ "#receipt-" (row.receipt) } { (row.receipt) } }
                                     td { (view::instances::act_words(row)) }
-                                    td { (size::moment(row.at)) }
+                                    td class="when" { (when(row.at)) }
                                     td class="mono" { (row.target) }
                                     td class="number" { (size::count(row.changed)) }
                                     td class="number" { (size::count(row.conflicts)) }
@@ -203,31 +208,33 @@ pub(super) fn restores(known: &SessionReport) -> Markup {
 pub(super) fn receipts(log: &LogDocument) -> Markup {
     html! {
         section id="receipts" {
-            h2 { "Receipts" }
-            @match &log.broken {
-                Some(broken) => {
-                    p class="warn" { "Only those before the damage: " (sanitize::text(broken)) }
-                }
-                None => {
-                    p {
-                        "Each holds the hash of the one before; all were valid when this was written. The \
-                        fingerprint: "
-                        code class="mono" { (log.anchor) }
+            details {
+                summary { h2 { "Receipts" } " " span class="dim" { (size::count(log.receipts.len() as u64)) } }
+                @match &log.broken {
+                    Some(broken) => {
+                        p class="warn" { "Only those before the damage: " (sanitize::text(broken)) }
+                    }
+                    None => {
+                        p {
+                            "Each holds the hash of the one before; all were valid when this was written. The \
+                            fingerprint: "
+                            code class="mono" { (log.anchor) }
+                        }
                     }
                 }
-            }
-            div class="wide" tabindex="0" role="region" aria-label="Receipts" {
-                table {
-                    thead { tr { th class="number" { "N" } th { "When" } th { "Act" } th { "By" } th { "Hash" } } }
-                    tbody {
-                        @for one in &log.receipts {
-                            @let receipt = &one.receipt;
-                            tr id={ "receipt-" (receipt.number) } {
-                                td class="number" { (receipt.number) }
-                                td { (size::moment(receipt.at)) }
-                                td { (Telling(log).words(one)) }
-                                td { "user " (receipt.uid) }
-                                td class="mono" { (one.hash) }
+                div class="wide" tabindex="0" role="region" aria-label="Receipts" {
+                    table {
+                        thead { tr { th class="number" { "N" } th { "When" } th { "Act" } th { "By" } th { "Hash" } } }
+                        tbody {
+                            @for one in &log.receipts {
+                                @let receipt = &one.receipt;
+                                tr id={ "receipt-" (receipt.number) } {
+                                    td class="number" { (receipt.number) }
+                                    td class="when" { (when(receipt.at)) }
+                                    td { (Telling(log).words(one)) }
+                                    td { "user " (receipt.uid) }
+                                    td class="mono hash" { (one.hash) }
+                                }
                             }
                         }
                     }

@@ -20,7 +20,9 @@ use crate::cli::text_choice::TextChoice;
 use crate::cli::view;
 use crate::environment::Environment;
 use crate::recovery::{Differences, Question, Until};
-use crate::report::{Body, Line, MAX_TEXT, PatchOptions, Sources, diff_document, made, masked, word_marks};
+use crate::report::{
+    Body, Line, MAX_TEXT, PatchOptions, Sources, diff_document, line_numbers, made, masked, word_marks,
+};
 use crate::session::find_instance;
 use crate::store::Store;
 use crate::terminal::recorded::recorded;
@@ -274,34 +276,26 @@ fn said(words: String) -> PatchText {
 /// Returns the lines of a patch as the screen shows them.
 fn shown(lines: Vec<(Line, Vec<u8>)>) -> PatchText {
     let more = lines.len().saturating_sub(MOST_LINES);
+    let numbers = line_numbers(
+        lines
+            .iter()
+            .take(MOST_LINES)
+            .map(|(line, text)| (*line, text.as_slice())),
+    );
     let lines: Vec<(Line, String)> = lines
         .into_iter()
         .take(MOST_LINES)
         .map(|(line, text)| (line, words(line, &text)))
         .collect();
     let marks = word_marks(&lines);
-    let (mut then, mut now) = (0, 0);
-    let next = |number: &mut usize| {
-        *number += 1;
-        Some(*number)
-    };
-    let numbered = lines.into_iter().zip(marks).map(|((line, text), words)| {
-        let (of_then, of_now) = match line {
-            Line::Hunk => {
-                (then, now) = before_hunk(&text);
-                (None, None)
-            }
-            Line::Context => (next(&mut then), next(&mut now)),
-            Line::Removed => (next(&mut then), None),
-            Line::Added => (None, next(&mut now)),
-            Line::NoNewline => (None, None),
-        };
+    let numbered = lines.into_iter().zip(marks).zip(numbers);
+    let numbered = numbered.map(|(((line, text), words), numbers)| {
         PatchLine::Line(TextLine {
             line,
             text,
             words,
-            then: of_then,
-            now: of_now,
+            then: numbers.then,
+            now: numbers.now,
         })
     });
     let mut shown: Vec<PatchLine> = numbered.collect();
@@ -313,22 +307,6 @@ fn shown(lines: Vec<(Line, Vec<u8>)>) -> PatchText {
         lines: shown,
         sides: None,
     }
-}
-
-/// Returns the numbers of the lines right before a hunk, from its head.
-fn before_hunk(head: &str) -> (usize, usize) {
-    let before = |sign: char| {
-        let span = head.split(' ').find_map(|part| part.strip_prefix(sign))?;
-        let (start, count) = span.split_once(',').unwrap_or((span, "1"));
-        let start: usize = start.parse().ok()?;
-        // The head of an empty side names the line before it.
-        Some(if count == "0" {
-            start
-        } else {
-            start.saturating_sub(1)
-        })
-    };
-    (before('-').unwrap_or(0), before('+').unwrap_or(0))
 }
 
 /// Panics where a test wants it.
