@@ -19,6 +19,8 @@ pub mod error;
 pub mod exit_code;
 mod fail_point;
 pub mod generate;
+#[cfg(any(feature = "html", feature = "tui"))]
+mod highlight;
 #[cfg(feature = "html")]
 mod html;
 #[cfg(not(feature = "html"))]

@@ -7,6 +7,8 @@ use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 pub enum Feature {
     /// Encryption of credentials to the operator's own keys.
     Encrypt,
+    /// Colors of code.
+    Highlight,
     /// Pages of `--html`.
     Html,
     /// Pods and claims of clusters.
@@ -43,8 +45,9 @@ impl Diagnostic for NotBuilt {
 
 impl Feature {
     /// All optional parts, sorted by name.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Encrypt,
+        Self::Highlight,
         Self::Html,
         Self::Kubernetes,
         Self::Mcp,
@@ -59,6 +62,7 @@ impl Feature {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Encrypt => "encrypt",
+            Self::Highlight => "highlight",
             Self::Html => "html",
             Self::Kubernetes => "kubernetes",
             Self::Mcp => "mcp",
@@ -73,6 +77,7 @@ impl Feature {
     const fn work(self) -> &'static str {
         match self {
             Self::Encrypt => "encrypt or decrypt",
+            Self::Highlight => "color code",
             Self::Html => "write pages",
             Self::Kubernetes => "reach a cluster",
             Self::Mcp => "serve the Model Context Protocol",
@@ -88,6 +93,7 @@ impl Feature {
     pub const fn is_built(self) -> bool {
         match self {
             Self::Encrypt => cfg!(feature = "encrypt"),
+            Self::Highlight => cfg!(feature = "highlight"),
             Self::Html => cfg!(feature = "html"),
             Self::Kubernetes => cfg!(feature = "kubernetes"),
             Self::Mcp => cfg!(feature = "mcp"),

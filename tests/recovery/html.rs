@@ -334,6 +334,35 @@ fn words_that_differ_are_marked() {
 }
 
 #[test]
+#[cfg_attr(
+    not(all(feature = "html", feature = "highlight")),
+    ignore = "the features html and highlight are not built"
+)]
+fn code_has_colors_within_the_words_that_differ() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    let text = |port: &str| format!("/* <b>\n{}*/\nlet port = {port};\n", "c </i>\n".repeat(9));
+    fs::write(project.join("a.rs"), text("80")).unwrap();
+    fs::write(project.join("a.txt"), text("80")).unwrap();
+    fs::write(project.join("long.rs"), text("80") + &"x".repeat(2_000)).unwrap();
+    let id = sandbox.session(&project, |project| {
+        for name in ["a.rs", "a.txt", "long.rs"] {
+            let old = fs::read_to_string(project.join(name)).unwrap();
+            fs::write(project.join(name), old.replace("80", "8080")).unwrap();
+        }
+    });
+    let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
+    assert_eq!(
+        page.matches("<b><i class=\"n\">8080</i>;</b></ins>").count(),
+        1,
+        "{page}"
+    );
+    assert_eq!(page.matches("<b>8080;</b></ins>").count(), 2);
+    // The comment begins above the lines that are shown.
+    assert_eq!(page.matches("<i class=\"c\">c &lt;/i&gt;</i></span>").count(), 2);
+}
+
+#[test]
 #[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
 fn a_page_is_read_by_keys_in_the_dark_and_on_paper() {
     let (sandbox, _, id) = attacked(1);
@@ -460,7 +489,7 @@ fn images_stand_before_and_after_and_none_is_too_large_for_a_browser() {
     assert_eq!(page.matches("<img ").count(), 3);
     assert!(page.contains("After: 100000 \u{d7} 100000"), "{page}");
     assert!(page.contains("too large to show") && page.contains("binary: 0 B \u{2192} 2 B"));
-    assert!(page.contains("content hidden") && page.contains("&lt;svg xmlns="));
+    assert!(page.contains("content hidden") && page.contains("onload") && !page.contains("<svg"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use maud::{Markup, html};
 use sha2::{Digest as _, Sha256};
 
-use super::lines::{self, Room};
+use super::lines::{self, Code, Room};
 use super::picture;
 use super::tree::{Leaf, tree};
 use crate::cli::view::{self, Reader};
@@ -171,7 +171,14 @@ impl Writer<'_> {
         let is_open = may_open && self.room.opens(counts.0 + counts.1);
         let body = match patch.body {
             Body::Nothing => note("no content to compare: a directory, or only its metadata changed"),
-            Body::Lines(found) => lines::lines(&found, is_open, &mut self.room),
+            Body::Lines(found) => {
+                let code = Code {
+                    path: &change.path,
+                    contents: &both,
+                    show_secrets: self.shown.show_secrets,
+                };
+                lines::lines(&found, &code, is_open, &mut self.room)
+            }
             Body::Binary(old, new) => match self.pictures(change, &both) {
                 Some(pictures) => pictures,
                 None => note(&format!("binary: {} → {}", size::bytes(old), size::bytes(new))),

@@ -1,10 +1,13 @@
 //! Lines of a text file: numbers, words that differ, and runs that a script can set side by side.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use maud::{Markup, html};
 
-use crate::report::{Line, LineNumbers, line_numbers, word_marks};
+use crate::cli::highlight::{Colors, Token, Tokens};
+use crate::model::RelPath;
+use crate::report::{Contents, Line, LineNumbers, line_numbers, masked, word_marks};
 use crate::terminal::{sanitize, size};
 
 /// Maximum size of all lines in a page, in bytes, so that a browser can open it. The page says what it omits.
@@ -23,6 +26,12 @@ const OPEN: u64 = 1_500;
 /// thousand elements takes seconds.
 const AT_ONCE: usize = 20_000;
 
+/// Time for the colors of all files together. Lines that have none then are plain.
+const COLORING: Duration = Duration::from_secs(10);
+
+/// Maximum size of all texts that get colors, in bytes: an element for each word makes a long page slow.
+const COLORED: usize = 1 << 20;
+
 /// Longest line, in bytes, that is laid out in full. A longer one scrolls in a box of its own.
 const LONGEST: usize = 2_000;
 
@@ -33,6 +42,8 @@ pub(super) struct Room {
     pub(super) pictures: usize,
     open: u64,
     at_once: usize,
+    colors: Colors,
+    colored: usize,
     /// True if there is an image on the page.
     pub(super) has_pictures: bool,
 }
@@ -44,12 +55,30 @@ impl Default for Room {
             pictures: PICTURES,
             open: OPEN,
             at_once: AT_ONCE,
+            colors: Colors::within(COLORING),
+            colored: COLORED,
             has_pictures: false,
         }
     }
 }
 
 impl Room {
+    /// Returns the tokens of each of the lines.
+    fn tokens(&mut self, code: &Code<'_>, shown: (&[(Line, String)], &[LineNumbers])) -> Vec<Tokens> {
+        let Contents::Both(old, new) = code.contents else {
+            return Vec::new();
+        };
+        let Some(left) = self.colored.checked_sub(old.len() + new.len()) else {
+            return Vec::new();
+        };
+        self.colored = left;
+        let words = |line: &[u8]| match code.show_secrets {
+            true => sanitize::line(line),
+            false => sanitize::line(&masked(line)),
+        };
+        self.colors.of_patch(code.path, code.contents, shown, words)
+    }
+
     /// Returns true if so many lines of a closed file wait.
     fn waits(&mut self, lines: usize) -> bool {
         let left = self.at_once.checked_sub(lines);
@@ -69,6 +98,13 @@ impl Room {
     }
 }
 
+/// The file that lines are of.
+pub(super) struct Code<'a> {
+    pub(super) path: &'a RelPath,
+    pub(super) contents: &'a Contents,
+    pub(super) show_secrets: bool,
+}
+
 /// A line as it is shown.
 struct Row {
     line: Line,
@@ -76,12 +112,13 @@ struct Row {
     text: String,
     /// Ranges that differ from the counterpart.
     marks: Vec<Range<usize>>,
+    tokens: Tokens,
     /// True if it belongs to a run of changed lines.
     is_changed: bool,
 }
 
 /// Renders the lines of a patch, as many as fit.
-pub(super) fn lines(lines: &[(Line, Vec<u8>)], is_open: bool, room: &mut Room) -> Markup {
+pub(super) fn lines(lines: &[(Line, Vec<u8>)], code: &Code<'_>, is_open: bool, room: &mut Room) -> Markup {
     let mut left = LARGEST_FILE.min(room.text);
     let before = left;
     let fits = lines.iter().take_while(|(_, text)| {
@@ -94,7 +131,7 @@ pub(super) fn lines(lines: &[(Line, Vec<u8>)], is_open: bool, room: &mut Room) -
     let fits: Vec<(Line, String)> = fits.map(|(line, text)| (*line, sanitize::line(text))).collect();
     room.text = room.text.saturating_sub(before - left);
     let more = (lines.len() - fits.len()) as u64;
-    let rows = rows(lines, fits);
+    let rows = rows(lines, fits, code, room);
     let most = rows
         .iter()
         .filter_map(|row| row.numbers.then.max(row.numbers.now))
@@ -128,13 +165,15 @@ pub(super) fn lines(lines: &[(Line, Vec<u8>)], is_open: bool, room: &mut Room) -
 }
 
 /// Returns the rows of the lines that fit.
-fn rows(lines: &[(Line, Vec<u8>)], fits: Vec<(Line, String)>) -> Vec<Row> {
+fn rows(lines: &[(Line, Vec<u8>)], fits: Vec<(Line, String)>, code: &Code<'_>, room: &mut Room) -> Vec<Row> {
     let shown = lines.iter().take(fits.len());
     let numbers = line_numbers(shown.map(|(line, text)| (*line, text.as_slice())));
     let marks = word_marks(&fits);
+    let mut tokens = room.tokens(code, (&fits, &numbers));
+    tokens.resize(fits.len(), Tokens::new());
     let mut is_changed = false;
-    let rows = fits.into_iter().zip(numbers).zip(marks);
-    let rows = rows.map(|(((line, text), numbers), marks)| {
+    let rows = fits.into_iter().zip(numbers).zip(marks).zip(tokens);
+    let rows = rows.map(|((((line, text), numbers), marks), tokens)| {
         is_changed = match line {
             Line::Added | Line::Removed => true,
             // It is a remark on the line before it.
@@ -146,6 +185,7 @@ fn rows(lines: &[(Line, Vec<u8>)], fits: Vec<(Line, String)>) -> Vec<Row> {
             numbers,
             text,
             marks,
+            tokens,
             is_changed,
         }
     });
@@ -159,7 +199,7 @@ fn of_row(row: &Row) -> Markup {
     let long = is_long.then_some("long");
     // Keys reach what scrolls.
     let reached = is_long.then_some("0");
-    let text = marked(&row.text, &row.marks);
+    let text = marked(row);
     match row.line {
         Line::Context => html! {
             span class={ "l" @if is_long { " long" } } data-a=[then] data-b=[now] tabindex=[reached] { (text) }
@@ -171,14 +211,43 @@ fn of_row(row: &Row) -> Markup {
     }
 }
 
-/// A line whose words that differ from those of its counterpart stand out.
-fn marked(text: &str, marks: &[Range<usize>]) -> Markup {
-    let starts = std::iter::once(0).chain(marks.iter().map(|mark| mark.end));
+/// A line whose words that differ from those of its counterpart stand out. Colors of code lie within them.
+fn marked(row: &Row) -> Markup {
+    let starts = std::iter::once(0).chain(row.marks.iter().map(|mark| mark.end));
+    let last = row.marks.last().map_or(0, |mark| mark.end);
     html! {
-        @for (start, mark) in starts.zip(marks) {
-            (text.get(start..mark.start).unwrap_or_default())
-            b { (text.get(mark.clone()).unwrap_or_default()) }
+        @for (start, mark) in starts.zip(&row.marks) {
+            (colored(row, start..mark.start))
+            b { (colored(row, mark.clone())) }
         }
-        (text.get(marks.last().map_or(0, |mark| mark.end)..).unwrap_or_default())
+        (colored(row, last..row.text.len()))
+    }
+}
+
+/// A part of a line with the colors of code.
+fn colored(row: &Row, part: Range<usize>) -> Markup {
+    let text = |range: Range<usize>| row.text.get(range).unwrap_or_default();
+    let first = row.tokens.partition_point(|(range, _)| range.end <= part.start);
+    let tokens = row.tokens.iter().skip(first);
+    let tokens = tokens.take_while(|(range, _)| range.start < part.end);
+    let mut at = part.start;
+    html! {
+        @for (range, token) in tokens {
+            @let (start, end) = (range.start.max(part.start), range.end.min(part.end));
+            (text(at..start))
+            i class=(class(*token)) { (text(start..end)) }
+            @let () = at = end;
+        }
+        (text(at..part.end))
+    }
+}
+
+fn class(token: Token) -> &'static str {
+    match token {
+        Token::Keyword => "k",
+        Token::Text => "s",
+        Token::Comment => "c",
+        Token::Constant => "n",
+        Token::Name => "f",
     }
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use crate::cli::highlight::Tokens;
 use crate::cli::line_choice::MarkedFile;
 use crate::model::{Digest, Time};
 use crate::report::Line;
@@ -307,6 +308,8 @@ pub(super) struct TextLine {
     pub(super) text: String,
     /// Ranges that differ from the counterpart.
     pub(super) words: Vec<Range<usize>>,
+    /// Parts of the code that have colors.
+    pub(super) tokens: Tokens,
     /// Number in the earlier text, from 1; `None` if it is not there.
     pub(super) then: Option<usize>,
     /// Number in the later text.

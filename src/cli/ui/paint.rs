@@ -4,11 +4,22 @@ use anstyle::{AnsiColor, Color as Ansi, Effects};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
+use crate::cli::highlight::Token;
 use crate::terminal::{Role, style, width};
 
 /// The look of a role. Only the sixteen colors of the terminal's own theme: they suit a light and a dark one.
 pub(super) fn look(role: Role) -> Style {
     of(role.style())
+}
+
+/// Returns `base` with the color of a part of code. Green and red are those of added and removed lines.
+pub(super) fn code(base: Style, token: Token) -> Style {
+    match token {
+        Token::Keyword => base.fg(Color::Magenta),
+        Token::Text => base.fg(Color::Cyan),
+        Token::Constant | Token::Name => base.fg(Color::Blue),
+        Token::Comment => base.add_modifier(Modifier::DIM),
+    }
 }
 
 fn of(style: anstyle::Style) -> Style {

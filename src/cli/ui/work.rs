@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 use super::News;
 use super::data::{Answer, Ask, PatchLine, PatchText, Sides, TextLine};
@@ -15,13 +16,16 @@ use crate::cli::args::CalledAs;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::fail_point::is_at;
+use crate::cli::highlight::{Colors, LARGEST as LARGEST_CODE, Tokens};
 use crate::cli::named_session::no_store;
 use crate::cli::text_choice::TextChoice;
 use crate::cli::view;
 use crate::environment::Environment;
+use crate::model::RelPath;
 use crate::recovery::{Differences, Question, Until};
 use crate::report::{
-    Body, Line, MAX_TEXT, PatchOptions, Sources, diff_document, line_numbers, made, masked, word_marks,
+    Body, Contents, Line, MAX_TEXT, PatchOptions, Sources, contents, diff_document, line_numbers, made,
+    masked, word_marks,
 };
 use crate::session::find_instance;
 use crate::store::Store;
@@ -30,6 +34,9 @@ use crate::terminal::{Verbosity, sanitize, size};
 
 /// Maximum width of text, in columns; the drawing code wraps the lines.
 const WIDEST: usize = 10_000;
+
+/// Time for the colors of one path, which is not shown before.
+const COLORING: Duration = Duration::from_millis(250);
 
 /// Maximum number of lines shown for one path.
 const MOST_LINES: usize = 50_000;
@@ -50,6 +57,8 @@ pub(super) struct Worker<'e> {
     wishes: Wishes,
     /// Last comparison, whose lines are read on demand.
     held: Option<Held>,
+    /// Colors of code; grammars that were used stay compiled.
+    colors: Colors,
 }
 
 /// Thread beside the worker. It is stopped and waited for when it goes out of scope.
@@ -80,6 +89,7 @@ impl<'e> Worker<'e> {
             called_as,
             wishes,
             held: None,
+            colors: Colors::within(COLORING),
         }
     }
 
@@ -207,7 +217,7 @@ impl<'e> Worker<'e> {
     }
 
     /// Returns the lines of one of the changes in the last answer, with so many unchanged lines around.
-    fn lines(&self, change: usize, context: usize) -> PatchText {
+    fn lines(&mut self, change: usize, context: usize) -> PatchText {
         let Some(held) = &self.held else {
             return PatchText::default();
         };
@@ -225,11 +235,19 @@ impl<'e> Worker<'e> {
         let sources = Sources::of(&held.found, true);
         // A part of git's own data is invalid alone.
         let is_git = change.path.parts().any(|part| part == b".git");
+        let options = PatchOptions {
+            context,
+            show_secrets: false,
+            hides: false,
+        };
+        self.colors.renew(COLORING);
+        let code = contents(&mount.coverage, change, &sources, options, LARGEST_CODE as u64);
+        let colors = (&mut self.colors, &change.path, &code);
         let choice = TextChoice::of(&mount.coverage, change, &sources, MAX_TEXT);
         if let Some(choice) = choice.filter(|_| !is_git) {
             let texts = choice.texts().with_context(context);
             let lines = texts.hunks().into_iter().flat_map(|hunk| texts.lines(&hunk));
-            let mut text = shown(lines.map(|(line, text)| (line, masked(&text))).collect());
+            let mut text = shown(lines.map(|(line, text)| (line, masked(&text))).collect(), colors);
             if text.lines.len() <= MOST_LINES {
                 text.sides = choice.digests();
             }
@@ -239,11 +257,6 @@ impl<'e> Worker<'e> {
             }
             return text;
         }
-        let options = PatchOptions {
-            context,
-            show_secrets: false,
-            hides: false,
-        };
         match made(&mount.coverage, change, &sources, options).body {
             Body::Nothing => said("its content is the same, or it has none".to_owned()),
             Body::Binary(old, new) => said(format!(
@@ -260,7 +273,7 @@ impl<'e> Worker<'e> {
                 said("content hidden: it may hold secrets (`diff --show-secrets` shows it)".to_owned())
             }
             Body::Unavailable(why) => said(format!("content not available: {}", sanitize::text(&why))),
-            Body::Lines(lines) => shown(lines),
+            Body::Lines(lines) => shown(lines, colors),
         }
     }
 }
@@ -273,8 +286,8 @@ fn said(words: String) -> PatchText {
     }
 }
 
-/// Returns the lines of a patch as the screen shows them.
-fn shown(lines: Vec<(Line, Vec<u8>)>) -> PatchText {
+/// Returns the lines of a patch as the screen shows them, with the colors of their code.
+fn shown(lines: Vec<(Line, Vec<u8>)>, (colors, path, code): (&mut Colors, &RelPath, &Contents)) -> PatchText {
     let more = lines.len().saturating_sub(MOST_LINES);
     let numbers = line_numbers(
         lines
@@ -288,12 +301,16 @@ fn shown(lines: Vec<(Line, Vec<u8>)>) -> PatchText {
         .map(|(line, text)| (line, words(line, &text)))
         .collect();
     let marks = word_marks(&lines);
-    let numbered = lines.into_iter().zip(marks).zip(numbers);
-    let numbered = numbered.map(|(((line, text), words), numbers)| {
+    let of_line = |line: &[u8]| words(Line::Context, &masked(line));
+    let mut tokens = colors.of_patch(path, code, (&lines, &numbers), of_line);
+    tokens.resize(lines.len(), Tokens::new());
+    let numbered = lines.into_iter().zip(marks).zip(numbers).zip(tokens);
+    let numbered = numbered.map(|((((line, text), words), numbers), tokens)| {
         PatchLine::Line(TextLine {
             line,
             text,
             words,
+            tokens,
             then: numbers.then,
             now: numbers.now,
         })

@@ -219,6 +219,10 @@ fn lines(compared: &mut Compared, reading: Reading, is_focused: bool, area: Rect
 
 /// Returns a line in its parts, each with its look.
 fn parts(line: &PatchLine, search: &str) -> Vec<(Style, String)> {
+    let tokens = match line {
+        PatchLine::Line(line) => line.tokens.as_slice(),
+        PatchLine::Said(_) | PatchLine::Metadata(_) => &[],
+    };
     let (sign, look, words): (_, _, &[Range<usize>]) = match line {
         PatchLine::Said(_) => ("", paint::look(Role::Dim), &[]),
         PatchLine::Metadata(_) => ("", paint::look(Role::Changed), &[]),
@@ -235,6 +239,7 @@ fn parts(line: &PatchLine, search: &str) -> Vec<(Style, String)> {
     let mut edges: Vec<usize> = words
         .iter()
         .chain(&hits)
+        .chain(tokens.iter().map(|(range, _)| range))
         .flat_map(|range| [range.start, range.end])
         .chain([0, text.len()])
         .collect();
@@ -243,7 +248,8 @@ fn parts(line: &PatchLine, search: &str) -> Vec<(Style, String)> {
     let mut parts = vec![(look, sign.to_owned())];
     for (start, end) in edges.iter().zip(edges.iter().skip(1)) {
         let within = |ranges: &[Range<usize>]| ranges.iter().any(|range| range.contains(start));
-        let mut look = look;
+        let token = tokens.iter().find(|(range, _)| range.contains(start));
+        let mut look = token.map_or(look, |(_, token)| paint::code(look, *token));
         if within(words) {
             look = look.add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
         }

@@ -329,6 +329,7 @@ fn a_line_that_is_wider_than_the_screen_goes_on_below() {
         line: Line::Added,
         text: long,
         words: Vec::new(),
+        tokens: Vec::new(),
         then: None,
         now: Some(1),
     };

@@ -254,6 +254,7 @@ pub(super) fn patch() -> PatchText {
                     line,
                     text: text.to_owned(),
                     words,
+                    tokens: Vec::new(),
                     then,
                     now,
                 })
