@@ -17,7 +17,7 @@ use std::thread;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::support::machine::{NOBODY, skip, tool};
+use crate::support::machine::{NOBODY, run_tool, skip, tool};
 use crate::support::sandbox::Sandbox;
 
 /// An image of one pixel.
@@ -498,11 +498,14 @@ fn git_is_folded_and_receipts_are_in_a_fold() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");
     fs::create_dir_all(project.join(".git/objects")).unwrap();
+    fs::write(project.join("old name"), "the same\n".repeat(9)).unwrap();
     let id = sandbox.session(&project, |project| {
         for number in 0..9 {
             fs::write(project.join(format!(".git/objects/{number}")), "x").unwrap();
         }
         fs::write(project.join("a"), "x\n").unwrap();
+        fs::rename(project.join("old name"), project.join("new name")).unwrap();
+        run_tool(Command::new("mkfifo").arg(project.join("pipe")));
     });
     let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
     let fold = page.split("<details class=\"fold\">").nth(1).unwrap();
@@ -511,6 +514,10 @@ fn git_is_folded_and_receipts_are_in_a_fold() {
         "{fold:.200}"
     );
     assert!(page.contains("<section id=\"receipts\"><details><summary>"));
+    assert!(
+        page.contains(">the content is the same</p>") && page.contains(">a FIFO, without content</p>"),
+        "{page}"
+    );
     // The tree has it closed, too.
     let tree = page
         .split("<nav class=\"tree\"")

@@ -170,7 +170,7 @@ impl Writer<'_> {
         let counts = (patch.added, patch.removed);
         let is_open = may_open && self.room.opens(counts.0 + counts.1);
         let body = match patch.body {
-            Body::Nothing => note("no content to compare: a directory, or only its metadata changed"),
+            Body::Nothing => note(&nothing(change)),
             Body::Lines(found) => {
                 let code = Code {
                     path: &change.path,
@@ -317,6 +317,20 @@ fn fragment(coverage: &Coverage, path: &RelPath) -> String {
     let digest = hash.finalize();
     let digits = digest.iter().take(8).map(|byte| format!("{byte:02x}"));
     format!("file-{}", digits.collect::<String>())
+}
+
+/// Describes a change that has no content to show.
+fn nothing(change: &Change) -> String {
+    match (&change.from, &change.to) {
+        (Some(_), Some(to)) if to.is_dir() => {
+            "a directory, of which mode, owner or attributes changed".to_owned()
+        }
+        (Some(_), Some(_)) => "the content is the same".to_owned(),
+        (Some(entry), None) | (None, Some(entry)) => {
+            format!("a {}, without content", view::changes::kind(entry))
+        }
+        (None, None) => String::new(),
+    }
 }
 
 fn note(text: &str) -> Markup {
