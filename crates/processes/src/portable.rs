@@ -58,20 +58,22 @@ fn one<T>(
     Ok(system.process(pid).map(take))
 }
 
-fn seen(process: &Process) -> Seen {
-    Seen {
+/// Returns a row of the table; `None` for a process of which the library found no more than a name: the system hides it.
+fn seen(process: &Process) -> Option<Seen> {
+    let is_hidden = process.start_time() == 0 && process.parent().is_none();
+    (!is_hidden).then(|| Seen {
         pid: process.pid().as_u32(),
         parent: process.parent().map_or(0, sysinfo::Pid::as_u32),
         session: process.session_id().map_or(0, sysinfo::Pid::as_u32),
         start: process.start_time(),
         dead: matches!(process.status(), ProcessStatus::Zombie | ProcessStatus::Dead),
         name: process.name().to_string_lossy().into_owned(),
-    }
+    })
 }
 
 /// One process. `None`: there is none with this number, or it cannot be seen.
 pub(crate) fn row(pid: u32) -> Result<Option<Seen>, ProbeError> {
-    one(pid, ProcessRefreshKind::nothing(), seen)
+    Ok(one(pid, ProcessRefreshKind::nothing(), seen)?.flatten())
 }
 
 pub(crate) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
@@ -81,7 +83,7 @@ pub(crate) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
 /// Every process that can be seen. This one is always among them.
 pub(crate) fn all() -> Result<Vec<Seen>, ProbeError> {
     let system = read(ProcessesToUpdate::All, ProcessRefreshKind::nothing())?;
-    let found: Vec<Seen> = system.processes().values().map(seen).collect();
+    let found: Vec<Seen> = system.processes().values().filter_map(seen).collect();
     let own = std::process::id();
     match found.iter().any(|seen| seen.pid == own) {
         true => Ok(found),
