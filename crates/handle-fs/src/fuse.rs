@@ -106,11 +106,14 @@ pub fn is_busy(error: &io::Error) -> bool {
 /// Lets this process open as many files as the system allows it. Where that fails, the limit stays as it is.
 pub fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    /// `OPEN_MAX` of macOS: it refuses more with EINVAL, also the "unlimited" that it names as the maximum (setrlimit(2)).
+    const OPEN_MAX: u64 = 10_240;
     let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
+    let raise = |current| {
+        let raised = Rlimit { current, ..limit };
+        setrlimit(Resource::Nofile, raised).is_ok()
     };
+    let is_lower = limit.current.is_some_and(|current| current < OPEN_MAX);
     // Not required: then fewer archives are open at a time.
-    let _ = setrlimit(Resource::Nofile, raised);
+    let _ = raise(limit.maximum) || (is_lower && raise(Some(OPEN_MAX)));
 }
