@@ -117,6 +117,12 @@ pub(crate) struct Place {
     pub(crate) instance: InstanceId,
 }
 
+/// Returns true if the file system of a place reports holes rightly.
+pub(crate) fn shows_holes(place: &Place) -> bool {
+    let facts = handle_fs::open_root(&place.base).and_then(handle_fs::file_system);
+    facts.unwrap().shows_holes
+}
+
 impl Place {
     pub(crate) fn new() -> Self {
         let home = tempfile::tempdir().unwrap();

@@ -182,7 +182,7 @@ impl Walk<'_> {
             ..entry(name, &stat, EntryKind::Directory)
         };
         drop(top);
-        let tally = Tally::default();
+        let tally = Tally::new(self.root.file_system().is_ok_and(|facts| facts.shows_holes));
         let known = self.reference.filter(|reference| {
             let earlier = &reference.earlier;
             earlier.same_rules && self.trust_stat && reference.is_unchanged(&earlier.manifest.root, &stat)

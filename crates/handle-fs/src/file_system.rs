@@ -80,11 +80,14 @@ pub fn free_bytes(handle: impl AsHandle) -> io::Result<u64> {
 }
 
 /// Returns where the first `size` bytes of a file hold data, as (offset, length); the rest are holes. If the file system does not
-/// report holes, all of it counts as data.
+/// report holes, or is known to report some where there is data, all of it counts as data.
 ///
 /// # Errors
 /// The system's error.
 pub fn data_segments(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
+    if !file_system(file)?.shows_holes {
+        return Ok(vec![(0, size)]);
+    }
     let mut segments = Vec::new();
     let mut at = 0;
     while at < size {

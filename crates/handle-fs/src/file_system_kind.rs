@@ -9,6 +9,9 @@ pub struct FileSystem {
     /// them, so the next store faults. False for file systems in memory, which write nothing back. For a layered file system only
     /// the layers know; [`crate::write_back`] asks them file by file.
     pub writes_back: bool,
+    /// True if it says rightly where a file has no data. On the others all of a file is read: FUSE file systems without a map of their
+    /// files call everything a hole (virtiofs from a Mac's files), and so does APFS what was stored through a mapping and not synced.
+    pub shows_holes: bool,
     /// True if it shows several directories as one (overlayfs). An object in a lower layer is copied up when it is changed.
     pub layered: bool,
 }
@@ -18,6 +21,7 @@ impl FileSystem {
     pub(crate) const UNKNOWN: Self = Self {
         trusted_ctime: false,
         writes_back: false,
+        shows_holes: false,
         layered: false,
     };
 
@@ -45,6 +49,7 @@ impl FileSystem {
         Self {
             trusted_ctime,
             writes_back: trusted_ctime && !IN_MEMORY.contains(&magic),
+            shows_holes: trusted_ctime,
             layered: magic == OVERLAY,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Place, coverage};
+use super::{Place, coverage, shows_holes};
 use crate::capture::{CaptureError, Captured, Limits};
 use crate::model::SnapshotKind;
 use crate::observer::Silent;
@@ -67,6 +67,11 @@ fn the_biggest_directories_are_named_and_nothing_is_written() {
 fn holes_and_second_names_cost_nothing() {
     let place = Place::with(&[("file", &"b".repeat(5000))]);
     fs::hard_link(place.at("file"), place.at("again")).unwrap();
+    try_take(&place, 10, 5000).unwrap();
+    if !shows_holes(&place) {
+        crate::skipped::skipped("what this system says of holes is not believed");
+        return;
+    }
     let holes = fs::File::create(place.at("holes")).unwrap();
     holes.set_len(1 << 40).unwrap();
     try_take(&place, 10, 5000 + 4096).unwrap();
@@ -76,7 +81,10 @@ fn holes_and_second_names_cost_nothing() {
 fn the_limit_holds_over_all_mounts_and_counts_each_as_the_walk_does() {
     let place = Place::with(&[("one/a", "a"), ("two/b", "b")]);
     let holes = fs::File::create(place.at("one/holes")).unwrap();
-    holes.set_len(1 << 40).unwrap();
+    // Less than the limit where holes cost as much as data.
+    holes
+        .set_len(if shows_holes(&place) { 1 << 40 } else { 1 << 10 })
+        .unwrap();
     let both = [
         coverage(&place.at("one"), "one"),
         coverage(&place.at("two"), "two"),

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
-use super::{Place, entry, only};
+use super::{Place, entry, only, shows_holes};
 use crate::model::{Content, DigestMethod, SnapshotKind, SnapshotRecord};
 use crate::store::archive::Piece;
 
@@ -27,8 +27,12 @@ fn dense() -> Vec<u8> {
     bytes
 }
 
-/// Returns true if the file system under the test keeps holes.
+/// Returns true if the file system under the test keeps holes, and reports them rightly.
 fn has_holes(place: &Place, name: &str) -> bool {
+    if !shows_holes(place) {
+        crate::skipped::skipped("what this system says of holes is not believed");
+        return false;
+    }
     let meta = fs::metadata(place.at(name)).unwrap();
     if meta.blocks() * 512 < meta.size() {
         return true;
@@ -61,15 +65,15 @@ fn read(place: &Place, record: &SnapshotRecord, content: &Content) -> (Vec<u8>, 
 fn holes_are_stored_as_holes() {
     let place = Place::new();
     make(&place, "file");
-    if !has_holes(&place, "file") {
-        return;
-    }
     let captured = place.take(SnapshotKind::Baseline);
     let content = *entry(only(&captured), "file").content().unwrap();
-    assert_eq!(content.method, DigestMethod::Blocks);
     assert_eq!(content.size, SIZE);
     let (bytes, data) = read(&place, &captured.record, &content);
     assert!(bytes == dense(), "every byte comes back");
+    if !has_holes(&place, "file") {
+        return;
+    }
+    assert_eq!(content.method, DigestMethod::Blocks);
     assert!(data < 64 << 10, "{data} bytes of data for sixteen");
 }
 
@@ -77,14 +81,14 @@ fn holes_are_stored_as_holes() {
 fn a_file_of_nothing_but_a_hole_comes_back_as_long_as_it_was() {
     let place = Place::new();
     File::create(place.at("hole")).unwrap().set_len(SIZE).unwrap();
-    if !has_holes(&place, "hole") {
-        return;
-    }
     let captured = place.take(SnapshotKind::Baseline);
     let content = *entry(only(&captured), "hole").content().unwrap();
     let (bytes, data) = read(&place, &captured.record, &content);
     assert!(bytes.iter().all(|b| *b == 0));
-    assert_eq!((bytes.len() as u64, data), (SIZE, 0));
+    assert_eq!(bytes.len() as u64, SIZE);
+    if has_holes(&place, "hole") {
+        assert_eq!(data, 0);
+    }
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl Scan<'_> {
             if !stat.is_on(self.walk.root.place()) || self.is_guarded(&stat, at) {
                 return None;
             }
-            share.count(&stat);
+            share.count(&stat, self.tally);
             let known = self.unchanged(reference, old, &stat);
             if stat.kind == NodeKind::Directory {
                 let path = before.path.join(&old.name);
@@ -96,7 +96,7 @@ impl Scan<'_> {
         let mut next = at + 1;
         for old in &before.entries {
             let stat = recorded(old, self.walk.root.place());
-            share.count(&stat);
+            share.count(&stat, self.tally);
             self.unchanged(reference, old, &stat)?;
             if old.is_dir() {
                 let path = before.path.join(&old.name);

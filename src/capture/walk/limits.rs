@@ -11,6 +11,8 @@ use handle_fs::{NodeKind, Stat};
 /// Totals of one walk.
 #[derive(Default)]
 pub(super) struct Tally {
+    /// True if holes cost nothing. Where the file system reports them wrongly, all of a file is read and stored.
+    shows_holes: bool,
     entries: AtomicU64,
     bytes: AtomicU64,
     /// Inodes of files with several links, so that their bytes count once.
@@ -30,12 +32,15 @@ pub(super) struct Share {
 
 impl Share {
     /// Counts an entry.
-    pub(super) fn count(&mut self, stat: &Stat) {
+    pub(super) fn count(&mut self, stat: &Stat, tally: &Tally) {
         self.entries += 1;
         if stat.kind != NodeKind::File {
             return;
         }
-        let bytes = stat.size.min(stat.allocated.max(1));
+        let bytes = match tally.shows_holes {
+            true => stat.size.min(stat.allocated.max(1)),
+            false => stat.size,
+        };
         if stat.nlink > 1 {
             self.linked.push((stat.ino, bytes));
         } else {
@@ -45,6 +50,14 @@ impl Share {
 }
 
 impl Tally {
+    /// Starts to count on a file system that reports holes rightly, or not.
+    pub(super) fn new(shows_holes: bool) -> Self {
+        Self {
+            shows_holes,
+            ..Self::default()
+        }
+    }
+
     /// Returns the exceeded limit, if any: `true` for entries, `false` for bytes.
     pub(super) fn exceeded(&self) -> Option<bool> {
         match self.exceeded.load(Ordering::Relaxed) {

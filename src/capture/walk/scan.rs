@@ -169,7 +169,7 @@ impl Scan<'_> {
             };
             match self.entry(object, name.clone(), &stat, known) {
                 Ok((entry, is_pending)) => {
-                    share.count(&stat);
+                    share.count(&stat, self.tally);
                     if is_pending {
                         pending.push(directory.entries.len());
                     }
