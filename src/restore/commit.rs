@@ -58,6 +58,9 @@ impl Commit<'_> {
     }
 
     fn forward(&self, jobs: &mut [MountTask<'_>]) -> Result<(), RestoreError> {
+        for job in &*jobs {
+            job.stage.begin_moves()?;
+        }
         for job in &mut *jobs {
             let mut carry = job.carry(self.acting.observer);
             carry.forward()?;

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use crate::model::{Entry, EntryKind, Identity, Stamp};
+use crate::model::{Entry, EntryKind, Identity, Stamp, Time};
 use crate::observer::Observer;
 use handle_fs::{Dir, NodeKind, Stat};
 
@@ -26,13 +26,19 @@ pub(super) fn is_same(identity: &Identity, stat: &Stat, ours: bool) -> bool {
         return false;
     }
     match (identity.born, stat.born) {
-        (Some(then), Some(now)) if then == Stamp::from(now) => true,
+        (Some(then), Some(now)) if is_birth(then, now.into()) => true,
         // A copy that an overlay makes of a lower file when it is moved is born then.
         _ if ours => true,
         (Some(_), Some(_)) | (None, _) | (_, None) => {
             identity.size == stat.size && identity.mtime == stat.mtime.into()
         }
     }
+}
+
+/// Returns true if an inode that was born `then` is still the same object when it says to be born `now`. Where an older modification
+/// time takes the birth along, an earlier birth is still that of the same object, because a new one is born later.
+pub(super) fn is_birth(then: Stamp, now: Stamp) -> bool {
+    then == now || (handle_fs::births_move() && Time::from(now) < Time::from(then))
 }
 
 /// The rights that a directory gets for what moves in it.

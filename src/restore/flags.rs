@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::RestoreError;
 use super::build_moves::{Move, Moves};
-use super::file_identity::{fits, is_same, is_same_object};
+use super::file_identity::{fits, is_birth, is_same, is_same_object};
 use super::metadata::sync_last;
 use super::plan::{Action, Step};
 use super::problem::Problem;
@@ -150,7 +150,7 @@ fn is_placed(identity: &Identity, is: &Stat, layered: bool) -> bool {
         return is_same(identity, is, false);
     }
     let born = identity.born.zip(is.born.map(Stamp::from));
-    identity.ino == is.ino && (layered || born.is_none_or(|(then, now)| then == now))
+    identity.ino == is.ino && (layered || born.is_none_or(|(then, now)| is_birth(then, now)))
 }
 
 /// Gives what the restore put at the paths of `steps` the flags that it shall have, when all else is done; also to what could not

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::commit::Commit;
 use super::composed::{amend, composed_again};
-use super::file_identity::identity;
+use super::file_identity::{identity, is_birth};
 use super::hard_links::name_others;
 use super::mount_task::MountTask;
 use super::plan::{Others, Plan, Step};
@@ -514,7 +514,7 @@ fn root(transports: &Transports, host: &Path, then: &Identity) -> Result<Root, R
     // birth time counts too wherever both are known.
     let now = identity(&root.stat());
     let born = then.born.zip(now.born);
-    if then.ino == now.ino && born.is_none_or(|(then, now)| then == now) {
+    if then.ino == now.ino && born.is_none_or(|(then, now)| is_birth(then, now)) {
         Ok(root)
     } else {
         Err(other())

@@ -223,8 +223,8 @@ impl Stage {
     pub(super) fn settle(&self, known: &OwnedInodes) -> Result<(), RestoreError> {
         // It goes only if nothing stayed in it. The removal is synced before the restore's files go, which alone know this
         // name.
-        known
-            .empty(&self.dir)
+        self.remove_mark()
+            .and_then(|()| known.empty(&self.dir))
             .and_then(|()| handle_fs::remove_dir(&self.parent, &self.name))
             .and_then(|()| handle_fs::sync_directory(&self.parent))
             .map_err(|source| RestoreError::Settle {
@@ -259,17 +259,50 @@ impl Stage {
             path: self.path.clone(),
             source,
         };
-        let born = self.dir.stat().map_err(fail)?.born;
+        let born = match handle_fs::births_move() {
+            // Without the mark all of it was staged.
+            true => None,
+            false => self.dir.stat().map_err(fail)?.born,
+        };
         let mut known = OwnedInodes::default();
         known.staged_since(&self.dir, born).map_err(fail)?;
         self.unmake(&known)
     }
 
+    /// Marks that moves begin, on disk, where the birth of an object does not show that it was moved there.
+    ///
+    /// # Errors
+    /// [`RestoreError::Stage`]; nothing was moved.
+    pub(super) fn begin_moves(&self) -> Result<(), RestoreError> {
+        if !handle_fs::births_move() {
+            return Ok(());
+        }
+        let marked = match handle_fs::make_dir(&self.dir, OsStr::new(MOVING)) {
+            // By the process that began.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made.and_then(|()| handle_fs::sync_directory(&self.dir)),
+        };
+        marked.map_err(|source| RestoreError::Stage {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    fn remove_mark(&self) -> io::Result<()> {
+        if !handle_fs::births_move() {
+            return Ok(());
+        }
+        match handle_fs::remove_dir(&self.dir, OsStr::new(MOVING)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+
     /// Something in it that only a move can have put there: an old object, or what is older than the directory is and has no other
-    /// name.
+    /// name; or the mark of [`Self::begin_moves`].
     pub(super) fn moved(&self) -> Result<Option<Name>, RestoreError> {
         let look = || -> io::Result<Option<Name>> {
-            let since = self.dir.stat()?.born;
+            let since = self.dir.stat()?.born.filter(|_| !handle_fs::births_move());
             for name in self.dir.names()? {
                 let Some(stat) = self.dir.look(name.as_os_str())? else {
                     continue;
@@ -277,7 +310,7 @@ impl Stage {
                 let older = since.zip(stat.born).is_some_and(|(since, born)| born < since);
                 let is_alone = stat.nlink < 2 || stat.kind == NodeKind::Directory;
                 let is = |prefix: &str| name.as_bytes().starts_with(prefix.as_bytes());
-                if is(OLD) || is(NEW) && older && is_alone {
+                if is(OLD) || is(MOVING) || is(NEW) && older && is_alone {
                     return Ok(Some(name));
                 }
             }
@@ -349,6 +382,9 @@ fn after_failed_creation(parent: &Dir, name: &OsStr, source: &io::Error) -> Opti
         Err(unknown) => Some(Err(unknown)),
     }
 }
+
+/// Name of the directory that marks that moves began.
+const MOVING: &str = "moving";
 
 /// Prefix of the names of new objects.
 const NEW: &str = "new-";

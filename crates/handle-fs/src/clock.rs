@@ -29,6 +29,17 @@ pub fn uptime() -> std::time::Duration {
     std::time::Duration::new(seconds, now.nsec)
 }
 
+/// Returns true if a modification time that is set before an object's birth moves the birth there (APFS, HFS+): then a birth may be
+/// earlier than it was, and says nothing of an object's age.
+#[must_use]
+pub fn births_move() -> bool {
+    #[cfg(any(test, debug_assertions, feature = "simulated"))]
+    if let Some(world) = crate::simulated::world() {
+        return world.lock().births_move();
+    }
+    cfg!(any(feature = "portable", target_vendor = "apple"))
+}
+
 fn read(id: rustix::time::ClockId) -> Time {
     let now = clock(id);
     Time {

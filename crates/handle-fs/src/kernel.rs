@@ -90,9 +90,6 @@ pub(super) fn open_beneath(dir: impl AsHandle, path: impl Named, flags: OFlags) 
             flags: remote::opening(flags)
         })
         .map(Handle::from));
-    if !own::OPENS_BENEATH {
-        return Err(rustix::io::Errno::NOSYS);
-    }
     simulated!(open_beneath(dir, path.as_ref(), flags).map(Handle::from));
     Ok(own::open_beneath(dir, path, flags)?.into())
 }
@@ -235,13 +232,14 @@ pub(super) fn pin(dir: impl AsHandle, path: impl Named) -> Result<Handle> {
         })
         .map(Handle::from));
     let flags = ONLY_NAMED | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    simulated!(open(dir, path.as_ref(), flags, Mode::empty()).map(Handle::from));
+    simulated!(pin(dir, path.as_ref(), flags).map(Handle::from));
     Ok(own::pin(dir, path)?.into())
 }
 
 /// Of a name itself, on this machine.
 pub(super) fn chmod_unpinned(dir: impl AsHandle, path: impl Named, mode: Mode) -> Result<()> {
     let dir = here!(dir, |_far| Err(rustix::io::Errno::NOSYS));
+    simulated!(chmod_unpinned(dir, path.as_ref(), mode));
     own::chmod_unpinned(dir, path, mode)
 }
 
@@ -281,10 +279,7 @@ pub(super) fn fsync(handle: impl AsHandle) -> Result<()> {
 /// Sends the content of a file to the disk where [`syncfs`] alone does not.
 pub(super) fn write_out(handle: impl AsHandle) -> Result<()> {
     let handle = here!(handle, |_far| Ok(()));
-    #[cfg(any(test, debug_assertions, feature = "simulated"))]
-    if crate::simulated::world().is_some() {
-        return Ok(());
-    }
+    simulated!(write_out(handle));
     own::write_out(handle)
 }
 
@@ -314,7 +309,7 @@ pub(super) fn file_system(handle: impl AsHandle) -> Result<FileSystem> {
             magic => magic.map(FileSystem::of),
         }
     );
-    simulated!(magic(handle).map(FileSystem::of));
+    simulated!(file_system(handle));
     own::file_system(handle)
 }
 
@@ -332,8 +327,7 @@ pub(super) fn free_bytes(handle: impl AsHandle) -> Result<u64> {
         all: false
     }));
     simulated!(free_bytes(handle));
-    let facts = rustix::fs::fstatvfs(handle)?;
-    Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
+    Ok(own::room(handle)?.0)
 }
 
 pub(super) fn all_bytes(handle: impl AsHandle) -> Result<u64> {
@@ -342,8 +336,7 @@ pub(super) fn all_bytes(handle: impl AsHandle) -> Result<u64> {
         handle: far.number(),
         all: true
     }));
-    let facts = rustix::fs::fstatvfs(handle)?;
-    Ok(facts.f_blocks.saturating_mul(facts.f_frsize))
+    Ok(own::room(handle)?.1)
 }
 
 pub(super) fn flock(handle: impl AsHandle, how: rustix::fs::FlockOperation) -> Result<()> {

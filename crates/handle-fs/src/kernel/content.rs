@@ -65,10 +65,7 @@ pub(crate) fn write_back(handle: impl AsHandle) -> Result<Option<bool>> {
     let handle = here!(handle, |far| far
         .count(Call::WriteBack { handle: far.number() })
         .map(|done| Some(done != 0)));
-    #[cfg(any(test, debug_assertions, feature = "simulated"))]
-    if crate::simulated::world().is_some() {
-        return Ok(Some(true));
-    }
+    simulated!(write_back());
     own::write_back(handle)
 }
 

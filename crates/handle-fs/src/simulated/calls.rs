@@ -43,6 +43,9 @@ impl World {
             if inode.entries().is_none() {
                 return Err(Errno::NOTDIR);
             }
+            if self.macos && std::str::from_utf8(name).is_err() {
+                return Err(Errno::ILSEQ);
+            }
             if parts.peek().is_none() {
                 return Ok((here, self.live.stored(here, name)));
             }
@@ -153,6 +156,9 @@ impl World {
         path: &Path,
         flags: OFlags,
     ) -> Result<OwnedFd> {
+        if self.macos {
+            return Err(Errno::NOSYS);
+        }
         let base = self.base(dir)?.ok_or(Errno::BADF)?;
         self.locate(Some(base), path, true)?;
         let found = self.named(dir, path);
@@ -160,6 +166,14 @@ impl World {
             return Err(Errno::XDEV);
         }
         self.open(dir, path, flags, Mode::empty())
+    }
+
+    /// Opens an object for its place alone.
+    pub(crate) fn pin(&mut self, dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
+        match self.macos {
+            true => Err(Errno::NOSYS),
+            false => self.open(dir, path, flags, Mode::empty()),
+        }
     }
 
     /// Of a handle itself without a path.
@@ -189,7 +203,8 @@ impl World {
             uid: inode.owner.0,
             gid: inode.owner.1,
             size,
-            allocated: size.next_multiple_of(512),
+            // A Mac may show what is not synced as a hole.
+            allocated: if self.macos { 0 } else { size.next_multiple_of(512) },
             mtime: inode.mtime,
             ctime: inode.ctime,
             ino: number,
@@ -197,7 +212,7 @@ impl World {
             nlink: self.links(number, inode),
             rdev,
             flags: inode.flags,
-            place: (inode.device, inode.device),
+            place: (inode.device, if self.macos { 0 } else { inode.device }),
         })
     }
 
@@ -301,6 +316,9 @@ impl World {
             return Ok(());
         }
         let exchange = flags.contains(RenameFlags::EXCHANGE);
+        if !flags.is_empty() && self.macos && !self.exchanges {
+            return Err(Errno::NOSYS);
+        }
         if exchange && !self.exchanges {
             return Err(Errno::INVAL);
         }
@@ -373,7 +391,7 @@ impl World {
         let (dir, name, number) = self.movable((dir, path))?;
         let inode = self.live.get(number).ok_or(Errno::NOENT)?;
         match (inode.entries(), flags.contains(AtFlags::REMOVEDIR)) {
-            (Some(_), false) => return Err(Errno::ISDIR),
+            (Some(_), false) => return Err(if self.macos { Errno::PERM } else { Errno::ISDIR }),
             (None, true) => return Err(Errno::NOTDIR),
             (Some(entries), true) if !entries.is_empty() => return Err(Errno::NOTEMPTY),
             _ => {}

@@ -12,7 +12,7 @@ use super::disk::{Inode, Node};
 use super::faults::How;
 use super::world::{Held, World};
 use crate::Result;
-use crate::{InodeFlags, Time};
+use crate::{FileSystem, InodeFlags, Time};
 
 impl World {
     /// The inode of a handle, or of a name below it.
@@ -71,6 +71,13 @@ impl World {
         self.change(number, |inode| inode.mode = crate::system::own::bits_of(mode))
     }
 
+    /// Of a name itself, where nothing is pinned.
+    pub(crate) fn chmod_unpinned(&mut self, dir: BorrowedFd<'_>, path: &Path, mode: Mode) -> Result<()> {
+        self.begin(How::Metadata, dir, Some(path))?;
+        let number = self.target(dir, Some(path))?;
+        self.change(number, |inode| inode.mode = crate::system::own::bits_of(mode))
+    }
+
     pub(crate) fn utimens(
         &mut self,
         dir: BorrowedFd<'_>,
@@ -84,7 +91,13 @@ impl World {
             sec: told.tv_sec,
             nsec: u32::try_from(told.tv_nsec).map_err(|_| Errno::INVAL)?,
         };
-        self.change(number, |inode| inode.mtime = mtime)
+        let macos = self.macos;
+        self.change(number, |inode| {
+            inode.mtime = mtime;
+            if macos && mtime < inode.born {
+                inode.born = mtime;
+            }
+        })
     }
 
     pub(crate) fn fsync(&mut self, handle: BorrowedFd<'_>) -> Result<()> {
@@ -105,6 +118,17 @@ impl World {
         Ok(())
     }
 
+    /// Sends a file to the disk's cache. Linux has no use for it, and makes no call.
+    pub(crate) fn write_out(&mut self, handle: BorrowedFd<'_>) -> Result<()> {
+        if !self.macos {
+            return Ok(());
+        }
+        self.begin(How::Sync, handle, None)?;
+        let number = self.target(handle, None)?;
+        self.sent.share(number, &self.live);
+        Ok(())
+    }
+
     pub(crate) fn syncfs(&mut self, handle: BorrowedFd<'_>) -> Result<()> {
         self.begin(How::Sync, handle, None)?;
         let number = self.target(handle, None)?;
@@ -113,12 +137,32 @@ impl World {
         Ok(())
     }
 
-    /// The number of ext4.
+    /// The number of ext4. macOS has none.
     pub(crate) fn magic(&mut self, handle: BorrowedFd<'_>) -> Result<u64> {
         self.begin(How::Read, handle, None)?;
         self.target(handle, None)?;
-        // Those of an overlay and of ext4.
-        Ok(if self.lower > 0 { 0x794c_7630 } else { 0xef53 })
+        match self.macos {
+            true => Err(Errno::NOSYS),
+            // Those of an overlay and of ext4.
+            false => Ok(if self.lower > 0 { 0x794c_7630 } else { 0xef53 }),
+        }
+    }
+
+    pub(crate) fn file_system(&mut self, handle: BorrowedFd<'_>) -> Result<FileSystem> {
+        match self.magic(handle) {
+            // As APFS.
+            Err(Errno::NOSYS) => Ok(FileSystem {
+                trusted_ctime: true,
+                ..FileSystem::UNKNOWN
+            }),
+            magic => magic.map(FileSystem::of),
+        }
+    }
+
+    /// Answers whether later stores through a mapping move a file's times.
+    #[expect(clippy::unnecessary_wraps, reason = "as the kernel answers")]
+    pub(crate) fn write_back(&self) -> Result<Option<bool>> {
+        Ok(Some(!self.macos))
     }
 
     pub(crate) fn free_bytes(&mut self, handle: BorrowedFd<'_>) -> Result<u64> {
@@ -143,6 +187,7 @@ impl World {
             SeekFrom::Start(at) => at,
             SeekFrom::End(offset) => from(size, offset)?,
             SeekFrom::Current(offset) => from(open.at, offset)?,
+            SeekFrom::Data(_) if self.macos => return Err(Errno::NXIO),
             // There are no holes here.
             SeekFrom::Data(at) if at < size => at,
             SeekFrom::Hole(at) if at < size => size,
@@ -306,6 +351,10 @@ impl World {
         inode.flags = InodeFlags::from_linux_bits(flags);
         inode.ctime = now;
         Ok(())
+    }
+
+    pub(crate) fn births_move(&self) -> bool {
+        self.macos
     }
 
     pub(crate) fn clock(&mut self) -> Timespec {

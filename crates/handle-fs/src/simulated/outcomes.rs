@@ -215,8 +215,9 @@ impl Hasher for Flat {
 }
 
 impl World {
-    /// Makes an object durable, as `fsync` guarantees.
+    /// Makes an object durable, as `fsync` guarantees, and `F_FULLFSYNC` on macOS.
     pub(super) fn make_durable(&mut self, number: u64) {
+        self.flush_cache(self.device(number));
         let grounds = grounds(&self.pending, self.live.folds);
         let mut wanted = BTreeSet::new();
         for (at, change) in self.pending.iter().enumerate() {
@@ -236,8 +237,23 @@ impl World {
         }
     }
 
-    /// Makes a file system durable, as `syncfs` guarantees.
+    /// Brings to the disk what its cache has.
+    fn flush_cache(&mut self, device: u64) {
+        let sent = std::mem::take(&mut self.sent);
+        for number in sent.numbers() {
+            let is_on_it = sent.get(number).is_some_and(|inode| inode.device == device);
+            let to = if is_on_it {
+                &mut self.durable
+            } else {
+                &mut self.sent
+            };
+            to.share(number, &sent);
+        }
+    }
+
+    /// Makes a file system durable, as `syncfs` guarantees. `sync` and `F_FULLFSYNC` of macOS leave out content that was not sent.
     pub(super) fn make_device_durable(&mut self, device: u64) {
+        self.flush_cache(device);
         let on_it: HashSet<u64> = self
             .live
             .numbers()
@@ -245,7 +261,15 @@ impl World {
             .collect();
         self.bring_to_disk(|_, change| change.edits.iter().any(|(dir, _, _)| on_it.contains(dir)));
         for number in on_it {
-            self.durable.share(number, &self.live);
+            let Some(live) = self.live.get(number) else {
+                continue;
+            };
+            match self.durable.get_mut(number) {
+                Some(durable) if self.macos && live.entries().is_none() && live.node != durable.node => {
+                    durable.dress(live);
+                }
+                _ => self.durable.share(number, &self.live),
+            }
         }
     }
 

@@ -4,13 +4,15 @@ mod calls;
 
 use std::ffi::OsStr;
 use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use proptest::prelude::*;
+use rustix::io::Errno;
 
 use super::{Disk, Losses, Moment, Shared, World, outcomes};
 use crate::remote::loopback::{through_agent, transports};
-use crate::{Handle, open_root};
+use crate::{File, Handle, open_root};
 use calls::{call, run};
 
 proptest! {
@@ -20,7 +22,7 @@ proptest! {
     fn the_simulation_answers_as_the_kernel_does(calls in prop::collection::vec(call(), 1..25)) {
         let place = tempfile::tempdir().unwrap();
         let (answers, lines) = run(&open_root(place.path()).unwrap(), &calls);
-        let shared = Shared::new(World::new(&["/disk"]));
+        let shared = Shared::new(of(cfg!(target_vendor = "apple")));
         let inside = shared.enter();
         let (simulated, shown) = run(&open_root(Path::new("/disk")).unwrap(), &calls);
         drop(inside);
@@ -44,6 +46,13 @@ proptest! {
         }
         prop_assert_eq!(lines, shown);
     }
+}
+
+/// A world with the rules of macOS, or with those of Linux.
+fn of(macos: bool) -> World {
+    let mut world = World::new(&["/disk"]);
+    world.set_macos(macos);
+    world
 }
 
 /// The names in `/disk` that each power loss may leave.
@@ -106,17 +115,86 @@ fn content_that_was_not_synced_may_be_old_new_or_torn() {
         crate::sync_directory(dir).unwrap();
         file.write_all(b"12345678").unwrap();
     });
-    let content = |disk: Disk| World::after(&moment, disk).content(Path::new("/disk/f")).unwrap();
-    let mut all: Vec<Vec<u8>> = outcomes(&moment, Losses::Power { most: 100 })
+    assert_eq!(contents(&moment), ["", "1234\0\0\0\0", "12345678"]);
+}
+
+/// The contents of `/disk/f` that each power loss may leave.
+fn contents(moment: &Moment) -> Vec<String> {
+    let content = |disk: Disk| World::after(moment, disk).content(Path::new("/disk/f")).unwrap();
+    let mut all: Vec<String> = outcomes(moment, Losses::Power { most: 100 })
         .into_iter()
-        .map(|disk| content(disk).to_vec())
+        .map(|disk| String::from_utf8(content(disk).to_vec()).unwrap())
         .collect();
     all.sort();
     all.dedup();
+    all
+}
+
+/// The contents after `sync` has synced a new file with some rules.
+fn synced(macos: bool, sync: impl FnOnce(&Handle, &mut File)) -> Vec<String> {
+    let shared = Shared::new(of(macos));
+    let inside = shared.enter();
+    let dir = open_root(Path::new("/disk")).unwrap();
+    let mut file = crate::create_file(&dir, named("f")).unwrap();
+    crate::sync_directory(&dir).unwrap();
+    file.write_all(b"12345678").unwrap();
+    sync(&dir, &mut file);
+    drop(inside);
+    let world = shared.lock();
+    contents(&world.moment())
+}
+
+#[test]
+fn macos_keeps_what_was_synced_in_the_cache_of_the_disk_until_that_is_flushed() {
+    let all = ["", "1234\0\0\0\0", "12345678"];
+    let whole = ["12345678"];
+    let send = |file: &File| file.write_out().unwrap();
+    let everything = |dir: &Handle| crate::sync_file_system(dir).unwrap();
+    assert_eq!(synced(true, |_, file| file.sync().unwrap()), whole);
+    assert_eq!(synced(true, |_, file| send(file)), all);
     assert_eq!(
+        synced(true, |dir, _| everything(dir)),
         all,
-        [b"".to_vec(), b"1234\0\0\0\0".to_vec(), b"12345678".to_vec()]
+        "`sync` sends no content"
     );
+    let both = |dir: &Handle, file: &mut File| {
+        send(file);
+        everything(dir);
+    };
+    assert_eq!(synced(true, both), whole);
+    let other = |dir: &Handle, file: &mut File| {
+        send(file);
+        crate::create_file(dir, named("g")).unwrap().sync().unwrap();
+    };
+    assert_eq!(synced(true, other), whole, "any object flushes the cache");
+    let early = |dir: &Handle, file: &mut File| {
+        send(file);
+        file.write_all(b"9").unwrap();
+        everything(dir);
+    };
+    assert_eq!(synced(true, early), ["12345678", "12345678\0", "123456789"]);
+    assert_eq!(synced(false, |dir, _| everything(dir)), whole);
+    assert_eq!(
+        synced(false, |_, file| send(file)),
+        all,
+        "Linux needs no such call"
+    );
+}
+
+#[test]
+fn macos_refuses_what_it_lacks() {
+    let shared = Shared::new(of(true));
+    let _inside = shared.enter();
+    let dir = open_root(Path::new("/disk")).unwrap();
+    let error = crate::make_dir(&dir, OsStr::from_bytes(b"\xff")).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(Errno::ILSEQ.raw_os_error()));
+    crate::make_dir(&dir, named("d")).unwrap();
+    crate::make_dir(&dir, named("d/e")).unwrap();
+    assert!(crate::open_beneath(&dir, Path::new("d/e")).is_ok());
+    assert!(crate::remove_file(&dir, named("d")).is_err());
+    crate::create_file(&dir, named("f")).unwrap();
+    crate::chmod_node(&dir, named("f"), 0o640).unwrap();
+    assert_eq!(crate::stat_child(&dir, named("f")).unwrap().mode, 0o640);
 }
 
 #[test]

@@ -156,6 +156,15 @@ impl World {
         );
     }
 
+    /// Gives what lies in the directory at `dir` another name, of any bytes.
+    pub fn rename_within(&mut self, dir: &str, from: &[u8], to: &[u8]) {
+        self.pass(1_000_000);
+        let dir = self.find(Path::new(dir)).unwrap();
+        let number = self.live.child(dir, from).unwrap();
+        let edits = vec![(dir, from.to_vec(), None), (dir, to.to_vec(), Some(number))];
+        self.edit(edits, &[number]);
+    }
+
     /// Gives the file at `from` the name `to` as well.
     pub fn name_again(&mut self, from: &str, to: &str) {
         self.pass(1_000_000);

@@ -39,6 +39,9 @@ pub struct Moment {
     pub lower: u64,
     /// True if nothing may be created beside a mount root.
     pub crowded: bool,
+    /// True if the calls are those of macOS.
+    pub(super) macos: bool,
+    pub(super) sent: Disk,
     /// Number of the next call.
     pub call: u64,
 }
@@ -75,6 +78,9 @@ pub struct World {
     pub(super) exchanges: bool,
     pub(super) lower: u64,
     pub(super) crowded: bool,
+    pub(super) macos: bool,
+    /// Objects as they were sent to a disk whose cache has them: a power loss may still lose them (macOS).
+    pub(super) sent: Disk,
     /// Calls that changed something.
     pub calls: u64,
     /// The error that is injected.
@@ -95,13 +101,30 @@ impl Moment {
         self.durable.folds = true;
     }
 
-    /// All that is there lies in the lower layer of an overlay from now on.
+    /// The calls are those of macOS from now on, or those of Linux. On macOS
+    ///
+    /// - `fsync` leaves an object in the disk's cache, from where `F_FULLFSYNC` of any object brings it to the disk;
+    /// - `sync` sends names and metadata, and no content;
+    /// - a file system that exchanges no names knows no exclusive rename either;
+    /// - nothing opens a path in one call, pins an object, numbers mounts, or reports stores through a mapping;
+    /// - a modification time before an object's birth moves its birth there;
+    /// - names are UTF-8.
+    pub fn set_macos(&mut self, macos: bool) {
+        self.macos = macos;
+    }
+
+    /// All that is there lies in the lower layer of an overlay from now on, which macOS has none of.
     pub fn lay_over(&mut self) {
-        self.lower = self.next;
+        (self.lower, self.macos) = (self.next, false);
     }
 }
 
 impl World {
+    /// The same for this world as [`Moment::set_macos`].
+    pub fn set_macos(&mut self, macos: bool) {
+        self.macos = macos;
+    }
+
     /// A world with these directories, each a file system of its own; all on disk.
     pub fn new(devices: &[&str]) -> Self {
         let mut world = Self::empty();
@@ -130,6 +153,9 @@ impl World {
             exchanges: true,
             lower: 0,
             crowded: false,
+            // Tests of such a build show what macOS gets.
+            macos: cfg!(any(feature = "portable", target_vendor = "apple")),
+            sent: Disk::default(),
             calls: 0,
             fault: None,
             moments: None,
@@ -150,7 +176,7 @@ impl World {
         world.next = moment.next;
         world.drawn = moment.drawn;
         (world.exchanges, world.lower) = (moment.exchanges, moment.lower);
-        world.crowded = moment.crowded;
+        (world.crowded, world.macos) = (moment.crowded, moment.macos);
         world
     }
 
@@ -160,6 +186,7 @@ impl World {
         world.durable = moment.durable.clone();
         world.pending.clone_from(&moment.pending);
         world.databases.clone_from(&moment.databases);
+        world.sent = moment.sent.clone();
         world
     }
 
@@ -176,6 +203,8 @@ impl World {
             exchanges: self.exchanges,
             lower: self.lower,
             crowded: self.crowded,
+            macos: self.macos,
+            sent: self.sent.clone(),
             call: self.calls,
         }
     }
@@ -190,6 +219,7 @@ impl World {
     pub fn settle(&mut self) {
         self.live.sweep(self.open.values().map(|open| open.inode));
         self.durable = self.live.clone();
+        self.sent = Disk::default();
         self.pending.clear();
     }
 

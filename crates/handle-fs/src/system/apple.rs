@@ -268,6 +268,13 @@ pub(crate) fn file_system(handle: BorrowedFd<'_>) -> Result<FileSystem> {
     })
 }
 
+/// Bytes that are free for a user, and all bytes. `statvfs` counts blocks in 32 bits (16 TiB), `statfs` in 64.
+pub(crate) fn room(handle: BorrowedFd<'_>) -> Result<(u64, u64)> {
+    let facts = rustix::fs::fstatfs(handle)?;
+    let bytes = |blocks: u64| blocks.saturating_mul(u64::from(facts.f_bsize));
+    Ok((bytes(facts.f_bavail), bytes(facts.f_blocks)))
+}
+
 fn errno(error: nix::errno::Errno) -> Errno {
     one_number(Errno::from_raw_os_error(error as i32))
 }

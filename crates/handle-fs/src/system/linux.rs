@@ -23,8 +23,6 @@ pub(crate) const KEEPS_ACCESS_TIME: OFlags = OFlags::NOATIME;
 pub(crate) const FILE_CLOCK: rustix::time::ClockId = rustix::time::ClockId::RealtimeCoarse;
 /// Error for an attribute that does not exist.
 pub(crate) const NO_ATTRIBUTE: Errno = Errno::NODATA;
-/// True if one call opens a whole path below a directory.
-pub(crate) const OPENS_BENEATH: bool = true;
 
 /// Permission bits as the calls take them.
 pub(crate) fn mode_of(bits: u32) -> Mode {
@@ -228,6 +226,13 @@ pub(crate) fn write_back(handle: BorrowedFd<'_>) -> Result<Option<bool>> {
 
 pub(crate) fn fdatasync(handle: BorrowedFd<'_>) -> Result<()> {
     rustix::fs::fdatasync(handle)
+}
+
+/// Bytes that are free for a user, and all bytes.
+pub(crate) fn room(handle: BorrowedFd<'_>) -> Result<(u64, u64)> {
+    let facts = rustix::fs::fstatvfs(handle)?;
+    let bytes = |blocks: u64| blocks.saturating_mul(facts.f_frsize);
+    Ok((bytes(facts.f_bavail), bytes(facts.f_blocks)))
 }
 
 /// The file system's number of `statfs(2)`.

@@ -17,16 +17,16 @@ use crate::{FileSystem, Result, Stat};
 
 pub(crate) use own::{
     NO_ATTRIBUTE, ONLY_NAMED, bits_of, chmod_pinned, chmod_unpinned, fsync, get_xattr, inode_flags,
-    list_xattr, mknodat, mode_of, pin, remove_xattr, renameat_with, set_inode_flags, set_xattr, write_out,
+    list_xattr, mknodat, mode_of, pin, remove_xattr, renameat_with, room, set_inode_flags, set_xattr,
+    write_out,
 };
 
 /// No such flag.
 pub(crate) const KEEPS_ACCESS_TIME: OFlags = OFlags::empty();
 /// There is no coarser clock.
 pub(crate) const FILE_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Realtime;
-/// Paths are walked by single names.
-pub(crate) const OPENS_BENEATH: bool = false;
 
+/// Paths are walked by single names.
 pub(crate) fn open_beneath(_: BorrowedFd<'_>, _: impl Named, _: OFlags) -> Result<OwnedFd> {
     Err(Errno::NOSYS)
 }

@@ -301,6 +301,42 @@ fn is_under_way(world: &World) -> bool {
     has("/journal") && !has("/decision")
 }
 
+/// macOS syncs otherwise, walks paths by single names, and has file systems without exclusive renames. At night everything is tried.
+#[test]
+fn the_rules_of_macos_may_meet_a_crash_at_any_call() {
+    let settings: [fn(Session) -> Session; 4] = [
+        Session::on_macos,
+        |session| session.exact().on_macos(),
+        |session| session.on_macos().in_steps(),
+        |session| session.on_macos().crowded(),
+    ];
+    let of = |make: fn() -> Session| settings.map(|set| Box::new(move || set(make())) as Make);
+    let cases = [
+        cases::busy,
+        cases::recased,
+        cases::linked,
+        cases::bound,
+        cases::nested,
+    ];
+    let all_of = |few: usize| -> Vec<Make> { cases.into_iter().flat_map(of).step_by(stride(few)).collect() };
+    let kill = Depth {
+        losses: Losses::Kill,
+        nested: if wants_all() { 1 } else { 120 },
+        again: Losses::Kill,
+        every: stride(5),
+    };
+    all("killed, macOS", all_of(4), kill);
+    let power = Depth {
+        losses: Losses::Power {
+            most: if wants_all() { 64 } else { 2 },
+        },
+        nested: 0,
+        again: Losses::Kill,
+        every: stride(40),
+    };
+    all("power, macOS", all_of(4), power);
+}
+
 #[test]
 fn an_exchange_in_steps_may_be_killed_at_any_call_there_and_back() {
     let depth = Depth {

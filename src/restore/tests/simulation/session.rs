@@ -134,6 +134,12 @@ impl Session {
         self
     }
 
+    /// The same on macOS, where no case is told apart.
+    pub(super) fn on_macos(mut self) -> Self {
+        self.world.set_macos(true);
+        self.folded()
+    }
+
     /// The same on a file system that does not tell case apart.
     pub(super) fn folded(mut self) -> Self {
         self.world.fold_names();
