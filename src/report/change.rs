@@ -246,6 +246,9 @@ pub(crate) fn why_words(why: &Why) -> String {
             "the directory takes its name and {} for one",
             String::from_utf8_lossy(other.as_bytes())
         ),
+        Why::Encoding => {
+            "the file system takes no such name (it wants UTF-8, and letters that it knows)".to_owned()
+        }
         Why::Linked(first) => format!(
             "was another name of {}, which stays; its content is right",
             String::from_utf8_lossy(first.as_bytes())

@@ -1,9 +1,11 @@
-//! Paths that the live tree takes for one name although the plan knows them as two: `Readme` and `README` in a directory that ignores case.
+//! Paths that the live tree takes for one name although the plan knows them as two, `Readme` and `README` in a directory that ignores case;
+//! and names that it cannot have.
 //!
 //! A plan that is made from two lists of names alone would create one over the other. Which names are one is asked of the tree, and only
 //! where two lists differ in case or in how a letter is composed, so an ordinary restore asks nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use crate::capture::Skipped;
 use crate::diff::Side;
 use crate::model::{Manifest, Name, RelPath};
 use handle_fs::remote::{Transports, above};
-use handle_fs::{Dir, Root, fold_name, folds_names, holds_name, stored_name};
+use handle_fs::{Dir, Root, fold_name, folds_names, holds_name, stored_name, takes_name};
 
 /// Another path that is the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +23,14 @@ pub(super) struct Rival {
     pub(super) is_there: bool,
 }
 
-/// Other paths of the same name, by the path that a restore may create.
+/// Paths that a restore may create only if others go first, or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FoldedNames(BTreeMap<RelPath, Vec<Rival>>);
+pub struct FoldedNames {
+    /// Other paths of the same name, by the path that may be created.
+    rivals: BTreeMap<RelPath, Vec<Rival>>,
+    /// Paths whose name the directory cannot have.
+    refused: BTreeSet<RelPath>,
+}
 
 impl FoldedNames {
     /// Asks the tree at `root` which missing paths of `target` it takes for another one.
@@ -65,6 +72,10 @@ impl FoldedNames {
                     .push((name, is_there));
             }
             for name in wanted {
+                if tree.refuses(&dir.path, name) {
+                    found.refused.insert(dir.path.join(name));
+                    continue;
+                }
                 let others = alike
                     .get(&fold_name(name.as_bytes()))
                     .map(Vec::as_slice)
@@ -91,7 +102,7 @@ impl FoldedNames {
                     }));
                 }
                 if !rivals.is_empty() {
-                    found.0.insert(dir.path.join(name), rivals);
+                    found.rivals.insert(dir.path.join(name), rivals);
                 }
             }
         }
@@ -100,14 +111,19 @@ impl FoldedNames {
 
     /// Returns the other paths that are the same name as `path`.
     pub(super) fn rivals(&self, path: &RelPath) -> &[Rival] {
-        self.0.get(path).map(Vec::as_slice).unwrap_or_default()
+        self.rivals.get(path).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns true if the directory of a path cannot have its name.
+    pub(super) fn is_refused(&self, path: &RelPath) -> bool {
+        self.refused.contains(path)
     }
 
     /// Returns the live paths that are the same name as one that `holds` accepts, and is no part of what it accepts itself. To create the
     /// one takes that the other goes.
     pub(super) fn beside(&self, holds: impl Fn(&RelPath) -> bool) -> Vec<RelPath> {
         let mut beside = Vec::new();
-        for (path, rivals) in &self.0 {
+        for (path, rivals) in &self.rivals {
             for rival in rivals.iter().filter(|rival| rival.is_there) {
                 match (holds(path), holds(&rival.path)) {
                     (true, false) => beside.push(rival.path.clone()),
@@ -174,24 +190,34 @@ impl<'a> LiveTree<'a> {
         (stored != *name).then_some(stored)
     }
 
-    /// Returns true if names fold in a directory; in one that is missing, if they do in the nearest one above it.
+    /// Returns true if names fold in a directory.
     fn folds(&mut self, dir: &RelPath) -> bool {
         if let Some(known) = self.folds.get(dir) {
             return *known;
         }
-        let folds = match self.root().map(|root| root.dir(dir)) {
-            Some(Ok(there)) => folds_names(&there).unwrap_or(false),
+        let folds = self.ask(dir, &|dir| folds_names(dir));
+        self.folds.insert(dir.clone(), folds);
+        folds
+    }
+
+    /// Returns true if a directory cannot have this name.
+    fn refuses(&mut self, dir: &RelPath, name: &Name) -> bool {
+        !name.as_bytes().is_ascii() && self.ask(dir, &|dir| Ok(!takes_name(dir, name.as_os_str())?))
+    }
+
+    /// Asks a directory; for one that is missing, the nearest one above it.
+    fn ask(&mut self, dir: &RelPath, question: &dyn Fn(&Dir) -> io::Result<bool>) -> bool {
+        match self.root().map(|root| root.dir(dir)) {
+            Some(Ok(there)) => question(&there).unwrap_or(false),
             Some(Err(_)) => match dir.split() {
-                Some((parent, _)) => self.folds(&parent),
+                Some((parent, _)) => self.ask(&parent, question),
                 None => false,
             },
             // The root is missing and comes back as a whole.
             None => {
                 let parent = above(self.path).and_then(|above| Dir::open(self.transports, above).ok());
-                parent.is_some_and(|parent| folds_names(&parent).unwrap_or(false))
+                parent.is_some_and(|parent| question(&parent).unwrap_or(false))
             }
-        };
-        self.folds.insert(dir.clone(), folds);
-        folds
+        }
     }
 }

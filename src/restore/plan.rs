@@ -82,6 +82,8 @@ pub enum Why {
     Needed(RelPath),
     /// It cannot be created beside this path: the directory takes both names for one.
     OneName(RelPath),
+    /// It cannot be created: the file system takes no such name.
+    Encoding,
     /// Only the program that listens on a socket can make it.
     Socket,
     /// Something of another type that the excludes name may have been there.

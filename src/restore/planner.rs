@@ -320,7 +320,7 @@ impl Planner {
         }
     }
 
-    /// Creates no path whose name the directory takes for that of another one, unless that one goes first.
+    /// Creates no path whose name the directory cannot have, or takes for that of another one, unless that one goes first.
     fn names_that_are_one(&mut self, folded: &FoldedNames) {
         let is_deleted = |path: &RelPath| {
             self.steps
@@ -344,12 +344,16 @@ impl Planner {
             .steps
             .iter()
             .filter(|(_, step)| step.action == Action::Create);
-        let blocked: Vec<(RelPath, RelPath)> = created
-            .filter_map(|(path, _)| Some((path.clone(), in_the_way(path)?)))
+        let why = |path: &RelPath| match folded.is_refused(path) {
+            true => Some(Why::Encoding),
+            false => in_the_way(path).map(Why::OneName),
+        };
+        let blocked: Vec<(RelPath, Why)> = created
+            .filter_map(|(path, _)| Some((path.clone(), why(path)?)))
             .collect();
-        for (path, other) in blocked {
+        for (path, why) in blocked {
             if let Some(step) = self.steps.remove(&path) {
-                self.keep(step.change, Why::OneName(other));
+                self.keep(step.change, why);
             }
         }
     }

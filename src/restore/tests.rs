@@ -107,6 +107,7 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::Excluded => "excluded".to_owned(),
                 Why::Aside(why) => format!("{why:?}"),
                 Why::OneName(other) => format!("one name with {}", text(other)),
+                Why::Encoding => "encoding".to_owned(),
                 Why::Linked(first) => format!("linked {}", text(first)),
             };
             format!("{list} {}: {why}", text(&kept.change.path))

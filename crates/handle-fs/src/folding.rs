@@ -9,6 +9,8 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use super::{AsHandle, Stat};
 
 /// Maximum number of names of a directory that are tried in another case.
@@ -112,6 +114,22 @@ pub fn holds_name(dir: impl AsHandle, name: &OsStr) -> io::Result<bool> {
         && sorted_names(&dir)?
             .binary_search_by(|is| is[..].cmp(name.as_bytes()))
             .is_ok())
+}
+
+/// Returns false if a directory can have no such name: some file systems answer EILSEQ to a name that is no UTF-8 (APFS; ZFS with
+/// `utf8only`), APFS also to letters that are younger than it is.
+///
+/// # Errors
+/// The system's error.
+pub fn takes_name(dir: impl AsHandle, name: &OsStr) -> io::Result<bool> {
+    if name.is_ascii() {
+        return Ok(true);
+    }
+    match look(&dir, name) {
+        Ok(_) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(Errno::ILSEQ.raw_os_error()) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the name under which a directory keeps what answers to `name`; `None` if nothing does.

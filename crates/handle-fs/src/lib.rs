@@ -69,7 +69,9 @@ pub use file_system::{
 pub use file_system_id::FileSystemId;
 pub use file_system_kind::FileSystem;
 pub use flags::InodeFlags;
-pub use folding::{fold_name, folds_names, holds_name, is_one_name, stored_child, stored_name, stored_path};
+pub use folding::{
+    fold_name, folds_names, holds_name, is_one_name, stored_child, stored_name, stored_path, takes_name,
+};
 pub use fuse::{FUSE_DEVICE, FuseOptions, is_busy, is_disconnected, mount_fuse, raise_file_limit, unmount};
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;
