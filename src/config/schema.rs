@@ -87,8 +87,8 @@ pub(super) const RECOVERY: &[Key] = &[
         Shape::Words(&["withhold", "capture"]),
         "\"withhold\"",
         "Your own secrets below a mount (~/.ssh, ~/.aws, ~/.gnupg, ~/.config/gcloud, ~/.kube, ~/.docker, ~/.config/gh, \
-         ~/.netrc, ~/.npmrc, ~/.git-credentials, ~/.config/op): \"withhold\" keeps them out of every archive, \"capture\" \
-         treats them like any other file. Agents' credentials and the recovery store are never captured as they are.",
+         ~/.netrc, ~/.npmrc, ~/.git-credentials, ~/.config/op, ~/Library/Keychains): \"withhold\" keeps them out of every \
+         archive, \"capture\" treats them like any other file. Agents' credentials and the recovery store are never captured as they are.",
     ),
     key(
         "on_failure",

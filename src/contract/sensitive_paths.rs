@@ -27,6 +27,8 @@ const SECRETS: &[&str] = &[
     ".npmrc",
     ".git-credentials",
     ".config/op",
+    // Of macOS: agents and tools keep their logins there.
+    "Library/Keychains",
 ];
 
 /// Most directories of one secret place that are compared with a root.

@@ -88,7 +88,7 @@ fn the_store_never_captures_itself() {
     );
 }
 
-const SECRETS: [&str; 11] = [
+const SECRETS: [&str; 12] = [
     ".aws",
     ".config/gcloud",
     ".config/gh",
@@ -100,6 +100,7 @@ const SECRETS: [&str; 11] = [
     ".netrc",
     ".npmrc",
     ".ssh",
+    "Library/Keychains",
 ];
 
 fn withheld(host: &Host, mount: &str, recovery: &str) -> Vec<(String, WithheldReason)> {
