@@ -172,6 +172,51 @@ fn a_container_that_nothing_proves_gone_refuses_a_restore() {
     assert!(text.contains("its runtime cannot be asked"), "{text}");
 }
 
+/// Docker Desktop, OrbStack and colima have sockets of their own, which docker finds by its context.
+#[test]
+fn docker_is_asked_in_the_operators_context_and_through_no_socket_of_jackins_choice() {
+    let sandbox = Sandbox::new();
+    workspace(&sandbox);
+    let text = instance(Some("shop"), "running").to_string();
+    write_instance(&sandbox, CONTAINER, &text);
+    sandbox.jackin(["launch", "shop", "--", "true"]).ok();
+    let asked = sandbox.scratch("asked");
+    let script = format!(
+        "for word in \"$DOCKER_HOST\" \"$DOCKER_CONTEXT\" \"$DOCKER_CONFIG\" \"$HOME\" \"$@\"; do echo \"$word\"; done >> {}",
+        asked.display()
+    );
+    let bin = docker(&sandbox, Some(&script));
+    let colima = format!("unix://{}/.colima/default/docker.sock", sandbox.home().display());
+    let config = sandbox.scratch("docker-config");
+    let of = |variables: &[(&str, &str)]| {
+        let mut command = sandbox
+            .command(["restore", "shop", "--dry-run"])
+            .with("PATH", &bin);
+        for (name, value) in variables {
+            command = command.with(name, value);
+        }
+        command.run().code_in(&[0, 6]);
+        let said = fs::read_to_string(&asked).unwrap();
+        fs::remove_file(&asked).unwrap();
+        said.lines().map(str::to_owned).collect::<Vec<String>>()
+    };
+    let home = sandbox.home().display().to_string();
+    let words = of(&[("DOCKER_HOST", &colima)]);
+    assert_eq!(words[..5], [&colima, "", "", &home, "ps"].map(str::to_owned));
+    let config = config.to_str().unwrap();
+    let words = of(&[("DOCKER_CONTEXT", "orbstack"), ("DOCKER_CONFIG", config)]);
+    assert_eq!(
+        words[..5],
+        ["", "orbstack", config, &home, "ps"].map(str::to_owned)
+    );
+    assert!(
+        !words
+            .iter()
+            .any(|word| word.starts_with("-H") || word.contains(".sock")),
+        "{words:?}"
+    );
+}
+
 #[test]
 fn a_container_without_a_workspace_is_known_by_the_path_it_works_on() {
     let sandbox = Sandbox::new();

@@ -313,12 +313,12 @@ fn container(world: &Path, image: &str, installed: bool) -> Result<Carried, Stri
     .arg(format!("PATH={}:/bin", there.display()))
     .args([image, "sleep", "100000"]);
     run_tool(&mut run);
-    let mut variables = Vec::new();
-    variables.extend(
-        std::env::var("DOCKER_HOST")
-            .ok()
-            .map(|host| ("DOCKER_HOST".to_owned(), host)),
-    );
+    // The sandbox has another home, in which docker finds no context.
+    let set = |name: &str| std::env::var(name).ok().map(|value| (name.to_owned(), value));
+    let home = std::env::var("HOME").map(|home| format!("{home}/.docker"));
+    let config = set("DOCKER_CONFIG").or_else(|| Some(("DOCKER_CONFIG".to_owned(), home.ok()?)));
+    let variables = [set("DOCKER_HOST"), set("DOCKER_CONTEXT"), config];
+    let variables = variables.into_iter().flatten().collect();
     Ok(Carried {
         prefix: format!("docker://{name}"),
         variables,
