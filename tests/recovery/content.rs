@@ -157,6 +157,9 @@ fn s07_emptied_big_file_comes_back() {
 
 #[test]
 fn s07_sparse_file_stays_sparse() {
+    if crate::support::machine::is_portable(crate::support::machine::NO_HOLES) {
+        return;
+    }
     use std::os::unix::fs::MetadataExt as _;
     let sandbox = Sandbox::new();
     let project = sandbox.project("sparse");
@@ -231,6 +234,9 @@ fn s27_sessions_go_back_one_after_the_other() {
 
 #[test]
 fn sizes_that_no_number_can_sum_up_are_no_trouble() {
+    if crate::support::machine::is_portable(crate::support::machine::NO_HOLES) {
+        return;
+    }
     let memory = std::path::Path::new("/dev/shm");
     let made = tempfile::TempDir::with_prefix_in("jr-", memory);
     let Ok(project) = made else {

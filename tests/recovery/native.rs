@@ -38,6 +38,9 @@ impl Btrfs {
     }
 
     fn at(disk: PathBuf) -> Option<Self> {
+        if crate::support::machine::is_portable("no file system takes snapshots of itself") {
+            return None;
+        }
         tool("btrfs")?;
         let volume = Volume::image(&disk, "btrfs", 512 << 20, &["mkfs.btrfs", "-q", "-f"])?;
         let project = disk.join("project");

@@ -71,6 +71,9 @@ fn assert_operators(sandbox: &Sandbox) {
 
 #[test]
 fn what_the_operator_may_not_put_back_is_named_and_sudo_puts_it_back() {
+    if crate::support::machine::is_portable("threads have no user of their own") {
+        return;
+    }
     let Some(sandbox) = operators("sudo") else { return };
     let (project, id, before) = with_foreign_files(&sandbox);
     let damaged = Tree::read(&project);
@@ -98,6 +101,9 @@ fn what_the_operator_may_not_put_back_is_named_and_sudo_puts_it_back() {
 
 #[test]
 fn the_operator_goes_on_with_a_store_that_root_worked_in() {
+    if crate::support::machine::is_portable("threads have no user of their own") {
+        return;
+    }
     let Some(sandbox) = operators("sudo") else { return };
     let project = sandbox.project("own");
     Build::at(&project)
@@ -142,6 +148,9 @@ fn the_operator_goes_on_with_a_store_that_root_worked_in() {
 
 #[test]
 fn a_project_that_was_taken_from_the_operator_leads_to_sudo() {
+    if crate::support::machine::is_portable("threads have no user of their own") {
+        return;
+    }
     let Some(sandbox) = operators("sudo") else { return };
     let project = sandbox.project("taken");
     Build::at(&project)
@@ -189,6 +198,9 @@ fn what_the_operator_cannot_look_at_any_more_is_not_success() {
 
 #[test]
 fn every_verb_of_root_leaves_the_store_to_the_operator() {
+    if crate::support::machine::is_portable("threads have no user of their own") {
+        return;
+    }
     let Some(sandbox) = operators("sudo") else { return };
     let project = sandbox.project("verbs");
     Build::at(&project).file("a", "before\n").aged();
@@ -228,6 +240,9 @@ fn every_verb_of_root_leaves_the_store_to_the_operator() {
 
 #[test]
 fn links_in_the_store_lead_root_nowhere() {
+    if crate::support::machine::is_portable("threads have no user of their own") {
+        return;
+    }
     let Some(sandbox) = operators("sudo") else { return };
     let project = sandbox.project("hostile");
     Build::at(&project).file("a", "before\n").aged();
@@ -355,6 +370,9 @@ fn without_its_caller_root_is_refused_the_store_of_another_user() {
 
 #[test]
 fn root_names_a_home_of_its_own() {
+    if crate::support::machine::is_portable("threads have no user of their own") {
+        return;
+    }
     let Some(sandbox) = operators("sudo") else { return };
     let project = sandbox.project("own-home");
     Build::at(&project).file("a", "before\n").aged();

@@ -127,6 +127,9 @@ fn a_late_closing_snapshot_without_the_disk_records_no_deletion() {
 
 #[test]
 fn another_disk_in_its_place_is_refused() {
+    if crate::support::machine::is_portable("no call shows which file system is mounted") {
+        return;
+    }
     type Make<'a> = &'a dyn Fn(&PathBuf) -> Option<Volume>;
     let made: [Make<'_>; 4] = [
         &|at| Volume::tmpfs(at),

@@ -89,6 +89,21 @@ pub(crate) fn skip(what: &str, because: &str) {
     super::skipped::skipped(&format!("{what}: {because}"));
 }
 
+/// Reason why a test of holes is skipped with the calls of macOS.
+pub(crate) const NO_HOLES: &str = "what the system says of holes is not believed";
+/// Reason why a test of who holds a file is skipped with the calls of macOS.
+pub(crate) const NO_HOLDERS: &str = "nothing shows who has a file open";
+
+/// Whether the program makes only the calls that macOS has: on macOS, and built with the feature `portable`. Then the test is skipped that
+/// needs more, and the reason recorded.
+pub(crate) fn is_portable(because: &str) -> bool {
+    let portable = cfg!(any(feature = "portable", not(target_os = "linux")));
+    if portable {
+        skip("calls of macOS", because);
+    }
+    portable
+}
+
 /// Runs a tool that the test itself needs and insists on its success.
 #[track_caller]
 pub(crate) fn run_tool(command: &mut Command) -> Vec<u8> {

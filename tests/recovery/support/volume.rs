@@ -55,6 +55,9 @@ impl Volume {
     /// An overlay of `lower` and a new upper layer; `layers` is where that lies, `more` holds further options, each
     /// behind a comma.
     pub(crate) fn overlay(at: &Path, lower: &Path, layers: &Path, more: &str) -> Option<Self> {
+        if super::machine::is_portable("there is no overlay") {
+            return None;
+        }
         let [upper, work] = ["upper", "work"].map(|name| layers.join(name));
         for directory in [&upper, &work] {
             fs::create_dir_all(directory).unwrap();
