@@ -251,7 +251,7 @@ impl World {
         }
     }
 
-    /// Makes a file system durable, as `syncfs` guarantees. `sync` and `F_FULLFSYNC` of macOS leave out content that was not sent.
+    /// Makes a file system durable, as `syncfs` guarantees. `sync` and `F_FULLFSYNC` of macOS omit content that was not sent.
     pub(super) fn make_device_durable(&mut self, device: u64) {
         self.flush_cache(device);
         let on_it: HashSet<u64> = self
