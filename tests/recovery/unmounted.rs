@@ -127,9 +127,6 @@ fn a_late_closing_snapshot_without_the_disk_records_no_deletion() {
 
 #[test]
 fn another_disk_in_its_place_is_refused() {
-    if crate::support::machine::is_portable("no call shows which file system is mounted") {
-        return;
-    }
     type Make<'a> = &'a dyn Fn(&PathBuf) -> Option<Volume>;
     let made: [Make<'_>; 4] = [
         &|at| Volume::tmpfs(at),
@@ -137,7 +134,9 @@ fn another_disk_in_its_place_is_refused() {
         &|at| Volume::image(at, "xfs", 320 << 20, &["mkfs.xfs", "-q"]),
         &|at| Volume::image(at, "btrfs", 128 << 20, &["mkfs.btrfs", "-q"]),
     ];
-    for make in made {
+    let by_root =
+        crate::support::machine::is_portable("ext4 and btrfs: file systems have no numbers of their own");
+    for make in made.into_iter().step_by(if by_root { 2 } else { 1 }) {
         let sandbox = Sandbox::new();
         let project = point(&sandbox);
         let Some(disk) = make(&project) else { continue };

@@ -47,7 +47,8 @@ pub struct FileSystemFacts {
     pub by_root: bool,
 }
 
-/// The facts of the file system that `handle` lies on; `None` on another machine, and on a system that has no such numbers.
+/// The facts of the file system that `handle` lies on; `None` on another machine, and for a file system of macOS that neither has such
+/// numbers nor is known by its root.
 ///
 /// # Errors
 /// The system's error.
@@ -60,7 +61,14 @@ pub fn file_system_facts(handle: impl AsHandle) -> io::Result<Option<FileSystemF
     const TMPFS: u64 = 0x0102_1994;
     let handle = handle.as_handle();
     let number = match kernel::file_system_number(handle) {
-        Err(Errno::NOSYS) => return Ok(None),
+        Err(Errno::NOSYS) => {
+            let facts = |kind| FileSystemFacts {
+                kind,
+                id: None,
+                by_root: true,
+            };
+            return Ok(kernel::kind_by_root(handle)?.map(facts));
+        }
         other => other?,
     };
     let kind = kernel::magic(handle)?;

@@ -321,6 +321,17 @@ pub(super) fn file_system_number(handle: impl AsHandle) -> Result<u64> {
     own::file_system_number(handle)
 }
 
+/// Returns the type of a file system that its root's inode and birth identify, as a number; only of this machine, and `None` where it has
+/// a number of its own.
+pub(super) fn kind_by_root(handle: impl AsHandle) -> Result<Option<u64>> {
+    let handle = here!(handle, |_far| Ok(None));
+    #[cfg(any(test, debug_assertions, feature = "simulated"))]
+    if crate::simulated::world().is_some() {
+        return Ok(None);
+    }
+    own::kind_by_root(handle)
+}
+
 pub(super) fn free_bytes(handle: impl AsHandle) -> Result<u64> {
     let handle = here!(handle, |far| far.count(Call::Room {
         handle: far.number(),

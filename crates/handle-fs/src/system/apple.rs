@@ -254,18 +254,33 @@ pub(crate) fn write_out(handle: BorrowedFd<'_>) -> Result<()> {
     rustix::fs::fsync(handle)
 }
 
-/// Only of the two file systems that Macs are formatted with is it known how they keep times.
-pub(crate) fn file_system(handle: BorrowedFd<'_>) -> Result<FileSystem> {
+/// True for the two file systems that Macs are formatted with: only of them is it known how they keep times.
+fn is_own(name: &[u8]) -> bool {
+    matches!(name, b"apfs" | b"hfs")
+}
+
+/// The name of a type of file system.
+fn type_name(handle: BorrowedFd<'_>) -> Result<Vec<u8>> {
     let name = rustix::fs::fstatfs(handle)?.f_fstypename;
-    let name = name
-        .iter()
-        .take_while(|byte| **byte != 0)
-        .map(|byte| byte.cast_unsigned());
-    let name: Vec<u8> = name.collect();
+    let name = name.iter().take_while(|byte| **byte != 0);
+    Ok(name.map(|byte| byte.cast_unsigned()).collect())
+}
+
+pub(crate) fn file_system(handle: BorrowedFd<'_>) -> Result<FileSystem> {
     Ok(FileSystem {
-        trusted_ctime: matches!(name.as_slice(), b"apfs" | b"hfs"),
+        trusted_ctime: is_own(&type_name(handle)?),
         ..FileSystem::UNKNOWN
     })
+}
+
+/// The letters of its name as a number. `f_fsid` is derived from the device, and the volume's UUID takes getattrlist(2).
+pub(crate) fn kind_by_root(handle: BorrowedFd<'_>) -> Result<Option<u64>> {
+    let name = type_name(handle)?;
+    let number = |name: &[u8]| {
+        name.iter()
+            .fold(0, |number, letter| number << 8 | u64::from(*letter))
+    };
+    Ok(is_own(&name).then(|| number(&name)))
 }
 
 /// Bytes that are free for a user, and all bytes. `statvfs` counts blocks in 32 bits (16 TiB), `statfs` in 64.

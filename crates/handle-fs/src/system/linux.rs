@@ -245,6 +245,13 @@ pub(crate) fn magic(handle: BorrowedFd<'_>) -> Result<u64> {
     Ok(kind as u64 & 0xffff_ffff)
 }
 
+/// Those that [`crate::file_system_facts`] knows by their root, for a build that omits their numbers.
+pub(crate) fn kind_by_root(handle: BorrowedFd<'_>) -> Result<Option<u64>> {
+    /// XFS and tmpfs.
+    const BY_ROOT: [u64; 2] = [0x5846_5342, 0x0102_1994];
+    Ok(Some(magic(handle)?).filter(|kind| BY_ROOT.contains(kind)))
+}
+
 /// The file system's own number of `statvfs(2)`.
 pub(crate) fn file_system_number(handle: BorrowedFd<'_>) -> Result<u64> {
     Ok(rustix::fs::fstatvfs(handle)?.f_fsid)

@@ -17,8 +17,8 @@ use crate::{FileSystem, Result, Stat};
 
 pub(crate) use own::{
     NO_ATTRIBUTE, ONLY_NAMED, bits_of, chmod_pinned, chmod_unpinned, fsync, get_xattr, inode_flags,
-    list_xattr, mknodat, mode_of, pin, remove_xattr, renameat_with, room, set_inode_flags, set_xattr,
-    write_out,
+    kind_by_root, list_xattr, mknodat, mode_of, pin, remove_xattr, renameat_with, room, set_inode_flags,
+    set_xattr, write_out,
 };
 
 /// No such flag.
