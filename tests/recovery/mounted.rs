@@ -167,7 +167,11 @@ fn the_tree_is_the_one_that_was_captured() {
     assert_eq!(shown, again);
     let inode = shown.at("plain").times.inode;
     let sparse = top.join("sparse").metadata().unwrap();
-    assert!(sparse.blocks() * 512 < sparse.size(), "{sparse:?}");
+    let has_holes = sparse.blocks() * 512 < sparse.size();
+    assert!(
+        has_holes || crate::support::machine::is_portable(crate::support::machine::NO_HOLES),
+        "{sparse:?}"
+    );
     assert_eq!(
         refusal(fs::write(top.join("plain"), "x")),
         Some(rustix::io::Errno::ROFS.raw_os_error())
@@ -221,7 +225,11 @@ fn tools_find_no_difference_to_a_restore() {
         );
     }
     let sparse = copy.join("sparse").metadata().unwrap();
-    assert!(sparse.blocks() * 512 < 4 << 20, "its holes are kept: {sparse:?}");
+    let has_holes = sparse.blocks() * 512 < 4 << 20;
+    assert!(
+        has_holes || crate::support::machine::is_portable(crate::support::machine::NO_HOLES),
+        "{sparse:?}"
+    );
     let archive = sandbox.scratch("all.tar");
     run_tool(
         Command::new("tar")
