@@ -293,6 +293,9 @@ fn a_store_that_is_too_large_loses_its_oldest_sessions_and_says_when_that_is_not
 
 #[test]
 fn what_is_left_of_large_archives_is_packed_anew() {
+    if crate::support::machine::is_portable(crate::support::machine::NO_HOLES) {
+        return;
+    }
     let sandbox = Sandbox::new();
     rules(&sandbox, "instances = 1");
     let project = sandbox.project("work");
