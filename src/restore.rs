@@ -3,6 +3,7 @@
 
 mod activity;
 mod apply;
+mod apply_many;
 mod attribution;
 mod authorship;
 mod build_moves;
@@ -23,6 +24,7 @@ mod history;
 mod holding_dir;
 mod intent;
 mod journal;
+mod make_together;
 mod merging;
 mod metadata;
 mod mount_task;
@@ -44,6 +46,7 @@ mod set_aside;
 mod slot;
 mod stage;
 mod states;
+mod survey;
 mod timeline;
 mod tree_writer;
 mod verify;

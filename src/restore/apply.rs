@@ -19,6 +19,7 @@ use super::move_state::{Order, Other, Progress, place, progress};
 use super::problem::{Problem, concerns_all};
 use super::slot::{Slot, seat};
 use super::stage::{OwnedInodes, Stage, is_as_before};
+use super::survey::{self, TOGETHER};
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, Identity, JournalMount, JournalMove, JournalParent, Manifest, MoveKind, RelPath};
 use crate::observer::Observer;
@@ -51,12 +52,12 @@ pub(super) struct MoveExecutor<'a> {
 }
 
 /// A move as it stands.
-struct Stand {
+pub(super) struct Stand {
     /// None when the directory that its path lies in is gone.
-    seat: Option<Slot>,
+    pub(super) seat: Option<Slot>,
     /// Object at its path; `None` if there is none.
     live: Option<Stat>,
-    progress: Progress,
+    pub(super) progress: Progress,
 }
 
 impl MoveExecutor<'_> {
@@ -72,7 +73,7 @@ impl MoveExecutor<'_> {
         Ok(self.stand(step)?.progress)
     }
 
-    fn stand(&self, step: &JournalMove) -> Result<Stand, RestoreError> {
+    pub(super) fn stand(&self, step: &JournalMove) -> Result<Stand, RestoreError> {
         let look = || -> io::Result<Stand> {
             let seat = match self.seat(step) {
                 // The directory it lies in may have been removed by a later move.
@@ -120,33 +121,25 @@ impl MoveExecutor<'_> {
         let order = Order::of(mount);
         // All of it before the first move: what changed since the emergency snapshot refuses the restore while no path has
         // moved.
-        for step in &mount.moves {
-            let stand = self.stand(step)?;
-            if stand.progress != Progress::Before {
-                self.check_waiting(step, stand.progress)?;
-                continue;
-            }
-            if step.old.is_some() {
-                self.check(step, &stand)?;
-                continue;
-            }
-            self.check_staged(step)?;
-            if stand.live.is_some_and(|there| !order.clears(step, &there)) {
-                return Err(self.drift(&step.path));
+        let all: Vec<&JournalMove> = mount.moves.iter().collect();
+        for some in all.chunks(TOGETHER) {
+            let _view = survey::of_moves(self.root, self.stage, some, false);
+            for step in some {
+                self.check_before_all(step, &order)?;
             }
         }
+        let renames: Vec<&JournalMove> = order.renames().collect();
         let mut emptied = false;
-        for step in order.renames() {
-            if self.observer.cancelled() {
-                return Err(RestoreError::Interrupted);
-            }
+        for some in renames.chunks(TOGETHER) {
             // That a directory is gone may be on disk before what was moved out of it is anywhere else.
-            if is_unmade(step) && !emptied {
+            if some.iter().any(|step| is_unmade(step)) && !emptied {
+                self.advance_all(some.iter().copied().take_while(|step| !is_unmade(step)))?;
                 self.sync()?;
                 emptied = true;
+                self.advance_all(some.iter().copied().skip_while(|step| !is_unmade(step)))?;
+            } else {
+                self.advance_all(some.iter().copied())?;
             }
-            self.observer.reached("move");
-            self.advance(step)?;
         }
         self.close_parents();
         // Children before their directories: a mode that shuts us out comes last.
@@ -155,6 +148,22 @@ impl MoveExecutor<'_> {
             self.advance(step)?;
         }
         Ok(())
+    }
+
+    /// Checks a move before the first one is made.
+    fn check_before_all(&self, step: &JournalMove, order: &Order<'_>) -> Result<(), RestoreError> {
+        let stand = self.stand(step)?;
+        if stand.progress != Progress::Before {
+            return self.check_waiting(step, stand.progress);
+        }
+        if step.old.is_some() {
+            return self.check(step, &stand).map(drop);
+        }
+        self.check_staged(step)?;
+        match stand.live.is_some_and(|there| !order.clears(step, &there)) {
+            true => Err(self.drift(&step.path)),
+            false => Ok(()),
+        }
     }
 
     /// Checks that the objects moved out match the emergency snapshot. A difference means that another process wrote to them.
@@ -171,10 +180,22 @@ impl MoveExecutor<'_> {
                 _ => None,
             })
             .collect();
-        for step in &self.mount.moves {
-            let (MoveKind::Exchange(name) | MoveKind::StageOut(name)) = &step.deed else {
-                continue;
-            };
+        let moved = self.mount.moves.iter().filter_map(|step| match &step.deed {
+            MoveKind::Exchange(name) | MoveKind::StageOut(name) => Some((step, name)),
+            _ => None,
+        });
+        let mut seen = None;
+        for (at, (step, name)) in moved.clone().enumerate() {
+            if at % TOGETHER == 0 {
+                let some: Vec<&JournalMove> = moved
+                    .clone()
+                    .skip(at)
+                    .take(TOGETHER)
+                    .map(|(step, _)| step)
+                    .collect();
+                drop(seen.take());
+                seen = survey::of_moves(self.root, self.stage, &some, true);
+            }
             match self.progress(step)? {
                 Progress::After => {}
                 // Another process took the old object away. Whether it held a later edit cannot be told any more.
@@ -197,7 +218,7 @@ impl MoveExecutor<'_> {
     }
 
     /// Checks that the path still holds what the emergency snapshot recorded, and returns its slot.
-    fn check<'s>(&self, step: &JournalMove, stand: &'s Stand) -> Result<&'s Slot, RestoreError> {
+    pub(super) fn check<'s>(&self, step: &JournalMove, stand: &'s Stand) -> Result<&'s Slot, RestoreError> {
         let drift = || self.drift(&step.path);
         let seat = stand.seat.as_ref().ok_or_else(drift)?;
         let was = self.before.and_then(|before| before.entry(&step.path));
@@ -286,7 +307,7 @@ impl MoveExecutor<'_> {
         may_change(is, was, &will.0)
     }
 
-    fn advance(&mut self, step: &JournalMove) -> Result<(), RestoreError> {
+    pub(super) fn advance(&mut self, step: &JournalMove) -> Result<(), RestoreError> {
         let stand = self.stand(step)?;
         let outcome = match stand.progress {
             Progress::After | Progress::Bereft => Ok(()),
@@ -399,7 +420,7 @@ pub(super) fn is_made_anew(was: &Entry, is: &Stat, Actor { uid, gid }: Actor) ->
 /// Modes of directories that are opened for a move.
 impl MoveExecutor<'_> {
     /// The mode of the directory of a move, if jackin owns it and cannot write it.
-    fn closed(&self, step: &JournalMove, seat: &Slot) -> io::Result<Option<u32>> {
+    pub(super) fn closed(&self, step: &JournalMove, seat: &Slot) -> io::Result<Option<u32>> {
         if seat.dir.actor().is_privileged() || matches!(step.deed, MoveKind::Metadata { .. }) {
             return Ok(None);
         }

@@ -10,11 +10,12 @@ use super::file_identity::identity;
 use super::holding_dir::as_move;
 use super::plan::{Action, Step};
 use super::stage::{OwnedInodes, Stage};
+use super::survey::{self, TOGETHER};
 use crate::model::{
     AsideStep, ByteString, Entry, Identity, JournalMount, JournalMove, JournalParent, JournalStep, Manifest,
     MoveKind, PathAct, Recorded, RelPath,
 };
-use handle_fs::{Dir, Root};
+use handle_fs::{Dir, Root, Survey};
 use handle_fs::{NodeKind, Stat};
 
 /// Input for the journal of one mount.
@@ -78,7 +79,12 @@ impl Draft<'_> {
         let mut held: Option<(RelPath, Dir)> = None;
         // These identities are those of now, and another process may replace an object before or after this look. So a move also
         // compares what it takes away with the emergency snapshot, and never trusts the journal alone.
-        for (path, step) in self.moves {
+        let mut seen = None;
+        for (at, (path, step)) in self.moves.iter().enumerate() {
+            if at.is_multiple_of(TOGETHER) {
+                drop(seen.take());
+                seen = self.survey(self.moves.iter().skip(at).take(TOGETHER));
+            }
             let above = path.split();
             let (old, old_mode) = match (&above, self.root) {
                 // Whatever is there goes first.
@@ -132,6 +138,21 @@ impl Draft<'_> {
             parents: parents.into_values().collect(),
             known: self.known.objects(),
         })
+    }
+
+    /// Looks at the paths of some moves, and at what is staged for them, at once.
+    fn survey<'m>(
+        &self,
+        some: impl Iterator<Item = &'m (RelPath, Move)> + Clone,
+    ) -> Option<(Survey, Survey)> {
+        let root = self.root.filter(|root| root.is_by_shell())?;
+        let staged = some.clone().filter_map(|(_, step)| match step {
+            Move::In(name) | Move::Swap(name) => Some(name.as_os_str()),
+            Move::Out(_) | Move::Unmake(_) | Move::Metadata(_) => None,
+        });
+        let staged: Vec<&OsStr> = staged.collect();
+        let live = survey::of_paths(root, some.map(|(path, _)| path), false)?;
+        Some((live, survey::of_names(self.stage.dir(), &staged, false)))
     }
 
     fn deed(&self, path: &RelPath, step: &Move) -> MoveKind {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::file_identity::{fits, is_same, with_metadata_of};
 use super::metadata::set_directory_mode;
+use super::survey::{self, TOGETHER};
 use super::{RestoreError, left};
 use crate::capture::ContentSource;
 use crate::clock::letters;
@@ -19,7 +20,7 @@ use crate::model::{
     Stamp, Time,
 };
 use handle_fs::remote::{Transports, above};
-use handle_fs::{Actor, Dir, NodeKind, Stat};
+use handle_fs::{Actor, Dir, NodeKind, Stat, Survey};
 
 /// Location of a mount's staging directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -461,7 +462,9 @@ impl OwnedInodes {
         let mut stack = vec![RelPath::root()];
         while let Some(at) = stack.pop() {
             let dir = top.dir_below(&at)?;
-            for name in dir.names()? {
+            let (names, mut seen) = (dir.names()?, None);
+            for (number, name) in names.iter().enumerate() {
+                survey_some(&mut seen, &dir, number, names.iter());
                 let Some(stat) = dir.look(name.as_os_str())? else {
                     continue;
                 };
@@ -542,6 +545,24 @@ impl OwnedInodes {
         kept.map_or(Ok(()), Err)
     }
 
+    /// Removes those names that are known and no directories, if nothing keeps it from that. The others are looked at by themselves.
+    fn known_files_together(&self, dir: &Dir, names: &[Name]) -> io::Result<()> {
+        let names: Vec<&OsStr> = names.iter().map(Name::as_os_str).collect();
+        let seen = survey::of_names(dir, &names, false);
+        let mut known = Vec::new();
+        for name in names {
+            let stat = dir.look(name)?;
+            let is_known = |stat: &Stat| self.has(stat) && stat.kind != NodeKind::Directory;
+            known.extend(stat.is_some_and(|stat| is_known(&stat)).then_some(name));
+        }
+        drop(seen);
+        if !known.is_empty() {
+            // The look that follows finds what stayed, and tells why.
+            let _ = handle_fs::remove_many(dir, &known);
+        }
+        Ok(())
+    }
+
     /// Removes what is known in one directory and is none; gives the known directories in it.
     fn files(&self, top: &Dir, at: &RelPath) -> io::Result<(Vec<RelPath>, Option<io::Error>)> {
         if let Some((parent, name)) = at.split() {
@@ -553,7 +574,14 @@ impl OwnedInodes {
         }
         let dir = top.dir_below(at)?;
         let (mut below, mut kept) = (Vec::new(), None);
-        for name in dir.names()? {
+        let mut names = dir.names()?;
+        if handle_fs::is_by_shell(&dir) && !names.is_empty() {
+            for some in names.chunks(TOGETHER) {
+                self.known_files_together(&dir, some)?;
+            }
+            names = dir.names()?;
+        }
+        for name in names {
             let Some(stat) = dir.look(name.as_os_str())? else {
                 continue;
             };
@@ -599,7 +627,9 @@ pub(super) fn is_as_before(
         if !dir.names()?.iter().eq(names) {
             return Ok(false);
         }
-        for entry in entries() {
+        let mut seen = None;
+        for (number, entry) in entries().enumerate() {
+            survey_some(&mut seen, &dir, number, entries().map(|entry| &entry.name));
             if !one_fits(&dir, entry.name.as_os_str(), entry, false, changed)? {
                 return Ok(false);
             }
@@ -609,6 +639,20 @@ pub(super) fn is_as_before(
         }
     }
     Ok(true)
+}
+
+/// Looks at the next names of a directory at once, before the first of them is looked at.
+fn survey_some<'n>(
+    seen: &mut Option<Survey>,
+    dir: &Dir,
+    number: usize,
+    names: impl Iterator<Item = &'n Name>,
+) {
+    if number.is_multiple_of(TOGETHER) && handle_fs::is_by_shell(dir) {
+        drop(seen.take());
+        let some: Vec<&OsStr> = names.skip(number).take(TOGETHER).map(Name::as_os_str).collect();
+        *seen = Some(survey::of_names(dir, &some, false));
+    }
 }
 
 fn one_fits(

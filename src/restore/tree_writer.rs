@@ -5,7 +5,7 @@
 //! decompressed once. Further names of files come last.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ use crate::model::{Content, Entry, EntryKind, Hasher, Name, RelPath, Time};
 use crate::observer::Observer;
 use crate::store::archive::Piece;
 use crate::store::{BlobPlace, BlobReader, Blobs};
-use handle_fs::{AsHandle as _, Dir, File, parallel};
+use handle_fs::{Actor, AsHandle as _, Dir, File, parallel};
 
 /// So many directories are one piece of work.
 const SOME: usize = 64;
@@ -61,11 +61,18 @@ struct Folder<'a> {
 /// A tree that is built below a directory of jackin. The planner adds everything in the order of paths.
 pub(super) struct TreeWriter<'a> {
     top: &'a Dir,
+    /// True if a shell makes it, for which each call is a command.
+    by_shell: bool,
     folders: Vec<Folder<'a>>,
     pub(super) objects: Vec<Planned<'a>>,
 }
 
 impl<'a> TreeWriter<'a> {
+    /// The user who makes it.
+    pub(super) fn actor(&self) -> Actor {
+        self.top.actor()
+    }
+
     /// The number of the top.
     pub(super) const TOP: usize = 0;
 
@@ -79,6 +86,7 @@ impl<'a> TreeWriter<'a> {
         };
         Self {
             top,
+            by_shell: handle_fs::is_by_shell(top),
             folders: vec![folder],
             objects: Vec::new(),
         }
@@ -277,7 +285,7 @@ impl Times {
         )
     }
 
-    fn of(&self, entry: &Entry) -> Option<Time> {
+    pub(super) fn of(&self, entry: &Entry) -> Option<Time> {
         match self {
             Self::Recorded => Some(entry.mtime),
             Self::Ranked(ranks) => ranks.get(&entry.mtime).copied(),
@@ -442,7 +450,7 @@ impl Builder<'_> {
     }
 
     /// A file has its content.
-    fn told(&self, content: &Content) -> Result<(), RestoreError> {
+    pub(super) fn told(&self, content: &Content) -> Result<(), RestoreError> {
         self.observer.advance(1, content.size);
         if self.observer.cancelled() {
             Err(RestoreError::Interrupted)
@@ -604,11 +612,15 @@ struct Done {
 }
 
 /// One thread at work.
-struct Worker<'s, 'a> {
-    site: &'s TreeWriter<'a>,
-    reader: BlobReader,
+pub(super) struct Worker<'s, 'a> {
+    pub(super) site: &'s TreeWriter<'a>,
+    pub(super) reader: BlobReader,
     /// The directories that were filled last, by number; the last one in front.
-    open: Vec<(usize, Dir)>,
+    pub(super) open: Vec<(usize, Dir)>,
+    /// Files that were made together with an earlier one.
+    made: HashSet<usize>,
+    /// Files that cannot be made together with others.
+    pub(super) single: HashSet<usize>,
 }
 
 impl<'s, 'a> Worker<'s, 'a> {
@@ -617,6 +629,8 @@ impl<'s, 'a> Worker<'s, 'a> {
             site,
             reader: BlobReader::default(),
             open: Vec::with_capacity(OPEN),
+            made: HashSet::new(),
+            single: HashSet::new(),
         }
     }
 
@@ -628,8 +642,17 @@ impl<'s, 'a> Worker<'s, 'a> {
             let Some(object) = self.site.planned(number) else {
                 continue;
             };
-            if number >= limit.load(Ordering::Relaxed) {
+            if number >= limit.load(Ordering::Relaxed) || self.made.remove(&number) {
                 continue;
+            }
+            if self.site.by_shell {
+                let rest = run.iter().copied().skip_while(|next| *next != number);
+                let made = self.make_together(rest, builder);
+                done.made.extend(&made);
+                self.made.extend(made);
+                if self.made.remove(&number) {
+                    continue;
+                }
             }
             match self.build(object, builder) {
                 Ok(built) if built.is_made && built.notes.is_empty() => done.made.push(number),
@@ -655,7 +678,7 @@ impl<'s, 'a> Worker<'s, 'a> {
         built
     }
 
-    fn dir(&mut self, number: usize) -> io::Result<&Dir> {
+    pub(super) fn dir(&mut self, number: usize) -> io::Result<&Dir> {
         match self.open.iter().position(|(held, _)| *held == number) {
             Some(0) => {}
             Some(at) => self.open.swap(0, at),

@@ -6,6 +6,7 @@ use std::io;
 
 use super::folded_names::is_by_another_name;
 use super::plan::Step;
+use super::survey::{self, TOGETHER};
 use crate::capture::{ContentSource, entry_of, is_gone};
 use crate::model::{Content, Entry, EntryKind, Manifest, Name, RelPath};
 use crate::observer::{Observer, Phase};
@@ -33,9 +34,10 @@ pub(super) fn verify(
 ) -> Verified {
     observer.begin(Phase::Compare);
     observer.expect(steps.len() as u64, 0);
-    let found = parallel::map_with(
+    let found = in_parts(
+        root,
         steps,
-        || Eye { root, held: None },
+        |step| &step.change.path,
         |eye, step| {
             let verdict = eye.judge(step, target);
             observer.advance(
@@ -81,9 +83,10 @@ pub(super) fn read_back(
 ) -> ReadBack {
     observer.begin(Phase::Verify);
     observer.expect(paths.len() as u64, 0);
-    let found = parallel::map_with(
+    let found = in_parts(
+        root,
         paths,
-        || Eye { root, held: None },
+        |path| *path,
         |eye, path| {
             if observer.cancelled() {
                 return Ok(true);
@@ -105,6 +108,26 @@ pub(super) fn read_back(
         }
     }
     seen
+}
+
+/// Looks at all items by their paths. Those that a shell is asked about are read together, some at a time.
+fn in_parts<'i, T: Sync, R: Send>(
+    root: &Root,
+    items: &'i [T],
+    path: impl Fn(&'i T) -> &'i RelPath,
+    look: impl Fn(&mut Eye<'_>, &T) -> R + Sync,
+) -> Vec<R> {
+    let eye = || Eye { root, held: None };
+    if !root.is_by_shell() {
+        return parallel::map_with(items, eye, look);
+    }
+    let mut found = Vec::with_capacity(items.len());
+    for some in items.chunks(TOGETHER) {
+        let _view = survey::of_paths(root, some.iter().map(&path), true);
+        let mut eye = eye();
+        found.extend(some.iter().map(|item| look(&mut eye, item)));
+    }
+    found
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

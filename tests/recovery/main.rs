@@ -123,6 +123,7 @@ mod retention_killed;
 mod room;
 mod set_aside;
 mod set_aside_where;
+mod shell_exchanges;
 mod silent_machine;
 mod slips;
 mod status;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::remote::Transports;
 use crate::{
-    Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, Object, Stat, Wanted, remote,
+    Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, Object, Stat, Survey, Wanted,
+    remote,
 };
 use crate::{FileSystemId, Name, RelPath, Time, Xattr};
 
@@ -377,6 +378,11 @@ impl Root {
         Ok((Dir(dir), stat, looked))
     }
 
+    /// Looks at names in directories below the root, and with `load` at small files among them. Only a shell is asked.
+    pub fn survey<'n>(&self, parts: impl Iterator<Item = (&'n Path, Vec<&'n OsStr>)>, load: bool) -> Survey {
+        crate::survey(&self.handle, parts, load)
+    }
+
     /// Reads several small files of several directories, in their order.
     ///
     /// # Errors
@@ -487,6 +493,11 @@ impl Dir {
     /// Error from the system.
     pub fn dir_below(&self, path: &RelPath) -> io::Result<Self> {
         crate::open_beneath(&self.0, path.as_path()).map(Self)
+    }
+
+    /// Looks at names in directories below it, and with `load` at small files among them. Only a shell is asked.
+    pub fn survey<'n>(&self, parts: impl Iterator<Item = (&'n Path, Vec<&'n OsStr>)>, load: bool) -> Survey {
+        crate::survey(&self.0, parts, load)
     }
 
     /// Opens a regular file for reading.

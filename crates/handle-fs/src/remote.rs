@@ -32,7 +32,7 @@ pub use transports::{Connect, Resolve, Transports};
 
 pub(super) use pair::{Pair, pair};
 use protocol::Locking;
-pub(super) use protocol::{Bytes, Call, Wanted, Whence};
+pub(super) use protocol::{Bytes, Call, NewName, Wanted, Whence};
 
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};

@@ -159,7 +159,7 @@ impl Session {
     }
 
     /// `mv` calls rename(2), and copies what that cannot move; so it is asked for nothing that cannot be moved.
-    fn rename(&mut self, from: &Place, to: &Place, how: Moving) -> Outcome<()> {
+    pub(super) fn rename(&mut self, from: &Place, to: &Place, how: Moving) -> Outcome<()> {
         let (old, new) = (from.path(), to.path());
         if how == Moving::Exchange {
             return Ok(Err(Errno::INVAL));

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::facts;
 use super::handle_table::{HandleTable, Place};
 use super::line::{Line, quoted, words};
-use handle_fs::remote::protocol::{Bytes, Facts, LoadedFile, Wanted};
+use handle_fs::remote::protocol::{Bytes, Facts, LoadedFile, NewFile, Wanted};
 use handle_fs::remote::sent;
 
 /// A block that is read (bytes).
@@ -62,11 +62,41 @@ pub(super) fn read(
             Err(error) => return Ok(Err(error)),
         }
     }
-    let (begin, bytes) = &held.ahead;
+    Ok(Ok(part(&held.ahead, at, most)))
+}
+
+/// The part of what was read ahead that begins at `at`.
+pub(super) fn part((begin, bytes): &(u64, Vec<u8>), at: u64, most: u64) -> Vec<u8> {
     let from = usize::try_from(at.saturating_sub(*begin)).unwrap_or(usize::MAX);
     let rest = bytes.get(from..).unwrap_or_default();
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    Ok(Ok(rest.get(..most).unwrap_or(rest).to_vec()))
+    rest.get(..most).unwrap_or(rest).to_vec()
+}
+
+/// Files as an archive. Fractions of a second are in headers that only GNU's `tar` reads.
+pub(super) fn archive(files: &[NewFile], fine_times: bool) -> io::Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for file in files {
+        let (sec, nsec) = file.mtime;
+        if sec < 0 || (fine_times && nsec > 0) {
+            let time = match (sec < 0 && nsec > 0, fine_times) {
+                // Parts of a second are counted from the same side as the seconds.
+                (true, true) => format!("-{}.{:09}", -(sec + 1), 1_000_000_000 - nsec),
+                (false, true) => format!("{sec}.{nsec:09}"),
+                (_, false) => sec.to_string(),
+            };
+            archive.append_pax_extensions([("mtime", time.as_bytes())])?;
+        }
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_size(file.data.0.len() as u64);
+        header.set_mode(file.mode);
+        header.set_uid(file.owner.0.into());
+        header.set_gid(file.owner.1.into());
+        header.set_mtime(sec.try_into().unwrap_or(0));
+        archive.append_data(&mut header, file.name.path(), file.data.0.as_slice())?;
+    }
+    archive.into_inner()
 }
 
 /// Writes all of `bytes` at `at`.
@@ -199,11 +229,11 @@ pub(super) fn load(
 }
 
 /// Contents of files at the time `tar` read them.
-struct Contents(std::collections::HashMap<Vec<u8>, Vec<u8>>);
+pub(super) struct Contents(std::collections::HashMap<Vec<u8>, Vec<u8>>);
 
 impl Contents {
     /// Reads the archive as far as it is readable. A missing file was not read.
-    fn of(archive: &[u8]) -> Self {
+    pub(super) fn of(archive: &[u8]) -> Self {
         let mut contents = std::collections::HashMap::new();
         let mut archive = tar::Archive::new(archive);
         let entries = archive.entries().into_iter().flatten();
@@ -231,7 +261,7 @@ impl Contents {
         Self(contents)
     }
 
-    fn take(&mut self, name: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn take(&mut self, name: &[u8]) -> Option<Vec<u8>> {
         self.0.remove(name)
     }
 }

@@ -37,7 +37,10 @@ impl Session {
             return Ok(Err(Errno::ISDIR));
         }
         let from = at.unwrap_or(held.at);
-        let found = known!(content::read(&mut self.line, &place, held, from, most)?);
+        let found = match self.view.of_opened(handle) {
+            Some(_) => content::part(&held.ahead, from, most),
+            None => known!(content::read(&mut self.line, &place, held, from, most)?),
+        };
         if at.is_none() {
             held.at += found.len() as u64;
         }
@@ -45,7 +48,7 @@ impl Session {
     }
 
     pub(super) fn write(&mut self, handle: u64, bytes: &[u8], at: Option<u64>) -> Outcome<Answer> {
-        self.ahead.forget();
+        self.forget();
         let place = known!(self.table.place(handle, b""));
         let end = match known!(self.table.get(handle)).appends {
             true => Some(known!(self.facts_of(handle, b"")?).size),

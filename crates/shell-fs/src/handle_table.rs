@@ -59,6 +59,22 @@ impl Place {
         })
     }
 
+    /// A directory by its path, with its number if it is known.
+    pub(super) fn of_directory(dir: Vec<u8>, ino: Option<u64>) -> Self {
+        Self {
+            dir,
+            sure: true,
+            ino,
+            file: None,
+            name: b".".to_vec(),
+        }
+    }
+
+    /// The number of the directory, where a handle of it was opened.
+    pub(super) fn number(&self) -> Option<u64> {
+        self.ino
+    }
+
     /// The same, for calls that are harmless if another directory takes its place.
     pub(super) fn look(&self) -> Result<Vec<u8>, Errno> {
         let word = if self.sure { "d " } else { "f " };
@@ -117,6 +133,13 @@ impl Table {
                 appends,
             },
         );
+        self.last
+    }
+
+    /// Keeps a handle of a view of the objects below a directory.
+    pub(super) fn keep_view(&mut self, root: &HandleTable) -> u64 {
+        self.last += 1;
+        self.held.insert(self.last, root.clone());
         self.last
     }
 

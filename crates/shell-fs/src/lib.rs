@@ -23,14 +23,17 @@ mod greeting;
 mod handle_table;
 mod line;
 mod listing;
+mod many;
 mod mounts;
 mod opening;
 #[cfg(test)]
 #[path = "../../../tests/recovery/support/skipped.rs"]
 mod skipped;
+mod survey;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,6 +48,7 @@ use self::handle_table::Table;
 use self::line::{Line, words};
 use self::listing::{Lister, ListingCache};
 use self::mounts::Mounts;
+use self::survey::View;
 use handle_fs::Time;
 use handle_fs::remote::protocol::{Answer, Bytes, Call, Greeting, NOWHERE};
 use handle_fs::remote::{Answerer, Introduce, Limitation, flags_of, sent};
@@ -86,6 +90,9 @@ struct Session {
     clock: Clock,
     mounts: Mounts,
     ahead: ListingCache,
+    view: View,
+    /// Numbers of the types of file systems, by device.
+    magics: HashMap<u64, u64>,
     abilities: Abilities,
     /// Handles whose locks the shell's own descriptors hold; `None` for a free descriptor.
     locks: [Option<u64>; 6],
@@ -113,6 +120,8 @@ impl Shell {
             clock: Clock::new(abilities.fine_clock),
             mounts: Mounts::default(),
             ahead: ListingCache::default(),
+            view: View::default(),
+            magics: HashMap::new(),
             abilities,
             locks: [None; 6],
         };
@@ -164,6 +173,7 @@ impl Session {
     fn learn_mounts(&mut self) -> io::Result<()> {
         let said = self.line.run(b"cat /proc/self/mountinfo")?;
         self.mounts = Mounts::of(&said.out);
+        self.magics.clear();
         Ok(())
     }
 
@@ -175,9 +185,16 @@ impl Session {
     fn closed(&mut self, handles: &[u64]) -> io::Result<()> {
         for handle in handles {
             self.table.close(*handle);
+            self.view.closed(*handle);
             self.unlock(*handle)?;
         }
         Ok(())
+    }
+
+    /// Something is changed: what was seen before counts no more.
+    fn forget(&mut self) {
+        self.ahead.forget();
+        self.view.forget();
     }
 
     fn answer(&mut self, call: Call) -> Outcome<Answer> {
@@ -212,7 +229,7 @@ impl Session {
             Call::Read { handle, most, at } => self.read(handle, most, at),
             Call::Write { handle, bytes, at } => self.write(handle, &bytes.0, at),
             Call::Cut { handle, length } => {
-                self.ahead.forget();
+                self.forget();
                 let place = known!(self.table.place(handle, b""));
                 let held = known!(self.table.get_mut(handle));
                 held.ahead.1.clear();
@@ -245,7 +262,7 @@ impl Session {
                 Ok(self.run(&place.look(), &ask.concat())?.map(|_| Answer::Done))
             }
             Call::Clock { .. } => {
-                self.ahead.forget();
+                self.forget();
                 let time = self.tell_time()?;
                 Ok(time
                     .map(|time| Answer::Time(time.sec, time.nsec))
@@ -265,8 +282,21 @@ impl Session {
             Call::LookBelow { dir, path } => self.look_below(dir, &path.0),
             Call::LoadBelow { dir, parts } => self.load_below(dir, parts),
             Call::Objects { dir, names } => self.objects(dir, names),
+            Call::Survey { dir, parts, load } => self.survey(dir, parts, load),
+            Call::RenameMany { moves } => {
+                self.forget();
+                self.rename_many(moves)
+            }
+            Call::UnlinkMany { dir, names } => {
+                self.forget();
+                self.unlink_many(dir, &names)
+            }
+            Call::MakeFiles { dir, files } => {
+                self.forget();
+                self.make_files(dir, &files)
+            }
             change => {
-                self.ahead.forget();
+                self.forget();
                 self.change(change)
             }
         }
@@ -293,8 +323,14 @@ impl Session {
 
     /// The number of the file system that a handle lies on.
     fn magic(&mut self, handle: u64) -> Outcome<u64> {
+        let (device, _) = known!(self.table.get(handle)).place;
+        if let Some(magic) = self.magics.get(&device) {
+            return Ok(Ok(*magic));
+        }
         let told = known!(self.about(handle, b"stat -f -c %t -- .")?);
-        Ok(u64::from_str_radix(&told, 16).map_err(|_| Errno::IO))
+        let magic = known!(u64::from_str_radix(&told, 16).map_err(|_| Errno::IO));
+        self.magics.insert(device, magic);
+        Ok(Ok(magic))
     }
 
     /// Runs a command in the directory of a handle and returns its output without surrounding blanks.

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 const LONGEST: usize = 2 << 30;
 
 /// Commands of the shell's own, said once. Each is one line.
-const WORDS: [&str; 15] = [
+const WORDS: [&str; 17] = [
     // A newline, for names that have one.
     "n=$(printf \"\\nx\"); n=${n%x}",
     "exec 3>&1",
@@ -41,6 +41,11 @@ const WORDS: [&str; 15] = [
     // Two names lie on one file system: else a move would be a copy.
     "v() { [ \"$(stat -c %d -- \"$1\")\" = \"$(stat -c %d -- \"$2\")\" ] || { echo \"Invalid cross-device link\" \
     >&2; return 1; }; }",
+    // Enters the directory that has this number; its device.
+    "h() { d \"$1\" && s=$(stat -c \"%i %d\" .) && { [ \"${s%% *}\" = \"$2\" ] || { echo \"Stale file handle\" >&2; return 1; }; } \
+    && D=${s#* }; }",
+    // Moves a name between directories that descriptors hold, never over another one, and counts it.
+    "m() { a=/proc/self/fd/$1/$2; b=/proc/self/fd/$3/$4; t \"$a\" && e \"$b\" && mv -n -T -- \"$a\" \"$b\" && e \"$a\" && c=$((c+1)); }",
 ];
 
 /// Endings of the tools' error messages, in the words of glibc and of musl.

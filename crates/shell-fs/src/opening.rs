@@ -4,12 +4,16 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::content::Outcome;
+use super::handle_table::Place;
 use super::{Session, facts, handle_table, line};
 use handle_fs::remote::protocol::{Answer, Facts, NOWHERE};
 
 impl Session {
     pub(super) fn facts_of(&mut self, dir: u64, path: &[u8]) -> Outcome<Facts> {
         let place = known!(self.table.place(dir, path));
+        if let Some(seen) = self.seen_before(dir, path, &place) {
+            return Ok(seen);
+        }
         let name = known!(place.name());
         // Where a path through links leads is told, for the mount that it lies on.
         let parting = self.line.parting();
@@ -37,6 +41,24 @@ impl Session {
         Ok(Ok(self.mounts.placed(&path, facts)))
     }
 
+    /// The facts of a view that is held.
+    fn seen_before(&self, dir: u64, path: &[u8], place: &Place) -> Option<Result<Facts, Errno>> {
+        if dir == NOWHERE {
+            return None;
+        }
+        let held = self.table.get(dir).ok()?;
+        let is_itself = place.name == b".";
+        let facts = match (path.is_empty(), held.directory) {
+            (true, false) => Ok(self.view.of_opened(dir)?),
+            _ if is_itself => Ok(self.view.directory(&place.dir)?),
+            // Of a path with several parts nobody says that no link is among them.
+            _ if path.contains(&b'/') => return None,
+            _ => return self.view.name(&place.path()),
+        };
+        let is_other = facts.is_ok_and(|facts| facts.ino != held.ino);
+        Some(if is_other { Err(Errno::STALE) } else { facts })
+    }
+
     pub(super) fn canonical(&mut self, path: &[u8]) -> Outcome<Vec<u8>> {
         let path = known!(line::quoted(path));
         let ask = [
@@ -58,7 +80,12 @@ impl Session {
     pub(super) fn open_beneath(&mut self, dir: u64, path: &[u8], flags: OFlags) -> Outcome<Answer> {
         let place = known!(self.table.place(dir, path));
         let above = known!(self.table.get(dir)).place;
-        let answer = match self.ahead.directory(&place.path()) {
+        let path_of = place.path();
+        let seen = self
+            .ahead
+            .directory(&path_of)
+            .or_else(|| self.view.directory(&path_of));
+        let answer = match seen {
             Some(facts) => Answer::Handle(self.table.keep(place.path(), &facts)),
             None => known!(self.open(dir, if path == b"." { b"" } else { path }, flags, 0)?),
         };
@@ -75,7 +102,7 @@ impl Session {
         if dir == NOWHERE {
             // What is mounted may have changed since somebody looked from the beginning.
             self.learn_mounts()?;
-            self.ahead.forget();
+            self.forget();
         }
         let followed;
         let path = if dir == NOWHERE && !flags.contains(OFlags::NOFOLLOW) && !flags.contains(OFlags::CREATE) {
@@ -85,10 +112,25 @@ impl Session {
             path
         };
         let place = known!(self.table.place(dir, path));
+        let only_reads = !flags.intersects(
+            OFlags::CREATE
+                | OFlags::WRONLY
+                | OFlags::RDWR
+                | OFlags::DIRECTORY
+                | OFlags::TRUNC
+                | OFlags::APPEND,
+        );
+        let is_plain = dir != NOWHERE && only_reads && !is_only_named(flags) && !path.contains(&b'/');
+        if is_plain && let Some((facts, data)) = self.view.content(&place.path()) {
+            let number = self.table.keep(place.path(), &facts);
+            known!(self.table.get_mut(number)).ahead = (0, data);
+            self.view.opens(number, facts);
+            return Ok(Ok(Answer::Handle(number)));
+        }
         let name = known!(place.name());
         let mut command = Vec::new();
         if flags.contains(OFlags::CREATE) {
-            self.ahead.forget();
+            self.forget();
             command.extend(format!("umask {:04o}; ", !mode & 0o777).as_bytes());
             // With -C the shell opens with O_EXCL.
             let how = match flags.contains(OFlags::EXCL) {

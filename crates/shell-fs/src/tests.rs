@@ -2,6 +2,7 @@
 
 #[path = "../../handle-fs/src/simulated/tests/calls.rs"]
 mod calls;
+mod many;
 mod reasons;
 #[path = "../../handle-fs/src/remote/tests/several.rs"]
 mod several;

@@ -124,6 +124,15 @@ impl Carried {
         fs::remove_file(self.own.path().join("there/jackin-recovery")).unwrap();
     }
 
+    /// Keeps what is sent by ssh from now on, and returns the file. Each command of a shell begins with a mark.
+    pub(crate) fn record(&self) -> PathBuf {
+        let (wrapper, sent) = (self.own.path().join("here/ssh"), self.own.path().join("sent"));
+        let script = fs::read_to_string(&wrapper).unwrap();
+        let recording = format!("tee -a {} | ", sent.display());
+        write_script(&wrapper, &script.replacen("exec ", &recording, 1));
+        sent
+    }
+
     /// Where programs on a machine by ssh make what is temporary.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.own.path().join("tmp")

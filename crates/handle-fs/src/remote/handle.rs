@@ -1,6 +1,7 @@
 //! A handle that an agent holds, and what it is asked about it.
 
 mod batch;
+mod many;
 
 use std::io;
 use std::sync::Arc;

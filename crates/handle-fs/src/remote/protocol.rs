@@ -203,6 +203,39 @@ pub enum Call {
     Ask { question: Bytes },
     /// Last call: no others follow, and a closed pipe may go unnoticed.
     Leave,
+    /// Facts of names in directories below another one, and with `load` the content of small files among them. As long as the handle
+    /// of the answer is open and nothing is changed, a shell answers other calls from them. An agent does not: it needs no command
+    /// for a call.
+    Survey {
+        dir: u64,
+        parts: Vec<(Bytes, Vec<Bytes>)>,
+        load: bool,
+    },
+    /// Moves names to free ones, in order, up to the first that fails. Only a shell answers.
+    RenameMany { moves: Vec<NewName> },
+    /// Removes names of files in a directory, or an unknown part of them if one fails. Only a shell answers.
+    UnlinkMany { dir: u64, names: Vec<Bytes> },
+    /// Makes small files, or an unknown part of them if one fails. Only a shell answers.
+    MakeFiles { dir: u64, files: Vec<NewFile> },
+}
+
+/// A name that gets a free name, maybe in another directory.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NewName {
+    pub from: u64,
+    pub old: Bytes,
+    pub to: u64,
+    pub new: Bytes,
+}
+
+/// A small file to make.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NewFile {
+    pub name: Bytes,
+    pub data: Bytes,
+    pub mode: u32,
+    pub owner: (u32, u32),
+    pub mtime: (i64, u32),
 }
 
 /// Ways to move a name.
@@ -366,6 +399,8 @@ pub enum Answer {
     Failed(i32),
     /// Keep-alive: the answer follows.
     AtWork,
+    /// Number of the calls that were made, and the error of the one after them.
+    Made { count: u64, error: Option<i32> },
 }
 
 /// A call, and handles that are not needed any more.

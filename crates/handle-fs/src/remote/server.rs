@@ -112,7 +112,12 @@ impl Agent {
         let done = |()| Answer::Done;
         match call {
             Call::Greet { .. } => Ok(Answer::Greeting(greeting())),
-            Call::Ask { .. } | Call::Leave => Err(Errno::NOSYS),
+            Call::Ask { .. }
+            | Call::Leave
+            | Call::Survey { .. }
+            | Call::RenameMany { .. }
+            | Call::UnlinkMany { .. }
+            | Call::MakeFiles { .. } => Err(Errno::NOSYS),
             Call::Open {
                 dir,
                 path,

@@ -1,0 +1,69 @@
+//! The number of commands that a restore gives to the shell of another machine. Each waits for its answer, so that it decides how long the
+//! restore takes where the way is long.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::support::build::Build;
+use crate::support::carried::Kind;
+use crate::support::compare::assert_same_tree;
+use crate::support::sandbox::Sandbox;
+
+/// The commands that were sent, by the first words of each.
+fn commands(sent: &Path) -> BTreeMap<String, usize> {
+    let sent = fs::read(sent).unwrap();
+    let lines: Vec<&[u8]> = sent.split(|byte| *byte == b'\n').collect();
+    let is_mark = |line: &[u8]| line.len() >= 16 && line.iter().all(u8::is_ascii_alphanumeric);
+    let marks: Vec<&[u8]> = lines.iter().copied().filter(|line| is_mark(line)).collect();
+    let mut commands = BTreeMap::new();
+    for line in lines {
+        let Some(words) = marks
+            .iter()
+            .find_map(|mark| line.strip_prefix(*mark)?.strip_prefix(b" "))
+        else {
+            continue;
+        };
+        let words = String::from_utf8_lossy(words);
+        // Without the words that carry a command and that enter a directory.
+        let words = words.trim_start_matches("E=$( { ");
+        let kind: String = words
+            .split_whitespace()
+            .filter(|word| !word.contains('/'))
+            .take(12)
+            .collect::<Vec<_>>()
+            .join(" ");
+        *commands.entry(kind).or_default() += 1;
+    }
+    commands
+}
+
+#[test]
+fn a_restore_of_many_paths_takes_few_commands() {
+    let Some(sandbox) = Sandbox::carried(Kind::Shell) else {
+        return;
+    };
+    let project = sandbox.project("tree");
+    let build = Build::at(&project);
+    for number in 0..240 {
+        build.file(
+            format!("part-{}/{number}.txt", number % 4),
+            format!("number {number}\n"),
+        );
+    }
+    let before = sandbox.tree(&project);
+    let id = sandbox.launch(
+        &project,
+        "for f in part-0/* part-1/*; do echo changed >$f; done; rm part-2/*; for f in part-3/*; do echo more >$f-new; done",
+    );
+    let sent = sandbox.machine().record();
+    sandbox.jackin(["restore", &id, "--yes"]).ok().shows("240");
+    assert_same_tree(&before, &sandbox.tree(&project));
+    let commands = commands(&sent);
+    let all: usize = commands.values().sum();
+    for (kind, count) in &commands {
+        eprintln!("{count:5} {kind}");
+    }
+    assert!(all < 300, "{all} commands for 240 paths: {commands:#?}");
+    sandbox.jackin(["undo", "--yes"]).ok();
+}
