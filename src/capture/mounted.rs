@@ -71,6 +71,18 @@ pub fn check_mounted(transports: &Transports, record: &SnapshotRecord) -> Result
     mounts.try_for_each(|mount| check_mount(transports, mount))
 }
 
+/// Checks that no root lies in a container that was replaced: what such a one lacks was not deleted in the session.
+///
+/// # Errors
+/// As [`Root::check_container`].
+pub fn check_containers(transports: &Transports, record: &SnapshotRecord) -> Result<(), MountError> {
+    let captured = record.mounts.iter().filter(|mount| mount.manifest.is_some());
+    captured.into_iter().try_for_each(|mount| {
+        let root = mount.coverage.root.to_path();
+        Root::check_container(transports, &root, mount.file_system.as_ref())
+    })
+}
+
 /// Does the same as [`check_mounted`] for one mount.
 ///
 /// # Errors

@@ -18,6 +18,9 @@ pub(super) const IN_MEMORY: u64 = 4 << 20;
 /// Maximum number of files in a batch, and number of bytes that fills one.
 const BATCH_FILES: usize = 64;
 const BATCH_BYTES: u64 = 1 << 20;
+/// The same where a batch is a command of a shell, which takes some time by itself.
+const SHELL_FILES: usize = 256;
+const SHELL_BYTES: u64 = 2 << 20;
 /// Minimum number of files; fewer are read faster than threads start.
 const WORTH_FILES: usize = 16;
 
@@ -239,10 +242,14 @@ impl Taken<'_> {
         reference: Option<Reference<'_>>,
         directory: impl Fn(usize) -> Option<&'m Directory>,
     ) {
+        let (most_files, most_bytes) = match self.ahead.root.is_by_shell() {
+            true => (SHELL_FILES, SHELL_BYTES),
+            false => (BATCH_FILES, BATCH_BYTES),
+        };
         while self.given.len() < self.window && !self.rest.is_empty() {
             let (mut batch, mut places, mut bytes) = (Batch::default(), Vec::new(), 0);
             let mut last = None;
-            while places.len() < BATCH_FILES && bytes < BATCH_BYTES {
+            while places.len() < most_files && bytes < most_bytes {
                 let Some((place, rest)) = self.rest.split_first() else {
                     break;
                 };

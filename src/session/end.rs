@@ -5,7 +5,7 @@ use super::guard::overlap;
 use super::liveness::state;
 use super::recovery::is_torn;
 use super::{Services, SessionError, State, watcher};
-use crate::capture::{CaptureError, Captured, Request, check_mounted, take};
+use crate::capture::{CaptureError, Captured, Request, check_containers, check_mounted, take};
 use crate::diff::count_changes;
 use crate::model::{Coverage, Ending, Operation, ProcessRef, SnapshotKind};
 use crate::store::{InstanceRow, Store};
@@ -104,7 +104,10 @@ pub(super) fn same_mounts(store: &Store, row: &InstanceRow) -> Result<Result<(),
         .iter()
         .find(|snapshot| snapshot.kind == SnapshotKind::Baseline);
     let record = baseline.and_then(|snapshot| store.record(&snapshot.id).ok());
-    Ok(record.map_or(Ok(()), |record| check_mounted(store.transports(), &record)))
+    Ok(record.map_or(Ok(()), |record| {
+        check_mounted(store.transports(), &record)?;
+        check_containers(store.transports(), &record)
+    }))
 }
 
 /// Closes an orphaned session and returns its closing snapshot, if one was taken.

@@ -116,6 +116,7 @@ mod readable_secret;
 mod real_tree;
 mod renamed_paths;
 mod repeat;
+mod replaced;
 mod replicas;
 mod restore_points;
 mod retention;

@@ -45,6 +45,12 @@ pub enum MountError {
         /// The mount root.
         path: PathBuf,
     },
+    /// The root lies in a container that was replaced by another one under its name.
+    #[error("{} is in another container than when the snapshot was taken: what it holds is not what the agent left", path.display())]
+    Replaced {
+        /// The mount root.
+        path: PathBuf,
+    },
     /// The machine of the mount no longer answers.
     #[error("the connection to {} was lost", path.display())]
     Lost {
@@ -194,7 +200,13 @@ impl Root {
     /// Returns the ID of the file system mounted at the root; `None` if there is none, if it is unknown, and for a frozen state.
     #[must_use]
     pub fn file_system_id(&self) -> Option<FileSystemId> {
-        if self.frozen.is_some() || remote::is_elsewhere(&self.path) || !self.is_mount_point() {
+        if self.frozen.is_some() {
+            return None;
+        }
+        if let HandleRef::There(far) = self.handle.as_handle() {
+            return far.file_system_id(&remote::place_there(&self.path)?);
+        }
+        if !self.is_mount_point() {
             return None;
         }
         let above = self.stat_above();
@@ -241,12 +253,18 @@ impl Root {
         let tells = !remote::is_elsewhere(path) || path.as_os_str().as_encoded_bytes().starts_with(b"ssh://");
         let was_mounted = mounted && tells && id.is_none_or(|id| id.own_mount);
         let path = path.to_path_buf();
+        if let Some(then) = id.filter(|id| remote::is_of_volume(id))
+            && Self::backing(transports, &path).is_some_and(|now| then.differs(&now))
+        {
+            return Err(MountError::OtherMounted { path });
+        }
         let root = match Self::open(transports, &path) {
             Err(MountError::Missing { path }) if was_mounted => return Err(MountError::Unmounted { path }),
             // The caller that opens it next reports why that fails.
             Err(_) => return Ok(()),
             Ok(root) => root,
         };
+        let id = id.filter(|id| !remote::is_of_container(id));
         match (mounted, root.is_mount_point()) {
             (false, true) => Err(MountError::MountedOver { path }),
             (true, false) if was_mounted && root.tells_mounts() => Err(MountError::Unmounted { path }),
@@ -255,6 +273,36 @@ impl Root {
                 _ => Ok(()),
             },
             _ => Ok(()),
+        }
+    }
+
+    /// Returns the identity of the storage of a path on another machine, which need not exist.
+    fn backing(transports: &Transports, path: &Path) -> Option<FileSystemId> {
+        let there = remote::place_there(path)?;
+        let near = remote::upwards(path).find_map(|at| transports.open_root(at).ok())?;
+        match near.as_handle() {
+            HandleRef::There(far) => far.file_system_id(&there),
+            HandleRef::Here(_) => None,
+        }
+    }
+
+    /// Checks that the root is not in another container than when `id` was recorded. If that is unknown, the check passes.
+    ///
+    /// # Errors
+    /// [`MountError::Replaced`].
+    pub fn check_container(
+        transports: &Transports,
+        path: &Path,
+        id: Option<&FileSystemId>,
+    ) -> Result<(), MountError> {
+        let Some(then) = id.filter(|id| remote::is_of_container(id)) else {
+            return Ok(());
+        };
+        match Self::backing(transports, path).is_some_and(|now| then.differs(&now)) {
+            true => Err(MountError::Replaced {
+                path: path.to_path_buf(),
+            }),
+            false => Ok(()),
         }
     }
 

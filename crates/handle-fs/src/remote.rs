@@ -6,6 +6,7 @@
 mod address;
 mod agent;
 mod answerer;
+mod backing;
 mod connection;
 mod error_number;
 mod greeting;
@@ -23,6 +24,8 @@ mod transports;
 
 pub use address::{Address, Spot, VOLUME_PLACE};
 pub use answerer::{Answerer, Introduce};
+pub use backing::Backing;
+pub(super) use backing::{is_of_container, is_of_volume};
 pub use connection::{Channel, Helper, Listener, Lost, Patience};
 pub use error_number::sent;
 pub use handle::RemoteHandle;

@@ -3,16 +3,21 @@
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::Session;
-use super::content::Outcome;
-use handle_fs::remote::protocol::{Answer, Bytes, Each, LoadedFile, Told, Wanted};
+use super::content::{self, Outcome};
+use super::handle_table::{self, Place};
+use super::line::words;
+use super::{Session, facts};
+use handle_fs::remote::protocol::{Answer, Bytes, Each, Facts, LoadedFile, Told, Wanted};
 use handle_fs::remote::sent;
 
 impl Session {
     pub(super) fn look_below(&mut self, dir: u64, path: &[u8]) -> Outcome<Answer> {
         let handle = known!(self.directory_below(dir, path)?);
-        let own = known!(self.facts_of(handle, b"")?);
         let place = known!(self.table.place(handle, b""));
+        let own = match self.ahead.next(&place.path()) {
+            Some(facts) => facts,
+            None => known!(self.facts_of(handle, b"")?),
+        };
         let looked = match self.lister(|lister, ahead| lister.look(ahead, &place))? {
             Ok(Answer::Looked(seen)) => Ok(seen),
             Ok(_) => return Ok(Err(Errno::IO)),
@@ -22,6 +27,11 @@ impl Session {
     }
 
     pub(super) fn load_below(&mut self, dir: u64, parts: Vec<(Bytes, Vec<Wanted>)>) -> Outcome<Answer> {
+        if parts.len() > 1
+            && let Some(loaded) = known!(self.load_together(dir, &parts)?)
+        {
+            return Ok(Ok(Answer::LoadedBelow(loaded)));
+        }
         let mut loaded: Vec<Each<Vec<Each<LoadedFile>>>> = Vec::new();
         for (path, files) in parts {
             let part = match self.directory_below(dir, &path.0)? {
@@ -35,6 +45,61 @@ impl Session {
             loaded.push(part.map_err(sent));
         }
         Ok(Ok(Answer::LoadedBelow(loaded)))
+    }
+
+    /// Reads files of several directories with one command. `None` if anything is complained about: of which part is not known.
+    fn load_together(
+        &mut self,
+        dir: u64,
+        parts: &[(Bytes, Vec<Wanted>)],
+    ) -> Outcome<Option<Vec<Each<Vec<Each<LoadedFile>>>>>> {
+        let root = known!(self.table.get(dir)).clone();
+        self.settle(parts.iter().flat_map(|(_, files)| files));
+        let parting = self.line.parting().as_bytes();
+        let (mut command, mut places) = (Vec::new(), Vec::new());
+        for (path, files) in parts {
+            let path = known!(self.table.place(dir, &path.0)).path();
+            let place = Place::of_directory(path.clone(), (path == root.path).then_some(root.ino));
+            let names = known!(content::names(files));
+            let read = words(&[
+                &known!(place.enter()),
+                b"&& stat -c \"$F\" -- . &&",
+                parting,
+                b"&& { set --",
+                &names,
+                b"; tar -cf - \"$@\"; } &&",
+                parting,
+                b"&& stat -c \"$F\" -- \"$@\" &&",
+                parting,
+                b"&& ",
+            ]);
+            command.extend(read);
+            places.push(path);
+        }
+        command.extend(b"true");
+        let said = self.line.run(&command)?;
+        if !said.fine || said.complaint().is_some() {
+            return Ok(Ok(None));
+        }
+        let told = self.line.parted(&said.out);
+        let whole_seconds = !self.abilities.fine_times;
+        let mut loaded = Vec::new();
+        for ((path, (_, files)), told) in places.iter().zip(parts).zip(told.chunks(3)) {
+            let [own, archive, records] = told else {
+                return Ok(Ok(None));
+            };
+            let own = self.mounts.placed(path, known!(facts::only(own, whole_seconds)));
+            if own.place != root.place {
+                return Ok(Ok(None));
+            }
+            let records = known!(facts::records(records, whole_seconds));
+            let placed = |name: &[u8], facts: Facts| {
+                let name = name.strip_prefix(b"./").unwrap_or(name);
+                self.mounts.placed(&handle_table::join(path, name), facts)
+            };
+            loaded.push(Ok(content::loaded(archive, &records, files, (Errno::IO, Errno::IO), placed)));
+        }
+        Ok(Ok((loaded.len() == parts.len()).then_some(loaded)))
     }
 
     /// Attributes are none of what it tells.

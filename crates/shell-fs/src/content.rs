@@ -175,11 +175,7 @@ pub(super) fn load(
     placed: impl Fn(&[u8], Facts) -> Facts,
 ) -> Outcome<Vec<Result<LoadedFile, i32>>> {
     let command = || {
-        let mut names = Vec::new();
-        for file in wanted {
-            names.push(b' ');
-            names.extend(quoted(&[b"./", file.name.0.as_slice()].concat())?);
-        }
+        let names = names(wanted)?;
         Ok(words(&[
             &place.enter()?,
             b"&& { set --",
@@ -204,13 +200,36 @@ pub(super) fn load(
         Ok(records) => records,
         Err(error) => return Ok(Err(error)),
     };
+    // What nobody said to be gone may be there.
+    let lost = if is_missing { Errno::NOENT } else { Errno::IO };
+    Ok(Ok(loaded(archive, &records, wanted, (complaint, lost), placed)))
+}
+
+/// The names of files, as words of a command.
+pub(super) fn names(wanted: &[Wanted]) -> Result<Vec<u8>, Errno> {
+    let mut names = Vec::new();
+    for file in wanted {
+        names.push(b' ');
+        names.extend(quoted(&[b"./", file.name.0.as_slice()].concat())?);
+    }
+    Ok(names)
+}
+
+/// The files of an archive, with their facts after they were read. `complaint`: why one is not in the archive; `lost`: why one has no
+/// facts.
+pub(super) fn loaded(
+    archive: &[u8],
+    records: &[facts::Record],
+    wanted: &[Wanted],
+    (complaint, lost): (Errno, Errno),
+    placed: impl Fn(&[u8], Facts) -> Facts,
+) -> Vec<Result<LoadedFile, i32>> {
     let mut contents = Contents::of(archive);
+    let records: std::collections::HashMap<&[u8], &Facts> =
+        records.iter().map(|(name, facts)| (name.as_slice(), facts)).collect();
     let loaded = |file: &Wanted| {
         let name = [b"./", file.name.0.as_slice()].concat();
-        let record = records.iter().find(|(found, _)| *found == name);
-        // What nobody said to be gone may be there.
-        let lost = if is_missing { Errno::NOENT } else { Errno::IO };
-        let (_, facts) = record.ok_or(sent(lost))?;
+        let facts = records.get(name.as_slice()).ok_or(sent(lost))?;
         let data = match facts.kind {
             0 => contents.take(&name).ok_or(sent(complaint))?,
             2 => return Err(sent(Errno::LOOP)),
@@ -219,13 +238,13 @@ pub(super) fn load(
         Ok(LoadedFile {
             data: Bytes(data),
             attributes: Vec::new(),
-            facts: placed(&name, *facts),
+            facts: placed(&name, **facts),
             dense: true,
             // Who asked wrote the whole file system back before.
             written_back: false,
         })
     };
-    Ok(Ok(wanted.iter().map(loaded).collect()))
+    wanted.iter().map(loaded).collect()
 }
 
 /// Contents of files at the time `tar` read them.

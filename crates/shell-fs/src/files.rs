@@ -64,19 +64,22 @@ impl Session {
         Ok(Ok(Answer::Number(written)))
     }
 
+    /// Waits until the times of files have settled.
+    pub(super) fn settle<'f>(&self, files: impl Iterator<Item = &'f Wanted>) {
+        let time = |(sec, nsec): (i64, u32)| Time { sec, nsec };
+        let waits = files.filter_map(|file| self.clock.until_settled(time(file.last), TICK_NANOS));
+        if let Some(wait) = waits.max() {
+            handle_fs::pause(wait);
+        }
+    }
+
     /// Reads small files, when their times have settled.
     pub(super) fn load(&mut self, dir: u64, files: &[Wanted]) -> Outcome<Vec<Each<LoadedFile>>> {
         if files.is_empty() {
             return Ok(Ok(Vec::new()));
         }
         let place = known!(self.table.place(dir, b""));
-        let time = |(sec, nsec): (i64, u32)| Time { sec, nsec };
-        let waits = files
-            .iter()
-            .filter_map(|file| self.clock.until_settled(time(file.last), TICK_NANOS));
-        if let Some(wait) = waits.max() {
-            handle_fs::pause(wait);
-        }
+        self.settle(files.iter());
         let (mounts, dir) = (&self.mounts, &place.dir);
         let placed = |name: &[u8], facts: Facts| {
             let name = name.strip_prefix(b"./").unwrap_or(name);

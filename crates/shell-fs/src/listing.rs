@@ -63,6 +63,12 @@ impl ListingCache {
         listed.map(|listed| listed.facts)
     }
 
+    /// The facts of a directory, if the next listing of it is the one that was made ahead.
+    pub(super) fn next(&self, path: &[u8]) -> Option<Facts> {
+        let listed = self.directories.get(path).filter(|_| self.is_fresh(FRESH))?;
+        listed.children.is_some().then_some(listed.facts)
+    }
+
     fn take(&mut self, path: &[u8]) -> Option<(Facts, Children)> {
         let fresh = self.is_fresh(FRESH);
         let listed = self.directories.get_mut(path)?;

@@ -52,6 +52,7 @@ fn shell_of(shell: &str) -> io::Result<Channel> {
         patience: Arc::new(Patience::new(Duration::from_secs(60), "the test")),
         cut: Box::new(|| ()),
         why: Box::new(move || child.wait().ok().map(|status| format!("it ended: {status}"))),
+        backings: Vec::new(),
         helper: None,
         copied: None,
         end: None,

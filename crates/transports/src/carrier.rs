@@ -292,6 +292,7 @@ impl<'e> Carrier<'e> {
             })
         });
         Ok(Channel {
+            backings: std::mem::take(&mut self.reach.backings),
             helper: self.reach.helper.take(),
             copied,
             end,

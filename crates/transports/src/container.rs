@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use super::docker::PATIENCE;
 use super::reach::{HELPER, Reach, chosen, words};
 use super::settings::Settings;
-use handle_fs::remote::{Helper, VOLUME_PLACE};
+use handle_fs::remote::{Backing, Helper, VOLUME_PLACE};
 use processes::CommandRequest;
 
-/// A container's state, its image, and where its volumes lie.
-const FACTS: &str = "{{.State.Running}}\t{{.Image}}{{range .Mounts}}{{if ne .Type \"tmpfs\"}}\t{{.Destination}}{{end}}{{end}}";
+/// A container's state, its image, its id, and where its volumes lie, each with its type and its source here.
+const FACTS: &str = "{{.State.Running}}\t{{.Image}}\t{{.Id}}{{range .Mounts}}{{if ne .Type \"tmpfs\"}}\t{{.Destination}}\n{{.Type}} {{.Source}}{{end}}{{end}}";
 
 /// Returns the arguments that start a helper container. Nothing is fetched for it, it has no network, and it runs as root: only
 /// root can restore owners, and any user of docker is root in a container anyway.
@@ -53,6 +53,34 @@ fn served_by(image: String) -> Option<Helper> {
     })
 }
 
+/// Returns the storage of a container's paths: its own layer, which goes with it, and its volumes, by what docker mounts there.
+fn backings(id: &str, mounts: &[(&str, &str)]) -> Vec<Backing> {
+    if id.is_empty() {
+        return Vec::new();
+    }
+    let own = Backing {
+        at: PathBuf::from("/"),
+        id: id.to_owned(),
+        is_volume: false,
+    };
+    let volume = |(at, source): &(&str, &str)| Backing {
+        at: PathBuf::from(at),
+        id: (*source).to_owned(),
+        is_volume: true,
+    };
+    std::iter::once(own).chain(mounts.iter().map(volume)).collect()
+}
+
+/// Returns the storage of a volume that was made at this time; none if that is unknown.
+fn volume_backing(made: &str) -> Vec<Backing> {
+    let volume = (!made.is_empty()).then(|| Backing {
+        at: PathBuf::from(VOLUME_PLACE),
+        id: made.to_owned(),
+        is_volume: true,
+    });
+    volume.into_iter().collect()
+}
+
 /// Into a container by its name or id.
 ///
 /// # Errors
@@ -70,11 +98,16 @@ pub(crate) fn container(
     );
     let told = asked?;
     let mut facts = told.trim_end().split('\t');
-    let (running, image) = (facts.next(), facts.next());
+    let (running, image, id) = (facts.next(), facts.next(), facts.next());
+    let mounts: Vec<(&str, &str)> = facts.filter_map(|mount| mount.split_once('\n')).collect();
+    let backings = backings(id.unwrap_or_default(), &mounts);
     if running == Some("true") {
-        return Ok(Reach::of(words(["exec", "-i", "-u", "0:0", name, "sh", "-c"])));
+        return Ok(Reach {
+            backings,
+            ..Reach::of(words(["exec", "-i", "-u", "0:0", name, "sh", "-c"]))
+        });
     }
-    let only: Vec<PathBuf> = facts.map(PathBuf::from).collect();
+    let only: Vec<PathBuf> = mounts.iter().map(|(at, _)| PathBuf::from(at)).collect();
     if only.is_empty() {
         return Err(io::Error::other(
             "the container does not run, and has no volumes that a helper could reach: start it",
@@ -84,6 +117,7 @@ pub(crate) fn container(
     let image = chosen(helper_image).unwrap_or(own);
     Ok(Reach {
         only,
+        backings,
         helper: served_by(image.clone()),
         ..Reach::of(helper(["--volumes-from", name], &image))
     })
@@ -94,10 +128,10 @@ pub(crate) fn container(
 /// # Errors
 /// Why docker knows none of this name: a helper would make it.
 pub(crate) fn volume(settings: &Settings<'_>, docker: &Path, path: &OsStr, name: &str) -> io::Result<Reach> {
-    ask(
+    let made = ask(
         docker,
         path,
-        &["volume", "inspect", "--format", "{{.Name}}", name],
+        &["volume", "inspect", "--format", "{{.CreatedAt}}", name],
     )?;
     let image = chosen(settings.image).unwrap_or_else(|| HELPER.to_owned());
     let told = ask(docker, path, &["image", "inspect", "--format", "{{.Id}}", &image]);
@@ -110,6 +144,7 @@ pub(crate) fn volume(settings: &Settings<'_>, docker: &Path, path: &OsStr, name:
     })?;
     Ok(Reach {
         only: vec![PathBuf::from(VOLUME_PLACE)],
+        backings: volume_backing(made.trim()),
         helper: served_by(image.clone()),
         ..Reach::of(helper(["-v", &format!("{name}:{VOLUME_PLACE}")], &image))
     })

@@ -5,6 +5,7 @@ mod claim_pod;
 mod contexts;
 mod create_pvc;
 mod orphans;
+mod pod_backings;
 mod pvc;
 mod quantity;
 mod rights;
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use self::pod_backings::pod_backings;
 use self::volume_snapshot::FOR_SNAPSHOT;
 use super::cleanup::Lifeline;
 use super::cluster::{Permission, Purpose};
@@ -187,7 +189,10 @@ fn exec(spot: &Spot, pod: &str, container: Option<&str>) -> Vec<OsString> {
 /// When our own file cannot be started.
 pub(crate) fn pod(kubectl: &Kubectl<'_>) -> io::Result<Reach> {
     let spot = kubectl.spot;
+    // Without the right to see it, nothing is known of its storage.
+    let found = kubectl.object(&["get", "pod", &spot.name]).unwrap_or_default();
     Ok(Reach {
+        backings: pod_backings(&found, spot.container.as_deref().unwrap_or_default()),
         lifeline: Some(Lifeline::new(kubectl.product, Vec::new(), kubectl.path)?),
         ..Reach::of(exec(spot, &spot.name, spot.container.as_deref()))
     })

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use handle_fs::remote::Helper;
+use handle_fs::remote::{Backing, Helper};
 
 use super::cleanup::Lifeline;
 
@@ -15,6 +15,8 @@ pub(crate) struct Reach {
     pub(crate) words: Vec<OsString>,
     /// The only directories that can be reached; empty if all can.
     pub(crate) only: Vec<PathBuf>,
+    /// Storage of the paths there, as far as it is known.
+    pub(crate) backings: Vec<Backing>,
     /// Helper that was started only for this.
     pub(crate) helper: Option<Helper>,
     /// Process that ends the transport after this program is gone, where a closed pipe may go unnoticed.
@@ -28,6 +30,7 @@ impl Reach {
         Self {
             words,
             only: Vec::new(),
+            backings: Vec::new(),
             helper: None,
             lifeline: None,
             after: None,

@@ -12,11 +12,12 @@ use serde::Serialize;
 
 use super::agent::Wire;
 use super::answerer::{Answerer, Introduce};
+use super::backing::Backing;
 use super::error_number::received;
 use super::limitation::Limitation;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
 use super::{Address, machine_id};
-use crate::{Result, uptime};
+use crate::{FileSystemId, Result, uptime};
 
 /// Program that listens at the other end.
 pub enum Listener {
@@ -56,6 +57,8 @@ pub struct Channel {
     pub why: Box<dyn FnMut() -> Option<String> + Send>,
     /// Kills the carrier process.
     pub cut: Box<dyn FnMut() + Send>,
+    /// Storage of its paths, as far as it is known.
+    pub backings: Vec<Backing>,
     /// Helper that was started only for this channel.
     pub helper: Option<Helper>,
     /// Size of the copy of this program that was sent there (bytes); `None`: none was.
@@ -176,6 +179,7 @@ pub(super) struct Connection {
     way: Way,
     why: Mutex<Reason>,
     cut: Mutex<End>,
+    backings: Vec<Backing>,
     helper: Option<Helper>,
     copied: Option<u64>,
     end: Option<Mutex<End>>,
@@ -227,6 +231,7 @@ impl Connection {
             patience,
             mut why,
             mut cut,
+            backings,
             helper,
             copied,
             end,
@@ -276,6 +281,7 @@ impl Connection {
             only,
             why: Mutex::new(why),
             cut: Mutex::new(cut),
+            backings,
             helper,
             copied,
             end: end.map(Mutex::new),
@@ -337,6 +343,11 @@ impl Connection {
         if let Some(end) = &self.end {
             locked(end)();
         }
+    }
+
+    /// Returns the identity of the storage at a path there.
+    pub(super) fn file_system_id(&self, path: &Path) -> Option<FileSystemId> {
+        Backing::of_path(&self.backings, path).map(Backing::file_system_id)
     }
 
     /// Returns the helper that was started only for this connection.

@@ -49,6 +49,11 @@ impl RemoteHandle {
         &self.connection
     }
 
+    /// Returns the identity of the storage at a path there.
+    pub(crate) fn file_system_id(&self, path: &std::path::Path) -> Option<crate::FileSystemId> {
+        self.connection.file_system_id(path)
+    }
+
     /// Returns true if a shell answers: a shell always has limitations.
     pub(crate) fn is_by_shell(&self) -> bool {
         !self.connection.lacks().is_empty()

@@ -95,6 +95,7 @@ fn agent() -> io::Result<Channel> {
         patience: patience(),
         cut: Box::new(|| ()),
         why: Box::new(|| None),
+        backings: Vec::new(),
         helper: None,
         copied: None,
         end: None,

@@ -18,7 +18,7 @@ use crate::reach::{HELPER, Reach, chosen, words};
 use crate::settings::Settings;
 use crate::token::unguessable;
 use handle_fs::Entropy;
-use handle_fs::remote::{Helper, VOLUME_PLACE};
+use handle_fs::remote::{Backing, Helper, VOLUME_PLACE};
 
 /// Time limit for a helper to run: its image may have to be fetched.
 const START: Duration = Duration::from_secs(180);
@@ -53,10 +53,15 @@ pub(crate) fn claim(
     let spot = kubectl.spot;
     let product = kubectl.product;
     let snapshot = spot.snapshot();
-    let (beside, is_made) = match snapshot {
+    let (beside, is_made, id) = match snapshot {
         None => neighbor_of(kubectl)?,
-        Some(_) => (Neighbor::default(), false),
+        Some(_) => (Neighbor::default(), false, None),
     };
+    let volume = id.map(|id| Backing {
+        at: PathBuf::from(VOLUME_PLACE),
+        id,
+        is_volume: true,
+    });
     // Root in a pod that cannot be removed again would stay for hours.
     if matches!(kubectl.may("delete", "pods"), Ok(false)) {
         return Err(io::Error::other(format!(
@@ -123,6 +128,7 @@ pub(crate) fn claim(
     )?;
     Ok(Reach {
         only: vec![PathBuf::from(VOLUME_PLACE)],
+        backings: volume.into_iter().collect(),
         helper: Some(Helper {
             image,
             node: beside.node,
@@ -146,11 +152,12 @@ struct Patience {
     start: Duration,
 }
 
-/// Returns the facts of the pod that uses a claim, if there is one and only one node can have it; and whether its volume is made already.
+/// Returns the facts of the pod that uses a claim, if there is one and only one node can have it; whether its volume is made already; and
+/// the id of the claim.
 ///
 /// # Errors
 /// Why the claim cannot be reached.
-fn neighbor_of(kubectl: &Kubectl<'_>) -> io::Result<(Neighbor, bool)> {
+fn neighbor_of(kubectl: &Kubectl<'_>) -> io::Result<(Neighbor, bool, Option<String>)> {
     let claim = &kubectl.spot.name;
     let found = kubectl.object(&["get", "persistentvolumeclaim", claim])?;
     if text(&found, "/spec/volumeMode") == Some("Block") {
@@ -172,6 +179,7 @@ fn neighbor_of(kubectl: &Kubectl<'_>) -> io::Result<(Neighbor, bool)> {
         )));
     }
     let is_made = text(&found, "/status/phase") != Some("Pending");
+    let id = text(&found, "/metadata/uid").map(str::to_owned);
     let pods = kubectl.object(&["get", "pods"])?;
     let pods = pods.pointer("/items").and_then(Value::as_array);
     let user = pods.into_iter().flatten().find(|pod| {
@@ -181,7 +189,7 @@ fn neighbor_of(kubectl: &Kubectl<'_>) -> io::Result<(Neighbor, bool)> {
         !is_over && volumes.any(|volume| text(volume, "/persistentVolumeClaim/claimName") == Some(claim))
     });
     let Some(user) = user else {
-        return Ok((Neighbor::default(), is_made));
+        return Ok((Neighbor::default(), is_made, id));
     };
     let name = text(user, "/metadata/name").unwrap_or_default();
     if modes == ["ReadWriteOncePod"] {
@@ -200,7 +208,7 @@ fn neighbor_of(kubectl: &Kubectl<'_>) -> io::Result<(Neighbor, bool)> {
         node: node.map(str::to_owned),
         selinux: labels.cloned(),
     };
-    Ok((beside, is_made))
+    Ok((beside, is_made, id))
 }
 
 /// Waits until a helper runs; `claim` is the one that it has.

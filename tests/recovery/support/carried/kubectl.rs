@@ -657,10 +657,14 @@ fn pod_object(name: &str, pod: &Value) -> Value {
     if let Some(condition) = pod.get("condition") {
         status = json!({ "phase": "Pending", "conditions": [condition] });
     }
+    let mut metadata = json!({ "name": name });
+    if let Some(uid) = pod.get("uid") {
+        metadata["uid"] = uid.clone();
+    }
     json!({
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": { "name": name },
+        "metadata": metadata,
         "spec": { "nodeName": pod["node"].as_str().unwrap_or("node-1"), "volumes": volumes },
         "status": status,
     })
