@@ -1,7 +1,8 @@
 //! The commands: one file and one line each. A command parses, calls the engine and shows what it gives.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
 
 use super::Invocation;
 use super::args::{self, CommandInfo, CommandSet};
@@ -85,8 +86,10 @@ pub(super) fn perform(
     let told = told.map(|agent| environment.with(AGENT_VARIABLE, agent.word()));
     let interrupts = Context::catch_signals(terminal)?;
     let environment = told.as_ref().unwrap_or(environment);
+    let (waiting, waits) = mpsc::channel();
+    let waiting: Arc<Waits> = Arc::new(Mutex::new(Some(waiting)));
     let environment = &Environment {
-        transports: transports(environment, interrupts.flag()),
+        transports: transports(environment, interrupts.flag(), Arc::clone(&waiting)),
         snapshot_programs: {
             let known = environment.clone();
             snapshot_programs(environment, Box::new(move || recorded_mounts(&known)))
@@ -96,19 +99,52 @@ pub(super) fn perform(
     let mut context = Context::new(interrupts, environment, terminal, invocation.called_as);
     context.tells_pending = invocation.verb.info().tells_pending;
     context.takes_up_frozen = invocation.verb.takes_up_frozen();
-    let done = invocation.verb.run(context);
+    let done = thread::scope(|scope| {
+        // The command itself waits meanwhile.
+        let _ = handle_fs::start(scope, "waits", move || {
+            waits.iter().for_each(|text| terminal.note(&text))
+        });
+        let end = EndOfWaits(&waiting);
+        let done = invocation.verb.run(context);
+        drop(end);
+        done
+    });
     environment.transports.disconnect_all();
     tell_lost(terminal, environment.transports.lost(), done)
 }
 
+/// Channel for what connections wait for; `None` once the command is done.
+type Waits = Mutex<Option<mpsc::Sender<String>>>;
+
+/// Closes the channel when it is dropped, also by a panic: the thread that shows waits would stay otherwise.
+struct EndOfWaits<'w>(&'w Waits);
+
+impl Drop for EndOfWaits<'_> {
+    fn drop(&mut self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
 /// Returns the connections of this process: the operator's programs make them, never one that lies in a recorded mount.
-fn transports(environment: &Environment, stop: Arc<AtomicBool>) -> Transports {
+fn transports(environment: &Environment, stop: Arc<AtomicBool>, waiting: Arc<Waits>) -> Transports {
     let (connecting, resolving) = (environment.clone(), environment.clone());
     let contexts = ClusterContexts::default();
     Transports::new(
         Box::new(move |address, given_up| {
             let mounts = recorded_mounts(&connecting)?;
-            carry(&connecting, &mounts, (&stop, given_up), &SystemEntropy, address)
+            let waiting = |text: &str| {
+                let to = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                // After the command nothing is shown any more.
+                drop(to.as_ref().map(|to| to.send(sanitize::text(text))));
+            };
+            carry(
+                &connecting,
+                &mounts,
+                (&stop, given_up),
+                &waiting,
+                &SystemEntropy,
+                address,
+            )
         }),
         Box::new(move |address, path| {
             let mounts = || recorded_mounts(&resolving).ok();

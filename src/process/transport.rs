@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use transports::{AgentSource, ClusterContexts, LeftBehind, Permission, Product, Settings};
+use transports::{AgentSource, ClusterContexts, LeftBehind, Permission, Product, Settings, Waiting};
 
 use super::INSTANCE_VARIABLE;
 use crate::clock::Entropy;
@@ -73,6 +73,7 @@ pub(super) fn helper_image(environment: &Environment) -> Option<&str> {
 
 /// Starts an agent at an address. No program in one of `mounts` is ever started: an agent can write there. `stop` is set when the
 /// operator wants to stop: a machine that does not answer soon after is no longer waited for. `given_up` ends only waits for helpers.
+/// `waiting` receives what is waited for, if that takes long.
 ///
 /// # Errors
 /// Why it cannot be started, in words.
@@ -80,6 +81,7 @@ pub fn carry(
     environment: &Environment,
     mounts: &[PathBuf],
     (stop, given_up): (&Arc<AtomicBool>, &AtomicBool),
+    waiting: &dyn Fn(&str),
     entropy: &dyn Entropy,
     address: &Address,
 ) -> io::Result<Channel> {
@@ -90,6 +92,7 @@ pub fn carry(
         source: source(environment).map_err(io::Error::other)?,
         image: helper_image(environment),
         given_up,
+        waiting: Waiting(waiting),
         timeout: timeout(environment).map_err(io::Error::other)?,
     };
     transports::carry(&settings, stop, entropy, address)

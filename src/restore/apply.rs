@@ -15,11 +15,11 @@ use super::file_identity::{
 use super::folded_names::is_by_another_name;
 use super::holding_dir::{HoldingDir, is_aside};
 use super::metadata::{is_between, is_meant, may_change, set_directory_mode, set_metadata};
-use super::move_state::{Order, Other, Progress, place, progress};
+use super::move_state::{Order, Other, Progress, place, progress, survey_moves};
 use super::problem::{Problem, concerns_all};
 use super::slot::{Slot, seat};
 use super::stage::{OwnedInodes, Stage, is_as_before};
-use super::survey::{self, TOGETHER};
+use super::survey::TOGETHER;
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, Identity, JournalMount, JournalMove, JournalParent, Manifest, MoveKind, RelPath};
 use crate::observer::Observer;
@@ -123,7 +123,7 @@ impl MoveExecutor<'_> {
         // moved.
         let all: Vec<&JournalMove> = mount.moves.iter().collect();
         for some in all.chunks(TOGETHER) {
-            let _view = survey::of_moves(self.root, self.stage, some, false);
+            let _view = survey_moves(self.root, self.stage, some, false);
             for step in some {
                 self.check_before_all(step, &order)?;
             }
@@ -194,7 +194,7 @@ impl MoveExecutor<'_> {
                     .map(|(step, _)| step)
                     .collect();
                 drop(seen.take());
-                seen = survey::of_moves(self.root, self.stage, &some, true);
+                seen = survey_moves(self.root, self.stage, &some, true);
             }
             match self.progress(step)? {
                 Progress::After => {}

@@ -6,10 +6,9 @@ use std::ffi::OsString;
 use super::RestoreError;
 use super::apply::{MoveExecutor, is_unmade};
 use super::file_identity::{FOR_ITSELF, aside_name};
-use super::move_state::Progress;
+use super::move_state::{Progress, survey_moves};
 use super::problem::concerns_all;
 use super::slot::Slot;
-use super::survey;
 use crate::model::{JournalMove, MoveKind};
 use handle_fs::{AsHandle as _, Dir, NewName, Root, rename_many};
 
@@ -48,7 +47,7 @@ impl MoveExecutor<'_> {
     ) -> Result<(), RestoreError> {
         let steps: Vec<&JournalMove> = steps.collect();
         let together = self.root.is_some_and(Root::is_by_shell);
-        let view = survey::of_moves(self.root, self.stage, &steps, false);
+        let view = survey_moves(self.root, self.stage, &steps, false);
         let mut ready = Vec::new();
         for step in steps {
             if self.observer.cancelled() {

@@ -8,8 +8,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use super::file_identity::{aside_name, is_same};
 use super::holding_dir::{HoldingDir, is_aside};
 use super::stage::Stage;
+use super::survey;
 use crate::model::{ByteString, Identity, JournalMount, JournalMove, MoveKind, RelPath};
-use handle_fs::Dir;
+use handle_fs::{Dir, Root, Survey};
 use handle_fs::{NodeKind, Stat};
 
 /// Progress of a move.
@@ -151,6 +152,31 @@ pub(super) fn progress(step: &JournalMove, live: Option<Stat>, other: &Other<'_>
         MoveKind::Metadata { .. } if is(&step.old, &live, is_dir(&live)) => Progress::Before,
         MoveKind::Metadata { .. } => Progress::Lost,
     })
+}
+
+/// Looks at both ends of moves, except where something is set aside, and with `load` at the content of small files that are staged.
+pub(super) fn survey_moves(
+    root: Option<&Root>,
+    stage: &Stage,
+    steps: &[&JournalMove],
+    load: bool,
+) -> Option<(Survey, Survey)> {
+    let root = root.filter(|root| root.is_by_shell())?;
+    let mut staged = Vec::new();
+    for step in steps {
+        match &step.deed {
+            MoveKind::Install(name) | MoveKind::StageOut(name) => staged.push(place(name).to_owned()),
+            MoveKind::Exchange(name) => staged.extend([place(name).to_owned(), aside_name(place(name))]),
+            MoveKind::SetAside(_)
+            | MoveKind::PutBack(_)
+            | MoveKind::SwapAside(_)
+            | MoveKind::RemoveDir(_)
+            | MoveKind::Metadata { .. } => {}
+        }
+    }
+    let names: Vec<&OsStr> = staged.iter().map(OsString::as_os_str).collect();
+    let live = survey::of_paths(root, steps.iter().map(|step| &step.path), false)?;
+    Some((live, survey::of_names(stage.dir(), &names, load)))
 }
 
 /// In which order moves are made; taking back goes the other way.

@@ -2,13 +2,10 @@
 //! nothing is asked, and each look asks the kernel.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::Path;
 
-use super::file_identity::aside_name;
-use super::move_state::place;
-use super::stage::Stage;
-use crate::model::{JournalMove, MoveKind, Name, RelPath};
+use crate::model::{Name, RelPath};
 use handle_fs::{Dir, Root, Survey};
 
 /// Number of paths that are looked at together. Few, so that what is done after a look follows soon.
@@ -36,29 +33,4 @@ pub(super) fn of_paths<'p>(
 /// Looks at names in one directory, and with `load` at the content of small files there.
 pub(super) fn of_names(dir: &Dir, names: &[&OsStr], load: bool) -> Survey {
     dir.survey(std::iter::once((Path::new(""), names.to_vec())), load)
-}
-
-/// Looks at both ends of moves, except where something is set aside, and with `load` at the content of small files that are staged.
-pub(super) fn of_moves(
-    root: Option<&Root>,
-    stage: &Stage,
-    steps: &[&JournalMove],
-    load: bool,
-) -> Option<(Survey, Survey)> {
-    let root = root.filter(|root| root.is_by_shell())?;
-    let mut staged = Vec::new();
-    for step in steps {
-        match &step.deed {
-            MoveKind::Install(name) | MoveKind::StageOut(name) => staged.push(place(name).to_owned()),
-            MoveKind::Exchange(name) => staged.extend([place(name).to_owned(), aside_name(place(name))]),
-            MoveKind::SetAside(_)
-            | MoveKind::PutBack(_)
-            | MoveKind::SwapAside(_)
-            | MoveKind::RemoveDir(_)
-            | MoveKind::Metadata { .. } => {}
-        }
-    }
-    let names: Vec<&OsStr> = staged.iter().map(OsString::as_os_str).collect();
-    let live = of_paths(root, steps.iter().map(|step| &step.path), false)?;
-    Some((live, of_names(stage.dir(), &names, load)))
 }

@@ -182,6 +182,37 @@ fn a_claim_that_cannot_be_reached_is_told_with_its_reason_and_leaves_nothing() {
 }
 
 #[test]
+fn what_a_helper_pod_waits_for_is_shown_after_a_while() {
+    let Some(claimed) = Claimed::new("waits") else {
+        return;
+    };
+    let pending = json!({ "waiting": { "reason": "ContainerCreating" } });
+    claimed.cluster().change(|state| state["new_pods"] = pending);
+    let words = ["explain", "--snapshot", "project", "k8s-pvc://default/data"];
+    let explain = claimed.sandbox.command(words).start();
+    let mut left = 2_000;
+    while claimed.helpers().is_empty() {
+        assert!(left > 0, "no helper came");
+        left -= 1;
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Longer than the three seconds after which it is shown, with all that is asked meanwhile.
+    std::thread::sleep(Duration::from_secs(10));
+    claimed.cluster().change(|state| {
+        let pods = state["pods"].as_object_mut().unwrap();
+        for pod in pods.values_mut().filter(|pod| pod["helper"] == true) {
+            *pod = json!({ "helper": true, "phase": "Failed" });
+        }
+    });
+    explain
+        .finish()
+        .code(2)
+        .shows("waiting for the helper pod")
+        .shows("ContainerCreating")
+        .shows("it has ended");
+}
+
+#[test]
 fn a_context_is_named_fixed_when_the_session_begins_and_never_guessed() {
     let Some(sandbox) = Sandbox::carried(Kind::Pod) else {
         return;

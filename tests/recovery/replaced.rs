@@ -1,4 +1,4 @@
-//! Containers, pods and claims that were made anew under their names between the beginning and the end of a session.
+//! Containers, pods and claims that were created again under their names between the beginning and the end of a session.
 
 use std::fs;
 use std::process::Command;
@@ -18,7 +18,7 @@ fn begun(sandbox: &Sandbox, target: &str) -> String {
 fn ends_without_closing(sandbox: &Sandbox, id: &str) {
     let ended = sandbox.jackin(["end", id]);
     assert!(!ended.status.is_some_and(|status| status.success()), "{ended}");
-    ended.shows("another container");
+    let ended = ended.shows("another container");
     assert!(!ended.text().contains("deleted"), "{ended}");
 }
 
@@ -28,7 +28,10 @@ fn a_pod_that_was_replaced_is_named_and_no_agent_deleted_its_files() {
         return;
     };
     let project = project(&sandbox);
-    let (cluster, pod) = (sandbox.machine().cluster(), sandbox.machine().container().to_owned());
+    let (cluster, pod) = (
+        sandbox.machine().cluster(),
+        sandbox.machine().container().to_owned(),
+    );
     let set = |uid: &str| cluster.change(|state| state["pods"][&pod]["uid"] = uid.into());
     set("first");
     let id = begun(&sandbox, &sandbox.target(&project));
@@ -46,12 +49,28 @@ fn a_container_that_was_made_anew_under_its_name_is_named() {
         return;
     };
     let name = sandbox.machine().container().to_owned();
-    let docker = |words: &[&str]| run_tool(Command::new("docker").args(words));
+    let docker = |words: &[&str]| String::from_utf8(run_tool(Command::new("docker").args(words))).unwrap();
     let image = docker(&["inspect", "--format", "{{.Image}}", &name]);
     let again = format!("{name}-again");
     let start = || {
-        docker(&["run", "-d", "--network", "none", "--name", &again, image.trim(), "sleep", "100000"]);
-        docker(&["exec", &again, "sh", "-c", "mkdir -p /own && echo kept >/own/file"]);
+        docker(&[
+            "run",
+            "-d",
+            "--network",
+            "none",
+            "--name",
+            &again,
+            image.trim(),
+            "sleep",
+            "100000",
+        ]);
+        docker(&[
+            "exec",
+            &again,
+            "sh",
+            "-c",
+            "mkdir -p /own && echo kept >/own/file",
+        ]);
     };
     start();
     let id = begun(&sandbox, &format!("docker://{again}/own"));
@@ -73,14 +92,21 @@ fn a_claim_that_was_made_anew_under_its_name_is_refused_as_another_disk_is() {
         return;
     };
     let sandbox = &claimed.sandbox;
-    let set = |uid: &str| claimed.cluster().change(|state| state["claims"]["data"]["uid"] = uid.into());
+    let set = |uid: &str| {
+        claimed
+            .cluster()
+            .change(|state| state["claims"]["data"]["uid"] = uid.into())
+    };
     set("first");
     let id = begun(sandbox, "k8s-pvc://default/data");
     fs::write(claimed.project.join("made"), "by the agent\n").unwrap();
     sandbox.jackin(["end", &id]).ok();
     set("second");
     let refused = sandbox.jackin(["restore", &id, "--yes"]);
-    assert!(!refused.status.is_some_and(|status| status.success()), "{refused}");
+    assert!(
+        !refused.status.is_some_and(|status| status.success()),
+        "{refused}"
+    );
     refused.shows("another file system");
     assert!(claimed.project.join("made").exists());
     set("first");

@@ -97,7 +97,13 @@ impl Session {
                 let name = name.strip_prefix(b"./").unwrap_or(name);
                 self.mounts.placed(&handle_table::join(path, name), facts)
             };
-            loaded.push(Ok(content::loaded(archive, &records, files, (Errno::IO, Errno::IO), placed)));
+            loaded.push(Ok(content::loaded(
+                archive,
+                &records,
+                files,
+                (Errno::IO, Errno::IO),
+                placed,
+            )));
         }
         Ok(Ok((loaded.len() == parts.len()).then_some(loaded)))
     }

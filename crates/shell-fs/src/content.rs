@@ -200,7 +200,7 @@ pub(super) fn load(
         Ok(records) => records,
         Err(error) => return Ok(Err(error)),
     };
-    // What nobody said to be gone may be there.
+    // What was not reported as missing may be there.
     let lost = if is_missing { Errno::NOENT } else { Errno::IO };
     Ok(Ok(loaded(archive, &records, wanted, (complaint, lost), placed)))
 }
@@ -225,8 +225,10 @@ pub(super) fn loaded(
     placed: impl Fn(&[u8], Facts) -> Facts,
 ) -> Vec<Result<LoadedFile, i32>> {
     let mut contents = Contents::of(archive);
-    let records: std::collections::HashMap<&[u8], &Facts> =
-        records.iter().map(|(name, facts)| (name.as_slice(), facts)).collect();
+    let records: std::collections::HashMap<&[u8], &Facts> = records
+        .iter()
+        .map(|(name, facts)| (name.as_slice(), facts))
+        .collect();
     let loaded = |file: &Wanted| {
         let name = [b"./", file.name.0.as_slice()].concat();
         let facts = records.get(name.as_slice()).ok_or(sent(lost))?;

@@ -51,7 +51,7 @@ impl Session {
         let facts = match (path.is_empty(), held.directory) {
             (true, false) => Ok(self.view.of_opened(dir)?),
             _ if is_itself => Ok(self.view.directory(&place.dir)?),
-            // Of a path with several parts nobody says that no link is among them.
+            // One of several parts may be a link.
             _ if path.contains(&b'/') => return None,
             _ => return self.view.name(&place.path()),
         };

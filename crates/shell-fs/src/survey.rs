@@ -1,4 +1,4 @@
-//! A view of many objects, seen in one exchange. Whoever holds it looks at them right afterwards, one by one, and each look would
+//! A view of many objects, seen in one exchange. The caller that holds it looks at them right afterwards, one by one, and each look would
 //! be a command otherwise. It ends with its handle, with the first change through this shell, and after a few seconds.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ const SMALL: u64 = 256 << 10;
 /// Number of bytes that are read at once.
 const TOGETHER: u64 = 8 << 20;
 
-/// What was seen, by path.
+/// Objects that were seen, by path.
 #[derive(Debug, Default)]
 pub(super) struct View {
     /// Handles that it lasts as long as, all of them; empty if there is none.
@@ -165,7 +165,7 @@ impl Session {
                 }
             }
         }
-        // Each missing name is told of in one line. Only if that accounts for all is what was not found known to be gone.
+        // Each missing name is reported in one line. Only if that accounts for all is what was not found known to be gone.
         if said.missing().is_some_and(|missing| found + missing == asked) {
             for part in parts {
                 for name in &part.names {

@@ -71,16 +71,6 @@ fn backings(id: &str, mounts: &[(&str, &str)]) -> Vec<Backing> {
     std::iter::once(own).chain(mounts.iter().map(volume)).collect()
 }
 
-/// Returns the storage of a volume that was made at this time; none if that is unknown.
-fn volume_backing(made: &str) -> Vec<Backing> {
-    let volume = (!made.is_empty()).then(|| Backing {
-        at: PathBuf::from(VOLUME_PLACE),
-        id: made.to_owned(),
-        is_volume: true,
-    });
-    volume.into_iter().collect()
-}
-
 /// Into a container by its name or id.
 ///
 /// # Errors
@@ -128,10 +118,11 @@ pub(crate) fn container(
 /// # Errors
 /// Why docker knows none of this name: a helper would make it.
 pub(crate) fn volume(settings: &Settings<'_>, docker: &Path, path: &OsStr, name: &str) -> io::Result<Reach> {
-    let made = ask(
+    // Docker tells no id of a volume, and its time of creation changes with its use.
+    ask(
         docker,
         path,
-        &["volume", "inspect", "--format", "{{.CreatedAt}}", name],
+        &["volume", "inspect", "--format", "{{.Name}}", name],
     )?;
     let image = chosen(settings.image).unwrap_or_else(|| HELPER.to_owned());
     let told = ask(docker, path, &["image", "inspect", "--format", "{{.Id}}", &image]);
@@ -144,7 +135,6 @@ pub(crate) fn volume(settings: &Settings<'_>, docker: &Path, path: &OsStr, name:
     })?;
     Ok(Reach {
         only: vec![PathBuf::from(VOLUME_PLACE)],
-        backings: volume_backing(made.trim()),
         helper: served_by(image.clone()),
         ..Reach::of(helper(["-v", &format!("{name}:{VOLUME_PLACE}")], &image))
     })

@@ -41,4 +41,4 @@ pub use docker::containers;
 pub use kubernetes::{ClusterContexts, left_behind, permissions};
 pub use not_built::NotBuilt;
 pub use product::Product;
-pub use settings::{AgentSource, Settings};
+pub use settings::{AgentSource, Settings, Waiting};

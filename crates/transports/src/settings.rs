@@ -1,6 +1,7 @@
 //! Settings of a connection.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -19,6 +20,16 @@ pub enum AgentSource {
     Shell,
 }
 
+/// Function that receives what is waited for.
+#[derive(Clone, Copy)]
+pub struct Waiting<'a>(pub &'a dyn Fn(&str));
+
+impl fmt::Debug for Waiting<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Waiting")
+    }
+}
+
 /// Settings of a connection, and where its program is searched.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
@@ -34,6 +45,8 @@ pub struct Settings<'a> {
     pub image: Option<&'a str>,
     /// True while waits for helpers that do not run yet should end.
     pub given_up: &'a AtomicBool,
+    /// Called once with what a connection waits for, if that takes long.
+    pub waiting: Waiting<'a>,
     /// Time limit to connect, and afterwards for the time without data.
     pub timeout: Duration,
 }

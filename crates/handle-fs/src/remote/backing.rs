@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::FileSystemId;
 
-/// The number that stands for a volume in a [`FileSystemId`], where `statfs(2)` has that of a file system's type.
+/// Number of a volume in a [`FileSystemId`], where `statfs(2)` has that of a file system's type.
 const VOLUME: u64 = 1 << 32;
 /// The same for what ends with a container, or with the pod of it.
 const CONTAINER: u64 = VOLUME + 1;

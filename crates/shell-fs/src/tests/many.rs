@@ -173,7 +173,7 @@ fn what_was_seen_counts_until_something_is_changed() {
             (NodeKind::File, b"first".to_vec()),
             "{shell}"
         );
-        // A change through this shell ends it, and so does whoever drops it.
+        // A change through this shell ends it, and so does its drop.
         handle_fs::set_mtime(&dir, name(b"file"), Time { sec: 1, nsec: 0 }).unwrap();
         assert_eq!(size(), 10, "{shell}");
         drop(view);

@@ -28,7 +28,9 @@ pub(crate) fn pod_backings(pod: &Value, container: &str) -> Vec<Backing> {
     let name = entered.and_then(|one| text(one, "/name"));
     let state = items("/status/containerStatuses").find(|one| text(one, "/name") == name);
     // Each start of a container has an id of its own, and an empty layer.
-    let started = state.and_then(|one| text(one, "/containerID")).unwrap_or_default();
+    let started = state
+        .and_then(|one| text(one, "/containerID"))
+        .unwrap_or_default();
     let own = Backing {
         at: PathBuf::from("/"),
         id: format!("{uid} {started}"),
@@ -37,7 +39,9 @@ pub(crate) fn pod_backings(pod: &Value, container: &str) -> Vec<Backing> {
     let mounts = entered.and_then(|one| one.pointer("/volumeMounts")?.as_array());
     let volume = |mount: &Value| {
         let volume = items("/spec/volumes").find(|volume| text(volume, "/name") == text(mount, "/name"))?;
-        let goes = ["emptyDir", "ephemeral"].iter().any(|kind| volume.get(*kind).is_some());
+        let goes = ["emptyDir", "ephemeral"]
+            .iter()
+            .any(|kind| volume.get(*kind).is_some());
         let node = text(pod, "/spec/nodeName").unwrap_or_default();
         Some(Backing {
             at: PathBuf::from(text(mount, "/mountPath")?),

@@ -15,7 +15,7 @@ use super::volume_snapshot::{is_refusal, show};
 use super::{ASKED, FOR_CLAIM, Kubectl, Silence, exec, place, text};
 use crate::cleanup::Lifeline;
 use crate::reach::{HELPER, Reach, chosen, words};
-use crate::settings::Settings;
+use crate::settings::{Settings, Waiting};
 use crate::token::unguessable;
 use handle_fs::Entropy;
 use handle_fs::remote::{Backing, Helper, VOLUME_PLACE};
@@ -28,6 +28,8 @@ const PLACE: Duration = Duration::from_secs(30);
 const SOON: Duration = Duration::from_secs(2);
 const NAP: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(3);
+/// Time after which it is shown what is waited for.
+const SHOWN_AFTER: Duration = Duration::from_secs(3);
 /// Time limit for a volume that is made from a snapshot: some services copy all of it, and its pod has no node until then.
 const SHOWN: Duration = Duration::from_secs(20 * 60);
 /// Reasons of a waiting container that do not pass with time.
@@ -125,6 +127,7 @@ pub(crate) fn claim(
         &image,
         patience,
         [stop, settings.given_up],
+        settings.waiting,
     )?;
     Ok(Reach {
         only: vec![PathBuf::from(VOLUME_PLACE)],
@@ -218,6 +221,7 @@ fn started(
     image: &str,
     patience: Patience,
     stops: [&AtomicBool; 2],
+    waiting: Waiting<'_>,
 ) -> io::Result<()> {
     let failed = |why: String| {
         Err(io::Error::other(format!(
@@ -231,7 +235,7 @@ fn started(
     };
     let (mut waited, mut unplaced, mut nap) = (Duration::ZERO, Duration::ZERO, NAP);
     let mut silent = Silence::default();
-    let mut is_asked = false;
+    let (mut is_asked, mut is_shown) = (false, false);
     loop {
         let pod = silent
             .hear(nap, kubectl.object(&["get", "pod", name]))?
@@ -280,6 +284,17 @@ fn started(
                 let why = text(no_place, "/message").unwrap_or("no node accepts it");
                 return failed(with_warning(why.to_owned()));
             }
+        }
+        if waited > SHOWN_AFTER && !std::mem::replace(&mut is_shown, true) {
+            let why = match (why("reason"), no_place.and_then(|one| text(one, "/message"))) {
+                (_, Some(why)) => why.to_owned(),
+                (reason, None) if reason.is_empty() => "it has not started yet".to_owned(),
+                (reason, None) => reason,
+            };
+            (waiting.0)(&format!(
+                "waiting for the helper pod {name}: {}",
+                with_warning(why)
+            ));
         }
         if stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
             return failed("it timed out".to_owned());
