@@ -61,9 +61,6 @@ fn a_restore_of_many_paths_takes_few_commands() {
     assert_same_tree(&before, &sandbox.tree(&project));
     let commands = commands(&sent);
     let all: usize = commands.values().sum();
-    for (kind, count) in &commands {
-        eprintln!("{count:5} {kind}");
-    }
     assert!(all < 300, "{all} commands for 240 paths: {commands:#?}");
-    sandbox.jackin(["undo", "--yes"]).ok();
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
 }
