@@ -165,18 +165,17 @@ fn killed(client: Client) {
     world.run_and_kill();
     let session = world.only_session()["id"].as_str().unwrap().to_owned();
     let (status, document) = world.status_and_json(&["restore", &session, "--yes", "--json"]);
-    let late = world.project().join("late.txt");
     let conflicts = document["conflicts"].as_array().unwrap();
     let named: Vec<&Value> = conflicts.iter().map(|one| &one["path"]).collect();
-    match status {
-        Some(0) => assert!(named.is_empty(), "{client:?}: {document}"),
-        Some(6) => assert_eq!(named, ["late.txt"], "{client:?}: {document}"),
-        other => panic!("{client:?}: {other:?}: {document}"),
-    }
-    assert_eq!(late.exists(), status == Some(6), "{client:?}: {document}");
-    if status == Some(6) {
-        world.jackin(&["restore", &session, "--delete-later-files", "--yes"]);
-    }
+    assert_eq!(named, ["late.txt"], "{client:?}: {document}");
+    assert_eq!(status, Some(6), "{client:?}: {document}");
+    // All else is back, and this one is untouched.
+    let late = world.project().join("late.txt");
+    assert_eq!(std::fs::read(&late).unwrap(), b"late\n", "{client:?}");
+    let mut now = world.state();
+    now.remove(&late);
+    assert_eq!(now, before, "{client:?}: {document}");
+    world.jackin(&["restore", &session, "--delete-later-files", "--yes"]);
     assert_eq!(world.state(), before, "{client:?}: {document}");
 }
 

@@ -175,6 +175,8 @@ impl World {
             thread::sleep(Duration::from_millis(20));
         }
         let was_alive = child.try_wait().unwrap().is_none();
+        // All stand still before one dies: none goes on when the call ends, and none looks at what it wrote.
+        stop_all_of(self.place.path(), &child);
         // First by what they carry: one that the group's signal is ending shows nothing by which it could be waited for.
         kill_all_of(self.place.path());
         kill_group(&mut child);
@@ -320,30 +322,41 @@ fn kill_group(child: &mut Child) {
     let _ = child.wait();
 }
 
+/// Stops a process with its group, and all processes whose environment names the place, until each stands still.
+fn stop_all_of(place: &Path, child: &Child) {
+    let group = rustix::process::Pid::from_child(child);
+    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::STOP);
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let mut all_stand = true;
+        for (process, id) in processes_of(place) {
+            if state(&process).is_some_and(|state| !"TtZX".contains(state)) {
+                all_stand = false;
+                let _ = rustix::process::kill_process(id, rustix::process::Signal::STOP);
+            }
+        }
+        if all_stand {
+            return;
+        }
+        assert!(Instant::now() < end, "a client cannot be stopped");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Kills the processes whose environment names the place, until none is left: clients start themselves once more, and calls in groups of
 /// their own.
 fn kill_all_of(place: &Path) {
-    use std::os::unix::ffi::OsStrExt as _;
-    let place = place.as_os_str().as_bytes();
     let end = Instant::now() + PATIENCE;
     let mut killed = HashSet::new();
     loop {
         // One that is dying has no environment any more, and is not dead yet.
-        let mut are_left = killed.iter().any(|process: &PathBuf| {
-            let line = fs::read_to_string(process.join("stat")).unwrap_or_default();
-            line.rsplit_once(") ")
-                .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
-        });
-        for process in fs::read_dir("/proc").unwrap().flatten() {
-            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
-            let id = process.file_name().to_string_lossy().parse().ok();
-            if let Some(id) = id.and_then(rustix::process::Pid::from_raw)
-                && environment.windows(place.len()).any(|part| part == place)
-            {
-                are_left = true;
-                let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
-                killed.insert(process.path());
-            }
+        let mut are_left = killed
+            .iter()
+            .any(|process: &PathBuf| state(process).is_some_and(|state| !"ZX".contains(state)));
+        for (process, id) in processes_of(place) {
+            are_left = true;
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+            killed.insert(process);
         }
         if !are_left {
             return;
@@ -351,6 +364,26 @@ fn kill_all_of(place: &Path) {
         assert!(Instant::now() < end, "a client cannot be killed");
         thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Returns the processes whose environment names the place: their directories in /proc, and their numbers.
+fn processes_of(place: &Path) -> Vec<(PathBuf, rustix::process::Pid)> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = place.as_os_str().as_bytes();
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|process| {
+        let id = process.file_name().to_string_lossy().parse().ok()?;
+        let environment = fs::read(process.path().join("environ")).ok()?;
+        let names_it = environment.windows(place.len()).any(|part| part == place);
+        Some((process.path(), rustix::process::Pid::from_raw(id)?)).filter(|_| names_it)
+    })
+    .collect()
+}
+
+/// Returns the letter that proc(5) has for the state of a process; `None` if it is gone.
+fn state(process: &Path) -> Option<char> {
+    let line = fs::read_to_string(process.join("stat")).ok()?;
+    line.rsplit_once(") ")?.1.chars().next()
 }
 
 /// A repository with a commit, ignored files, modes, a link, an empty directory.
