@@ -114,6 +114,11 @@ impl Tmux {
         self.run(&["capture-pane", "-p", "-e", "-t", "test"])
     }
 
+    /// Appends to a file all that is written to the terminal from now on, what is overwritten or scrolls away too.
+    pub(crate) fn record(&self, file: &Path) {
+        self.run(&["pipe-pane", "-t", "test", &format!("cat >> '{}'", file.display())]);
+    }
+
     /// Returns true if the cursor is shown.
     pub(crate) fn shows_cursor(&self) -> bool {
         self.run(&["display-message", "-p", "-t", "test", "#{cursor_flag}"])
