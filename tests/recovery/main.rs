@@ -47,6 +47,7 @@ mod emergency;
 mod exports;
 mod file_systems;
 mod find;
+mod first_command;
 mod first_steps;
 mod flags;
 mod folded_names;
