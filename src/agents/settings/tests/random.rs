@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::super::json::read;
 use super::super::{After, install, uninstall};
 use super::{WITH_SETTINGS, ours};
+use crate::simulated_share::cases;
 
 /// Generates the blanks and comments between two tokens.
 fn gap() -> impl Strategy<Value = String> {
@@ -114,7 +115,7 @@ fn settings() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(cases(400)))]
 
     #[test]
     fn in_and_out_leaves_every_byte(text in settings()) {
