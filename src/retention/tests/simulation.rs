@@ -379,7 +379,7 @@ fn crashed(deletion: &'static Deletion, losses: Losses, every: usize, nested: us
     let scene = Scene::new(deletion);
     let (mut states, mut calls) = (0_u64, 0_u64);
     let moments = scene.moments(World::after(&scene.from, scene.from.disk()));
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut tried) = (BTreeSet::new(), BTreeSet::new());
     for (number, moment) in moments.iter().enumerate() {
         // A kill is tried at least once with each set of names in the store: what differs beyond that is content and times.
         let is_new = seen.insert(names(moment)) && matches!(losses, Losses::Kill);
@@ -389,7 +389,10 @@ fn crashed(deletion: &'static Deletion, losses: Losses, every: usize, nested: us
         }
         calls += 1;
         for disk in outcomes(moment, losses) {
-            states += scene.crash(moment, &disk, nested, &format!("call {}", moment.call));
+            // The power may fail at several calls with the same loss.
+            if tried.insert((disk.print(), nested)) {
+                states += scene.crash(moment, &disk, nested, &format!("call {}", moment.call));
+            }
         }
     }
     println!(
