@@ -458,28 +458,35 @@ fn a_prune_that_meets_an_error_loses_nothing() {
     failed(&PRUNE);
 }
 
-#[test]
-fn a_forget_that_is_killed_at_any_call_and_again_loses_nothing_and_leaves_nothing() {
-    let (every, nested) = if wants_all() { (1, 1) } else { (2 * stride(11), 17) };
-    crashed(&FORGET_PATH, Losses::Kill, every, nested);
-    crashed(&FORGET_SESSION, Losses::Kill, every, nested);
-    crashed(&FORGET_PATH_AGAIN, Losses::Kill, every, nested);
-    crashed(&FORGET_PATH_OF_ONE, Losses::Kill, every, nested);
+/// Makes the tests of each deletion, which run beside one another.
+macro_rules! forgetting {
+    ($($name:ident: $deletion:ident,)*) => {
+        $(mod $name {
+            use super::*;
+
+            #[test]
+            fn a_kill_at_any_call_and_again_loses_nothing_and_leaves_nothing() {
+                let (every, nested) = if wants_all() { (1, 1) } else { (2 * stride(11), 17) };
+                crashed(&$deletion, Losses::Kill, every, nested);
+            }
+
+            #[test]
+            fn a_power_loss_at_any_call_loses_nothing_and_leaves_nothing() {
+                let (most, every) = if wants_all() { (64, 1) } else { (4, 7 * stride(2)) };
+                crashed(&$deletion, Losses::Power { most }, every, 0);
+            }
+
+            #[test]
+            fn an_error_loses_nothing_and_leaves_nothing() {
+                failed(&$deletion);
+            }
+        })*
+    };
 }
 
-#[test]
-fn a_forget_that_meets_a_power_loss_at_any_call_loses_nothing_and_leaves_nothing() {
-    let (most, every) = if wants_all() { (64, 1) } else { (4, 7 * stride(2)) };
-    crashed(&FORGET_PATH, Losses::Power { most }, every, 0);
-    crashed(&FORGET_SESSION, Losses::Power { most }, every, 0);
-    crashed(&FORGET_PATH_AGAIN, Losses::Power { most }, every, 0);
-    crashed(&FORGET_PATH_OF_ONE, Losses::Power { most }, every, 0);
-}
-
-#[test]
-fn a_forget_that_meets_an_error_loses_nothing_and_leaves_nothing() {
-    failed(&FORGET_PATH);
-    failed(&FORGET_SESSION);
-    failed(&FORGET_PATH_AGAIN);
-    failed(&FORGET_PATH_OF_ONE);
+forgetting! {
+    forgetting_a_path: FORGET_PATH,
+    forgetting_a_session: FORGET_SESSION,
+    forgetting_a_path_again: FORGET_PATH_AGAIN,
+    forgetting_a_path_of_one_session: FORGET_PATH_OF_ONE,
 }

@@ -322,20 +322,27 @@ fn is_sound(about: &str) {
     }
 }
 
+fn launch_crashed(archived: bool) {
+    let from = prepared(|| launched(1, true));
+    let crashed = moments(World::after(&from, from.disk()), || launched(3, archived));
+    assert!(crashed.len() > 10, "{}", crashed.len());
+    after_crashes(&crashed, |about| {
+        is_sound(about);
+        // What comes next is as it would have been.
+        launched(5, archived);
+        is_sound(about);
+    });
+    after_kill_and_loss(&from, || launched(3, archived), || drop(open()), is_sound);
+}
+
 #[test]
 fn a_launch_that_meets_a_crash_leaves_a_sound_store() {
-    for archived in [false, true] {
-        let from = prepared(|| launched(1, true));
-        let crashed = moments(World::after(&from, from.disk()), || launched(3, archived));
-        assert!(crashed.len() > 10, "{}", crashed.len());
-        after_crashes(&crashed, |about| {
-            is_sound(about);
-            // What comes next is as it would have been.
-            launched(5, archived);
-            is_sound(about);
-        });
-        after_kill_and_loss(&from, || launched(3, archived), || drop(open()), is_sound);
-    }
+    launch_crashed(true);
+}
+
+#[test]
+fn a_launch_without_an_archive_that_meets_a_crash_leaves_a_sound_store() {
+    launch_crashed(false);
 }
 
 #[test]
