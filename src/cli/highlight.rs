@@ -137,5 +137,6 @@ impl Colors {
     }
 }
 
-#[cfg(all(test, feature = "highlight"))]
+#[cfg(test)]
+#[cfg(feature = "highlight")]
 mod tests;

@@ -118,7 +118,7 @@ const BLOCKS_CONTEXT: &str = "jackin-recovery 2026-11 file content by non-zero 4
 /// Number of bytes that are hashed at once: BLAKE3 is fast on long aligned input only.
 const QUEUE: usize = 128 << 10;
 
-const ZEROS: [u8; QUEUE] = [0; QUEUE];
+static ZEROS: [u8; QUEUE] = [0; QUEUE];
 
 impl Content {
     /// Returns the content that these bytes of a file are.

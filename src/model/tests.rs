@@ -336,9 +336,14 @@ fn holes_do_not_show_in_a_digest_by_blocks() {
 #[test]
 fn a_digest_by_blocks_is_that_of_the_format() {
     // Longer than what is hashed at once, with blocks of zeros, and a short one in the end.
-    let data: Vec<u8> = (0..700_001_u32)
-        .map(|at| (at % 9 * (at / 50_000 % 2)) as u8)
-        .collect();
+    let byte = |at: usize| {
+        if (at / 50_000).is_multiple_of(2) {
+            0
+        } else {
+            b"holes no"[at % 8]
+        }
+    };
+    let data: Vec<u8> = (0..700_001).map(byte).collect();
     let mut all = (data.len() as u64).to_le_bytes().to_vec();
     for (number, block) in (0_u64..).zip(data.chunks(4096)) {
         if block.iter().any(|byte| *byte != 0) {

@@ -475,7 +475,7 @@ impl OwnedInodes {
                 }
                 self.0.insert(stat.ino, state(&stat));
                 if enters(&stat, dir.actor()) {
-                    stack.push(at.join(&name));
+                    stack.push(at.join(name));
                 }
             }
         }

@@ -29,7 +29,8 @@ pub use linux::TreeWatch;
 #[cfg(not(target_os = "linux"))]
 pub use other::TreeWatch;
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;
 
 #[cfg(target_os = "linux")]

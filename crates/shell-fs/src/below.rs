@@ -10,6 +10,9 @@ use super::{Session, facts};
 use handle_fs::remote::protocol::{Answer, Bytes, Each, Facts, LoadedFile, Told, Wanted};
 use handle_fs::remote::sent;
 
+/// Files of one directory.
+type LoadedPart = Each<Vec<Each<LoadedFile>>>;
+
 impl Session {
     pub(super) fn look_below(&mut self, dir: u64, path: &[u8]) -> Outcome<Answer> {
         let handle = known!(self.directory_below(dir, path)?);
@@ -52,7 +55,7 @@ impl Session {
         &mut self,
         dir: u64,
         parts: &[(Bytes, Vec<Wanted>)],
-    ) -> Outcome<Option<Vec<Each<Vec<Each<LoadedFile>>>>>> {
+    ) -> Outcome<Option<Vec<LoadedPart>>> {
         let root = known!(self.table.get(dir)).clone();
         self.settle(parts.iter().flat_map(|(_, files)| files));
         let parting = self.line.parting().as_bytes();

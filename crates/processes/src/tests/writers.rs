@@ -43,7 +43,7 @@ fn a_file_that_another_process_can_write_to_is_found() {
         let turn = Cell::new(0_u32);
         let stops = || {
             turn.set(turn.get() + 1);
-            turn.get() % 7 == 0
+            turn.get().is_multiple_of(7)
         };
         loop {
             match search.go_on(counts, &stops) {
