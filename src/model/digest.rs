@@ -118,7 +118,7 @@ const BLOCKS_CONTEXT: &str = "jackin-recovery 2026-11 file content by non-zero 4
 /// Number of bytes that are hashed at once: BLAKE3 is fast on long aligned input only.
 const QUEUE: usize = 128 << 10;
 
-static ZEROS: [u8; QUEUE] = [0; QUEUE];
+const ZEROS: [u8; BLOCK] = [0; BLOCK];
 
 impl Content {
     /// Returns the content that these bytes of a file are.
@@ -210,10 +210,8 @@ impl Hasher {
             left -= whole * BLOCK as u64;
         }
         while left > 0 {
-            let missing = match (self.method, self.partial.len()) {
-                (DigestMethod::Plain, _) => QUEUE,
-                (DigestMethod::Blocks, partial) => BLOCK - partial,
-            };
+            // Nothing waits for the rest of a block in the other method.
+            let missing = BLOCK - self.partial.len();
             let take = usize::try_from(left).unwrap_or(usize::MAX).min(missing);
             if let Some(zeros) = ZEROS.get(..take) {
                 self.update(zeros);

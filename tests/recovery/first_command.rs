@@ -19,6 +19,7 @@ fn checked_out() -> PathBuf {
         "Cargo.toml",
         "Cargo.lock",
         "build.rs",
+        "examples",
         "README.md",
     ] {
         // What did not change keeps its time, and is not built again.

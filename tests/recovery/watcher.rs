@@ -24,7 +24,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::{Node, Tree};
 
 /// Longest time that a busy machine takes for what takes moments.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Waits until `find` finds something.
 #[track_caller]
