@@ -23,8 +23,8 @@ use crate::support::mapping::Mapping;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::{Node, Tree};
 
-/// Longest time that a busy machine takes for what takes moments.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Longest time that a busy machine takes for what takes moments: the watcher yields to all other processes.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Waits until `find` finds something.
 #[track_caller]
