@@ -49,7 +49,7 @@ pub struct Contract {
     pub on_failure: Sourced<OnFailure>,
     /// Whether excludes by detected stack apply.
     pub integrations: Sourced<bool>,
-    /// Whether a watcher of the files spares checkpoints a walk where nothing happened.
+    /// True if a watcher of the files spares checkpoints a walk where nothing happened.
     pub watch: Sourced<bool>,
     /// Detail in which a launched command is recorded.
     pub command: Sourced<CommandDetail>,

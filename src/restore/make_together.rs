@@ -9,6 +9,8 @@ use crate::model::{Entry, EntryKind, Hasher};
 use crate::store::archive::Piece;
 use handle_fs::{Dir, NewFile, NodeKind, Stat, make_files};
 
+/// Mode bits that make a program run as its owner or group.
+const SET_ID: u32 = 0o6000;
 /// Size of the largest file that is made together with others (bytes).
 const SMALL: u64 = 64 << 10;
 /// Number of files that are made together.
@@ -93,8 +95,9 @@ impl Worker<'_, '_> {
         let EntryKind::File(content) = &entry.kind else {
             return None;
         };
-        let is_plain = object.origin == Origin::Store && entry.xattrs.is_empty() && content.size <= SMALL;
-        if !is_plain {
+        // busybox' tar omits set-id bits where it does not run as root.
+        let is_plain = entry.xattrs.is_empty() && entry.mode & SET_ID == 0 && content.size <= SMALL;
+        if object.origin != Origin::Store || !is_plain {
             return None;
         }
         let mut data = Vec::new();

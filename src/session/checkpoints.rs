@@ -55,10 +55,7 @@ pub fn checkpoint(
 ) -> Result<Captured, SessionError> {
     wait_for_baseline(store, world, row)?;
     let since = store.newest_known_receipt()?;
-    let _own_name = match mark.name {
-        Some(name) => Some(own_name(store, row, name)?),
-        None => None,
-    };
+    let _own_name = mark.name.map(|name| own_name(store, row, name)).transpose()?;
     let attempt = Attempt {
         world,
         row,
@@ -190,10 +187,7 @@ fn unless_same(
         return Ok(None);
     }
     let mounted = same_mounts(store, row)?;
-    let _own_name = match mark.name {
-        Some(name) => Some(own_name(store, row, name)?),
-        None => None,
-    };
+    let _own_name = mark.name.map(|name| own_name(store, row, name)).transpose()?;
     let attempt = Attempt {
         world,
         row,

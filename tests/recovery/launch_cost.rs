@@ -1,4 +1,4 @@
-//! What a launch costs: how often it syncs, and how often it reads the files of a process. And a checkpoint: how often it looks at a directory.
+//! Cost of a launch (syncs, readings of the files of a process) and of a checkpoint (looks at a directory).
 
 use std::collections::BTreeMap;
 use std::fs;

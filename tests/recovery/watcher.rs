@@ -155,7 +155,7 @@ impl Dice {
     }
 }
 
-/// What goes on changing files from one step to the next.
+/// Open files and mappings that change files from one step to the next.
 #[derive(Default)]
 struct Writers {
     open: Option<File>,

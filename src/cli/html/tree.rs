@@ -22,7 +22,7 @@ pub(super) struct Leaf<'a> {
     pub(super) is_directory: bool,
     /// True if it is git's own data.
     pub(super) is_git: bool,
-    /// What became of it after the later snapshot.
+    /// State of the path after the later snapshot.
     pub(super) since: Option<&'static str>,
 }
 

@@ -148,7 +148,7 @@ struct Watcher<'a> {
     matchers: Vec<Matcher>,
     /// Part of each token, so that those of another watcher are not taken.
     name: String,
-    /// What is mounted where.
+    /// Table of mounts, as it was read last.
     mounts: Vec<u8>,
     /// Number of times that this changed.
     remounts: u64,
@@ -160,7 +160,7 @@ struct Watcher<'a> {
     unopened: Option<u64>,
     /// Search for writers that goes on, with the number of openings before it.
     examination: Option<(u64, WriterSearch)>,
-    /// What it has cost.
+    /// Processor time that it has taken.
     cost: Duration,
     /// Time before which no other one begins.
     next: Duration,

@@ -94,7 +94,7 @@ pub(crate) const NO_HOLES: &str = "what the system says of holes is not believed
 /// Reason why a test of who holds a file is skipped with the calls of macOS.
 pub(crate) const NO_HOLDERS: &str = "nothing shows who has a file open";
 
-/// Whether the program makes only the calls that macOS has: on macOS, and built with the feature `portable`. Then the test is skipped that
+/// Returns true if the program makes only the calls that macOS has: on macOS, and built with the feature `portable`. Then the test is skipped that
 /// needs more, and the reason recorded.
 pub(crate) fn is_portable(because: &str) -> bool {
     let portable = cfg!(any(feature = "portable", not(target_os = "linux")));

@@ -104,14 +104,14 @@ fn files_are_made_as_they_should_be_and_never_over_another_one() {
         let long = [b'n'; 200].as_slice();
         let long: &'static [u8] = Box::leak(long.to_vec().into_boxed_slice());
         let files = vec![
-            file(b"-r", b"content\n", 0o4751),
+            file(b"-r", b"content\n", 0o751),
             file(b"it's\n\xff", &[0; 70_000], 0o600),
             file(b"empty", b"", 0o444),
             file(long, b"x", 0o644),
         ];
         let made = make_files(root, files).unwrap();
         let modes: Vec<u32> = made.iter().map(|stat| stat.as_ref().unwrap().mode).collect();
-        assert_eq!(modes, [0o4751, 0o600, 0o444, 0o644], "{shell}");
+        assert_eq!(modes, [0o751, 0o600, 0o444, 0o644], "{shell}");
         assert!(
             made.iter()
                 .all(|stat| stat.as_ref().unwrap().mtime == settable(root, mtime)),
