@@ -141,6 +141,8 @@ mod ui;
 mod unmounted;
 mod unreadable;
 mod untouched;
+// macOS has no watcher: its checkpoints walk.
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod watcher;
 mod watching;
 mod ways_out;

@@ -4,7 +4,7 @@
 //! nothing has happened. A store through a mapping causes none; the file was opened before, and that does.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::RelPath;
 
@@ -38,6 +38,7 @@ mod linux {
     use std::collections::HashMap;
     use std::mem::MaybeUninit;
     use std::os::fd::{AsFd, OwnedFd};
+    use std::path::PathBuf;
     use std::rc::Rc;
     use std::time::Duration;
 
@@ -45,7 +46,7 @@ mod linux {
     use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
     use rustix::io::Errno;
 
-    use super::{Blindness, Enters, Path, PathBuf, RelPath, io};
+    use super::{Blindness, Enters, Path, RelPath, io};
     use crate::{
         Handle, Name, NodeKind, Stat, file_system_facts, names, open_beneath, open_root, own_ids,
         path_of_held, stat_child, stat_handle, stat_path,
