@@ -120,7 +120,13 @@ impl<'a> Watched<'a> {
 
     #[track_caller]
     fn await_same(&self) {
+        let mut asked = 0;
         await_that("the watcher says that nothing happened", || {
+            asked += 1;
+            if asked % 20 == 0 {
+                // Other tests mount file systems, and from then on only another walk counts.
+                self.walk();
+            }
             (self.ask() == "same").then_some(())
         });
     }
