@@ -115,12 +115,18 @@ impl Judge<'_> {
     fn new_or_named(&mut self, new: &Tree, now: &Tree, run: &Run) {
         let text = run.text();
         let root = self.ground.project.display().to_string();
+        // A plan names it relative to the mount, a warning in full.
+        let is_named = |path: &std::path::Path| {
+            let path = format!("{}: ", path.display());
+            let starts = |line: &str| line.starts_with("    ") && line.trim_start().starts_with(&path);
+            text.contains(&format!("{root}/{path}")) || text.lines().any(starts)
+        };
         let named = |path: &[u8]| {
             let path = String::from_utf8_lossy(path).into_owned();
             std::path::Path::new(&path)
                 .ancestors()
                 .filter(|above| *above != std::path::Path::new(""))
-                .any(|above| text.contains(&format!("{root}/{}: ", above.display())))
+                .any(is_named)
         };
         let spared = |tree: &Tree| {
             let nodes = tree.nodes.iter().filter(|(path, _)| !named(path));
