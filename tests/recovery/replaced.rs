@@ -44,7 +44,7 @@ fn a_pod_that_was_replaced_is_named_and_no_agent_deleted_its_files() {
 }
 
 #[test]
-fn a_container_that_was_made_anew_under_its_name_is_named() {
+fn a_container_that_was_made_again_under_its_name_is_named() {
     let Some(sandbox) = Sandbox::carried(Kind::Docker) else {
         return;
     };
@@ -87,8 +87,8 @@ fn a_container_that_was_made_anew_under_its_name_is_named() {
 }
 
 #[test]
-fn a_claim_that_was_made_anew_under_its_name_is_refused_as_another_disk_is() {
-    let Some(claimed) = Claimed::new("anew") else {
+fn a_claim_that_was_made_again_under_its_name_is_refused_as_another_disk_is() {
+    let Some(claimed) = Claimed::new("replaced") else {
         return;
     };
     let sandbox = &claimed.sandbox;

@@ -134,7 +134,7 @@ impl Session {
         self
     }
 
-    /// The same on macOS, where no case is told apart.
+    /// The same on macOS, where names that differ in case only are one name.
     pub(super) fn on_macos(mut self) -> Self {
         self.world.set_macos(true);
         self.folded()
