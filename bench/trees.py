@@ -4,7 +4,7 @@ import os
 import random
 import shutil
 
-SIZES = {"1k": 1_000, "10k": 10_000, "100k": 100_000, "1m": 1_000_000}
+SIZES = {"1k": 1_000, "5k": 5_000, "10k": 10_000, "100k": 100_000, "1m": 1_000_000}
 WORDS = (
     "let mut self state return match error path entry bytes value index write read into from result "
     "option some none while loop break struct impl trait where public module import class function "
