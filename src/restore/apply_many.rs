@@ -1,5 +1,5 @@
-//! Makes the moves of a restore, together where the machine has only a shell: each one there is a command, and one command can make many.
-//! Each is looked at just before, as a single one is, and a command stops at its first failure.
+//! Makes the moves of a restore, together where they are made on another machine: each one there is waited for, and one exchange can make
+//! many. Each is looked at just before, as a single one is, and an exchange stops at the first failure.
 
 use std::ffi::OsString;
 
@@ -21,14 +21,24 @@ struct Ready<'a> {
 }
 
 impl<'a> Ready<'a> {
-    /// Its renames, in order.
+    /// Its renames, in order. A shell cannot exchange two names.
     fn renames<'r>(&'r self, stage: &'r Dir) -> Vec<NewName<'r>> {
         let (staged, live) = (stage.as_handle(), self.seat.dir.as_handle());
         let (name, at) = (self.name.as_os_str(), self.seat.name.as_os_str());
-        let rename = |from, old, to, new| NewName { from, old, to, new };
+        let rename = |from, old, to, new| NewName {
+            from,
+            old,
+            to,
+            new,
+            exchange: false,
+        };
         match &self.step.deed {
             MoveKind::Install(_) => vec![rename(staged, name, live, at)],
             MoveKind::StageOut(_) => vec![rename(live, at, staged, name)],
+            _ if !handle_fs::is_by_shell(stage) => vec![NewName {
+                exchange: true,
+                ..rename(staged, name, live, at)
+            }],
             // As an exchange in steps, which can be finished after each of them.
             _ => vec![
                 rename(live, at, staged, &self.aside),
@@ -46,7 +56,7 @@ impl MoveExecutor<'_> {
         steps: impl Iterator<Item = &'s JournalMove>,
     ) -> Result<(), RestoreError> {
         let steps: Vec<&JournalMove> = steps.collect();
-        let together = self.root.is_some_and(Root::is_by_shell);
+        let together = self.root.is_some_and(Root::is_far);
         let view = survey_moves(self.root, self.stage, &steps, false);
         let mut ready = Vec::new();
         for step in steps {

@@ -145,7 +145,7 @@ impl Draft<'_> {
         &self,
         some: impl Iterator<Item = &'m (RelPath, Move)> + Clone,
     ) -> Option<(Survey, Survey)> {
-        let root = self.root.filter(|root| root.is_by_shell())?;
+        let root = self.root.filter(|root| root.is_far())?;
         let staged = some.clone().filter_map(|(_, step)| match step {
             Move::In(name) | Move::Swap(name) => Some(name.as_os_str()),
             Move::Out(_) | Move::Unmake(_) | Move::Metadata(_) => None,

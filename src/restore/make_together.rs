@@ -1,5 +1,5 @@
-//! Makes small files of one directory together, with content and metadata, where the machine has only a shell and each call is a command.
-//! Content is hashed before it is sent, and what was made is compared with what was asked for; any other file is made by itself.
+//! Makes small files of one directory together, with content and metadata, on another machine, where each call is waited for. Content is
+//! hashed before it is sent, and what was made is compared with what was asked for; any other file is made by itself.
 
 use std::ffi::OsStr;
 use std::io;
@@ -89,7 +89,7 @@ impl Worker<'_, '_> {
         done
     }
 
-    /// Returns a file that a shell can make exactly, with its content.
+    /// Returns a file that can be made exactly together with others, with its content.
     fn file<'o>(&mut self, object: &'o Planned<'_>, builder: &Builder<'_>) -> Option<NewFile<'o>> {
         let entry = object.entry;
         let EntryKind::File(content) = &entry.kind else {

@@ -161,7 +161,7 @@ pub(super) fn survey_moves(
     steps: &[&JournalMove],
     load: bool,
 ) -> Option<(Survey, Survey)> {
-    let root = root.filter(|root| root.is_by_shell())?;
+    let root = root.filter(|root| root.is_far())?;
     let mut staged = Vec::new();
     for step in steps {
         match &step.deed {

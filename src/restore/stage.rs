@@ -575,7 +575,7 @@ impl OwnedInodes {
         let dir = top.dir_below(at)?;
         let (mut below, mut kept) = (Vec::new(), None);
         let mut names = dir.names()?;
-        if handle_fs::is_by_shell(&dir) && !names.is_empty() {
+        if handle_fs::is_far(&dir) && !names.is_empty() {
             for some in names.chunks(TOGETHER) {
                 self.known_files_together(&dir, some)?;
             }
@@ -648,7 +648,7 @@ fn survey_some<'n>(
     number: usize,
     names: impl Iterator<Item = &'n Name>,
 ) {
-    if number.is_multiple_of(TOGETHER) && handle_fs::is_by_shell(dir) {
+    if number.is_multiple_of(TOGETHER) && handle_fs::is_far(dir) {
         drop(seen.take());
         let some: Vec<&OsStr> = names.skip(number).take(TOGETHER).map(Name::as_os_str).collect();
         *seen = Some(survey::of_names(dir, &some, false));

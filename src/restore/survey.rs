@@ -1,4 +1,4 @@
-//! Looks at many paths at once where each look is a command: a shell of another machine answers the looks that follow from one view. Here
+//! Looks at many paths at once on another machine, where each look is waited for: those that follow are answered from one view. Here
 //! nothing is asked, and each look asks the kernel.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub(super) fn of_paths<'p>(
     paths: impl Iterator<Item = &'p RelPath>,
     load: bool,
 ) -> Option<Survey> {
-    if !root.is_by_shell() {
+    if !root.is_far() {
         return None;
     }
     let mut parts: BTreeMap<RelPath, Vec<Name>> = BTreeMap::new();

@@ -61,8 +61,8 @@ struct Folder<'a> {
 /// A tree that is built below a directory of jackin. The planner adds everything in the order of paths.
 pub(super) struct TreeWriter<'a> {
     top: &'a Dir,
-    /// True if a shell makes it, for which each call is a command.
-    by_shell: bool,
+    /// True if it is made on another machine, where each call is waited for.
+    is_far: bool,
     folders: Vec<Folder<'a>>,
     pub(super) objects: Vec<Planned<'a>>,
 }
@@ -86,7 +86,7 @@ impl<'a> TreeWriter<'a> {
         };
         Self {
             top,
-            by_shell: handle_fs::is_by_shell(top),
+            is_far: handle_fs::is_far(top),
             folders: vec![folder],
             objects: Vec::new(),
         }
@@ -645,7 +645,7 @@ impl<'s, 'a> Worker<'s, 'a> {
             if number >= limit.load(Ordering::Relaxed) || self.made.remove(&number) {
                 continue;
             }
-            if self.site.by_shell {
+            if self.site.is_far {
                 let rest = run.iter().copied().skip_while(|next| *next != number);
                 let made = self.make_together(rest, builder);
                 done.made.extend(&made);

@@ -110,7 +110,7 @@ pub(super) fn read_back(
     seen
 }
 
-/// Looks at all items by their paths. Those that a shell is asked about are read together, some at a time.
+/// Looks at all items by their paths. Those of another machine are read together, some at a time.
 fn in_parts<'i, T: Sync, R: Send>(
     root: &Root,
     items: &'i [T],
@@ -118,7 +118,7 @@ fn in_parts<'i, T: Sync, R: Send>(
     look: impl Fn(&mut Eye<'_>, &T) -> R + Sync,
 ) -> Vec<R> {
     let eye = || Eye { root, held: None };
-    if !root.is_by_shell() {
+    if !root.is_far() {
         return parallel::map_with(items, eye, look);
     }
     let mut found = Vec::with_capacity(items.len());

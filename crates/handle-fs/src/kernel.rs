@@ -294,21 +294,18 @@ pub(super) fn syncfs(handle: impl AsHandle) -> Result<()> {
 
 /// The file system's number of Linux' `statfs(2)`.
 pub(super) fn magic(handle: impl AsHandle) -> Result<u64> {
-    let handle = here!(handle, |far| far.count(Call::Magic { handle: far.number() }));
+    let handle = here!(handle, |far| far.magic());
     simulated!(magic(handle));
     own::magic(handle)
 }
 
 /// Returns how far a file system's times can be relied on.
 pub(super) fn file_system(handle: impl AsHandle) -> Result<FileSystem> {
-    let handle = here!(
-        handle,
-        |far| match far.count(Call::Magic { handle: far.number() }) {
-            // It is no Linux: nothing is known, so nothing is trusted.
-            Err(rustix::io::Errno::NOSYS) => Ok(FileSystem::UNKNOWN),
-            magic => magic.map(FileSystem::of),
-        }
-    );
+    let handle = here!(handle, |far| match far.magic() {
+        // It is no Linux: nothing is known, so nothing is trusted.
+        Err(rustix::io::Errno::NOSYS) => Ok(FileSystem::UNKNOWN),
+        magic => magic.map(FileSystem::of),
+    });
     simulated!(file_system(handle));
     own::file_system(handle)
 }

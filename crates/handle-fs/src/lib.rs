@@ -222,6 +222,12 @@ pub fn readers(handle: impl AsHandle) -> usize {
     }
 }
 
+/// Returns true if a handle is one of another machine.
+#[must_use]
+pub fn is_far(handle: impl AsHandle) -> bool {
+    matches!(handle.as_handle(), HandleRef::There(_))
+}
+
 /// Returns true if the machine of a handle is reached through its shell.
 #[must_use]
 pub fn is_by_shell(handle: impl AsHandle) -> bool {

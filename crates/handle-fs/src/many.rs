@@ -1,19 +1,19 @@
-//! Many calls in one exchange with a shell of another machine, where each call by itself is a command that is waited for. An agent and
-//! this machine take the same calls one by one, so a caller asks first ([`super::is_by_shell`]).
+//! Many calls in one exchange with another machine, where each call by itself is waited for. This machine takes the same calls one by one,
+//! so a caller asks first ([`super::is_far`]).
 
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-use super::remote::{Limitation, NewName as Named};
-use super::{AsHandle, Handle, HandleRef, Stat, Time, rename_new};
+use super::remote::{Limitation, NewName as Named, protocol::Moving};
+use super::{AsHandle, Handle, HandleRef, Stat, Time, exchange, rename_new};
 
 /// A view of many objects, seen at one moment. While it is held and nothing is changed, looks at them are answered from it, for a few
 /// seconds.
 #[derive(Debug)]
 pub struct Survey(#[expect(dead_code, reason = "the view ends when the handle is dropped")] Option<Handle>);
 
-/// A name that gets a free name.
+/// A name that gets another name.
 #[derive(Clone, Copy, Debug)]
 pub struct NewName<'n> {
     /// The directory that it lies in.
@@ -22,8 +22,10 @@ pub struct NewName<'n> {
     pub old: &'n OsStr,
     /// The directory that it goes to.
     pub to: HandleRef<'n>,
-    /// Its name there, which must be free.
+    /// Its name there, which must be free, or that of the object it changes places with.
     pub new: &'n OsStr,
+    /// True if the two objects change places.
+    pub exchange: bool,
 }
 
 /// A small file to make.
@@ -41,7 +43,7 @@ pub struct NewFile<'n> {
     pub mtime: Time,
 }
 
-/// Looks at names in directories below one, and with `load` at the content of small files among them. Only a shell is asked.
+/// Looks at names in directories below one, and with `load` at the content of small files among them, if a shell answers.
 pub fn survey<'n>(
     root: impl AsHandle,
     parts: impl Iterator<Item = (&'n Path, Vec<&'n OsStr>)>,
@@ -50,9 +52,6 @@ pub fn survey<'n>(
     let HandleRef::There(far) = root.as_handle() else {
         return Survey(None);
     };
-    if !far.is_by_shell() {
-        return Survey(None);
-    }
     let part = |(path, names): (&Path, Vec<&OsStr>)| {
         let names = names.into_iter().map(|name| Path::new(name).into());
         (path.into(), names.collect())
@@ -62,12 +61,12 @@ pub fn survey<'n>(
     Survey(seen.ok().map(Handle::from))
 }
 
-/// Moves names to free ones ([`rename_new`]), in order, up to the first that fails. Returns the number of those that were moved, and the
+/// Moves names ([`rename_new`], [`exchange`]), in order, up to the first that fails. Returns the number of those that were moved, and the
 /// error of the next one.
 pub fn rename_many(moves: &[NewName<'_>]) -> (usize, io::Result<()>) {
     let far = |handle: HandleRef<'_>| match handle {
-        HandleRef::There(far) if far.is_by_shell() => Some(far.number()),
-        _ => None,
+        HandleRef::There(far) => Some(far.number()),
+        HandleRef::Here(_) => None,
     };
     let named = |one: &NewName<'_>| {
         Some(Named {
@@ -75,6 +74,10 @@ pub fn rename_many(moves: &[NewName<'_>]) -> (usize, io::Result<()>) {
             old: Path::new(one.old).into(),
             to: far(one.to)?,
             new: Path::new(one.new).into(),
+            how: match one.exchange {
+                true => Moving::Exchange,
+                false => Moving::New,
+            },
         })
     };
     let one_machine = moves.first().and_then(|first| match first.from {
@@ -91,7 +94,11 @@ pub fn rename_many(moves: &[NewName<'_>]) -> (usize, io::Result<()>) {
         (Some(first), Some(all)) if together => first.rename_many(all),
         _ => {
             for (count, one) in moves.iter().enumerate() {
-                if let Err(error) = rename_new(one.from, one.old, one.to, one.new) {
+                let moved = match one.exchange {
+                    true => exchange(one.from, one.old, one.to, one.new),
+                    false => rename_new(one.from, one.old, one.to, one.new),
+                };
+                if let Err(error) = moved {
                     return (count, Err(error));
                 }
             }
@@ -100,16 +107,16 @@ pub fn rename_many(moves: &[NewName<'_>]) -> (usize, io::Result<()>) {
     }
 }
 
-/// Removes names that are no directories, in one exchange with a shell.
+/// Removes names that are no directories, in one exchange with another machine.
 ///
 /// # Errors
-/// The system's error; an unknown part of them is removed then. `Unsupported` if no shell answers: nothing is removed.
+/// The system's error; an unknown part of them is removed then. `Unsupported` on this machine: nothing is removed.
 pub fn remove_many(dir: impl AsHandle, names: &[&OsStr]) -> io::Result<()> {
     match dir.as_handle() {
-        HandleRef::There(far) if far.is_by_shell() => {
+        HandleRef::There(far) => {
             Ok(far.unlink_many(names.iter().map(|name| Path::new(name).into()).collect())?)
         }
-        _ => Err(io::ErrorKind::Unsupported.into()),
+        HandleRef::Here(_) => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 
@@ -122,13 +129,13 @@ pub fn settable(handle: impl AsHandle, mtime: Time) -> Time {
     }
 }
 
-/// Makes small files in one exchange with a shell, and returns their facts in order. What could not be set shows in them.
+/// Makes small files in one exchange with another machine, and returns their facts in order. What could not be set shows in them.
 ///
 /// # Errors
-/// The system's error; an unknown part of them is made then. `Unsupported` if no shell answers: none is made.
+/// The system's error; an unknown part of them is made then. `Unsupported` on this machine: none is made.
 pub fn make_files(dir: impl AsHandle, files: Vec<NewFile<'_>>) -> io::Result<Vec<io::Result<Stat>>> {
     match dir.as_handle() {
-        HandleRef::There(far) if far.is_by_shell() => Ok(far.make_files(files)?),
-        _ => Err(io::ErrorKind::Unsupported.into()),
+        HandleRef::There(far) => Ok(far.make_files(files)?),
+        HandleRef::Here(_) => Err(io::ErrorKind::Unsupported.into()),
     }
 }

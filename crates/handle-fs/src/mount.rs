@@ -312,6 +312,12 @@ impl Root {
         crate::readers(&self.handle)
     }
 
+    /// Returns true if it lies on another machine.
+    #[must_use]
+    pub fn is_far(&self) -> bool {
+        crate::is_far(&self.handle)
+    }
+
     /// Returns true if a shell performs the operations on it.
     #[must_use]
     pub fn is_by_shell(&self) -> bool {
@@ -426,7 +432,7 @@ impl Root {
         Ok((Dir(dir), stat, looked))
     }
 
-    /// Looks at names in directories below the root, and with `load` at small files among them. Only a shell is asked.
+    /// Looks at names in directories below the root, and with `load` at small files among them, if a shell answers.
     pub fn survey<'n>(&self, parts: impl Iterator<Item = (&'n Path, Vec<&'n OsStr>)>, load: bool) -> Survey {
         crate::survey(&self.handle, parts, load)
     }
@@ -543,7 +549,7 @@ impl Dir {
         crate::open_beneath(&self.0, path.as_path()).map(Self)
     }
 
-    /// Looks at names in directories below it, and with `load` at small files among them. Only a shell is asked.
+    /// Looks at names in directories below it, and with `load` at small files among them, if a shell answers.
     pub fn survey<'n>(&self, parts: impl Iterator<Item = (&'n Path, Vec<&'n OsStr>)>, load: bool) -> Survey {
         crate::survey(&self.0, parts, load)
     }

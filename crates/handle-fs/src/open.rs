@@ -11,7 +11,8 @@ use rustix::io::Errno;
 use super::kernel::openat;
 use super::{AsHandle, File, Handle, Stat, kernel, stat_handle, system};
 
-const DIRECTORY: OFlags = OFlags::RDONLY
+/// Flags with which a directory is opened to list it.
+pub(crate) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);

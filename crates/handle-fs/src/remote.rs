@@ -21,6 +21,7 @@ mod server;
 #[cfg(test)]
 pub(crate) mod tests;
 mod transports;
+mod view;
 
 pub use address::{Address, Spot, VOLUME_PLACE};
 pub use answerer::{Answerer, Introduce};

@@ -115,7 +115,7 @@ impl Session {
     fn move_one(&mut self, one: &NewName) -> Outcome<()> {
         let from = known!(self.table.place(one.from, &one.old.0));
         let to = known!(self.table.place(one.to, &one.new.0));
-        self.rename(&from, &to, Moving::New)
+        self.rename(&from, &to, one.how)
     }
 
     /// The first of the moves that one command can make; `None` if the first cannot be made so.
@@ -128,7 +128,7 @@ impl Session {
             let is_plain = !self.mounts.is_empty()
                 && self.mounts.same(&from.dir, &to.dir)
                 && !self.mounts.is_layered(&from.dir);
-            if !is_plain || !fits(&from) || !fits(&to) {
+            if one.how != Moving::New || !is_plain || !fits(&from) || !fits(&to) {
                 break;
             }
             all.add(&from, &to)?;

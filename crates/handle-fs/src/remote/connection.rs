@@ -16,6 +16,7 @@ use super::backing::Backing;
 use super::error_number::received;
 use super::limitation::Limitation;
 use super::protocol::{Answer, Bytes, Call, Greeting, VERSION};
+use super::view::View;
 use super::{Address, machine_id};
 use crate::{FileSystemId, Result, uptime};
 
@@ -189,6 +190,16 @@ pub(super) struct Connection {
     only: Vec<PathBuf>,
     /// Dropped handles; the next call reports them to the agent.
     closed: Mutex<Vec<u64>>,
+    /// What was seen with others.
+    view: Mutex<View>,
+}
+
+/// Bit of the numbers that handles of a view have: the other side knows none of them.
+const OF_VIEW: u64 = 1 << 63;
+
+/// Returns the number of a handle of a view as that of any handle.
+pub(super) fn of_view(number: u64) -> u64 {
+    number | OF_VIEW
 }
 
 impl std::fmt::Debug for Connection {
@@ -287,11 +298,15 @@ impl Connection {
             end: end.map(Mutex::new),
             lost: lost.clone(),
             closed: Mutex::default(),
+            view: Mutex::default(),
         })
     }
 
     /// Makes a call. A connection that broke answers EIO from then on, as a disk that is gone.
     pub(super) fn call(&self, call: Call) -> Result<Answer> {
+        if call.ends_views() {
+            self.view().forget();
+        }
         let closed = std::mem::take(&mut *locked(&self.closed));
         let answer = match &self.way {
             Way::Agent(wire) => wire.ask(closed, call),
@@ -369,7 +384,15 @@ impl Connection {
     }
 
     pub(super) fn close(&self, handle: u64) {
-        locked(&self.closed).push(handle);
+        match handle & OF_VIEW {
+            0 => locked(&self.closed).push(handle),
+            _ => self.view().closed(handle & !OF_VIEW),
+        }
+    }
+
+    /// Returns what was seen with others. Handles that are dropped while it is locked must not be its own.
+    pub(super) fn view(&self) -> MutexGuard<'_, View> {
+        locked(&self.view)
     }
 
     /// Returns the home directory of the user who acts there.

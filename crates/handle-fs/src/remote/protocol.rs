@@ -15,7 +15,7 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Version of what is said; both sides must have the same.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// The directory that absolute paths begin at.
 pub const NOWHERE: u64 = 0;
 
@@ -203,29 +203,83 @@ pub enum Call {
     Ask { question: Bytes },
     /// Last call: no others follow, and a closed pipe may go unnoticed.
     Leave,
-    /// Facts of names in directories below another one, and with `load` the content of small files among them. As long as the handle
-    /// of the answer is open and nothing is changed, a shell answers other calls from them. An agent does not: it needs no command
-    /// for a call.
+    /// Facts of names in directories below another one, and with `load` the content of small files among them, from which calls are
+    /// answered that come soon after. An agent answers with [`Answer::Surveyed`], a shell with a handle: it keeps what it saw as long
+    /// as the handle is open and nothing is changed.
     Survey {
         dir: u64,
         parts: Vec<(Bytes, Vec<Bytes>)>,
         load: bool,
     },
-    /// Moves names to free ones, in order, up to the first that fails. Only a shell answers.
+    /// Moves names, in order, up to the first that fails.
     RenameMany { moves: Vec<NewName> },
-    /// Removes names of files in a directory, or an unknown part of them if one fails. Only a shell answers.
+    /// Removes names of files in a directory, or an unknown part of them if one fails.
     UnlinkMany { dir: u64, names: Vec<Bytes> },
-    /// Makes small files, or an unknown part of them if one fails. Only a shell answers.
+    /// Makes small files. One that fails by itself is not there afterwards; after any other failure an unknown part of them is.
     MakeFiles { dir: u64, files: Vec<NewFile> },
 }
 
-/// A name that gets a free name, maybe in another directory.
+impl Call {
+    /// Returns true if what was seen before may be outdated after the call: it changes something, or tells a time that is compared
+    /// with what is seen after it.
+    pub(super) fn ends_views(&self) -> bool {
+        /// Flags to write and to create, as they are sent.
+        const CHANGES: u32 = 1 | 1 << 1 | 1 << 2;
+        match self {
+            Self::Open { flags, .. } | Self::OpenBeneath { flags, .. } => flags & CHANGES != 0,
+            Self::Greet { .. }
+            | Self::Stat { .. }
+            | Self::Names { .. }
+            | Self::ReadLink { .. }
+            | Self::Magic { .. }
+            | Self::Room { .. }
+            | Self::Seek { .. }
+            | Self::Read { .. }
+            | Self::ListAttributes { .. }
+            | Self::GetAttribute { .. }
+            | Self::InodeFlags { .. }
+            | Self::MayChange { .. }
+            | Self::Canonical { .. }
+            | Self::Look { .. }
+            | Self::Facts { .. }
+            | Self::LookBelow { .. }
+            | Self::LoadBelow { .. }
+            | Self::Objects { .. }
+            | Self::Ask { .. }
+            | Self::Survey { .. } => false,
+            Self::MakeDir { .. }
+            | Self::MakeLink { .. }
+            | Self::MakeNode { .. }
+            | Self::Link { .. }
+            | Self::Rename { .. }
+            | Self::Unlink { .. }
+            | Self::Own { .. }
+            | Self::Mode { .. }
+            | Self::Modified { .. }
+            | Self::Sync { .. }
+            | Self::WriteBack { .. }
+            | Self::Write { .. }
+            | Self::Cut { .. }
+            | Self::SetAttribute { .. }
+            | Self::Lock { .. }
+            | Self::SetInodeFlags { .. }
+            | Self::Clock { .. }
+            | Self::Leave
+            | Self::RenameMany { .. }
+            | Self::UnlinkMany { .. }
+            | Self::MakeFiles { .. } => true,
+        }
+    }
+}
+
+/// A name that gets another name, maybe in another directory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NewName {
     pub from: u64,
     pub old: Bytes,
     pub to: u64,
     pub new: Bytes,
+    pub how: Moving,
 }
 
 /// A small file to make.
@@ -359,6 +413,19 @@ pub struct Seen {
     pub after: Facts,
 }
 
+/// A directory that was looked at with some names in it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Surveyed {
+    /// A handle on the directory.
+    pub handle: u64,
+    pub own: Facts,
+    /// Number of the type of its file system.
+    pub magic: Each<u64>,
+    pub names: Vec<Each<Facts>>,
+    /// Of each name the file, if it was read and held still. It has no attributes that are not named here.
+    pub files: Vec<Option<LoadedFile>>,
+}
+
 /// The target of a link, and attributes.
 pub type Told = (Option<Bytes>, Vec<(Bytes, Bytes)>);
 
@@ -401,6 +468,8 @@ pub enum Answer {
     AtWork,
     /// Number of the calls that were made, and the error of the one after them.
     Made { count: u64, error: Option<i32> },
+    /// Each directory with the names in it.
+    Surveyed(Vec<Each<Surveyed>>),
 }
 
 /// A call, and handles that are not needed any more.

@@ -1,6 +1,7 @@
 //! The agent: answers calls in order until the connection ends.
 
 mod convert;
+mod many;
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -11,7 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, RenameFlags, SeekFrom, Timespec, Timestamps};
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, SeekFrom, Timespec, Timestamps};
 use rustix::io::Errno;
 
 use self::convert::{MOST, attribute, load, number_of, one, seen};
@@ -19,7 +20,7 @@ use super::error_number::sent;
 use super::flags_of;
 use super::greeting::greeting;
 use super::message::{receive, tell, written};
-use super::protocol::{Answer, Bytes, Call, Facts, Locking, Moving, NOWHERE, Request, Wanted, Whence};
+use super::protocol::{Answer, Bytes, Call, Facts, Locking, NOWHERE, NewName, Request, Wanted, Whence};
 use crate::kernel::{self, Bearer};
 use crate::system::own;
 use crate::{AsHandle, Handle, HandleRef, Result};
@@ -103,21 +104,34 @@ impl Agent {
     }
 
     fn keep(&mut self, handle: Handle) -> Answer {
+        Answer::Handle(self.hold(handle))
+    }
+
+    fn hold(&mut self, handle: Handle) -> u64 {
         self.last += 1;
         self.held.insert(self.last, handle);
-        Answer::Handle(self.last)
+        self.last
     }
 
     fn answer(&mut self, call: Call) -> Result<Answer> {
         let done = |()| Answer::Done;
         match call {
             Call::Greet { .. } => Ok(Answer::Greeting(greeting())),
-            Call::Ask { .. }
-            | Call::Leave
-            | Call::Survey { .. }
-            | Call::RenameMany { .. }
-            | Call::UnlinkMany { .. }
-            | Call::MakeFiles { .. } => Err(Errno::NOSYS),
+            Call::Ask { .. } | Call::Leave => Err(Errno::NOSYS),
+            Call::Survey { dir, parts, load } => self.survey(dir, &parts, load),
+            Call::RenameMany { moves } => Ok(self.rename_many(&moves)),
+            Call::UnlinkMany { dir, names } => {
+                let dir = self.at(dir)?;
+                let mut names = names.iter();
+                names
+                    .try_for_each(|name| kernel::unlinkat(dir, name.path(), AtFlags::empty()))
+                    .map(done)
+            }
+            Call::MakeFiles { dir, files } => {
+                let dir = self.at(dir)?;
+                let made = files.iter().map(|file| many::make(dir, file)).collect();
+                Ok(Answer::Several(made))
+            }
             Call::Open {
                 dir,
                 path,
@@ -178,13 +192,14 @@ impl Agent {
                 new,
                 how,
             } => {
-                let (from, to) = (self.at(from)?, self.at(to)?);
-                let flags = match how {
-                    Moving::Over => return kernel::renameat(from, old.path(), to, new.path()).map(done),
-                    Moving::New => RenameFlags::NOREPLACE,
-                    Moving::Exchange => RenameFlags::EXCHANGE,
+                let one = NewName {
+                    from,
+                    old,
+                    to,
+                    new,
+                    how,
                 };
-                kernel::renameat_with(from, old.path(), to, new.path(), flags).map(done)
+                self.rename(&one).map(done)
             }
             Call::Unlink { dir, path, directory } => {
                 let flags = if directory {
@@ -295,11 +310,8 @@ impl Agent {
             Call::LookBelow { dir, path } => {
                 let below = crate::look_below(self.at(dir)?, path.path());
                 let (handle, own, looked) = below.map_err(|error| number_of(&error))?;
-                let Answer::Handle(handle) = self.keep(handle) else {
-                    return Err(Errno::IO);
-                };
                 Ok(Answer::LookedBelow {
-                    handle,
+                    handle: self.hold(handle),
                     own: Facts::from(&own),
                     looked: looked.map(seen).map_err(|error| sent(number_of(&error))),
                 })

@@ -2,6 +2,7 @@
 
 mod leaving;
 mod several;
+mod views;
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;

@@ -1,14 +1,15 @@
-//! The number of commands that a restore gives to the shell of another machine. Each waits for its answer, so that it decides how long the
-//! restore takes where the way is long.
+//! The number of calls to another machine, or of commands to its shell, that a restore makes. Each waits for its answer, so that it decides
+//! how long the restore takes where the way is long.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::support::build::Build;
 use crate::support::carried::Kind;
 use crate::support::compare::assert_same_tree;
 use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
 
 /// The commands that were sent, by the first words of each.
 fn commands(sent: &Path) -> BTreeMap<String, usize> {
@@ -38,11 +39,19 @@ fn commands(sent: &Path) -> BTreeMap<String, usize> {
     commands
 }
 
-#[test]
-fn a_restore_of_many_paths_takes_few_commands() {
-    let Some(sandbox) = Sandbox::carried(Kind::Shell) else {
-        return;
-    };
+/// The number of messages that were sent to an agent: of each its length, and that many bytes.
+fn messages(sent: &Path) -> usize {
+    let sent = fs::read(sent).unwrap();
+    let (mut rest, mut count) = (sent.as_slice(), 0);
+    while let Some((length, message)) = rest.split_first_chunk() {
+        rest = &message[u32::from_le_bytes(*length) as usize..];
+        count += 1;
+    }
+    count
+}
+
+/// A session that changed 240 small files.
+fn session(sandbox: &Sandbox) -> (PathBuf, Tree, String) {
     let project = sandbox.project("tree");
     let build = Build::at(&project);
     for number in 0..240 {
@@ -56,11 +65,34 @@ fn a_restore_of_many_paths_takes_few_commands() {
         &project,
         "for f in part-0/* part-1/*; do echo changed >$f; done; rm part-2/*; for f in part-3/*; do echo more >$f-new; done",
     );
+    (project, before, id)
+}
+
+#[test]
+fn a_restore_of_many_paths_takes_few_commands() {
+    let Some(sandbox) = Sandbox::carried(Kind::Shell) else {
+        return;
+    };
+    let (project, before, id) = session(&sandbox);
     let sent = sandbox.machine().record();
     sandbox.jackin(["restore", &id, "--yes"]).ok().shows("240");
     assert_same_tree(&before, &sandbox.tree(&project));
     let commands = commands(&sent);
     let all: usize = commands.values().sum();
     assert!(all < 300, "{all} commands for 240 paths: {commands:#?}");
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+}
+
+#[test]
+fn a_restore_of_many_paths_takes_few_calls() {
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let (project, before, id) = session(&sandbox);
+    let sent = sandbox.machine().record();
+    sandbox.jackin(["restore", &id, "--yes"]).ok().shows("240");
+    assert_same_tree(&before, &sandbox.tree(&project));
+    let calls = messages(&sent);
+    assert!(calls < 1500, "{calls} calls for 240 paths");
     sandbox.jackin(["undo", &id, "--yes"]).ok();
 }
