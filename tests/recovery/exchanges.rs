@@ -93,6 +93,6 @@ fn a_restore_of_many_paths_takes_few_calls() {
     sandbox.jackin(["restore", &id, "--yes"]).ok().shows("240");
     assert_same_tree(&before, &sandbox.tree(&project));
     let calls = messages(&sent);
-    assert!(calls < 1500, "{calls} calls for 240 paths");
+    assert!(calls < 500, "{calls} calls for 240 paths");
     sandbox.jackin(["undo", &id, "--yes"]).ok();
 }
