@@ -54,3 +54,6 @@ mod skipped;
 pub mod store;
 pub mod terminal;
 pub mod transfer;
+#[cfg(test)]
+#[path = "../tests/recovery/support/workplace.rs"]
+mod workplace;

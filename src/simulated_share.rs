@@ -1,5 +1,7 @@
 //! The share of the longest simulations, and of random cases, that tests run.
 
+use crate::workplace::is_nightly;
+
 /// Factor on the strides of the longest simulations: 1 at night (`JACKIN_NIGHTLY`), `usual` otherwise.
 pub(crate) fn stride(usual: usize) -> usize {
     if is_nightly() || wants_all() { 1 } else { usual }
@@ -8,10 +10,6 @@ pub(crate) fn stride(usual: usize) -> usize {
 /// Number of random cases of a model: all of them at night, the first sixth otherwise.
 pub(crate) fn cases(all: u32) -> u32 {
     if is_nightly() { all } else { all / 6 }
-}
-
-fn is_nightly() -> bool {
-    std::env::var_os("JACKIN_NIGHTLY").is_some()
 }
 
 /// Returns true if `JACKIN_SIMULATION=all` asks for the complete run, which takes long.

@@ -125,7 +125,7 @@ pub(crate) fn shows_holes(place: &Place) -> bool {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let home = tempfile::tempdir().unwrap();
+        let home = crate::workplace::scratch();
         let base = home.path().canonicalize().unwrap();
         let root = base.join("project");
         fs::create_dir(&root).unwrap();

@@ -21,7 +21,7 @@ pub(super) struct Home {
 
 impl Home {
     pub(super) fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = crate::workplace::scratch();
         fs::create_dir_all(directory.path().join("home/.config/jackin/workspaces")).unwrap();
         Self { directory }
     }
@@ -104,7 +104,7 @@ fn the_environment_says_where_the_files_are() {
 
 #[test]
 fn no_file_at_all_is_no_fault() {
-    let empty = tempfile::tempdir().unwrap();
+    let empty = crate::workplace::scratch();
     let environment = Environment {
         home: Some(empty.path().to_path_buf()),
         current: empty.path().into(),
@@ -127,7 +127,7 @@ fn no_file_at_all_is_no_fault() {
 
 #[test]
 fn paths_lead_where_their_links_lead_also_when_the_end_is_missing() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::workplace::scratch();
     let root = directory.path().canonicalize().unwrap();
     fs::create_dir(root.join("real")).unwrap();
     std::os::unix::fs::symlink("real", root.join("near")).unwrap();

@@ -27,7 +27,7 @@ pub(super) struct Host {
 impl Host {
     pub(super) fn new() -> Self {
         let host = Self {
-            directory: tempfile::tempdir().unwrap(),
+            directory: crate::workplace::scratch(),
             variables: BTreeMap::new(),
         };
         host.dir("home/.config/jackin/workspaces").dir("src")

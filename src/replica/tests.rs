@@ -69,7 +69,7 @@ fn identities(text: &str) -> Identities {
 
 impl Bench {
     fn new() -> Self {
-        let home = tempfile::tempdir().unwrap();
+        let home = crate::workplace::scratch();
         let store = Store::open_write(&home.path().join("data/recovery")).unwrap();
         let bench = Self {
             _home: home,

@@ -34,7 +34,7 @@ pub(in crate::store) struct Place {
 
 impl Place {
     pub(in crate::store) fn new() -> Self {
-        let home = tempfile::tempdir().unwrap();
+        let home = crate::workplace::scratch();
         let root = home.path().join("data/recovery");
         Self { _home: home, root }
     }

@@ -38,7 +38,7 @@ impl Crafted {
     }
 
     fn write(&self) -> (tempfile::TempDir, PathBuf) {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = crate::workplace::scratch();
         let path = directory.path().join("export.tar.zst");
         let mut writer = Writer::new(std::fs::File::create(&path).unwrap(), 1);
         let (label, file) = ("shop", RelPath::new(b"file").unwrap());
@@ -291,7 +291,7 @@ fn bombs_and_doubles_are_refused() {
 
 #[test]
 fn a_plain_hole_that_never_ends_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::workplace::scratch();
     let path = directory.path().join("export.tar.zst");
     let size = 1_u64 << 50;
     let claimed = Content {

@@ -27,3 +27,4 @@ pub(crate) mod stop;
 pub(crate) mod tmux;
 pub(crate) mod tree;
 pub(crate) mod volume;
+pub(crate) mod workplace;

@@ -18,7 +18,7 @@ fn merged(base: &[u8], ours: &[u8], theirs: &[u8]) -> Merged {
 
 /// Returns what git makes of it, and whether that is clean; `None` without git.
 fn by_git(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<(Vec<u8>, bool)> {
-    let scratch = tempfile::tempdir().unwrap();
+    let scratch = crate::workplace::scratch();
     for (name, text) in [("base", base), ("ours", ours), ("theirs", theirs)] {
         std::fs::write(scratch.path().join(name), text).unwrap();
     }

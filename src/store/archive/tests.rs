@@ -50,7 +50,7 @@ impl Made {
 
 /// Writes an archive with `fill` into a file.
 fn make(fill: impl FnOnce(&mut Writer<Vec<u8>>)) -> Made {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::workplace::scratch();
     let mut writer = Writer::new(Vec::new(), 3);
     fill(&mut writer);
     let (bytes, finished) = writer.finish().unwrap();

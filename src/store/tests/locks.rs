@@ -103,7 +103,7 @@ fn a_root_of_another_machine_is_locked_there_or_not_at_all() {
         ..Environment::default()
     };
     let store = Store::open_write(Layout::of(place.root.clone(), &environment)).unwrap();
-    let there = tempfile::tempdir().unwrap();
+    let there = crate::workplace::scratch();
     let far = through_agent("locked", there.path());
     let guard = store.lock_restore(std::slice::from_ref(&far)).unwrap();
     let locked = handle_fs::open_root(there.path()).unwrap();

@@ -5,6 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+pub(crate) use super::workplace::{is_nightly, workplace};
+
 /// The user that stands for "not root" when the tests run as root. It owns nothing on any usual machine.
 pub(crate) const NOBODY: u32 = 65534;
 
@@ -32,56 +34,6 @@ pub(crate) fn tool(name: &str) -> Option<PathBuf> {
         .find(|file| {
             fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
         })
-}
-
-/// Whether everything is tried that the ordinary run spreads over its cases; `.ci/nightly` asks for it.
-pub(crate) fn is_nightly() -> bool {
-    std::env::var_os("JACKIN_NIGHTLY").is_some()
-}
-
-/// Returns the directory for what a test makes: in memory where programs may run there and much room is left, else the temporary one.
-///
-/// A third of the time of a test on a disk goes by until it says that everything is written. The nightly run is on the disk.
-pub(crate) fn workplace() -> PathBuf {
-    use rustix::fs::statvfs;
-    /// From linux/magic.h.
-    const TMPFS: u64 = 0x0102_1994;
-    const ROOM: u64 = 6 << 30;
-    static CHOSEN: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
-    let choose = || {
-        let memory = Path::new("/dev/shm");
-        let told = statvfs(memory).ok()?;
-        let free: u64 = fs::read_to_string("/proc/meminfo")
-            .ok()?
-            .lines()
-            .find_map(|line| {
-                line.strip_prefix("MemAvailable:")?
-                    .split_whitespace()
-                    .next()?
-                    .parse()
-                    .ok()
-            })?;
-        let is_chosen = std::env::var_os("TMPDIR").is_some() || is_nightly();
-        let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
-        let fields = |line: &str| {
-            Some((
-                line.split(' ').nth(1)?.to_owned(),
-                line.split(' ').nth(3)?.to_owned(),
-            ))
-        };
-        let topmost = mounts
-            .lines()
-            .filter_map(fields)
-            .rfind(|(place, _)| Path::new(place) == memory);
-        let may_run = !topmost?.1.split(',').any(|option| option == "noexec");
-        let has_room = told.f_bavail * told.f_frsize >= ROOM && free * 1024 >= 2 * ROOM;
-        let facts = handle_fs::file_system_facts(fs::File::open(memory).ok()?).ok()??;
-        let is_memory = facts.kind == TMPFS;
-        (!is_chosen && may_run && has_room && is_memory).then(|| memory.to_path_buf())
-    };
-    CHOSEN
-        .get_or_init(|| choose().unwrap_or_else(std::env::temp_dir))
-        .clone()
 }
 
 /// Says that a test, or a part of one, does not run here. The summary at the end of `cargo test` names it.

@@ -158,7 +158,7 @@ fn damage_is_named_by_its_frame_and_the_rest_stays_readable() {
 
 #[test]
 fn what_is_no_file_is_not_opened() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::workplace::scratch();
     let at = |name: &str| directory.path().join(name);
     let made = make(|_| {});
     std::os::unix::fs::symlink(made.path(), at("link")).unwrap();

@@ -22,7 +22,7 @@ pub(super) fn craft(contents: &[Vec<u8>]) -> (tempfile::TempDir, PathBuf) {
 }
 
 fn place(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::workplace::scratch();
     let place = directory.path().join("archive.tar.zst");
     std::fs::write(&place, bytes).unwrap();
     (directory, place)
