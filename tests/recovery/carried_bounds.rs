@@ -12,6 +12,7 @@ use crate::support::carried::{Kind, busybox};
 use crate::support::compare::assert_same_tree;
 use crate::support::machine::has_points;
 use crate::support::machine::run_tool;
+use crate::support::patience::{await_file, await_that};
 use crate::support::sandbox::Sandbox;
 
 #[test]
@@ -194,9 +195,7 @@ fn a_connection_that_broke_is_made_anew_for_the_closing_snapshot() {
     let target = sandbox.target(&project);
     let launch = sandbox.launching(&target, &["sh", "-c", &script]);
     let running = launch.inside(&project).start();
-    while !go.exists() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    await_file(&go);
     sandbox.machine().cut(true);
     fs::write(on, "").unwrap();
     running.finish().ok().shows("D .env");
@@ -302,6 +301,14 @@ pub(crate) fn make_volume(name: &str, directory: &Path) {
     run_tool(Command::new("docker").args([&["volume", "create"], &options[..], &[name]].concat()));
 }
 
+/// Has docker remove a volume. What another test starts may keep it mounted for a moment.
+pub(crate) fn remove_volume(name: &str) {
+    await_that(&format!("the end of the volume {name}"), || {
+        let done = Command::new("docker").args(["volume", "rm", name]).output();
+        done.unwrap().status.success()
+    });
+}
+
 #[test]
 fn a_volume_is_reached_through_a_helper_that_does_not_stay() {
     let Some(sandbox) = Sandbox::carried(Kind::Busybox) else {
@@ -314,13 +321,8 @@ fn a_volume_is_reached_through_a_helper_that_does_not_stay() {
     there_and_back(&sandbox, &project, &format!("docker-volume://{name}"));
     // Docker takes a moment to remove the last one.
     let helpers = || docker(&["ps", "--all", "--quiet", "--filter", &format!("volume={name}")]);
-    let mut left = 200;
-    while !helpers().is_empty() {
-        assert!(left > 0, "a helper stayed");
-        left -= 1;
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    docker(&["volume", "rm", &name]);
+    await_that("the end of its helpers", || helpers().is_empty());
+    remove_volume(&name);
     // One that is not there is not made.
     let missing = sandbox.command(["explain", "--snapshot", "project", "docker-volume://jr-none"]);
     missing.run().code(2).shows("jr-none");

@@ -9,11 +9,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::carried::project;
-use crate::carried_bounds::{make_volume, there_and_back};
+use crate::carried_bounds::{make_volume, remove_volume, there_and_back};
 use crate::support::build::Build;
 use crate::support::carried::{CONTEXT, Cluster, Kind, busybox};
 use crate::support::compare::assert_same_tree;
 use crate::support::machine::run_tool;
+use crate::support::patience::{await_moment, await_that};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -115,23 +116,13 @@ fn a_helper_pod_goes_when_the_program_that_made_it_is_killed() {
     Build::at(&claimed.project).big("big.bin", 100 << 20);
     let words = ["begin", "--snapshot", "project", "k8s-pvc://default/data"];
     let mut begin = claimed.sandbox.command(words).start();
-    let mut left = 2_000;
-    while claimed.helpers().is_empty() {
-        assert!(
-            left > 0 && begin.child.try_wait().unwrap().is_none(),
-            "no helper came"
-        );
-        left -= 1;
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    await_moment("a helper", || {
+        assert!(begin.child.try_wait().unwrap().is_none(), "no helper came");
+        !claimed.helpers().is_empty()
+    });
     begin.child.kill().unwrap();
     begin.finish();
-    let mut left = 600;
-    while !claimed.helpers().is_empty() {
-        assert!(left > 0, "a helper stayed");
-        left -= 1;
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    await_that("the end of the helper", || claimed.helpers().is_empty());
 }
 
 #[test]
@@ -190,12 +181,7 @@ fn what_a_helper_pod_waits_for_is_shown_after_a_while() {
     claimed.cluster().change(|state| state["new_pods"] = pending);
     let words = ["explain", "--snapshot", "project", "k8s-pvc://default/data"];
     let explain = claimed.sandbox.command(words).start();
-    let mut left = 2_000;
-    while claimed.helpers().is_empty() {
-        assert!(left > 0, "no helper came");
-        left -= 1;
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    await_that("a helper", || !claimed.helpers().is_empty());
     // Longer than the three seconds after which it is shown, with all that is asked meanwhile.
     std::thread::sleep(Duration::from_secs(10));
     claimed.cluster().change(|state| {
@@ -450,7 +436,7 @@ fn a_snapshot_goes_into_a_new_claim_and_into_no_other() {
     }
     assert_same_tree(&wanted, &written);
     assert_eq!(claimed.helpers(), Vec::<String>::new());
-    run_tool(Command::new("docker").args(["volume", "rm", &volume]));
+    remove_volume(&volume);
 }
 
 /// A claim that was deleted, or a second one beside it: it is made like the first, or large enough, and is the operator's.
@@ -508,7 +494,7 @@ fn a_claim_that_is_not_there_is_made_first() {
         }
         assert_same_tree(&wanted, &written);
         let volume = claims[claim]["volume"].as_str().unwrap().to_owned();
-        run_tool(Command::new("docker").args(["volume", "rm", &volume]));
+        remove_volume(&volume);
     }
     assert_eq!(claimed.helpers(), Vec::<String>::new());
 }

@@ -13,6 +13,7 @@ use crate::support::compare::assert_same_tree;
 use crate::support::documents::{Instance, instances};
 use crate::support::kill::fill;
 use crate::support::machine::has_points;
+use crate::support::patience::await_that;
 use crate::support::run::Run;
 use crate::support::stop::interrupt;
 use crate::support::tree::Tree;
@@ -60,13 +61,9 @@ impl Claimed {
     /// Waits until a snapshot is stored.
     pub(crate) fn until_closed(&self) {
         let records = self.sandbox.store().join("snapshots");
-        for _ in 0..1200 {
-            if fs::read_dir(&records).is_ok_and(|all| all.count() > 0) {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        panic!("nothing is stored");
+        await_that("a stored snapshot", || {
+            fs::read_dir(&records).is_ok_and(|all| all.count() > 0)
+        });
     }
 
     /// How many snapshots of claims there are.
@@ -81,13 +78,11 @@ impl Claimed {
         assert_eq!(self.snapshots(), snapshots);
         // Those go in the background.
         let claims = || -> Value { self.cluster().state()["claims"].clone() };
-        for _ in 0..600 {
-            if self.helpers().is_empty() && claims().as_object().unwrap().len() == 1 {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        panic!("{:?} {}", self.helpers(), claims());
+        let left = || (self.helpers(), claims());
+        await_that("the end of all helpers and claims", || {
+            let (helpers, claims) = left();
+            helpers.is_empty() && claims.as_object().unwrap().len() == 1
+        });
     }
 }
 
@@ -508,13 +503,7 @@ fn a_volume_that_never_comes_is_given_up_by_the_operator() {
             .values()
             .any(|pod| pod.get("condition").is_some())
     };
-    for _ in 0..1200 {
-        if has_helper() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    assert!(has_helper());
+    await_that("a helper", has_helper);
     let pid = Pid::from_raw(i32::try_from(running.child.id()).unwrap()).unwrap();
     kill_process(pid, interrupt()).unwrap();
     let ended = running.finish();

@@ -7,6 +7,7 @@ use crate::archives::{archives, assert_unpacked, baseline_archive, unpacked};
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::machine::{is_root, skip};
+use crate::support::patience::await_moment;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -221,11 +222,9 @@ fn begin_that_was_killed_blocks_nothing() {
         .command(["begin", "--snapshot", "project", project.to_str().unwrap()])
         .start();
     let log = sandbox.store().join("receipts.log");
-    let since = std::time::Instant::now();
-    while std::fs::metadata(&log).map_or(0, |meta| meta.len()) == 0 {
-        assert!(since.elapsed().as_secs() < 60, "it never began");
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
+    await_moment("its beginning", || {
+        std::fs::metadata(&log).is_ok_and(|meta| meta.len() > 0)
+    });
     begin.child.kill().unwrap();
     begin.child.wait().unwrap();
     let run = sandbox.jackin(["list", "--json"]).ok();

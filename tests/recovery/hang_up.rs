@@ -12,6 +12,7 @@ use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::instances;
 use crate::support::invocation::Started;
+use crate::support::patience::{await_moment, await_that};
 use crate::support::sandbox::Sandbox;
 use crate::support::stop::catches;
 use crate::support::tmux::Tmux;
@@ -37,15 +38,6 @@ fn launch(sandbox: &Sandbox, project: &std::path::Path, script: &str) -> Started
     let target = project.to_str().unwrap();
     let launch = sandbox.launching(target, &["sh", "-c", script]);
     launch.inside(project).through(&hears).start()
-}
-
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "waited for {what}");
-        sleep(Duration::from_millis(2));
-    }
 }
 
 fn send(pid: u32, signal: Signal) {
@@ -80,7 +72,7 @@ fn hang_ups_in_a_row_do_not_cancel_the_closing_snapshot() {
         let ready = sandbox.scratch("ready");
         let script = format!("{damage}; touch {}; exec sleep 60", ready.display());
         let started = launch(&sandbox, &project, &script);
-        until("the agent", || ready.exists());
+        await_that("the agent", || ready.exists());
         for _ in 0..8 {
             send(started.child.id(), Signal::HUP);
             sleep(Duration::from_millis(gap));
@@ -101,11 +93,11 @@ fn no_signal_after_the_command_cancels_the_closing_snapshot() {
         let script = format!("{damage}; echo $$ > {}", ready.display());
         let started = launch(&sandbox, &project, &script);
         let pid = started.child.id();
-        until("the agent", || ready.exists());
+        await_that("the agent", || ready.exists());
         let agent = || fs::read_to_string(&ready).unwrap_or_default().trim().to_owned();
-        until("its number", || !agent().is_empty());
+        await_that("its number", || !agent().is_empty());
         let place = format!("/proc/{}", agent());
-        until("its end", || !std::path::Path::new(&place).exists());
+        await_that("its end", || !std::path::Path::new(&place).exists());
         let store = sandbox.store().join("snapshots");
         let stored = || fs::read_dir(&store).map_or(0, Iterator::count);
         let begun = Instant::now();
@@ -142,7 +134,7 @@ fn no_signal_cancels_what_end_stores() {
         let pid = started.child.id();
         // From here on the work of the end has begun.
         let drafts = sandbox.store().join("tmp");
-        until("the draft", || {
+        await_moment("the draft", || {
             fs::read_dir(&drafts).is_ok_and(|mut all| all.next().is_some())
         });
         for _ in 0..4 {
@@ -180,9 +172,9 @@ fn a_terminal_that_is_closed_leaves_a_closing_snapshot() {
         agent.display()
     );
     tmux.press(&[&line, "Enter"]);
-    until("the agent", || ready.exists());
+    await_that("the agent", || ready.exists());
     tmux.close();
-    until("the end", || {
+    await_that("the end", || {
         let listed = sandbox.jackin(["list", "--json"]).ok();
         instances(&listed)[0].status == "ended"
     });
@@ -197,7 +189,7 @@ fn a_late_closing_snapshot_that_is_interrupted_is_taken_by_the_next_command() {
     let ready = sandbox.scratch("ready");
     let script = format!("{damage}; touch {}; exec sleep 60", ready.display());
     let mut started = launch(&sandbox, &project, &script);
-    until("the agent", || ready.exists());
+    await_that("the agent", || ready.exists());
     let agent = sandbox.jackin(["list", "--json"]).ok();
     assert_eq!(instances(&agent)[0].status, "active");
     let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", started.child.id()));
@@ -207,13 +199,13 @@ fn a_late_closing_snapshot_that_is_interrupted_is_taken_by_the_next_command() {
         send(child.parse().unwrap(), Signal::KILL);
     }
     let id = sandbox.newest();
-    until("its death", || {
+    await_that("its death", || {
         let listed = sandbox.jackin(["list", "--json"]).ok();
         instances(&listed)[0].status == "lost"
     });
     let next = sandbox.command(["restore", &id, "--yes"]).start();
     let drafts = sandbox.store().join("tmp");
-    until("the draft", || {
+    await_moment("the draft", || {
         fs::read_dir(&drafts).is_ok_and(|mut all| all.next().is_some())
     });
     send(next.child.id(), Signal::TERM);

@@ -11,9 +11,8 @@ use serde_json::json;
 
 use crate::support::documents::instances;
 use crate::support::machine::{binary, run_tool, skip, tool};
+use crate::support::patience::await_that;
 use crate::support::sandbox::Sandbox;
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process that goes with the test.
 struct Going(Child);
@@ -28,16 +27,12 @@ impl Drop for Going {
 /// Waits until the sessions, newest first, have these states.
 #[track_caller]
 fn await_states(sandbox: &Sandbox, wanted: &[&str]) {
-    let begun = Instant::now();
-    loop {
+    await_that(&format!("{wanted:?}"), || {
         let all = instances(&sandbox.jackin(["list", "--json"]));
-        let states: Vec<&str> = all.iter().map(|one| one.status.as_str()).collect();
-        if states == wanted {
-            return;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{states:?}, not {wanted:?}");
-        thread::sleep(Duration::from_millis(50));
-    }
+        all.iter()
+            .map(|one| one.status.as_str())
+            .eq(wanted.iter().copied())
+    });
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::documents::instances;
+use crate::support::patience::await_that;
 use crate::support::sandbox::Sandbox;
 
 #[test]
@@ -68,14 +69,6 @@ fn left_behind(id: &str) -> Vec<u32> {
     pids.filter(is_one).collect()
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < until, "waited too long: {what}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
 fn begun(sandbox: &Sandbox, project: &Path) -> String {
     let directory = project.to_str().unwrap();
     let begin = sandbox.command([
@@ -106,10 +99,10 @@ fn a_session_that_was_only_begun_has_them_until_it_ends() {
     assert_eq!(left_behind(&id).len(), 1);
     for number in 0..2 {
         fs::write(project.join("two"), number.to_string()).unwrap();
-        wait_until("a checkpoint", || count() == 2 + number);
+        await_that("a checkpoint", || count() == 2 + number);
     }
     sandbox.jackin(["end", &id]).ok();
-    wait_until("the process is gone", || left_behind(&id).is_empty());
+    await_that("the process is gone", || left_behind(&id).is_empty());
     // Nothing changed since the last one, and nothing is alive.
     assert_eq!(count(), 4);
     sandbox.jackin(["restore", &id, "--yes"]).ok();
@@ -136,9 +129,9 @@ fn one_that_cannot_be_taken_has_a_receipt_and_others_follow() {
             .snapshots
             .len()
     };
-    wait_until("a checkpoint", || count() == 2);
+    await_that("a checkpoint", || count() == 2);
     sandbox.jackin(["end", &id]).ok();
-    wait_until("the process is gone", || left_behind(&id).is_empty());
+    await_that("the process is gone", || left_behind(&id).is_empty());
     sandbox.jackin(["verify", "--read-data"]).ok();
 }
 

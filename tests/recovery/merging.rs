@@ -314,7 +314,7 @@ fn a_file_that_changes_after_the_plan_of_a_merge_stays() {
     let Some(tmux) = Tmux::start(&sandbox, &project, (80, 24), &script, &[]) else {
         return;
     };
-    tmux.sees("[y/N");
+    tmux.asks("[y/N");
     fs::write(project.join("f"), "drift\n").unwrap();
     let drift = Tree::read(&project);
     tmux.press(&["y", "Enter"]);

@@ -19,6 +19,7 @@ use crate::support::compare::assert_same_tree;
 use crate::support::invocation::Started;
 use crate::support::machine::{run_tool, skip, tool};
 use crate::support::nasty;
+use crate::support::patience::await_that;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::stop::interrupt;
@@ -37,16 +38,6 @@ fn is_mounted(point: &Path) -> bool {
     let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let word = format!(" {} ", point.display());
     table.lines().any(|line| line.contains(&word))
-}
-
-/// Waits until a fact holds.
-#[track_caller]
-fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "{what}: it does not come");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// Returns a fresh directory that snapshots can be mounted on; `None` where nothing can be mounted.
@@ -282,14 +273,14 @@ fn sessions_and_snapshots_have_their_words() {
     };
     take("two\n", &["--name", "mid"]);
     take("three\n", &[]);
-    wait_for("the checkpoints", || names(&mounted.path("here")).len() == 4);
+    await_that("the checkpoints", || names(&mounted.path("here")).len() == 4);
     assert_eq!(
         names(&mounted.path("here")),
         ["baseline", "checkpoint", "latest", "mid"]
     );
     let reads = |path: &str, text: &str| {
         let path = mounted.path(path);
-        wait_for(&path.display().to_string(), || {
+        await_that(&path.display().to_string(), || {
             fs::read_to_string(&path).is_ok_and(|read| read == text)
         });
     };
@@ -451,7 +442,7 @@ fn each_end_leaves_no_mount() {
     }
     let again = || {
         let mounted = Mounted::start(&sandbox, &project, &[]).unwrap();
-        wait_for("the new mount", || {
+        await_that("the new mount", || {
             fs::read(mounted.path("here/latest/p/a")).is_ok_and(|read| read == b"a\n")
         });
         mounted
@@ -531,17 +522,17 @@ fn what_is_deleted_meanwhile_is_gone_and_the_rest_stays() {
         told == Some(stale) || told == Some(rustix::io::Errno::IO.raw_os_error()),
         "{told:?}"
     );
-    wait_for("the end of a session", || !mounted.path(&first).exists());
+    await_that("the end of a session", || !mounted.path(&first).exists());
     assert_eq!(fs::read(new.join("keep")).unwrap(), b"changed\n");
     let path = project.join("leak");
     sandbox
         .jackin(["forget", "--yes", "--path", path.to_str().unwrap()])
         .ok();
-    wait_for("the end of a path", || {
+    await_that("the end of a path", || {
         refusal(fs::read(new.join("leak"))).is_some()
     });
     assert!(held.read_exact_at(&mut [0; 3], 0).is_err() || held.metadata().is_ok());
-    wait_for("the rest", || {
+    await_that("the rest", || {
         fs::read(new.join("keep")).is_ok_and(|read| read == b"changed\n")
     });
     // Locks are held for moments only.
@@ -571,7 +562,7 @@ fn a_mount_is_not_captured() {
         path.starts_with(&mounted.point) && path != mounted.point
     });
     assert_eq!(within.count(), 0, "{shown}");
-    wait_for("the new session", || mounted.path(&id).exists());
+    await_that("the new session", || mounted.path(&id).exists());
     mounted.end();
 }
 
@@ -654,7 +645,7 @@ fn an_ordinary_user_mounts() {
     killed.started.take().unwrap().finish();
     let mounted = Mounted::start(&sandbox, &project, &[]).unwrap();
     let reads = || as_user(&["cat", top.join("a").to_str().unwrap()]).stdout == b"a\n";
-    wait_for("the new mount", reads);
+    await_that("the new mount", reads);
     let run = mounted.end();
     run.shows("that an earlier `mount` left");
 }

@@ -13,8 +13,9 @@ use crate::support::compare::assert_same_tree;
 use crate::support::documents::{Instance, instances};
 use crate::support::kill::{Dice, fill, strike};
 use crate::support::machine::{has_points, is_nightly};
+use crate::support::patience::{await_moment, await_that};
 use crate::support::sandbox::Sandbox;
-use crate::support::stop::{catches, interrupt};
+use crate::support::stop::interrupt;
 use crate::support::tree::Tree;
 
 /// Enough that it takes a while to store.
@@ -272,17 +273,11 @@ fn killed_at_its_points_nothing_unknown_stays() {
 
 /// The command outlives its launcher for a while.
 fn wait_for_end(sandbox: &Sandbox, id: &str) {
-    for _ in 0..100 {
+    await_that("the end of the command", || {
         let all = instances(&sandbox.jackin(["list", "--json"]).ok());
-        if all
-            .iter()
+        all.iter()
             .any(|instance| instance.id == id && instance.status != "active")
-        {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("{id} is still active");
+    });
 }
 
 #[test]
@@ -373,15 +368,12 @@ fn interrupted_while_its_baseline_is_stored_a_session_is_closed_all_the_same() {
     let project = &btrfs.project;
     large(project);
     let before = Tree::read(project);
-    let done = sandbox.scratch("done");
-    let script = format!("echo agent >mode; touch {}", done.display());
-    let running = launch(&sandbox, project, &script).start();
+    let running = launch(&sandbox, project, "echo agent >mode").start();
     let pid = running.child.id();
-    while !done.exists() || !catches(pid, interrupt()) {
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    // The command has to be collected first: until then the signal is its own.
-    std::thread::sleep(Duration::from_millis(80));
+    // Until the command is collected the signal is its own.
+    await_moment("the end of the command", || {
+        running.errors().contains("its baseline is still being stored")
+    });
     let raw = i32::try_from(pid).ok().and_then(Pid::from_raw).unwrap();
     kill_process(raw, interrupt()).unwrap();
     let run = running.finish().ok();

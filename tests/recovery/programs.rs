@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::git_locked::is_unsteady;
 use crate::support::build::Build;
 use crate::support::machine::{is_nightly, is_root, skip, tool};
+use crate::support::patience::await_file;
 use crate::support::sandbox::Sandbox;
 
 /// How many snapshots are taken while a program writes.
@@ -53,14 +54,6 @@ fn python(modules: &str) -> Option<PathBuf> {
     }
     skip("a program at work", &format!("/usr/bin/python3 has no {modules}"));
     None
-}
-
-fn wait_for(file: &Path) {
-    let until = Instant::now() + Duration::from_secs(60);
-    while !file.exists() {
-        assert!(Instant::now() < until, "{} does not appear", file.display());
-        sleep(Duration::from_millis(20));
-    }
 }
 
 /// Captures a project again and again while `load` writes to it, and writes each snapshot to a directory. `check` says whether the
@@ -177,7 +170,7 @@ fn sqlite_with_a_log_and_a_mapping_opens() {
                 .arg(&project)
                 .arg(journal),
         );
-        wait_for(&project.join("ready"));
+        await_file(&project.join("ready"));
         each_snapshot_opens_or_is_named(&sandbox, &project, load, |to| {
             succeeds(Command::new(&python).args(["-c", SQLITE_CHECK]).arg(to))
         });
@@ -216,7 +209,7 @@ fn lmdb_with_a_writable_map_opens() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("data");
     let load = Load::start(Command::new(&python).args(["-c", LMDB]).arg(&project));
-    wait_for(&project.join("ready"));
+    await_file(&project.join("ready"));
     each_snapshot_opens_or_is_named(&sandbox, &project, load, |to| {
         succeeds(Command::new(&python).args(["-c", LMDB_CHECK]).arg(to))
     });
@@ -246,7 +239,7 @@ fn a_numpy_map_is_of_one_round() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("data");
     let load = Load::start(Command::new(&python).args(["-c", NUMPY]).arg(&project));
-    wait_for(&project.join("ready"));
+    await_file(&project.join("ready"));
     each_snapshot_opens_or_is_named(&sandbox, &project, load, |to| {
         succeeds(Command::new(&python).args(["-c", NUMPY_CHECK]).arg(to))
     });
@@ -423,7 +416,7 @@ fn git_gc_leaves_a_repository_that_git_finds_whole() {
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("HOME", sandbox.home());
     let load = Load::start(&mut load);
-    wait_for(&project.join(".git/ready"));
+    await_file(&project.join(".git/ready"));
     each_snapshot_opens_or_is_named(&sandbox, &project, load, |to| {
         let _ = fs::remove_file(to.join(".git/gc.pid"));
         succeeds(
@@ -474,7 +467,7 @@ fn npm_install_is_captured_with_its_lock_file() {
         .current_dir(&project)
         .env("HOME", sandbox.home());
     let load = Load::start(&mut load);
-    wait_for(&project.join("ready"));
+    await_file(&project.join("ready"));
     each_snapshot_opens_or_is_named(&sandbox, &project, load, |to| {
         // Each JSON file is whole, and npm itself can install from what came back.
         let manifest = fs::read(to.join("package.json")).unwrap();

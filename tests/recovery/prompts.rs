@@ -24,7 +24,7 @@ fn project(sandbox: &Sandbox) -> (PathBuf, Tree, String) {
 fn ask(sandbox: &Sandbox, project: &Path, words: &str) -> Option<Tmux> {
     let script = format!("jackin recovery {words}; echo \"code $?\"; sleep 60");
     let tmux = Tmux::start(sandbox, project, SIZE, &script, &[])?;
-    tmux.sees("[y/N/?]");
+    tmux.asks("[y/N/?]");
     Some(tmux)
 }
 
@@ -154,7 +154,7 @@ fn a_session_is_chosen_with_the_arrow_keys() {
         return;
     };
     tmux.sees("Session (");
-    let seen = tmux.sees(&older);
+    let seen = tmux.lists(&older);
     let at = |id: &str| {
         seen.find(id)
             .unwrap_or_else(|| panic!("{id} is not there:\n{seen}"))
@@ -162,7 +162,7 @@ fn a_session_is_chosen_with_the_arrow_keys() {
     assert!(at(&newer) < at(&older), "the newest is first:\n{seen}");
     assert!(seen.contains(&format!("> {newer}")), "{seen}");
     tmux.press(&["Down"]);
-    tmux.sees(&format!("> {older}"));
+    tmux.lists(&format!("> {older}"));
     tmux.press(&["Enter"]);
     let seen = tmux.sees("code 0");
     assert!(seen.lines().any(|line| line.trim() == "a"), "{seen}");
@@ -176,9 +176,9 @@ fn a_chosen_session_is_restored_only_after_a_yes() {
     let Some(tmux) = start(&sandbox, &sandbox.sources(), "restore") else {
         return;
     };
-    tmux.sees("Session (");
+    tmux.lists("Session (");
     tmux.press(&["Enter"]);
-    tmux.sees("[y/N/?]");
+    tmux.asks("[y/N/?]");
     assert!(project.join("b").exists());
     tmux.press(&["y", "Enter"]);
     tmux.sees("code 0");
@@ -201,7 +201,7 @@ fn who_chooses_nothing_is_told_what_is_missing() {
             return;
         };
         tmux.sees("Esc to cancel");
-        tmux.sees("> ");
+        tmux.lists("> ");
         tmux.press(&[key]);
         let seen = tmux.sees(if words == "hook install" {
             "code 2"
@@ -240,17 +240,17 @@ fn an_agent_and_a_mode_are_chosen() {
     let Some(tmux) = start_installed(&sandbox, &project, "hook install") else {
         return;
     };
-    let seen = tmux.sees("Agent (");
+    let seen = tmux.lists("Agent (");
     assert!(seen.contains("> claude") && !seen.contains("gemini"), "{seen}");
     tmux.press(&["Down"]);
-    tmux.sees("> codex");
+    tmux.lists("> codex");
     tmux.press(&["Enter"]);
-    tmux.sees("Write ~/.codex/hooks.json? [y/N]");
+    tmux.asks("Write ~/.codex/hooks.json? [y/N]");
     let hooks = sandbox.home().join(".codex/hooks.json");
     assert!(!hooks.exists());
     tmux.press(&["y", "Enter"]);
     // The workspace has no recovery yet.
-    tmux.sees("has no recovery yet");
+    tmux.lists("has no recovery yet");
     tmux.press(&["Escape"]);
     tmux.sees("to enable recovery later");
     tmux.sees("code 0");
@@ -259,19 +259,19 @@ fn an_agent_and_a_mode_are_chosen() {
     let Some(tmux) = start(&sandbox, &project, "init shop") else {
         return;
     };
-    tmux.sees("Mode (");
+    tmux.lists("Mode (");
     tmux.press(&["Escape"]);
     assert!(tmux.sees("code 4").contains("not confirmed"));
     let Some(tmux) = start(&sandbox, &project, "init shop") else {
         return;
     };
-    let seen = tmux.sees("Mode (");
+    let seen = tmux.lists("Mode (");
     assert!(seen.contains("> project") && seen.contains("metadata"), "{seen}");
     tmux.press(&["Down"]);
     tmux.press(&["Down"]);
-    tmux.sees("> metadata");
+    tmux.lists("> metadata");
     tmux.press(&["Enter"]);
-    tmux.sees("[y/N]");
+    tmux.asks("[y/N]");
     assert!(!fs::read_to_string(&file).unwrap().contains("recovery"));
     tmux.press(&["y", "Enter"]);
     tmux.sees("code 0");
@@ -290,11 +290,11 @@ fn hooks_lead_to_a_workspace() {
     let Some(tmux) = start_installed(&sandbox, &project, "hook install claude") else {
         return;
     };
-    tmux.sees("[y/N]");
+    tmux.asks("[y/N]");
     tmux.press(&["y", "Enter"]);
-    tmux.sees("Mode (");
+    tmux.lists("Mode (");
     tmux.press(&["Enter"]);
-    tmux.sees("+snapshot = \"project\"");
+    tmux.asks("+snapshot = \"project\"");
     assert!(!file.exists());
     tmux.press(&["y", "Enter"]);
     tmux.sees("code 0");
@@ -338,7 +338,7 @@ fn an_unknown_answer_asks_again() {
         return;
     };
     tmux.press(&["jes", "Enter"]);
-    let seen = tmux.sees("i  choose some of the paths");
+    let seen = tmux.asks("i  choose some of the paths");
     assert!(!seen.contains("code "), "{seen}");
     assert_same_tree(&damaged, &Tree::read(&project));
     tmux.press(&["y", "Enter"]);

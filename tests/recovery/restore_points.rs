@@ -46,7 +46,7 @@ fn a_prompt_or_call_is_chosen_from_a_list_and_restored_after_a_yes() {
         return;
     };
     tmux.sees("Restore the files from before (");
-    let seen = tmux.sees("login\"");
+    let seen = tmux.lists("login\"");
     let lines: Vec<&str> = seen.lines().map(str::trim_end).collect();
     let at = |end: &str| {
         let found = lines.iter().position(|line| line.ends_with(end));
@@ -60,8 +60,8 @@ fn a_prompt_or_call_is_chosen_from_a_list_and_restored_after_a_yes() {
         at("fix the \\x1b[2Jlogin\" (1 call)"),
     ];
     assert!(turns.is_sorted(), "{seen}");
-    tmux.press(&["-l", "echo new"]).sees("> ");
-    tmux.press(&["Enter"]).sees("[y/N/?]");
+    tmux.press(&["-l", "echo new"]).lists("> ");
+    tmux.press(&["Enter"]).asks("[y/N/?]");
     assert_eq!(state(&project), "fixed - new");
     tmux.press(&["y", "Enter"]).sees("code 0");
     assert_eq!(state(&project), "fixed - before");
@@ -69,7 +69,7 @@ fn a_prompt_or_call_is_chosen_from_a_list_and_restored_after_a_yes() {
     let Some(tmux) = Tmux::start(&sandbox, &project, SIZE, script, &[]) else {
         return;
     };
-    tmux.sees("Restore the files from before (");
+    tmux.lists("Restore the files from before (");
     tmux.press(&["Escape"]).sees("code 4");
 }
 

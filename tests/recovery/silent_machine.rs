@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::support::machine::write_script;
+use crate::support::patience::await_that;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
@@ -78,11 +78,7 @@ fn runs(word: &str) -> bool {
 
 #[track_caller]
 fn ends(word: &str) {
-    let began = Instant::now();
-    while runs(word) {
-        assert!(began.elapsed() < Duration::from_secs(30), "{word} runs on");
-        sleep(Duration::from_millis(50));
-    }
+    await_that(&format!("the end of {word}"), || !runs(word));
 }
 
 #[test]

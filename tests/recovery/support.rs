@@ -17,6 +17,7 @@ pub(crate) mod machine;
 pub(crate) mod mapping;
 pub(crate) mod mcp;
 pub(crate) mod nasty;
+pub(crate) mod patience;
 pub(crate) mod real_tree;
 pub(crate) mod run;
 pub(crate) mod sandbox;

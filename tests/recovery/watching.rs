@@ -2,17 +2,16 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::background::Background;
 use crate::support::build::Build;
+use crate::support::patience::await_that;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The lines that a watch printed, without those after its end.
 fn lines(run: &Run) -> Vec<String> {
@@ -23,15 +22,10 @@ fn lines(run: &Run) -> Vec<String> {
 /// Waits until the file that a watch writes to has this line.
 #[track_caller]
 fn sees(file: &Path, wanted: &str) {
-    let begun = Instant::now();
-    loop {
+    await_that(&format!("`{wanted}`"), || {
         let text = fs::read_to_string(file).unwrap_or_default();
-        if text.lines().any(|line| line.contains(wanted)) {
-            return;
-        }
-        assert!(begun.elapsed() < PATIENCE, "`{wanted}` does not come:\n{text}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        text.lines().any(|line| line.contains(wanted))
+    });
 }
 
 #[test]

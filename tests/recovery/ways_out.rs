@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
+use crate::support::patience::await_moment;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -453,11 +453,7 @@ fn killed_while_staging_leaves_the_old_tree_and_is_cleared_up() {
     let damaged = Tree::read(&project);
 
     let mut restore = sandbox.command(["restore", &id, "--yes"]).start();
-    let since = Instant::now();
-    while staging(&sandbox.sources()).is_none() {
-        assert!(since.elapsed() < Duration::from_secs(60), "nothing was staged");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    await_moment("what is staged", || staging(&sandbox.sources()).is_some());
     restore.child.kill().unwrap();
     restore.child.wait().unwrap();
     let left = staging(&sandbox.sources()).expect("it was killed while it staged");

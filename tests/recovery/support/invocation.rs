@@ -162,6 +162,11 @@ impl Started {
         &self.stdout
     }
 
+    /// What it has written to standard error until now.
+    pub(crate) fn errors(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.stderr).unwrap()).into_owned()
+    }
+
     /// Waits until it ends, at most so long, and sleeps meanwhile: most runs are over in less time than a sensible nap takes.
     fn is_over_within(&mut self, patience: Duration) -> bool {
         // The number of one that was waited for may be another's.

@@ -104,6 +104,21 @@ impl Run {
         self.text().split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
+    /// The same without ages: a busy machine takes seconds for what has just happened.
+    pub(crate) fn ageless(&self) -> String {
+        let mut text = self.said();
+        for unit in ["second", "seconds", "minute", "minutes"] {
+            let ending = format!(" {unit} ago");
+            while let Some(at) = text.find(&ending) {
+                let number = text[..at]
+                    .rfind(|c: char| !c.is_ascii_digit())
+                    .map_or(0, |at| at + 1);
+                text.replace_range(number..at + ending.len(), "just now");
+            }
+        }
+        text
+    }
+
     /// Insists that the output holds `fact` somewhere, be it across line breaks.
     #[track_caller]
     pub(crate) fn shows(self, fact: &str) -> Self {

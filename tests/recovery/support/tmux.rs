@@ -1,10 +1,15 @@
 //! A terminal that tests type into and look at: tmux, with a server of its own.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+use rustix::termios::{LocalModes, tcgetattr};
 
 use super::machine::{binary, skip, tool};
 use super::sandbox::Sandbox;
@@ -12,7 +17,7 @@ use super::sandbox::Sandbox;
 /// How many there were.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct Tmux {
     program: PathBuf,
@@ -133,6 +138,35 @@ impl Tmux {
         seen.unwrap_or_else(|last| panic!("`{wanted}` does not come:\n{last}"))
     }
 
+    /// Waits until this is on the screen and the last line is a question. What is typed before the question is thrown away.
+    #[track_caller]
+    pub(crate) fn asks(&self, wanted: &str) -> String {
+        let is_question = |screen: &str| {
+            let last = screen.trim_end().lines().last().unwrap_or_default();
+            screen.contains(wanted) && last.ends_with(']')
+        };
+        let seen = self.waits(is_question);
+        seen.unwrap_or_else(|last| panic!("`{wanted}` and a question do not come:\n{last}"))
+    }
+
+    /// Waits until this is on the screen and a program reads single keys. Before that the terminal prints what is typed, and acts itself on
+    /// Ctrl-C.
+    #[track_caller]
+    pub(crate) fn lists(&self, wanted: &str) -> String {
+        let name = self.run(&["display-message", "-p", "-t", "test", "#{pane_tty}"]);
+        let terminal = OpenOptions::new()
+            .read(true)
+            .custom_flags(OFlags::NOCTTY.bits().cast_signed())
+            .open(name.trim())
+            .unwrap();
+        let reads_keys = || {
+            let modes = tcgetattr(&terminal).unwrap().local_modes;
+            !modes.contains(LocalModes::ICANON)
+        };
+        let seen = self.waits(|screen| screen.contains(wanted) && reads_keys());
+        seen.unwrap_or_else(|last| panic!("`{wanted}` and a list do not come:\n{last}"))
+    }
+
     /// Waits until this is on the screen no more.
     #[track_caller]
     pub(crate) fn misses(&self, unwanted: &str) -> String {
@@ -141,7 +175,7 @@ impl Tmux {
     }
 
     fn waits(&self, fits: impl Fn(&str) -> bool) -> Result<String, String> {
-        let begun = Instant::now();
+        let (begun, mut pause) = (Instant::now(), Duration::from_millis(10));
         loop {
             let screen = self.screen();
             if fits(&screen) {
@@ -150,7 +184,9 @@ impl Tmux {
             if begun.elapsed() > PATIENCE {
                 return Err(screen);
             }
-            sleep(Duration::from_millis(20));
+            sleep(pause);
+            // Each look is a process.
+            pause = Duration::from_millis(80).min(pause * 2);
         }
     }
 

@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 use super::folding;
 use super::machine::{is_root, run_tool, skip, tool};
+use super::patience::await_that;
 
 /// What is mounted; a test that cannot have it here says so and is `None`.
 pub(crate) struct Volume {
@@ -124,8 +123,7 @@ impl Volume {
     /// Unmounts what is in an image, does something to that, and mounts it again.
     #[track_caller]
     pub(crate) fn offline(&self, work: impl FnOnce(&Path)) {
-        unmount(&self.at);
-        let image = self.at.with_extension("image");
+        let image = self.released();
         work(&image);
         run_tool(
             Command::new("mount")
@@ -139,8 +137,7 @@ impl Volume {
     #[track_caller]
     pub(crate) fn again(&self) {
         let kind = run_tool(Command::new("findmnt").args(["-n", "-o", "FSTYPE"]).arg(&self.at));
-        unmount(&self.at);
-        let image = self.at.with_extension("image");
+        let image = self.released();
         if kind.starts_with(b"ext4") {
             // What the error was made of is nothing that somebody would have to be asked about.
             let output = Command::new("e2fsck").arg("-fy").arg(&image).output().unwrap();
@@ -154,6 +151,21 @@ impl Volume {
             ["-o", "loop"]
         };
         run_tool(Command::new("mount").args(words).arg(&image).arg(&self.at));
+    }
+
+    /// Unmounts what is in an image, and waits until it is mounted nowhere: a mount namespace that another test makes keeps it for a while.
+    #[track_caller]
+    fn released(&self) -> PathBuf {
+        unmount(&self.at);
+        let image = self.at.with_extension("image");
+        let is_held = || {
+            let devices = fs::read_dir("/sys/block").unwrap().flatten();
+            let mut files =
+                devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
+            files.any(|file| Path::new(file.trim_end()) == image)
+        };
+        await_that("the end of all mounts of the image", || !is_held());
+        image
     }
 
     fn made(at: &Path, bytes: u64, make: &[&str]) -> Option<PathBuf> {
@@ -203,11 +215,7 @@ impl Drop for Volume {
 /// Unmounts a file system. A child that another test has just started holds for a moment what this process had open in it.
 #[track_caller]
 pub(crate) fn unmount(at: &Path) {
-    for _ in 0..60 {
-        if Command::new("umount").arg(at).output().unwrap().status.success() {
-            return;
-        }
-        sleep(Duration::from_millis(50));
-    }
-    run_tool(Command::new("umount").arg(at));
+    await_that(&format!("the end of the mount at {}", at.display()), || {
+        Command::new("umount").arg(at).output().unwrap().status.success()
+    });
 }
