@@ -19,6 +19,7 @@ pub(crate) mod mcp;
 pub(crate) mod nasty;
 pub(crate) mod patience;
 pub(crate) mod real_tree;
+pub(crate) mod rows;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod schema;
