@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::support::build::Build;
 use crate::support::compare::{Exactness, assert_same_tree, differences};
 use crate::support::machine::{is_nightly, is_root, skip};
+use crate::support::rows::rows;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -254,25 +255,13 @@ fn at_every_point(mut wreck: Wreck, how: &str) {
     assert!(counts[0] >= 3 && counts[1] >= 15 && counts[2] >= 4, "{counts:?}");
 }
 
-#[test]
-fn s29_killed_at_every_point_and_taken_back() {
-    at_every_point(Wreck::new(Sandbox::new()), "abort");
-}
-
-#[test]
-fn s29_killed_at_every_point_and_finished() {
-    at_every_point(Wreck::new(Sandbox::new()), "resume");
-}
-
-#[test]
-fn s29_a_merge_killed_at_every_point_and_taken_back() {
-    at_every_point(Wreck::merged(), "abort");
-}
-
-#[test]
-fn s29_a_merge_killed_at_every_point_and_finished() {
+rows! {
+    at_every_point:
+    s29_killed_at_every_point_and_taken_back(Wreck::new(Sandbox::new()), "abort");
+    s29_killed_at_every_point_and_finished(Wreck::new(Sandbox::new()), "resume");
+    s29_a_merge_killed_at_every_point_and_taken_back(Wreck::merged(), "abort");
     // The answer to a merge is its intent: `resume` needs no flags.
-    at_every_point(Wreck::merged(), "resume");
+    s29_a_merge_killed_at_every_point_and_finished(Wreck::merged(), "resume");
 }
 
 #[test]
@@ -332,14 +321,10 @@ fn first_the_one_then_the_other(point: &str, first: &str, then: &str) {
     assert!(turned > 10, "{first}, then {then}: only {turned} turned round");
 }
 
-#[test]
-fn s29_taking_back_that_is_killed_can_be_turned_round() {
-    first_the_one_then_the_other("moved", "abort", "resume");
-}
-
-#[test]
-fn s29_finishing_that_is_killed_can_be_turned_round() {
-    first_the_one_then_the_other("journaled", "resume", "abort");
+rows! {
+    first_the_one_then_the_other:
+    s29_taking_back_that_is_killed_can_be_turned_round("moved", "abort", "resume");
+    s29_finishing_that_is_killed_can_be_turned_round("journaled", "resume", "abort");
 }
 
 /// How many random moments are tried; `JACKIN_KILLS` asks for more or fewer.

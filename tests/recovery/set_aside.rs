@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::build::Build;
 use crate::support::compare::{Exactness, differences};
+use crate::support::rows::rows;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -347,8 +348,18 @@ fn gone_from_where_it_lay() {
     assert!(place.join("target/debug/x").exists());
 }
 
-/// Kills `verb` at one point after the other; `how` ends it. Gives how many points waited.
-fn at_every_point(cargo: &Cargo, verb: &[&str], how: &str, old: impl Fn(&str), new: impl Fn(&str)) {
+/// Kills a restore, then its undo, at one point after the other; `how` ends it.
+fn at_every_point(how: &str) {
+    let cargo = Cargo::new();
+    let (planted, clean) = (
+        |about: &str| cargo.is_planted(about),
+        |about: &str| cargo.is_clean(about),
+    );
+    killed_at(&cargo, &["restore", FLAG, "target"], how, planted, clean);
+    killed_at(&cargo, &["undo"], how, clean, planted);
+}
+
+fn killed_at(cargo: &Cargo, verb: &[&str], how: &str, old: impl Fn(&str), new: impl Fn(&str)) {
     let mut waited = 0;
     for n in 1.. {
         let about = format!("{how} after {verb:?} was killed at {n}");
@@ -390,44 +401,10 @@ fn at_every_point(cargo: &Cargo, verb: &[&str], how: &str, old: impl Fn(&str), n
     assert!(waited >= 6, "{how}: only {waited} waited");
 }
 
-#[test]
-fn killed_at_every_point_and_taken_back() {
-    let cargo = Cargo::new();
-    let restore = ["restore", FLAG, "target"];
-    at_every_point(
-        &cargo,
-        &restore,
-        "abort",
-        |about| cargo.is_planted(about),
-        |about| cargo.is_clean(about),
-    );
-    at_every_point(
-        &cargo,
-        &["undo"],
-        "abort",
-        |about| cargo.is_clean(about),
-        |about| cargo.is_planted(about),
-    );
-}
-
-#[test]
-fn killed_at_every_point_and_finished() {
-    let cargo = Cargo::new();
-    let restore = ["restore", FLAG, "target"];
-    at_every_point(
-        &cargo,
-        &restore,
-        "resume",
-        |about| cargo.is_planted(about),
-        |about| cargo.is_clean(about),
-    );
-    at_every_point(
-        &cargo,
-        &["undo"],
-        "resume",
-        |about| cargo.is_clean(about),
-        |about| cargo.is_planted(about),
-    );
+rows! {
+    at_every_point:
+    killed_at_every_point_and_taken_back("abort");
+    killed_at_every_point_and_finished("resume");
 }
 
 #[test]
