@@ -16,6 +16,7 @@ use round::{Campaign, Verb};
 use tally::Tally;
 
 use crate::support::machine::is_nightly;
+use crate::support::rows::rows;
 
 fn rounds() -> u32 {
     let wanted = std::env::var("JACKIN_ATTACKS").ok();
@@ -43,49 +44,17 @@ fn judge(name: &str, tally: &Tally) {
     );
 }
 
-#[test]
-fn a_session_begins_under_attack() {
-    stands(Verb::Begin, "begin");
-}
-
-#[test]
-fn a_checkpoint_is_taken_under_attack() {
-    stands(Verb::Checkpoint, "checkpoint");
-}
-
-#[test]
-fn a_session_ends_under_attack() {
-    stands(Verb::End, "end");
-}
-
-#[test]
-fn a_diff_looks_under_attack() {
-    stands(Verb::Diff, "diff");
-}
-
-#[test]
-fn a_snapshot_is_written_elsewhere_under_attack() {
-    stands(Verb::To, "to");
-}
-
-#[test]
-fn a_restore_goes_on_under_attack() {
-    stands(Verb::Restore, "restore");
-}
-
-#[test]
-fn an_undo_goes_on_under_attack() {
-    stands(Verb::Undo, "undo");
-}
-
-#[test]
-fn an_interrupted_restore_is_finished_under_attack() {
-    stands(Verb::Resume, "resume");
-}
-
-#[test]
-fn an_interrupted_restore_is_taken_back_under_attack() {
-    stands(Verb::Abort, "abort");
+rows! {
+    stands:
+    a_session_begins_under_attack(Verb::Begin, "begin");
+    a_checkpoint_is_taken_under_attack(Verb::Checkpoint, "checkpoint");
+    a_session_ends_under_attack(Verb::End, "end");
+    a_diff_looks_under_attack(Verb::Diff, "diff");
+    a_snapshot_is_written_elsewhere_under_attack(Verb::To, "to");
+    a_restore_goes_on_under_attack(Verb::Restore, "restore");
+    an_undo_goes_on_under_attack(Verb::Undo, "undo");
+    an_interrupted_restore_is_finished_under_attack(Verb::Resume, "resume");
+    an_interrupted_restore_is_taken_back_under_attack(Verb::Abort, "abort");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::support::compare::assert_same_tree;
 use crate::support::machine::binary;
 use crate::support::mcp::{ALLOWED, Client, Era, begin, called, only, workspace};
+use crate::support::rows::rows;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -176,16 +177,12 @@ fn every_tool(era: Era) {
     sandbox.no_litter();
 }
 
-#[test]
-#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
-fn every_tool_after_a_handshake() {
-    every_tool(Era::Initialize);
-}
-
-#[test]
-#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
-fn every_tool_without_one() {
-    every_tool(Era::Stateless);
+rows! {
+    every_tool:
+    #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
+    every_tool_after_a_handshake(Era::Initialize);
+    #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
+    every_tool_without_one(Era::Stateless);
 }
 
 #[test]
