@@ -10,6 +10,7 @@ use crate::support::compare::{Exactness, assert_same_tree, differences};
 use crate::support::invocation::{Invocation, Started};
 use crate::support::kill::{Dice, Tally, Verdict, appears, fill, timed};
 use crate::support::machine::{skip, tool};
+use crate::support::rows::rows;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -280,12 +281,8 @@ fn power_cut(kind: &'static str, verb: &'static str, make: &[&str], bytes: u64) 
     tally.done();
 }
 
-#[test]
-fn power_cut_on_ext4() {
-    power_cut("ext4", "power cut, ext4", &["mkfs.ext4", "-q", "-m0"], 48 << 20);
-}
-
-#[test]
-fn power_cut_on_xfs() {
-    power_cut("xfs", "power cut, xfs", &["mkfs.xfs", "-q"], 320 << 20);
+rows! {
+    power_cut:
+    power_cut_on_ext4("ext4", "power cut, ext4", &["mkfs.ext4", "-q", "-m0"], 48 << 20);
+    power_cut_on_xfs("xfs", "power cut, xfs", &["mkfs.xfs", "-q"], 320 << 20);
 }

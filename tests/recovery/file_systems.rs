@@ -8,6 +8,7 @@ use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::Restored;
 use crate::support::machine::{run_tool, skip, tool};
+use crate::support::rows::rows;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::{Kind, Tree};
 use crate::support::volume::Volume;
@@ -74,19 +75,11 @@ fn on(mount: impl Fn(&Path) -> Option<Volume>) {
     there_and_back(&sandbox, &project);
 }
 
-#[test]
-fn tmpfs_there_and_back() {
-    on(Volume::tmpfs);
-}
-
-#[test]
-fn btrfs_there_and_back() {
-    on(|at| Volume::image(at, "btrfs", 160 << 20, &["mkfs.btrfs", "-q", "-f"]));
-}
-
-#[test]
-fn xfs_there_and_back() {
-    on(|at| Volume::image(at, "xfs", 320 << 20, &["mkfs.xfs", "-q", "-f"]));
+rows! {
+    on:
+    tmpfs_there_and_back(Volume::tmpfs);
+    btrfs_there_and_back(|at| Volume::image(at, "btrfs", 160 << 20, &["mkfs.btrfs", "-q", "-f"]));
+    xfs_there_and_back(|at| Volume::image(at, "xfs", 320 << 20, &["mkfs.xfs", "-q", "-f"]));
 }
 
 #[test]

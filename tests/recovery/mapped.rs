@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::support::build::Build;
 use crate::support::documents::instances;
 use crate::support::mapping::Mapping;
+use crate::support::rows::rows;
 use crate::support::sandbox::Sandbox;
 use crate::support::volume::Volume;
 
@@ -190,24 +191,12 @@ fn stores_through_a_mapping_count_here() {
     a_torn_file_is_named(&sandbox.project("project"), &sandbox);
 }
 
-#[test]
-fn stores_through_a_mapping_count_on_ext4() {
-    on(|at| Volume::image(at, "ext4", 160 << 20, &["mkfs.ext4", "-q"]));
-}
-
-#[test]
-fn stores_through_a_mapping_count_on_xfs() {
-    on(|at| Volume::image(at, "xfs", 320 << 20, &["mkfs.xfs", "-q", "-f"]));
-}
-
-#[test]
-fn stores_through_a_mapping_count_on_btrfs() {
-    on(|at| Volume::image(at, "btrfs", 200 << 20, &["mkfs.btrfs", "-q", "-f"]));
-}
-
-#[test]
-fn stores_through_a_mapping_count_on_tmpfs() {
-    on(Volume::tmpfs);
+rows! {
+    on:
+    stores_through_a_mapping_count_on_ext4(|at| Volume::image(at, "ext4", 160 << 20, &["mkfs.ext4", "-q"]));
+    stores_through_a_mapping_count_on_xfs(|at| Volume::image(at, "xfs", 320 << 20, &["mkfs.xfs", "-q", "-f"]));
+    stores_through_a_mapping_count_on_btrfs(|at| Volume::image(at, "btrfs", 200 << 20, &["mkfs.btrfs", "-q", "-f"]));
+    stores_through_a_mapping_count_on_tmpfs(Volume::tmpfs);
 }
 
 #[test]
