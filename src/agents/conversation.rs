@@ -1,4 +1,4 @@
-//! Commands by which an agent's own client continues a conversation, as the clients of `tests/agents/versions` know them.
+//! Commands by which an agent's own client continues a conversation, as the clients of `tests/recovery/agents/versions` know them.
 
 use super::Agent;
 

@@ -466,7 +466,7 @@ mod tests {
         }
     }
 
-    /// Recorded events of the clients in `tests/agents/versions` for a call that returned.
+    /// Recorded events of the clients in `tests/recovery/agents/versions` for a call that returned.
     #[test]
     fn a_call_returns_or_goes_on() {
         let returned = |agent, event: &str, json: &str| {

@@ -20,6 +20,7 @@ mod agent_canary;
 mod agent_encrypted;
 mod agent_settings;
 mod agent_state;
+mod agents;
 mod archives;
 mod attacker;
 mod bad_config;

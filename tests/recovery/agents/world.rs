@@ -15,8 +15,9 @@ use tempfile::TempDir;
 
 use super::client::Client;
 use super::script::IN_STEP;
-use super::skipped::skipped;
 use super::stub::Stub;
+use crate::support::machine::workplace;
+use crate::support::skipped::skipped;
 
 /// No run of a client may take longer.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -41,7 +42,7 @@ impl World {
                 return None;
             }
         };
-        let place = TempDir::with_prefix(format!("jr-{}-{what}-", client.word())).unwrap();
+        let place = TempDir::with_prefix_in(format!("jr-{}-{what}-", client.word()), workplace()).unwrap();
         let (home, project) = (place.path().join("home"), place.path().join("proj"));
         fs::create_dir(&home).unwrap();
         build(&project);
@@ -284,6 +285,8 @@ impl World {
             )
             .env("HOME", self.home())
             .env("TERM", "dumb")
+            // What node compiled of a client once it does not compile at each start.
+            .env("NODE_COMPILE_CACHE", self.programs.join("../cache"))
             .envs(self.client.variables(&url))
             .current_dir(self.project())
             .process_group(0)

@@ -3,31 +3,18 @@
 //!
 //! `.ci/prepare` installs the clients where npm is reachable; a client that is not installed is skipped, and the summary names it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    reason = "a test shall stop with a message where it meets the unexpected, in its helpers too"
-)]
-
-#[path = "agents/client.rs"]
 mod client;
-#[path = "agents/dialect.rs"]
 mod dialect;
-#[path = "agents/script.rs"]
 mod script;
-#[path = "recovery/support/skipped.rs"]
-mod skipped;
-#[path = "agents/stub.rs"]
 mod stub;
-#[path = "agents/world.rs"]
 mod world;
 
 use client::Client;
 use serde_json::Value;
 use world::World;
+
+use crate::support::machine::{is_nightly, skip};
+use crate::support::rows::rows;
 
 /// A session with writing, reading and destroying calls is one session with a checkpoint before each call that follows a change; it
 /// ends with the agent, and is restored without a conflict.
@@ -119,12 +106,11 @@ fn reads_a_diff(client: Client, world: &World) {
 }
 
 /// Returns true if `.ci/nightly` runs, which also tries what takes long: opencode computes for two seconds at each start.
-fn is_nightly() -> bool {
-    let asked = std::env::var_os("JACKIN_NIGHTLY").is_some();
-    if !asked {
-        skipped::skipped("opencode takes long; .ci/nightly runs it");
+fn runs_opencode() -> bool {
+    if !is_nightly() {
+        skip("opencode takes long", ".ci/nightly runs it");
     }
-    asked
+    is_nightly()
 }
 
 /// The command that a restore names leads back to the conversation, whose sessions are one history.
@@ -226,29 +212,13 @@ fn two_at_once(first: Client, second: Client) {
     assert_eq!(one.state(), before, "{first:?}: {restored}");
 }
 
-#[test]
-fn claude_is_killed_in_a_call() {
-    killed(Client::Claude);
-}
-
-#[test]
-fn codex_is_killed_in_a_call() {
-    killed(Client::Codex);
-}
-
-#[test]
-fn gemini_is_killed_in_a_call() {
-    killed(Client::Gemini);
-}
-
-#[test]
-fn opencode_is_killed_in_a_call() {
-    killed(Client::Opencode);
-}
-
-#[test]
-fn copilot_is_killed_in_a_call() {
-    killed(Client::Copilot);
+rows! {
+    killed:
+    claude_is_killed_in_a_call(Client::Claude);
+    codex_is_killed_in_a_call(Client::Codex);
+    gemini_is_killed_in_a_call(Client::Gemini);
+    opencode_is_killed_in_a_call(Client::Opencode);
+    copilot_is_killed_in_a_call(Client::Copilot);
 }
 
 #[test]
@@ -258,43 +228,35 @@ fn claude_and_codex_at_once_are_undone_each_by_itself() {
 
 #[test]
 fn opencode_and_gemini_at_once_are_undone_each_by_itself() {
-    if !is_nightly() {
+    if !runs_opencode() {
         return;
     }
     two_at_once(Client::Opencode, Client::Gemini);
 }
 
-#[test]
-fn claude_is_resumed() {
-    resumed(Client::Claude);
-}
-
-#[test]
-fn codex_is_resumed() {
-    resumed(Client::Codex);
-}
-
-#[test]
-fn gemini_is_resumed() {
-    resumed(Client::Gemini);
+rows! {
+    resumed:
+    claude_is_resumed(Client::Claude);
+    codex_is_resumed(Client::Codex);
+    gemini_is_resumed(Client::Gemini);
+    copilot_is_resumed(Client::Copilot);
 }
 
 #[test]
 fn opencode_is_resumed() {
-    if !is_nightly() {
+    if !runs_opencode() {
         return;
     }
     resumed(Client::Opencode);
 }
 
-#[test]
-fn copilot_is_resumed() {
-    resumed(Client::Copilot);
-}
-
-#[test]
-fn claude_is_undone() {
-    hooks(Client::Claude);
+rows! {
+    hooks:
+    claude_is_undone(Client::Claude);
+    codex_is_undone(Client::Codex);
+    gemini_is_undone(Client::Gemini);
+    opencode_is_undone(Client::Opencode);
+    copilot_is_undone(Client::Copilot);
 }
 
 #[test]
@@ -304,16 +266,6 @@ fn claude_is_undone_by_the_plugin() {
     };
     world.install_plugin();
     undone(Client::Claude, &world);
-}
-
-#[test]
-fn codex_is_undone() {
-    hooks(Client::Codex);
-}
-
-#[test]
-fn gemini_is_undone() {
-    hooks(Client::Gemini);
 }
 
 #[test]
@@ -327,7 +279,7 @@ fn gemini_is_undone_by_the_extension() {
 
 #[test]
 fn opencode_is_undone_by_the_plugin_file() {
-    if !is_nightly() {
+    if !runs_opencode() {
         return;
     }
     let Some(world) = World::new(Client::Opencode, "file", "") else {
@@ -364,46 +316,20 @@ fn the_extension_of_gemini_has_tools_and_commands() {
     assert!(!prompts.contains("!{"), "{prompts}");
 }
 
-#[test]
-fn opencode_is_undone() {
-    hooks(Client::Opencode);
+rows! {
+    sub_agent:
+    a_sub_agent_of_claude_stays_in_its_session(Client::Claude);
+    a_sub_agent_of_opencode_stays_in_its_session(Client::Opencode);
 }
 
-#[test]
-fn copilot_is_undone() {
-    hooks(Client::Copilot);
-}
-
-#[test]
-fn a_sub_agent_of_claude_stays_in_its_session() {
-    sub_agent(Client::Claude);
-}
-
-#[test]
-fn a_sub_agent_of_opencode_stays_in_its_session() {
-    sub_agent(Client::Opencode);
-}
-
-#[test]
-#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
-fn the_model_of_claude_reads_a_diff() {
-    tools(Client::Claude);
-}
-
-#[test]
-#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
-fn the_model_of_codex_reads_a_diff() {
-    tools(Client::Codex);
-}
-
-#[test]
-#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
-fn the_model_of_gemini_reads_a_diff() {
-    tools(Client::Gemini);
-}
-
-#[test]
-#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
-fn the_model_of_opencode_reads_a_diff() {
-    tools(Client::Opencode);
+rows! {
+    tools:
+    #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
+    the_model_of_claude_reads_a_diff(Client::Claude);
+    #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
+    the_model_of_codex_reads_a_diff(Client::Codex);
+    #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
+    the_model_of_gemini_reads_a_diff(Client::Gemini);
+    #[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
+    the_model_of_opencode_reads_a_diff(Client::Opencode);
 }
