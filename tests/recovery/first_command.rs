@@ -53,6 +53,8 @@ fn the_first_command_builds_wrecks_and_restores() {
             "CARGO_BUILD_BUILD_DIR",
             Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap(),
         )
+        // It is run and not debugged, and is built in less time without what a debugger needs.
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("CARGO_HOME", kept("CARGO_HOME", ".cargo"))
         .env("RUSTUP_HOME", kept("RUSTUP_HOME", ".rustup"))
         .env("HOME", home.path())

@@ -162,7 +162,7 @@ impl Started {
         &self.stdout
     }
 
-    /// What it has written to standard error until now.
+    /// Returns what it has written to standard error until now.
     pub(crate) fn errors(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.stderr).unwrap()).into_owned()
     }

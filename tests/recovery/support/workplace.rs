@@ -1,9 +1,9 @@
-//! Where tests make their files: in memory where that is possible. Unit tests use it, too.
+//! Directory for the files of tests: in memory where that is possible. Unit tests use it, too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Whether everything is tried that the ordinary run spreads over its cases; `.ci/nightly` asks for it.
+/// Returns true if everything is tried that the ordinary run spreads over its cases; `.ci/nightly` asks for it.
 pub(crate) fn is_nightly() -> bool {
     std::env::var_os("JACKIN_NIGHTLY").is_some()
 }
