@@ -11,6 +11,7 @@ use rustix::process::{Pid, kill_process};
 use crate::support::build::Build;
 use crate::support::documents::instances;
 use crate::support::machine::{SmallDisk, is_nightly, skip};
+use crate::support::process::lives;
 use crate::support::real_tree;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
@@ -84,7 +85,7 @@ fn s38_very_many_entries_and_an_interrupt() {
             .start();
         // On a busy machine it takes a while until it listens at all.
         let listens = || catches(begun.child.id(), interrupt());
-        while !listens() && Path::new(&format!("/proc/{}/exe", begun.child.id())).exists() {
+        while !listens() && lives(begun.child.id()) {
             std::thread::sleep(Duration::from_millis(1));
         }
         std::thread::sleep(Duration::from_millis(wait));

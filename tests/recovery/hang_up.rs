@@ -13,6 +13,7 @@ use crate::support::compare::assert_same_tree;
 use crate::support::documents::instances;
 use crate::support::invocation::Started;
 use crate::support::patience::{await_moment, await_that};
+use crate::support::process::{children, lives};
 use crate::support::sandbox::Sandbox;
 use crate::support::stop::catches;
 use crate::support::tmux::Tmux;
@@ -96,8 +97,7 @@ fn no_signal_after_the_command_cancels_the_closing_snapshot() {
         await_that("the agent", || ready.exists());
         let agent = || fs::read_to_string(&ready).unwrap_or_default().trim().to_owned();
         await_that("its number", || !agent().is_empty());
-        let place = format!("/proc/{}", agent());
-        await_that("its end", || !std::path::Path::new(&place).exists());
+        await_that("its end", || !lives(agent().parse().unwrap()));
         let store = sandbox.store().join("snapshots");
         let stored = || fs::read_dir(&store).map_or(0, Iterator::count);
         let begun = Instant::now();
@@ -192,11 +192,11 @@ fn a_late_closing_snapshot_that_is_interrupted_is_taken_by_the_next_command() {
     await_that("the agent", || ready.exists());
     let agent = sandbox.jackin(["list", "--json"]).ok();
     assert_eq!(instances(&agent)[0].status, "active");
-    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", started.child.id()));
+    let children = children(started.child.id());
     let _ = started.child.kill();
     let _ = started.child.wait();
-    for child in children.unwrap_or_default().split_whitespace() {
-        send(child.parse().unwrap(), Signal::KILL);
+    for child in children {
+        send(child, Signal::KILL);
     }
     let id = sandbox.newest();
     await_that("its death", || {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::support::documents::instances;
 use crate::support::patience::await_that;
+use crate::support::process;
 use crate::support::sandbox::Sandbox;
 
 #[test]
@@ -60,13 +61,11 @@ fn checkpoints_come_by_themselves_when_something_changed() {
 /// The processes that were left behind for a session.
 fn left_behind(id: &str) -> Vec<u32> {
     let is_one = |pid: &u32| {
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let mut words = line.split(|byte| *byte == 0);
-        words.any(|word| word == b"__checkpoints") && words.any(|word| word == id.as_bytes())
+        let words = process::words(*pid);
+        let mut words = words.iter();
+        words.any(|word| word == "__checkpoints") && words.any(|word| word == id)
     };
-    let names = fs::read_dir("/proc").unwrap().flatten();
-    let pids = names.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(is_one).collect()
+    process::all().into_iter().filter(is_one).collect()
 }
 
 fn begun(sandbox: &Sandbox, project: &Path) -> String {

@@ -18,6 +18,7 @@ pub(crate) mod mapping;
 pub(crate) mod mcp;
 pub(crate) mod nasty;
 pub(crate) mod patience;
+pub(crate) mod process;
 pub(crate) mod real_tree;
 pub(crate) mod rows;
 pub(crate) mod run;

@@ -123,16 +123,8 @@ impl Background {
         }
     }
 
-    /// A zombie counts as gone: nobody may come to collect it in a container.
     fn agent_lives(&self) -> bool {
-        fs::read_to_string(format!("/proc/{}/stat", self.agent())).is_ok_and(|stat| {
-            !stat
-                .rsplit(')')
-                .next()
-                .unwrap_or_default()
-                .trim_start()
-                .starts_with('Z')
-        })
+        super::process::lives(self.agent().unsigned_abs())
     }
 }
 

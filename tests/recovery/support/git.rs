@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::build::Build;
 use super::machine::{run_tool, workplace};
+use super::process::words;
 
 /// A repository with a work tree.
 pub(crate) struct Repository {
@@ -197,8 +198,10 @@ impl HeldLock {
             .spawn()
             .unwrap();
         let held = Self(child);
-        let name = format!("/proc/{}/comm", held.0.id());
-        while fs::read(&name).unwrap() != b"sleep\n" {
+        while words(held.0.id())
+            .first()
+            .is_none_or(|program| program != "sleep")
+        {
             std::thread::yield_now();
         }
         held

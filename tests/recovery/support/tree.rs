@@ -232,7 +232,16 @@ fn content_of(path: &Path, size: u64) -> Content {
     }
 }
 
-/// All extended attributes that this process may see, but for the label that the system's own policy gives.
+/// Attributes that a system gives to files by itself: the label of its policy; on macOS whose process made a file, and which program
+/// may open it.
+const OF_THE_SYSTEM: [&[u8]; 4] = [
+    b"security.selinux",
+    b"com.apple.provenance",
+    b"com.apple.macl",
+    b"com.apple.rootless",
+];
+
+/// All extended attributes that this process may see, but for the system's own.
 fn attributes_of(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut attributes = BTreeMap::new();
     // Most paths have none, or few.
@@ -247,7 +256,7 @@ fn attributes_of(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let names = list[..length]
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty());
-    for name in names.filter(|name| *name != b"security.selinux") {
+    for name in names.filter(|name| !OF_THE_SYSTEM.contains(name)) {
         let mut value = vec![0_u8; 1 << 16];
         let length = lgetxattr(path, name, &mut value[..]).unwrap_or(0);
         value.truncate(length);

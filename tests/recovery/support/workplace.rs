@@ -48,8 +48,10 @@ pub(crate) fn workplace() -> PathBuf {
         let is_memory = facts.kind == TMPFS;
         (!is_chosen && may_run && has_room && is_memory).then(|| memory.to_path_buf())
     };
+    // The temporary directory of macOS lies behind a link, and jackin prints paths without links.
+    let stored = |place: PathBuf| place.canonicalize().unwrap_or(place);
     CHOSEN
-        .get_or_init(|| choose().unwrap_or_else(std::env::temp_dir))
+        .get_or_init(|| stored(choose().unwrap_or_else(std::env::temp_dir)))
         .clone()
 }
 
