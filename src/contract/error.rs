@@ -201,6 +201,9 @@ impl Diagnostic for ContractError {
                 Some(make) => format!("name another directory, or create it:\n  {make}"),
                 None => "name another directory, or create it in the volume".to_owned(),
             },
+            Self::Unreadable { source, .. } if is_private(source) => {
+                "let your terminal read it: System Settings, Privacy & Security, Files and Folders".to_owned()
+            }
             Self::NothingToCapture { .. } => {
                 "a snapshot needs a directory: mount the directory that holds the file, or set snapshot = \"off\""
                     .to_owned()
@@ -213,6 +216,11 @@ impl Diagnostic for ContractError {
         };
         vec![Hint::Text(hint)]
     }
+}
+
+/// Returns true if macOS' privacy protection may have closed a directory: what its mode or its owner refuses is EACCES.
+fn is_private(error: &io::Error) -> bool {
+    cfg!(any(feature = "portable", target_vendor = "apple")) && handle_fs::is_bound(error)
 }
 
 /// Hint for mounts without file-system snapshots.
