@@ -17,12 +17,11 @@ use super::verify::read_back;
 use super::{RestoreError, left};
 use crate::clock::letters;
 use crate::contract::STAGING_PREFIX;
-use crate::model::{Entry, EntryKind, Manifest, RelPath, add_sizes};
+use crate::model::{Entry, EntryKind, Manifest, Name, RelPath, add_sizes};
 use crate::observer::{Observer, Phase};
 use crate::store::Blobs;
-use handle_fs::fold_name;
 use handle_fs::remote::{Transports, above, is_elsewhere};
-use handle_fs::{Dir, NodeKind, Root};
+use handle_fs::{Dir, NodeKind, Root, fold_name, stored_name};
 
 /// Result of writing a tree into a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -168,12 +167,18 @@ fn write(
         if verified {
             observer.reached("fork-written");
             check_written((blobs.transports(), directory), manifest, &mut written, observer)?;
+            let renamed = renamed(&top, &written.paths).map_err(fail)?;
+            let problem = || Problem::new("is kept under another name there");
+            written
+                .problems
+                .extend(renamed.into_iter().map(|path| (path, problem())));
         }
         Ok(written)
     };
     match result.and_then(check) {
         Ok(written) => Ok(written),
         Err(cause) => {
+            let cause = taken_name(&top, directory, cause);
             let emptied = clear(&top, &wanted);
             let gone = match (emptied, &made) {
                 (Ok(()), Some((parent, name))) => handle_fs::remove_dir(parent, name),
@@ -226,6 +231,57 @@ fn one_name(top: &Dir, wanted: &[(RelPath, &Entry)]) -> io::Result<Option<(RelPa
         }
     }
     Ok(None)
+}
+
+/// Returns the error that names both paths, if one could not be made because the directory takes its name for that of another one. What
+/// differs in case was found before; what differs in how a letter is composed is found here.
+fn taken_name(top: &Dir, directory: &Path, cause: RestoreError) -> RestoreError {
+    let RestoreError::Build { path, source } = &cause else {
+        return cause;
+    };
+    if source.kind() != io::ErrorKind::AlreadyExists {
+        return cause;
+    }
+    let other = || {
+        let (parent, name) = path.split()?;
+        let stored = stored_name(&top.dir_below(&parent).ok()?, name.as_os_str()).ok()??;
+        let stored = Name::new(stored.as_bytes()).ok()?;
+        (stored != name).then(|| parent.join(&stored))
+    };
+    match other() {
+        Some(other) => RestoreError::OneName {
+            directory: directory.to_path_buf(),
+            path: path.clone(),
+            other,
+        },
+        None => cause,
+    }
+}
+
+/// Returns the written paths that their directories keep under another name: FAT drops dots at the end of one, HFS+ takes letters
+/// apart. Such a name leads to the file, so only a listing shows it.
+fn renamed(top: &Dir, written: &[RelPath]) -> io::Result<Vec<RelPath>> {
+    let may_differ = |name: &[u8]| !name.is_ascii() || name.ends_with(b".") || name.ends_with(b" ");
+    let mut renamed = Vec::new();
+    let mut listed: Option<(RelPath, HashSet<Name>)> = None;
+    for path in written {
+        let Some((parent, name)) = path.split().filter(|(_, name)| may_differ(name.as_bytes())) else {
+            continue;
+        };
+        if listed.as_ref().is_none_or(|(dir, _)| *dir != parent) {
+            let names = match top.dir_below(&parent).and_then(|dir| dir.names()) {
+                Ok(names) => names,
+                // Written as one that this user may not list.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
+                Err(error) => return Err(error),
+            };
+            listed = Some((parent, names.into_iter().collect()));
+        }
+        if listed.as_ref().is_some_and(|(_, names)| !names.contains(&name)) {
+            renamed.push(path.clone());
+        }
+    }
+    Ok(renamed)
 }
 
 /// Compares what was written with the manifest. What is known not to be exact is told already.

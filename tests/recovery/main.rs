@@ -117,6 +117,7 @@ mod property_model;
 mod property_sessions;
 mod readable_secret;
 mod real_tree;
+mod refused_names;
 mod renamed_paths;
 mod repeat;
 mod replaced;

@@ -8,14 +8,19 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+const EPERM: i32 = 1;
 const ENOENT: i32 = 2;
+const ENXIO: i32 = 6;
 const EEXIST: i32 = 17;
 const ENOTDIR: i32 = 20;
 const EINVAL: i32 = 22;
 const ENOSYS: i32 = 38;
 const ENOTEMPTY: i32 = 39;
+const EILSEQ: i32 = 84;
 
 const FMT: u32 = 0o170_000;
 const DIRECTORY: u32 = 0o040_000;
@@ -36,15 +41,71 @@ struct Node {
     entries: Entries,
 }
 
+/// What such a file system does beside keeping files. Copies share the switches, which may be turned while it is mounted.
+#[derive(Clone, Default)]
+pub(crate) struct Rules {
+    /// Exchanges two names.
+    pub(crate) exchanges: bool,
+    /// Calls every file one hole, as Docker's file systems from a Mac do.
+    pub(crate) hides_data: bool,
+    /// Takes names for one that differ in case or in how a letter is composed.
+    pub(crate) folds: Arc<AtomicBool>,
+    /// Refuses a name that is no UTF-8, as APFS does.
+    pub(crate) refuses: Arc<AtomicBool>,
+    /// Has the names of FAT: refuses some characters, and drops dots at the end.
+    pub(crate) fat: bool,
+    /// Inode of a directory that it lets no one list, as the privacy protection of macOS does; 0 for none.
+    pub(crate) closed: Arc<AtomicU64>,
+}
+
+impl Rules {
+    /// Rules of one that takes such names for one.
+    pub(crate) fn folding(exchanges: bool) -> Self {
+        Self {
+            exchanges,
+            folds: Arc::new(true.into()),
+            ..Self::default()
+        }
+    }
+
+    /// The name as it is kept.
+    fn stored<'a>(&self, name: &'a [u8]) -> &'a [u8] {
+        let end = name
+            .iter()
+            .rposition(|byte| *byte != b'.')
+            .map_or(0, |last| last + 1);
+        if self.fat { &name[..end] } else { name }
+    }
+
+    /// The form in which it compares a name.
+    fn key(&self, name: &[u8]) -> Vec<u8> {
+        let name = self.stored(name);
+        match self.folds.load(Ordering::SeqCst) {
+            true => key(name),
+            false => name.to_vec(),
+        }
+    }
+
+    fn check(&self, name: &[u8]) -> Result<(), i32> {
+        if self.fat && name.iter().any(|byte| b":*?\"<>|\\".contains(byte)) {
+            return Err(EINVAL);
+        }
+        match self.refuses.load(Ordering::SeqCst) && std::str::from_utf8(name).is_err() {
+            true => Err(EILSEQ),
+            false => Ok(()),
+        }
+    }
+}
+
 /// The file system.
 pub(super) struct Folding {
     nodes: BTreeMap<u64, Node>,
     next: u64,
-    exchanges: bool,
+    rules: Rules,
 }
 
 /// Mounts a new one at `at`; it lives until it is unmounted.
-pub(super) fn mount(at: &Path, exchanges: bool) -> Result<(), String> {
+pub(super) fn mount(at: &Path, rules: Rules) -> Result<(), String> {
     let device = File::options().read(true).write(true).open("/dev/fuse");
     let device = device.map_err(|error| format!("/dev/fuse: {error}"))?;
     let output = Command::new("mount")
@@ -58,7 +119,7 @@ pub(super) fn mount(at: &Path, exchanges: bool) -> Result<(), String> {
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
     }
-    std::thread::spawn(move || Folding::new(exchanges).serve(device));
+    std::thread::spawn(move || Folding::new(rules).serve(device));
     Ok(())
 }
 
@@ -122,11 +183,11 @@ fn put32(answer: &mut Vec<u8>, numbers: &[u32]) {
 }
 
 impl Folding {
-    fn new(exchanges: bool) -> Self {
+    fn new(rules: Rules) -> Self {
         let mut made = Self {
             nodes: BTreeMap::new(),
             next: 1,
-            exchanges,
+            rules,
         };
         made.make(DIRECTORY | 0o755, (0, 0), Vec::new());
         made
@@ -179,15 +240,22 @@ impl Folding {
     }
 
     fn child(&self, dir: u64, name: &[u8]) -> Result<u64, i32> {
-        let found = self.nodes.get(&dir).and_then(|node| node.entries.get(&key(name)));
+        self.rules.check(name)?;
+        let key = self.rules.key(name);
+        let found = self.nodes.get(&dir).and_then(|node| node.entries.get(&key));
         found.map(|(_, number)| *number).ok_or(ENOENT)
     }
 
     /// Adds a name, or takes one away, and passes the time.
     fn name(&mut self, dir: u64, name: &[u8], number: Option<u64>) -> Result<(), i32> {
+        self.rules.check(name)?;
+        let key = self.rules.key(name);
         let old = match number {
-            Some(number) => self.node(dir)?.entries.insert(key(name), (name.to_vec(), number)),
-            None => self.node(dir)?.entries.remove(&key(name)),
+            Some(number) => {
+                let name = self.rules.stored(name).to_vec();
+                self.node(dir)?.entries.insert(key, (name, number))
+            }
+            None => self.node(dir)?.entries.remove(&key),
         };
         self.node(dir)?.times = [now(); 2];
         if let Some((_, old)) = old {
@@ -202,15 +270,14 @@ impl Folding {
     }
 
     fn attributes(&mut self, number: u64) -> Answer {
+        let hides_data = self.rules.hides_data;
         let node = self.node(number)?;
         let is_dir = node.mode & FMT == DIRECTORY;
         let size = if is_dir { 4096 } else { node.content.len() as u64 };
+        let blocks = if hides_data { 0 } else { size.div_ceil(512) };
         let [mtime, ctime] = node.times;
         let mut answer = Vec::new();
-        put(
-            &mut answer,
-            &[number, size, size.div_ceil(512), mtime.0, mtime.0, ctime.0],
-        );
+        put(&mut answer, &[number, size, blocks, mtime.0, mtime.0, ctime.0]);
         let links = if is_dir { 2 } else { node.links };
         put32(
             &mut answer,
@@ -261,10 +328,11 @@ impl Folding {
 
     fn rename(&mut self, (dir, old): (u64, &[u8]), (to, new): (u64, &[u8]), flags: u32) -> Answer {
         let number = self.child(dir, old)?;
+        self.rules.check(new)?;
         let there = self.child(to, new).ok();
         match (flags, there) {
             (1, Some(_)) => return Err(EEXIST),
-            (2, Some(there)) if self.exchanges => {
+            (2, Some(there)) if self.rules.exchanges => {
                 self.name(dir, old, Some(there))?;
                 self.name(to, new, Some(number))?;
                 return Ok(Vec::new());
@@ -378,6 +446,7 @@ impl Folding {
                 self.name(node, name, Some(number))?;
                 self.entry(number)
             }
+            27 if self.rules.closed.load(Ordering::SeqCst) == node => Err(EPERM),
             14 | 27 => Ok(opened()),
             15 => {
                 let (from, size) = (given.skip(8).u64(), given.u32());
@@ -426,6 +495,16 @@ impl Folding {
                 let (to, flags) = (given.u64(), given.u32());
                 given.skip(4);
                 self.rename((node, given.name()), (to, given.name()), flags)
+            }
+            46 if self.rules.hides_data => {
+                const SEEK_DATA: u32 = 3;
+                let (from, whence) = (given.skip(8).u64(), given.u32());
+                if whence == SEEK_DATA {
+                    return Err(ENXIO);
+                }
+                let mut answer = Vec::new();
+                put(&mut answer, &[from]);
+                Ok(answer)
             }
             _ => Err(ENOSYS),
         }

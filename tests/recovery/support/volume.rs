@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::folding;
+use super::folding::{self, Rules};
 use super::machine::{is_root, run_tool, skip, tool};
 use super::patience::await_that;
 
@@ -41,11 +41,16 @@ impl Volume {
 
     /// One in memory that does not tell case apart, with or without the exchange of names.
     pub(crate) fn folding(at: &Path, exchanges: bool) -> Option<Self> {
+        Self::ruled(at, Rules::folding(exchanges))
+    }
+
+    /// One in memory with these rules.
+    pub(crate) fn ruled(at: &Path, rules: Rules) -> Option<Self> {
         if !is_root() {
             return Self::none(at, "only root can mount");
         }
         fs::create_dir_all(at).unwrap();
-        match folding::mount(at, exchanges) {
+        match folding::mount(at, rules) {
             Ok(()) => Some(Self { at: at.to_path_buf() }),
             Err(why) => Self::none(at, &why),
         }
