@@ -75,6 +75,10 @@ pub struct Foreign {
     pub irreplaceable: u64,
     /// Covered entries that belong to another user: their owner cannot be restored without privilege.
     pub other_owner: u64,
+    /// Covered files that take less room than they have bytes, on a file system whose holes are not trusted: they are stored and
+    /// restored in full.
+    #[serde(default)]
+    pub sparse: u64,
     /// Directories where another file system begins; a capture does not enter them.
     pub mount_points: u64,
     /// How many entries were looked at.
@@ -116,6 +120,7 @@ pub fn count_foreign(
         limit,
         visited: AtomicU64::new(0),
         is_elsewhere: is_elsewhere(&coverage.root.to_path()),
+        shows_holes: root.file_system().is_ok_and(|facts| facts.shows_holes),
     };
     let parts = parallel::explore((RelPath::root(), top), |job, below, found: &mut Foreign| {
         count.directory(job, below, found)
@@ -165,6 +170,7 @@ impl Foreign {
             unreadable: self.unreadable + other.unreadable,
             irreplaceable: self.irreplaceable + other.irreplaceable,
             other_owner: self.other_owner + other.other_owner,
+            sparse: self.sparse + other.sparse,
             mount_points: self.mount_points + other.mount_points,
             visited: self.visited + other.visited,
             stopped: self.stopped || other.stopped,
@@ -181,6 +187,8 @@ struct Count<'a> {
     visited: AtomicU64,
     /// The root lies on another machine.
     is_elsewhere: bool,
+    /// Its file system reports holes rightly.
+    shows_holes: bool,
 }
 
 /// Names, and the facts of what they name.
@@ -253,6 +261,8 @@ impl Count<'_> {
             found.irreplaceable += u64::from(!identity.may_replace(above, &child));
             found.other_owner += u64::from(identity.uid != 0 && child.uid != identity.uid);
             found.unreadable += u64::from(is_file && !identity.may(&child, 4));
+            let takes_less = is_file && child.allocated < child.size;
+            found.sparse += u64::from(takes_less && !self.shows_holes);
         }
         if is_dir {
             below.push((at, child));

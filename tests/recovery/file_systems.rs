@@ -1,12 +1,17 @@
 //! A session, its restore and the undo of that on file systems that are not like the others.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::SeekFrom;
 
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
 use crate::support::documents::Restored;
+use crate::support::folding::Rules;
 use crate::support::machine::{run_tool, skip, tool};
 use crate::support::rows::rows;
 use crate::support::sandbox::Sandbox;
@@ -116,6 +121,78 @@ fn a_file_system_that_cannot_exchange_names_there_and_back() {
             "{point}, {how}"
         );
     }
+}
+
+/// So do Docker's file systems with a Mac's files. A snapshot that took its word would hold zeros.
+#[test]
+fn what_a_file_system_wrongly_calls_holes_is_captured() {
+    let rules = Rules {
+        exchanges: true,
+        hides_data: true,
+        ..Rules::default()
+    };
+    on(|at| Volume::ruled(at, rules.clone()));
+    let sandbox = Sandbox::new();
+    let root = sandbox.sources().join("root");
+    let Some(_volume) = Volume::ruled(&root, rules) else {
+        return;
+    };
+    let content: Vec<u8> = (0..3_000_000_u32).flat_map(u32::to_le_bytes).collect();
+    Build::at(&root)
+        .file("large", &content)
+        .file("small", "small\n")
+        .aged();
+    let hidden = rustix::fs::seek(fs::File::open(root.join("large")).unwrap(), SeekFrom::Data(0));
+    assert_eq!(hidden, Err(rustix::io::Errno::NXIO));
+    let explain = ["explain", "--snapshot", "project", root.to_str().unwrap()];
+    sandbox
+        .jackin(explain)
+        .ok()
+        .shows("2 entries that are sparse or compressed");
+    let id = sandbox.launch(&root, "rm large small");
+    sandbox.restore(&id, &[]);
+    assert!(fs::read(root.join("large")).unwrap() == content);
+    assert_eq!(fs::read(root.join("small")).unwrap(), b"small\n");
+}
+
+/// As macOS does with a program that has no permission for a directory.
+#[test]
+fn a_directory_that_the_system_closes_is_refused_as_a_target_and_kept_inside_one() {
+    let rules = Rules::default();
+    let sandbox = Sandbox::new();
+    let disk = sandbox.sources().join("disk");
+    let Some(_volume) = Volume::ruled(&disk, rules.clone()) else {
+        return;
+    };
+    let project = disk.join("Documents");
+    Build::at(&project)
+        .file("private/inside", "mine\n")
+        .file("gone", "before\n")
+        .aged();
+    let close = |path: &Path| {
+        rules
+            .closed
+            .store(fs::metadata(path).unwrap().ino(), Ordering::SeqCst)
+    };
+    close(&project);
+    let refused = sandbox.jackin(["begin", "--snapshot", "project", project.to_str().unwrap()]);
+    let refused = refused.code(2).shows("cannot be read: Operation not permitted");
+    if cfg!(any(feature = "portable", target_vendor = "apple")) {
+        refused.shows("hint: let your terminal read it: System Settings, Privacy & Security");
+    }
+    close(&project.join("private"));
+    let id = sandbox.launch(&project, "rm gone");
+    sandbox
+        .jackin(["show", &id])
+        .ok()
+        .shows("private: cannot be listed");
+    sandbox.restore(&id, &[]);
+    rules.closed.store(0, Ordering::SeqCst);
+    assert_eq!(
+        fs::read_to_string(project.join("private/inside")).unwrap(),
+        "mine\n"
+    );
+    assert_eq!(fs::read_to_string(project.join("gone")).unwrap(), "before\n");
 }
 
 #[test]

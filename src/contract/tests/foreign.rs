@@ -93,6 +93,7 @@ fn what_is_unreadable_or_fixed_is_counted() {
             unreadable: 3,
             irreplaceable: 7,
             other_owner: 8,
+            sparse: 0,
             mount_points: 0,
             visited: 9,
             stopped: false

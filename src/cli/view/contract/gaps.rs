@@ -116,6 +116,7 @@ pub(super) fn found(contract: &Contract) -> (Foreign, bool) {
         found.unreadable = found.unreadable.saturating_add(foreign.unreadable);
         found.irreplaceable = found.irreplaceable.saturating_add(foreign.irreplaceable);
         found.other_owner = found.other_owner.saturating_add(foreign.other_owner);
+        found.sparse = found.sparse.saturating_add(foreign.sparse);
         found.mount_points = found.mount_points.saturating_add(foreign.mount_points);
         found.visited = found.visited.saturating_add(foreign.visited);
         found.stopped |= foreign.stopped;
@@ -134,6 +135,10 @@ pub(super) fn gap_lines(found: &Foreign) -> Vec<String> {
         (
             found.other_owner,
             "of other users: a restore cannot set their owner",
+        ),
+        (
+            found.sparse,
+            "that are sparse or compressed: restored at their full size",
         ),
     ];
     lines
