@@ -236,3 +236,52 @@ fn s33_exact_times_on_request() {
 fn modified(path: &Path) -> SystemTime {
     fs::metadata(path).unwrap().modified().unwrap()
 }
+
+/// macOS shows such lists by calls of their own, so `Tree` does not see them.
+#[cfg(target_os = "macos")]
+#[test]
+fn s08_access_lists_of_macos_come_back() {
+    use crate::support::machine::run_tool;
+
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("lists");
+    Build::at(&project)
+        .file("shared", "x")
+        .file("gone", "y")
+        .file("plain", "z")
+        .symlink("link", "plain")
+        .dir("box")
+        .aged();
+    for (path, entry) in [
+        ("shared", "everyone deny delete"),
+        ("gone", "everyone allow read,write"),
+        ("link", "everyone deny delete"),
+        ("box", "everyone allow list,file_inherit,directory_inherit"),
+    ] {
+        let path = project.join(path);
+        run_tool(Command::new("/bin/chmod").args(["-h", "+a", entry]).arg(path));
+    }
+    // The first line of each has its times.
+    let lists = || {
+        ["shared", "gone", "plain", "link", "box"].map(|path| {
+            let shown = run_tool(Command::new("/bin/ls").arg("-lde").arg(project.join(path)));
+            let lines = String::from_utf8(shown).unwrap();
+            lines.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+        })
+    };
+    let before = lists();
+    assert_eq!(before.iter().flatten().count(), 4, "{before:?}");
+    let id = sandbox.launch(
+        &project,
+        "chmod -N shared; rm gone; chmod +a 'everyone allow write' plain; chmod -h -N link; rmdir box",
+    );
+    let changes = sandbox.diff(&id, &[]);
+    for path in ["shared", "plain"] {
+        assert_eq!(changes.at(path).what, "metadata", "{}", changes.shown);
+    }
+    sandbox.restore(&id, &[]);
+    assert_eq!(lists(), before);
+    sandbox
+        .diff(&id, &["--from", "baseline", "--to", "now"])
+        .are::<&str>(&[]);
+}

@@ -11,6 +11,8 @@ use super::Named;
 use super::bearer::Bearer;
 use crate::{FileSystem, InodeFlags, NodeKind, Result, Stat, Time};
 
+mod access_list;
+
 /// Opens a link itself. What it opens has to be readable: nothing opens an object for its place alone.
 pub(crate) const ONLY_NAMED: OFlags = OFlags::SYMLINK;
 /// Error for an attribute that does not exist (getxattr(2)).
@@ -145,15 +147,36 @@ fn own_name(handle: BorrowedFd<'_>, child: Option<&OsStr>) -> Result<PathBuf> {
     if handle.as_raw_fd() == rustix::fs::CWD.as_raw_fd() {
         return Ok(PathBuf::from(child.unwrap_or(OsStr::new("."))));
     }
-    let facts = rustix::fs::fstat(handle)?;
-    let by_number = PathBuf::from(format!("/.vol/{}/{}", facts.st_dev, facts.st_ino));
-    let is_it = |found: rustix::fs::Stat| (found.st_dev, found.st_ino) == (facts.st_dev, facts.st_ino);
-    let mut path = match rustix::fs::lstat(&by_number).is_ok_and(is_it) {
-        true => by_number,
-        false => PathBuf::from(OsStr::from_bytes(rustix::fs::getpath(handle)?.as_bytes())),
+    let mut path = match path_by_number(handle)? {
+        Some(path) => path,
+        None => PathBuf::from(OsStr::from_bytes(rustix::fs::getpath(handle)?.as_bytes())),
     };
     path.extend(child);
     Ok(path)
+}
+
+/// Returns the path of a handle's object below `/.vol`; `None` if its file system has no such paths.
+fn path_by_number(handle: BorrowedFd<'_>) -> Result<Option<PathBuf>> {
+    let facts = rustix::fs::fstat(handle)?;
+    let path = PathBuf::from(format!("/.vol/{}/{}", facts.st_dev, facts.st_ino));
+    let is_it = |found: rustix::fs::Stat| (found.st_dev, found.st_ino) == (facts.st_dev, facts.st_ino);
+    Ok(rustix::fs::lstat(&path).is_ok_and(is_it).then_some(path))
+}
+
+/// Returns the path by which an access control list is read and set. `None` on a file system where only a path of names leads to
+/// the object: a directory of it could be swapped for a link between two calls.
+fn path_of_list(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<Option<PathBuf>> {
+    let (handle, child) = match bearer {
+        Bearer::Open(handle) => (*handle, None),
+        Bearer::Child(dir, name) => (*dir, Some(*name).filter(|name| !name.is_empty())),
+    };
+    if handle.as_raw_fd() == rustix::fs::CWD.as_raw_fd() {
+        return path_of(bearer).map(Some);
+    }
+    Ok(path_by_number(handle)?.map(|mut path| {
+        path.extend(child);
+        path
+    }))
 }
 
 fn path_of(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<PathBuf> {
@@ -170,17 +193,32 @@ pub(crate) fn list_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, room: &mut [u8]) -
     };
     let length = length.map_err(one_number)?;
     let names = room.get(..length).unwrap_or_default().split(|byte| *byte == 0);
-    let kept: Vec<u8> = names
-        .filter(|name| !name.is_empty() && !OF_THE_SYSTEM.contains(name))
-        .flat_map(|name| [name, b"\0"].concat())
-        .collect();
+    let is_kept =
+        |name: &&[u8]| !name.is_empty() && *name != access_list::NAME && !OF_THE_SYSTEM.contains(name);
+    let kept = names.filter(is_kept);
+    let list = read_list(bearer)?.map(|_| access_list::NAME);
+    let kept: Vec<u8> = kept.chain(list).flat_map(|name| [name, b"\0"].concat()).collect();
     room.get_mut(..kept.len())
         .ok_or(Errno::RANGE)?
         .copy_from_slice(&kept);
     Ok(kept.len())
 }
 
+fn read_list(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<Option<Vec<u8>>> {
+    match path_of_list(bearer)? {
+        Some(path) => access_list::read(&path),
+        None => Ok(None),
+    }
+}
+
 pub(crate) fn get_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8], room: &mut [u8]) -> Result<usize> {
+    if name == access_list::NAME {
+        let text = read_list(bearer)?.ok_or(NO_ATTRIBUTE)?;
+        room.get_mut(..text.len())
+            .ok_or(Errno::RANGE)?
+            .copy_from_slice(&text);
+        return Ok(text.len());
+    }
     let read = |room: &mut [u8]| match bearer {
         Bearer::Open(handle) => rustix::fs::fgetxattr(handle, name, room),
         Bearer::Child(..) => rustix::fs::lgetxattr(path_of(bearer)?, name, room),
@@ -194,6 +232,10 @@ pub(crate) fn get_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8], room: 
 }
 
 pub(crate) fn set_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8], value: &[u8]) -> Result<()> {
+    if name == access_list::NAME {
+        let path = path_of_list(bearer)?.ok_or(Errno::OPNOTSUPP)?;
+        return access_list::set(&path, value);
+    }
     let flags = XattrFlags::empty();
     match bearer {
         Bearer::Open(handle) => rustix::fs::fsetxattr(handle, name, value, flags),
@@ -203,6 +245,9 @@ pub(crate) fn set_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8], value:
 }
 
 pub(crate) fn remove_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8]) -> Result<()> {
+    if name == access_list::NAME {
+        return access_list::clear(&path_of_list(bearer)?.ok_or(Errno::OPNOTSUPP)?);
+    }
     match bearer {
         Bearer::Open(handle) => rustix::fs::fremovexattr(handle, name),
         Bearer::Child(..) => rustix::fs::lremovexattr(path_of(bearer)?, name),
