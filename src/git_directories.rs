@@ -2,7 +2,7 @@
 
 use git_reader::{Named, Oid, Unreadable, is_dot_git};
 
-use crate::model::{Content, Directory, EntryKind, Manifest, Name, RelPath};
+use crate::model::{Content, Directory, Entry, EntryKind, Manifest, Name, RelPath};
 
 /// Directories in which git keeps its data, and files that point to one. They are recognized by name and content, on any side of
 /// a comparison: a git directory that a session deleted counts as well.
@@ -47,6 +47,21 @@ impl Repositories {
         let after = self.0.partition_point(|own| own <= path);
         let own = self.0.get(after.checked_sub(1)?)?;
         path.is_within(own).then_some(own)
+    }
+
+    /// Returns the repository of a submodule within a git directory that holds `path`: submodules have theirs in `.git/modules`.
+    #[must_use]
+    pub fn submodule_holding(&self, path: &RelPath, sides: &[&Manifest]) -> Option<RelPath> {
+        let modules = git_reader::below(self.holding(path)?, "modules");
+        if !path.is_within(&modules) {
+            return None;
+        }
+        let within = path.ancestors().filter(|above| above.is_within(&modules));
+        let is_one = |dir: &RelPath| {
+            let mut found = sides.iter().filter_map(|side| side.directory(dir));
+            found.any(|dir| is_repository(dir))
+        };
+        within.filter(is_one).last()
     }
 
     /// Returns all of them, in path order.
@@ -103,11 +118,27 @@ fn own(dir: &Directory) -> Option<RelPath> {
     if let Some(own) = dot_git(dir) {
         return Some(own);
     }
-    let entry = |name: &[u8]| dir.entry(&Name::new(name).ok()?);
-    let is_dir = |name| entry(name).is_some_and(|entry| entry.is_dir());
-    let bare =
-        entry(b"HEAD").is_some_and(|head| matches!(head.kind, EntryKind::File(_) | EntryKind::Symlink(_)));
-    (bare && is_dir(b"objects") && is_dir(b"refs")).then(|| dir.path.clone())
+    is_repository(dir).then(|| dir.path.clone())
+}
+
+fn is_repository(dir: &Directory) -> bool {
+    let is_dir = |name| entry(dir, name).is_some_and(|entry| entry.is_dir());
+    has_head(dir) && is_dir(b"objects") && is_dir(b"refs")
+}
+
+fn has_head(dir: &Directory) -> bool {
+    entry(dir, b"HEAD").is_some_and(|head| matches!(head.kind, EntryKind::File(_) | EntryKind::Symlink(_)))
+}
+
+fn entry<'d>(dir: &'d Directory, name: &[u8]) -> Option<&'d Entry> {
+    dir.entry(&Name::new(name).ok()?)
+}
+
+/// Returns true if git takes the directory for a repository, or for the part of one that belongs to a linked work tree.
+#[must_use]
+pub fn is_git_directory(manifest: &Manifest, path: &RelPath) -> bool {
+    let dir = manifest.directory(path);
+    dir.is_some_and(|dir| is_repository(dir) || (has_head(dir) && entry(dir, b"commondir").is_some()))
 }
 
 fn dot_git(dir: &Directory) -> Option<RelPath> {

@@ -17,6 +17,7 @@ mod fingerprint;
 mod flags;
 mod folded_names;
 mod git_index;
+mod git_parts;
 mod hard_links;
 mod head_move;
 mod hidden;

@@ -78,7 +78,7 @@ pub enum Why {
     Holds(RelPath),
     /// The directory it lies in stays what it is now.
     Parent(RelPath),
-    /// An object of a repository of which this path stays, which may need it.
+    /// An object or another part of a repository of which this path stays, which may need it.
     Needed(RelPath),
     /// It cannot be created beside this path: the directory takes both names for one.
     OneName(RelPath),
@@ -113,6 +113,23 @@ pub enum AsideWhy {
     Holds(PathBuf),
     /// This path cannot be examined, for this reason.
     Unseen(PathBuf, Problem),
+}
+
+impl Why {
+    /// Returns true if the operator decides what becomes of the path; false if it could only stay.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        match self {
+            Self::Socket
+            | Self::Excluded
+            | Self::Holds(_)
+            | Self::Settled
+            | Self::Linked(_)
+            | Self::Needed(_) => false,
+            Self::Others(others) => others.is_empty(),
+            _ => true,
+        }
+    }
 }
 
 /// A path that differs and stays as it is.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::attribution::{ChangeHistory, Verdict};
 use super::folded_names::FoldedNames;
+use super::git_parts::{is_hook, is_needed_by_others, is_reference, needs_others, session_made};
 use super::hard_links::{hopeless, join_again, name_others, part_from_others};
 use super::plan::{Action, After, KeptPath, Others, Plan, Step, Why};
 use super::scope::{Allow, Scope};
@@ -94,13 +95,13 @@ pub fn plan(
         // An undo reverts only a restore: an index that git refreshed since is no reason to keep objects.
         let needs = |own: &&RelPath| match witness.only_left {
             true => is_reference(own, &change.path),
-            false => !is_object(own, &change.path),
+            false => needs_others(own, &change.path),
         };
         if let Some(own) = repositories.holding(&change.path).filter(needs) {
             beyond.entry(own).or_insert(change.path);
         }
     }
-    planner.objects_that_stay(&repositories, beyond);
+    planner.repositories_that_stay(&repositories, (target.manifest, now.manifest), beyond);
     planner.directories_that_stay();
     planner.names_that_are_one(&witness.folded);
     planner.children_of_blocked();
@@ -122,11 +123,7 @@ pub fn plan(
         ..Plan::default()
     };
     for kept in planner.out {
-        let conflict = !matches!(
-            kept.why,
-            Why::Socket | Why::Excluded | Why::Holds(_) | Why::Settled | Why::Linked(_) | Why::Needed(_)
-        ) && !matches!(&kept.why, Why::Others(others) if !others.is_empty());
-        if conflict {
+        if kept.why.is_conflict() {
             plan.conflicts.push(kept)
         } else {
             plan.kept.push(kept)
@@ -277,20 +274,50 @@ impl Planner {
     }
 
     /// Deletes no object of a repository of which anything else stays: a branch, the index or a reflog that stays may need it, and an object
-    /// that nothing needs does no harm.
-    fn objects_that_stay<'r>(
+    /// that nothing needs does no harm. The same holds for the other files that git names in its files. A repository that the session made
+    /// and that holds later work stays with all that makes it one but its hooks.
+    fn repositories_that_stay<'r>(
         &mut self,
         repositories: &'r Repositories,
+        (target, now): (Option<&Manifest>, Option<&Manifest>),
         mut kept: BTreeMap<&'r RelPath, RelPath>,
     ) {
-        for path in self.out.iter().map(|kept| &kept.change.path) {
-            if let Some(own) = repositories.holding(path).filter(|own| !is_object(own, path)) {
+        let mut made: BTreeMap<RelPath, RelPath> = BTreeMap::new();
+        for out in &self.out {
+            let path = &out.change.path;
+            let Some(own) = repositories.holding(path) else {
+                continue;
+            };
+            if needs_others(own, path) {
                 kept.entry(own).or_insert_with(|| path.clone());
+            }
+            if out.why.is_conflict()
+                && let Some(made_by_session) = session_made(own, path, target, now)
+            {
+                made.entry(made_by_session).or_insert_with(|| path.clone());
             }
         }
         let needed = |(path, step): (&RelPath, &Step)| {
-            let own = repositories.holding(path).filter(|own| is_object(own, path))?;
-            let held = kept.get(own).filter(|_| step.action == Action::Delete)?;
+            let own = repositories
+                .holding(path)
+                .filter(|_| step.action == Action::Delete)?;
+            let whole = || {
+                let mut made = made.iter().filter(|(dir, _)| path.is_within(dir));
+                made.find(|(dir, _)| !is_hook(dir, path)).map(|(_, held)| held)
+            };
+            let part = || kept.get(own).filter(|_| is_needed_by_others(own, path));
+            // The file in the work tree of a submodule, or of a linked one, by which git finds what it has within another repository.
+            let pointer = || {
+                let is_file = step.change.to.as_ref().is_some_and(|now| now.content().is_some());
+                let mut within = made
+                    .iter()
+                    .filter(|(dir, _)| repositories.holding(dir) != Some(*dir));
+                within
+                    .next()
+                    .filter(|_| is_file && own == path)
+                    .map(|(_, held)| held)
+            };
+            let held = whole().or_else(part).or_else(pointer)?;
             Some((path.clone(), held.clone()))
         };
         let needed: Vec<(RelPath, RelPath)> = self.steps.iter().filter_map(needed).collect();
@@ -379,23 +406,6 @@ impl Planner {
             }
         }
     }
-}
-
-/// Returns true if a path of the git directory `own` is in a directory of objects, of the repository itself or of a submodule.
-fn is_object(own: &RelPath, path: &RelPath) -> bool {
-    let below = path.as_bytes().get(own.as_bytes().len()..).unwrap_or_default();
-    // A branch may be called so.
-    let mut names = below
-        .split(|byte| *byte == b'/')
-        .take_while(|name| !matches!(*name, b"refs" | b"logs"));
-    names.any(|name| name == b"objects")
-}
-
-/// Returns true if a path of the git directory `own` says where a branch, a tag or HEAD is.
-fn is_reference(own: &RelPath, path: &RelPath) -> bool {
-    let below = path.as_bytes().get(own.as_bytes().len()..).unwrap_or_default();
-    let mut names = below.split(|byte| *byte == b'/');
-    names.any(|name| matches!(name, b"refs" | b"packed-refs" | b"HEAD"))
 }
 
 /// Returns true if a path that stays was a directory and is none now, so that nothing can be made below it.

@@ -64,6 +64,7 @@ mod git_commit;
 mod git_diff;
 mod git_index;
 mod git_isolated;
+mod git_later;
 mod git_locked;
 mod git_state;
 mod guidance;

@@ -1,0 +1,55 @@
+//! Files of a git directory that other files of it need: what becomes unreadable if one is deleted without the other.
+
+use crate::git_directories::is_git_directory;
+use crate::model::{Manifest, RelPath};
+
+/// Returns true if another file of the git directory `own` may need this one: objects, which refs, the index and reflogs name; the tables of
+/// refs, which their list names; the shared part of a split index; and `shallow`, without which git misses the parents of commits.
+pub(super) fn is_needed_by_others(own: &RelPath, path: &RelPath) -> bool {
+    parts(own, path).any(is_store)
+}
+
+/// Returns true if a file of the git directory `own` may need others: anything but what only others need.
+pub(super) fn needs_others(own: &RelPath, path: &RelPath) -> bool {
+    let is_list = parts(own, path).last().is_some_and(|name| name == b"tables.list");
+    is_list || !is_needed_by_others(own, path)
+}
+
+/// Returns true if a path of the git directory `own` says where a branch, a tag or HEAD is.
+pub(super) fn is_reference(own: &RelPath, path: &RelPath) -> bool {
+    let mut names = all_parts(own, path);
+    names.any(|name| matches!(name, b"refs" | b"packed-refs" | b"HEAD" | b"tables.list"))
+}
+
+/// Returns true for a hook of the git directory `own`. No file of git needs one.
+pub(super) fn is_hook(own: &RelPath, path: &RelPath) -> bool {
+    all_parts(own, path).next() == Some(b"hooks")
+}
+
+/// Returns the outermost git directory within `own`, or `own` itself, that holds `path`, exists now, and does not exist in the target.
+pub(super) fn session_made(
+    own: &RelPath,
+    path: &RelPath,
+    target: Option<&Manifest>,
+    now: Option<&Manifest>,
+) -> Option<RelPath> {
+    let now = now?;
+    let is_new = |dir: &RelPath| target.is_none_or(|target| target.entry(dir).is_none());
+    let mut within = path.ancestors().filter(|above| above.is_within(own));
+    within.find(|dir| is_git_directory(now, dir) && is_new(dir))
+}
+
+/// Returns true for a directory or file that only serves others in the same git directory.
+fn is_store(name: &[u8]) -> bool {
+    matches!(name, b"objects" | b"reftable" | b"shallow") || name.starts_with(b"sharedindex.")
+}
+
+/// Returns the parts of a path below `own`, up to refs and reflogs: a branch may be called like anything.
+fn parts<'p>(own: &RelPath, path: &'p RelPath) -> impl Iterator<Item = &'p [u8]> {
+    all_parts(own, path).take_while(|name| !matches!(*name, b"refs" | b"logs"))
+}
+
+fn all_parts<'p>(own: &RelPath, path: &'p RelPath) -> impl Iterator<Item = &'p [u8]> {
+    let below = path.as_bytes().get(own.as_bytes().len()..).unwrap_or_default();
+    below.split(|byte| *byte == b'/').filter(|name| !name.is_empty())
+}

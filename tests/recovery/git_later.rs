@@ -1,0 +1,155 @@
+//! Work in a repository after a session: what it needs of git's own files stays, also where the session made them.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::build::Build;
+use crate::support::git::Repository;
+use crate::support::machine::skip;
+use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
+
+const AGENT: &str = "git -c user.name=a -c user.email=a@x";
+
+fn at(path: &Path) -> Repository {
+    Repository {
+        path: path.to_path_buf(),
+    }
+}
+
+/// Commits a file of the operator's.
+fn commit_mine(repository: &Repository) {
+    fs::write(repository.path.join("mine"), "mine\n").unwrap();
+    repository.git(&["add", "mine"]);
+    let me = ["-c", "user.name=me", "-c", "user.email=me@x"];
+    repository.git(&[&me[..], &["commit", "-q", "-m", "mine"]].concat());
+}
+
+/// Restores in part: the last commit is the operator's, git takes the repository for whole, and `undo` brings everything back.
+fn keeps_mine(sandbox: &Sandbox, id: &str, project: &Path, repository: &Repository) {
+    let before = Tree::read(project);
+    sandbox.restore_in_part(id, &[]);
+    repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+    repository.git(&["status"]);
+    assert_eq!(repository.git(&["log", "-1", "--format=%s"]).trim(), "mine");
+    assert_eq!(repository.git(&["show", "HEAD:mine"]), "mine\n");
+    sandbox.jackin(["undo", id, "--yes"]).ok();
+    crate::support::compare::assert_same_tree(&before, &Tree::read(project));
+}
+
+#[test]
+fn a_repository_that_the_session_made_stays_one_while_it_holds_a_later_commit() {
+    for (made, place) in [
+        ("git init -q -b main . && touch a && git add a", ""),
+        ("git init -q -b main inner && touch inner/a", "inner"),
+        (
+            "git init -q -b main inner && cd inner && touch a && git add a && git pack-refs --all",
+            "inner",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("project");
+        Build::at(&project).file("old", "old\n").aged();
+        let hook = "printf '#!/bin/sh\\n' > .git/hooks/post-merge && chmod +x .git/hooks/post-merge";
+        let id = sandbox.launch(
+            &project,
+            &format!("{made} && cd {} && mkdir -p .git/hooks && {hook} && {AGENT} commit -q --allow-empty -m agent", project.join(place).display()),
+        );
+        let repository = at(&project.join(place));
+        commit_mine(&repository);
+        keeps_mine(&sandbox, &id, &project, &repository);
+        sandbox.restore_in_part(&id, &[]);
+        // No file of git needs a hook.
+        assert!(!repository.path.join(".git/hooks/post-merge").exists());
+        sandbox.restore(&id, &["--overwrite-later-edits", "--delete-later-files"]);
+        assert!(!repository.path.join(".git").exists());
+    }
+}
+
+#[test]
+fn a_repository_without_a_work_tree_stays_one_while_it_has_a_later_branch() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project.join("work"), 2);
+    let id = sandbox.launch(&project, "git clone -q --bare work depot.git");
+    commit_mine(&repository);
+    repository.git(&["push", "-q", "../depot.git", "HEAD:refs/heads/mine"]);
+    sandbox.restore_in_part(&id, &[]);
+    let depot = at(&project.join("depot.git"));
+    assert_eq!(depot.git(&["log", "-1", "--format=%s", "mine"]).trim(), "mine");
+    depot.git(&["fsck", "--full", "--no-dangling"]);
+}
+
+#[test]
+fn a_linked_work_tree_that_the_session_made_stays_one_while_it_holds_a_later_commit() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    Repository::with_history(&project, 2);
+    Build::at(&project).aged();
+    let id = sandbox.launch(&project, "git worktree add -q --detach tree; echo x > tree/x");
+    let tree = at(&project.join("tree"));
+    commit_mine(&tree);
+    keeps_mine(&sandbox, &id, &project, &tree);
+}
+
+#[test]
+fn a_later_commit_keeps_what_the_session_made_of_a_split_index() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    Build::at(&project).aged();
+    let id = sandbox.launch(
+        &project,
+        &format!("git config core.splitIndex true; git update-index --split-index; echo x >> README; {AGENT} commit -qam agent"),
+    );
+    commit_mine(&repository);
+    keeps_mine(&sandbox, &id, &project, &repository);
+}
+
+#[test]
+fn a_later_commit_keeps_what_the_session_made_of_a_reftable() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    fs::create_dir_all(&project).unwrap();
+    let repository = at(&project);
+    if !repository.try_git(&["init", "-q", "-b", "main", "--ref-format=reftable", "."]) {
+        return skip("reftable", "this git cannot make one");
+    }
+    repository.git(&["config", "user.name", "me"]);
+    repository.git(&["config", "user.email", "me@x"]);
+    Build::at(&project).file("README", "text\n");
+    repository.commit("first");
+    Build::at(&project).aged();
+    let id = sandbox.launch(
+        &project,
+        // So many that git writes all refs into one new table.
+        &format!(
+            "echo x >> README; {AGENT} commit -qam agent; \
+             for i in $(seq 300); do echo create refs/heads/b$i HEAD; done | git update-ref --stdin"
+        ),
+    );
+    commit_mine(&repository);
+    keeps_mine(&sandbox, &id, &project, &repository);
+}
+
+#[test]
+fn a_later_commit_keeps_the_ends_of_a_history_that_the_session_made_shallow() {
+    let sandbox = Sandbox::new();
+    let remote = Repository::with_history(&sandbox.project("remote"), 4);
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 1);
+    Build::at(&project).aged();
+    let url = format!("file://{}", remote.path.display());
+    let id = sandbox.launch(
+        &project,
+        &format!("git fetch -q --depth 1 {url} main && git checkout -q -b theirs FETCH_HEAD"),
+    );
+    assert!(project.join(".git/shallow").exists());
+    commit_mine(&repository);
+    sandbox.restore_in_part(&id, &[]);
+    repository.git(&["fsck", "--full", "--no-dangling"]);
+    assert_eq!(
+        repository.git(&["log", "-1", "--format=%s", "theirs"]).trim(),
+        "mine"
+    );
+}
