@@ -29,7 +29,7 @@ pub use patch::{
     is_secret_path, lines, patch, patch_of, texts,
 };
 pub use rename::{moved, pair_renames, renames};
-pub use repository::{Execution, RefMove, RepositoryChange, compare_repository};
+pub use repository::{Execution, RefMove, RepositoryChange, compare_repository, hook_places};
 pub use settings::{Setting, compare_settings, withheld_settings};
 pub use withheld::{WithheldChange, WithheldKind, compare_withheld};
 pub use words::{word_changes, word_marks};

@@ -134,6 +134,8 @@ pub fn compare_repository<'f>(
     let (old, new) = (open(before), open(after));
     let state = |side: &Option<Repository<'_>>| side.as_ref().map(State::of).unwrap_or_default();
     let (was, is) = (state(&old), state(&new));
+    let sides: Vec<&Repository<'_>> = [&new, &old].into_iter().flatten().collect();
+    let hook_places: BTreeSet<RelPath> = sides.iter().flat_map(|side| hook_places(side)).collect();
     let mut change = RepositoryChange {
         own: own.clone(),
         appeared: !was.is_there && is.is_there,
@@ -148,13 +150,12 @@ pub fn compare_repository<'f>(
     };
     change
         .executions
-        .extend(touched_hooks(own, changes, &change.executions));
+        .extend(touched_hooks(own, &hook_places, changes, &change.executions));
     change
         .executions
         .extend(attributes(&work, before, after, changes, &mut unread));
     change.executions.sort();
     change.executions.dedup();
-    let sides: Vec<&Repository<'_>> = [&new, &old].into_iter().flatten().collect();
     change.configs = sides.iter().flat_map(|side| configs(side)).collect();
     change.made = between(&sides, &is.tips(), &was.tips());
     change.lost = between(&sides, &was.tips(), &is.tips());
@@ -230,8 +231,13 @@ fn executions(was: &State, is: &State) -> Vec<Execution> {
 }
 
 /// Returns the hooks that exist on both sides with different content, also if the session renamed the git directory to a name that git
-/// takes for `.git` as well.
-fn touched_hooks(own: &RelPath, changes: &[Change], known: &[Execution]) -> Vec<Execution> {
+/// takes for `.git` as well. `places` are the others from [`hook_places`].
+fn touched_hooks(
+    own: &RelPath,
+    places: &BTreeSet<RelPath>,
+    changes: &[Change],
+    known: &[Execution],
+) -> Vec<Execution> {
     let work = work_tree(own);
     let is_own = |dir: &RelPath| {
         let beside = |(parent, name): (RelPath, Name)| parent == work && is_dot_git(name.as_bytes());
@@ -239,6 +245,10 @@ fn touched_hooks(own: &RelPath, changes: &[Change], known: &[Execution]) -> Vec<
     };
     let hook = |path: &RelPath| {
         let (dir, name) = path.split()?;
+        let is_named = places.contains(path) || places.contains(&dir);
+        if is_named && !name.as_bytes().ends_with(b".sample") {
+            return Some(format!("hook {}", String::from_utf8_lossy(path.as_bytes())));
+        }
         let (above, hooks) = dir.split()?;
         let is_hook =
             is_own(&above) && hooks.as_bytes() == b"hooks" && !name.as_bytes().ends_with(b".sample");
@@ -263,6 +273,11 @@ fn touched_hooks(own: &RelPath, changes: &[Change], known: &[Execution]) -> Vec<
             now: Some("changed".to_owned()),
         })
         .collect()
+}
+
+/// Returns the directories and files in which git finds hooks outside of the usual directory.
+pub fn hook_places(repository: &Repository<'_>) -> Vec<RelPath> {
+    [repository.hook_directories(), repository.linked_hooks()].concat()
 }
 
 /// Returns the changed lines of `.gitattributes` that assign paths to a driver.
@@ -327,5 +342,9 @@ fn configs(repository: &Repository<'_>) -> Vec<RelPath> {
     let shared = repository.shared_git_dir().map(|dir| below(dir, "config"));
     let own = repository.git_dir().into_iter();
     let own = own.flat_map(|dir| [below(dir, "config.worktree"), below(dir, "config")]);
-    shared.into_iter().chain(own).collect()
+    shared
+        .into_iter()
+        .chain(own)
+        .chain(repository.included_files())
+        .collect()
 }

@@ -5,12 +5,14 @@ use std::io;
 use std::path::Path;
 
 use crate::contract::PrivateFiles;
-use crate::diff::{Change, RepositoryChange, Setting, compare_repository, compare_settings, is_secret_path};
+use crate::diff::{
+    Change, RepositoryChange, Setting, compare_repository, compare_settings, hook_places, is_secret_path,
+};
 use crate::git_directories::{Repositories, work_tree};
 use crate::model::{Coverage, Manifest, Name, RelPath};
 use crate::restore::{Proposal, Report};
 use crate::store::{Blobs, Store, StoredTree};
-use git_reader::{Files, Found, Live};
+use git_reader::{Files, Found, Live, Repository};
 use handle_fs::Root;
 
 /// The repositories that `changes` concern. The later state is that of the live mount when no content is given with it.
@@ -25,8 +27,10 @@ pub(super) fn repositories(
     let all = Repositories::of(sides());
     with_files(coverage, (before, blobs), (after, later), |then, now| {
         let mut found = Vec::new();
-        for own in concerned(&all, changes) {
-            let mut change = compare_repository(own, then, now, changes);
+        let sides_read: Vec<&dyn Files> = [then, now].into_iter().flatten().collect();
+        let manifests: Vec<&Manifest> = sides().collect();
+        for own in concerned(&all, (&manifests, &sides_read), changes) {
+            let mut change = compare_repository(&own, then, now, changes);
             let is_private = |config| sides().any(|side| is_secret_path(config, side.entry(config)));
             if !show_secrets && change.configs.iter().any(is_private) {
                 change.hide_values();
@@ -140,23 +144,96 @@ impl Files for Shown<'_> {
     }
 }
 
-/// Returns the repositories that changed, or that have a changed `.gitattributes` in the work tree.
-fn concerned<'r>(all: &'r Repositories, changes: &[Change]) -> BTreeSet<&'r RelPath> {
-    let mut found: BTreeSet<&RelPath> = changes
-        .iter()
-        .filter_map(|change| all.holding(&change.path))
-        .collect();
+/// Returns the repositories that changed, or that have a changed `.gitattributes` in the work tree, or a changed file there that their
+/// configuration names.
+fn concerned<'c>(
+    all: &Repositories,
+    (manifests, files): (&[&Manifest], &[&dyn Files]),
+    changes: &'c [Change],
+) -> BTreeSet<RelPath> {
+    let mut found = BTreeSet::new();
+    let mut modules: BTreeSet<RelPath> = BTreeSet::new();
+    for change in changes {
+        let Some(own) = all.holding(&change.path) else {
+            continue;
+        };
+        found.insert(own.clone());
+        modules.extend(all.submodule_holding(&change.path, manifests));
+    }
+    found.extend(checked_out(all, manifests, files, modules));
     let is_attributes = |change: &&Change| {
         let name = change.path.split().map(|(_, name)| name);
         name.is_some_and(|name| name.as_bytes() == b".gitattributes")
     };
     for change in changes.iter().filter(is_attributes) {
-        found.extend(all.iter().filter(|own| change.path.is_within(&work_tree(own))));
+        let above = all.iter().filter(|own| change.path.is_within(&work_tree(own)));
+        found.extend(above.cloned());
+    }
+    let sides = |change: &'c Change| [Some(&change.path), change.from_path.as_ref()];
+    let changed: BTreeSet<&RelPath> = changes.iter().flat_map(sides).flatten().collect();
+    for own in all.iter() {
+        if !found.contains(own) && names_any(own, files, &changed) {
+            found.insert(own.clone());
+        }
     }
     // One that was renamed from `.git` to `.GIT` is one repository.
     let mut works = BTreeSet::new();
     found.retain(|own| works.insert(work_tree(own)));
     found
+}
+
+/// Returns the given repositories of submodules, by the `.git` files of their work trees where there is one.
+fn checked_out(
+    all: &Repositories,
+    manifests: &[&Manifest],
+    files: &[&dyn Files],
+    mut modules: BTreeSet<RelPath>,
+) -> Vec<RelPath> {
+    if modules.is_empty() {
+        return Vec::new();
+    }
+    let is_file = |own: &&RelPath| {
+        let mut entries = manifests.iter().filter_map(|side| side.entry(own));
+        entries.any(|entry| entry.content().is_some())
+    };
+    let mut found = Vec::new();
+    for own in all.iter().filter(is_file) {
+        let opened = files
+            .iter()
+            .filter_map(|side| Repository::open(*side, &work_tree(own)).ok()?);
+        let dirs: Vec<RelPath> = opened
+            .filter_map(|repository| repository.git_dir().cloned())
+            .collect();
+        if dirs.iter().any(|dir| modules.remove(dir)) {
+            found.push(own.clone());
+        }
+    }
+    found.extend(modules);
+    found
+}
+
+/// Returns true if one of the changed paths is in a directory that the configuration of a repository names for hooks, a file that a hook leads
+/// to, or one that the configuration includes. Only a repository with a change in its work tree is read.
+fn names_any(own: &RelPath, files: &[&dyn Files], changed: &BTreeSet<&RelPath>) -> bool {
+    // What is in a directory follows it.
+    let first_within = |dir: &RelPath| {
+        changed
+            .range::<RelPath, _>(dir..)
+            .next()
+            .is_some_and(|path| path.is_within(dir))
+    };
+    let work = work_tree(own);
+    if !first_within(&work) {
+        return false;
+    }
+    let opened = files
+        .iter()
+        .filter_map(|side| Repository::open(*side, &work).ok()?);
+    let places = |repository: Repository<'_>| [hook_places(&repository), repository.included_files()];
+    opened
+        .flat_map(places)
+        .flatten()
+        .any(|place| first_within(&place))
 }
 
 /// The repositories that a restore took commits out of, which only its emergency snapshot has now: the change from what is there
@@ -194,14 +271,15 @@ pub(crate) fn emptied(
         let stored = mount.now.manifest.as_ref();
         let stored = stored.map(|manifest| StoredTree::new(manifest, &before, &host));
         let then = stored.as_ref().map(|files| files as &dyn Files);
-        let all = Repositories::of(
-            [mount.target.as_ref(), mount.now.manifest.as_ref()]
-                .into_iter()
-                .flatten(),
-        );
-        let changed = concerned(&all, &changes)
+        let manifests: Vec<&Manifest> = [mount.target.as_ref(), mount.now.manifest.as_ref()]
             .into_iter()
-            .map(|own| compare_repository(own, Some(&now), then, &changes));
+            .flatten()
+            .collect();
+        let all = Repositories::of(manifests.iter().copied());
+        let files: Vec<&dyn Files> = [Some(&now as &dyn Files), then].into_iter().flatten().collect();
+        let changed = concerned(&all, (&manifests, &files), &changes)
+            .into_iter()
+            .map(|own| compare_repository(&own, Some(&now), then, &changes));
         let has_any = |change: &RepositoryChange| {
             let mut both = [&change.made, &change.given_up].into_iter();
             both.any(|commits| !commits.listed.is_empty())

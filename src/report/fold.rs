@@ -446,8 +446,10 @@ fn is_order(path: &RelPath, in_agent_home: bool) -> bool {
         return match below.as_slice() {
             [.., b"hooks", name] => !name.ends_with(b".sample"),
             [.., b"info", b"attributes"] => true,
-            [.., name] => matches!(*name, b"config" | b"config.worktree" | b"HEAD") && below.len() == 1,
-            [] => false,
+            [name] => matches!(*name, b"config" | b"config.worktree" | b"HEAD"),
+            [b"modules", .., name] => matches!(*name, b"config" | b"config.worktree"),
+            [b"worktrees", _, name] => *name == b"config.worktree",
+            [..] => false,
         };
     }
     if in_agent_home {

@@ -66,6 +66,7 @@ mod git_index;
 mod git_isolated;
 mod git_later;
 mod git_locked;
+mod git_named;
 mod git_state;
 mod guidance;
 mod hang_up;

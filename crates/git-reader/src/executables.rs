@@ -8,7 +8,7 @@ use super::reading::{below, look, whole};
 use super::remotes::without_credentials;
 use super::repository::Repository;
 use super::{Files, Found, GitError};
-use handle_fs::RelPath;
+use handle_fs::{Name, RelPath};
 
 /// Item that makes git run a program, or take settings from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,13 +26,14 @@ const LONGEST: usize = 4096;
 /// Maximum bytes of an attributes file; a larger one is hostile.
 const MOST_ATTRIBUTES: u64 = 4 << 20;
 
-/// Returns everything in the git directory that makes git run a program, redirects it, or includes more configuration.
+/// Returns everything that makes git run a program, redirects it, or includes more configuration: in the git directory, and in the files and
+/// directories of the tree that its configuration names.
 #[must_use]
 pub fn executables(repository: &Repository) -> Vec<Executable> {
     let mut found = Vec::new();
     hooks(repository, &mut found);
-    let config = repository.config();
-    found.extend(config.entries.iter().filter(|entry| acts(entry)).map(listed));
+    found.extend(repository.all_entries().filter(|entry| acts(entry)).map(listed));
+    linked_settings(repository, &mut found);
     repository.doubts.settle(attributes(repository, &mut found));
     found.sort();
     found.dedup();
@@ -43,6 +44,28 @@ pub fn executables(repository: &Repository) -> Vec<Executable> {
         found.truncate(MOST_LISTED);
     }
     found
+}
+
+/// Adds the settings that each linked work tree has for itself. It may lie outside of the tree, and git works there as well.
+fn linked_settings(repository: &Repository, found: &mut Vec<Executable>) {
+    let Some(common) = repository.shared_git_dir() else {
+        return;
+    };
+    if !repository.config().says("extensions", "worktreeconfig") {
+        return;
+    }
+    for name in repository.worktrees() {
+        let dir = Name::new(&name).map(|name| below(common, "worktrees").join(&name));
+        let Some(dir) = dir.ok().filter(|dir| Some(dir) != repository.git_dir()) else {
+            continue;
+        };
+        let config = repository.config_at(&below(&dir, "config.worktree"));
+        let acting = config.entries.iter().filter(|entry| acts(entry)).map(listed);
+        found.extend(acting.map(|found| Executable {
+            what: format!("{} in worktrees/{}", found.what, shown(&name)),
+            ..found
+        }));
+    }
 }
 
 fn listed(entry: &ConfigEntry) -> Executable {
@@ -69,18 +92,76 @@ fn listed(entry: &ConfigEntry) -> Executable {
     }
 }
 
+impl Repository<'_> {
+    /// Returns the directories in the tree that `core.hooksPath` names. Husky runs files of the directory above its own, which it names `_`.
+    #[must_use]
+    pub fn hook_directories(&self) -> Vec<RelPath> {
+        let values = self.all_entries().filter(|entry| {
+            *entry.section == *b"core" && entry.subsection.is_none() && entry.key == b"hookspath"
+        });
+        let values = values.filter_map(|entry| entry.value.as_deref());
+        let usual = self.shared_git_dir().map(|common| below(common, "hooks"));
+        let mut found = BTreeSet::new();
+        for dir in values.filter_map(|value| self.resolve_named(&self.work, value)) {
+            found.extend(
+                dir.split()
+                    .filter(|(_, name)| name.as_bytes() == b"_")
+                    .map(|(above, _)| above),
+            );
+            found.insert(dir);
+        }
+        found
+            .into_iter()
+            .filter(|dir| Some(dir) != usual.as_ref())
+            .collect()
+    }
+
+    /// Returns the files in the tree to which hooks lead that are links.
+    #[must_use]
+    pub fn linked_hooks(&self) -> Vec<RelPath> {
+        let usual = self.shared_git_dir().map(|common| below(common, "hooks"));
+        let mut found = Vec::new();
+        for dir in self.hook_directories().into_iter().chain(usual) {
+            let names = match look(self.files, &dir) {
+                Ok(Some(Found::Directory)) => self.files.names(&dir).unwrap_or_default(),
+                _ => continue,
+            };
+            found.extend(names.iter().take(MOST_LISTED).filter_map(|name| {
+                match look(self.files, &dir.join(name)) {
+                    Ok(Some(Found::Symlink(target))) => self.resolve_named(&dir, &target),
+                    _ => None,
+                }
+            }));
+        }
+        found
+    }
+}
+
 fn hooks(repository: &Repository, found: &mut Vec<Executable>) {
-    let Some(common) = repository.shared_git_dir() else {
-        return;
-    };
-    let dir = below(common, "hooks");
-    let names = match look(repository.files, &dir) {
+    if let Some(common) = repository.shared_git_dir() {
+        let name = |name: &Name| shown(name.as_bytes());
+        hooks_in(repository, &below(common, "hooks"), name, found);
+    }
+    for dir in repository.hook_directories() {
+        let place = |name: &Name| shown(dir.join(name).as_bytes());
+        hooks_in(repository, &dir, place, found);
+    }
+}
+
+/// Adds the files of a directory of hooks. `called` names one.
+fn hooks_in(
+    repository: &Repository,
+    dir: &RelPath,
+    called: impl Fn(&Name) -> String,
+    found: &mut Vec<Executable>,
+) {
+    let names = match look(repository.files, dir) {
         Ok(None) => return,
         Ok(Some(Found::Directory)) => {
-            (repository.files.names(&dir)).map_err(|source| GitError::io(&dir, source))
+            (repository.files.names(dir)).map_err(|source| GitError::io(dir, source))
         }
         Ok(Some(_)) => Err(GitError::damaged(
-            &dir,
+            dir,
             "it is not a directory, and git may find hooks there",
         )),
         Err(error) => Err(error),
@@ -96,7 +177,7 @@ fn hooks(repository: &Repository, found: &mut Vec<Executable>) {
             Ok(None) => continue,
             Err(error) => error.to_string(),
         };
-        let what = format!("hook {}", shown(name.as_bytes()));
+        let what = format!("hook {}", called(name));
         found.push(Executable { what, detail });
     }
 }
@@ -145,7 +226,8 @@ fn driving(text: &[u8]) -> impl Iterator<Item = (&[u8], Vec<&'static str>)> {
     named.filter(|(_, kinds)| !kinds.is_empty())
 }
 
-/// Returns true if a line of the configuration runs something, redirects something, or includes more.
+/// Returns true if a line of the configuration runs something, redirects something, or includes more. An alias counts without `!` too: it may
+/// be `rebase --exec evil`.
 fn acts(entry: &ConfigEntry) -> bool {
     let (key, sub) = (entry.key.as_slice(), entry.subsection.as_deref());
     let starts_shell = || {
@@ -185,7 +267,14 @@ fn acts(entry: &ConfigEntry) -> bool {
         b"url" => matches!(key, b"insteadof" | b"pushinsteadof"),
         b"protocol" => key == b"allow",
         b"submodule" => key == b"update" && starts_shell(),
-        b"alias" => starts_shell(),
+        b"http" => matches!(
+            key,
+            b"proxy" | b"sslverify" | b"sslcainfo" | b"sslcapath" | b"curloptresolve"
+        ),
+        b"lfs" => matches!(
+            key,
+            b"path" | b"args" | b"clean" | b"smudge" | b"standalonetransferagent"
+        ),
         b"uploadpack" => key == b"packobjectshook",
         b"include" | b"includeif" => key == b"path",
         b"sequence" => key == b"editor",
@@ -196,7 +285,7 @@ fn acts(entry: &ConfigEntry) -> bool {
         b"guitool" => key == b"cmd",
         b"hook" => matches!(key, b"command" | b"event"),
         b"tar" => key == b"command" && sub.is_some(),
-        b"instaweb" | b"extensions" => true,
+        b"alias" | b"instaweb" | b"extensions" => true,
         _ => false,
     }
 }

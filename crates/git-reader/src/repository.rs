@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell};
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::config::Config;
+use super::config_files::IncludedConfig;
 use super::error::{Doubts, shown};
 use super::object_directory::Store;
 use super::reading::{SMALL, below, look, whole};
@@ -29,6 +30,7 @@ pub struct Repository<'a> {
     own: Option<RelPath>,
     common: Option<RelPath>,
     pub(super) config: Config,
+    pub(super) included: Vec<IncludedConfig>,
     unknown: Option<String>,
     pub(super) doubts: Doubts,
     pub(super) packed: OnceCell<Refs>,
@@ -75,6 +77,7 @@ impl<'a> Repository<'a> {
             common: None,
             own,
             config: Config::default(),
+            included: Vec::new(),
             unknown: None,
             doubts,
             packed: OnceCell::new(),
@@ -82,7 +85,7 @@ impl<'a> Repository<'a> {
             effort: Cell::new(0),
         };
         repository.find_common();
-        repository.config = repository.read_config();
+        (repository.config, repository.included) = repository.read_config();
         repository.check_format();
         repository.check_parts();
         Ok(Some(repository))

@@ -62,6 +62,7 @@ fn what_runs_programs_is_listed() {
     assert_eq!(
         shown,
         [
+            "alias.st: status",
             "alias.x: !sh -c evil",
             "attribute filter: *.bin filter=lfs -text",
             "core.fsmonitor: ./evil",
