@@ -34,7 +34,7 @@ pub use pipeline::{
 };
 pub use private::{Loss, Note, PrivateFile, PrivateOverlay, Show};
 pub use remote_compare::{UNCHANGED, answer};
-pub use repositories::{repository_summary, tracked_by_git};
+pub use repositories::{repository_around, repository_summary, tracked_by_git};
 pub use source::{ContentSource, LayoutHasher};
 pub use walk::{Earlier, Skipped};
 

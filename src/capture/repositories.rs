@@ -18,7 +18,7 @@ use crate::model::{
 };
 use git_reader::{Files as _, Found, Live, Repository};
 use handle_fs::Root;
-use handle_fs::remote::Transports;
+use handle_fs::remote::{Transports, above, upwards};
 
 /// Maximum number of repositories of a mount that are examined.
 const MOST_REPOSITORIES: usize = 200;
@@ -141,6 +141,28 @@ pub fn repository_summary(transports: &Transports, coverage: &Coverage) -> Optio
         (false, false) => GitCoverage::Full,
     };
     Some(state)
+}
+
+/// Returns the state of the repository whose work tree holds a mount root below it; `None` if there is none. All of its own lies outside of
+/// the mount, and is not read.
+#[must_use]
+pub fn repository_around(transports: &Transports, coverage: &Coverage) -> Option<RepositoryState> {
+    let mount = coverage.root.to_path();
+    let own = upwards(above(&mount)?).find_map(|dir| {
+        let root = Root::open(transports, dir).ok()?;
+        let live = Live::new(&root);
+        let look = |path: &[u8]| live.look(&RelPath::new(path).ok()?).ok()?;
+        let is_one = match look(b".git")? {
+            Found::Directory => look(b".git/HEAD").is_some(),
+            found => matches!(found, Found::File { .. }),
+        };
+        is_one.then(|| dir.join(".git"))
+    })?;
+    Some(RepositoryState {
+        elsewhere: Some(own.display().to_string()),
+        covered: GitCoverage::Off,
+        ..RepositoryState::default()
+    })
 }
 
 /// Returns the paths that git tracks in the work tree at `root`; empty if there is no repository. `None` if they are unknown: the

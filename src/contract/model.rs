@@ -253,7 +253,7 @@ pub struct MountTerms {
     pub copied_bytes: Option<u64>,
     /// How captures freeze it, or why they do not; none where its file system makes no snapshots of itself.
     pub native: Option<NativeTerms>,
-    /// The git repository whose work tree the mount is; none if there is none, or it was not checked. Whether
+    /// The git repository whose work tree the mount is, or is a part of; none if there is none, or it was not checked. Whether
     /// all of it is committed is told with the baseline, which looks at every file.
     pub git: Option<RepositoryState>,
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Recovery, RecoveryError};
-use crate::capture::{repository_summary, tracked_by_git};
+use crate::capture::{repository_around, repository_summary, tracked_by_git};
 use crate::config::{Config, Flags, StateSecrets};
 use crate::contract::{
     Contract, ContractError, Identity, MAX_VISITED, Options, Target, count_foreign, mark_new, resolve,
@@ -97,7 +97,8 @@ fn examine(transports: &Transports, contract: &mut Contract) -> Result<(), Recov
             let identity = Identity::at(transports, &coverage.root.to_path());
             let foreign = count_foreign(transports, coverage, &identity, MAX_VISITED);
             mount.foreign = Some(foreign.map_err(ContractError::from)?);
-            mount.git = repository_summary(transports, coverage);
+            mount.git =
+                repository_summary(transports, coverage).or_else(|| repository_around(transports, coverage));
         } else if let Some(watched) = contract.watched.iter().find(|watched| watched.root == mount.root) {
             // No file is kept of it.
             mount.git = repository_summary(transports, watched).map(|git| RepositoryState {

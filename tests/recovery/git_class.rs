@@ -425,6 +425,29 @@ fn the_contract_names_what_git_has_before_anything_is_captured() {
 }
 
 #[test]
+fn a_session_in_a_part_of_a_work_tree_is_told_that_git_is_above_it() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 1);
+    let part = repository.path.join("src");
+    let own = repository.path.join(".git");
+    let explain = |more: &[&str]| {
+        let args = [
+            &["explain", "--snapshot", "project", part.to_str().unwrap()],
+            more,
+        ]
+        .concat();
+        sandbox.jackin(args).ok()
+    };
+    explain(&[]).shows("its git directory is elsewhere and not captured");
+    let contract = explain(&["--json"]).json();
+    let git = &contract["mounts"][0]["git"];
+    assert_eq!(git["elsewhere"], own.to_str().unwrap(), "{contract}");
+    // A directory that only has that name is none.
+    fs::remove_file(own.join("HEAD")).unwrap();
+    assert!(explain(&["--json"]).json()["mounts"][0]["git"].is_null());
+}
+
+#[test]
 fn an_exclude_that_leaves_out_a_part_of_git_is_told() {
     let sandbox = Sandbox::new();
     let repository = pushed(&sandbox, "project");

@@ -31,7 +31,9 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
 }
 
 fn sentences(state: &RepositoryState, by_commit: bool) -> Vec<String> {
-    let mut all = vec![repository::position(state)];
+    let is_read = state.elsewhere.is_none() || state.commit.is_some() || state.branch.is_some();
+    let mut all = Vec::new();
+    all.extend(is_read.then(|| repository::position(state)));
     all.extend(repository::details(state));
     all.push(repository::covered(state, ".git", None));
     let stashes = state.stashes;
