@@ -14,18 +14,28 @@ pub enum Strictness {
 }
 
 /// The prefixes of well-known tokens.
-const PREFIXES: [&str; 16] = [
+const PREFIXES: [&str; 26] = [
     "sk-",
+    "sk_live_",
+    "rk_live_",
+    "whsec_",
     "ghp_",
     "gho_",
     "ghs_",
     "ghu_",
+    "ghr_",
     "github_pat_",
     "xoxb-",
     "xoxp-",
     "xoxa-",
+    "xoxe",
+    "xapp-",
     "eyJ",
     "AKIA",
+    "ASIA",
+    "dop_v1_",
+    "pypi-AgE",
+    "AGE-SECRET-KEY-",
     "glpat-",
     "npm_",
     "ya29.",
@@ -166,10 +176,35 @@ fn like_secret(text: &str) -> bool {
     let is_end =
         |c: char| c.is_whitespace() || "=:,;\"'`<>(){}[]$&|".contains(c) || (is_address && "/?#".contains(c));
     text.split(is_end).any(is_token)
+        || text.contains("PRIVATE KEY-----")
         || text
             .match_indices("://")
             .any(|(at, mark)| has_password(text.get(at + mark.len()..).unwrap_or_default()))
         || is_flagged(text)
+}
+
+/// Returns true if a comment in a settings file holds a secret, or a setting of a credential that was turned into a comment.
+pub(super) fn is_secret_comment(comment: &str) -> bool {
+    is_secret(comment, Strictness::Stored) || comment.split(['#', '{', '}', ',']).any(sets_credential)
+}
+
+/// Returns true for `name = value` and `name: value` with the name of a credential. A value of several words without quotes is prose.
+fn sets_credential(text: &str) -> bool {
+    const QUOTES: [char; 2] = ['"', '\''];
+    let Some((name, value)) = text.split_once(['=', ':']) else {
+        return false;
+    };
+    let name = name.trim().trim_start_matches("- ").trim_matches(QUOTES);
+    let name = name.rsplit('.').next().unwrap_or_default();
+    let is_name = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    let value = value.trim();
+    let is_prose = !value.starts_with(QUOTES) && value.contains(char::is_whitespace);
+    let value = value.trim_matches(QUOTES);
+    let is_reference = value.starts_with(['$', '<']) || matches!(value, "true" | "false" | "null" | "...");
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    is_name && is_credential(name) && !is_prose && !is_reference && !is_number
 }
 
 /// Returns true if a variable's value is a switch, a number, a path or an address without a secret in it. Such values control

@@ -206,4 +206,27 @@ fn secrets_in_comments_are_refused() {
             .split(TOML, b"'a # ghp_0123456789abc' = 1 # fine\n")
             .is_some()
     );
+    // Settings that were turned into comments.
+    for comment in [
+        "api_key = \"swordfish\"",
+        "auth.token = 'sword fish'",
+        "was: password: swordfish # password: swordfish",
+        "x = { model = 1, secret = \"swordfish\" }",
+    ] {
+        let text = format!("# {comment}\na = 1\n");
+        assert!(REDACTOR.split(TOML, text.as_bytes()).is_none(), "{comment}");
+    }
+    let yaml = b"# oauth_token: swordfish\na: 1\n";
+    assert!(REDACTOR.split(Format::Yaml, yaml).is_none());
+    for comment in [
+        "the token: see the documentation",
+        "token = \"\"",
+        "api_key = \"$API_KEY\"",
+        "max_tokens = 4096",
+        "env_key = \"OPENAI_API_KEY\"",
+        "account = true",
+    ] {
+        let text = format!("# {comment}\na = 1\n");
+        assert!(REDACTOR.split(TOML, text.as_bytes()).is_some(), "{comment}");
+    }
 }
