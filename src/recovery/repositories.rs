@@ -1,6 +1,6 @@
 //! Changes of the git repositories in a mount.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(super) fn repositories(
         let mut found = Vec::new();
         let sides_read: Vec<&dyn Files> = [then, now].into_iter().flatten().collect();
         let manifests: Vec<&Manifest> = sides().collect();
-        for own in concerned(&all, (&manifests, &sides_read), changes) {
+        for own in concerned(&all, (&manifests, &sides_read), changes, true) {
             let mut change = compare_repository(&own, then, now, changes);
             let is_private = |config| sides().any(|side| is_secret_path(config, side.entry(config)));
             if !show_secrets && change.configs.iter().any(is_private) {
@@ -145,11 +145,12 @@ impl Files for Shown<'_> {
 }
 
 /// Returns the repositories that changed, or that have a changed `.gitattributes` in the work tree, or a changed file there that their
-/// configuration names.
+/// configuration names. Those of submodules are called by the `.git` of their work tree `by_work_tree`, else by where they lie.
 fn concerned<'c>(
     all: &Repositories,
     (manifests, files): (&[&Manifest], &[&dyn Files]),
     changes: &'c [Change],
+    by_work_tree: bool,
 ) -> BTreeSet<RelPath> {
     let mut found = BTreeSet::new();
     let mut modules: BTreeSet<RelPath> = BTreeSet::new();
@@ -160,7 +161,12 @@ fn concerned<'c>(
         found.insert(own.clone());
         modules.extend(all.submodule_holding(&change.path, manifests));
     }
-    found.extend(checked_out(all, manifests, files, modules));
+    let pointers = pointers(all, manifests, files, &modules);
+    for module in modules {
+        let pointer = pointers.get(&module);
+        found.retain(|own| Some(own) != pointer);
+        found.insert(pointer.filter(|_| by_work_tree).cloned().unwrap_or(module));
+    }
     let is_attributes = |change: &&Change| {
         let name = change.path.split().map(|(_, name)| name);
         name.is_some_and(|name| name.as_bytes() == b".gitattributes")
@@ -182,33 +188,31 @@ fn concerned<'c>(
     found
 }
 
-/// Returns the given repositories of submodules, by the `.git` files of their work trees where there is one.
-fn checked_out(
+/// Returns the `.git` files of work trees that lead to the given repositories of submodules.
+fn pointers(
     all: &Repositories,
     manifests: &[&Manifest],
     files: &[&dyn Files],
-    mut modules: BTreeSet<RelPath>,
-) -> Vec<RelPath> {
+    modules: &BTreeSet<RelPath>,
+) -> BTreeMap<RelPath, RelPath> {
+    let mut found = BTreeMap::new();
     if modules.is_empty() {
-        return Vec::new();
+        return found;
     }
     let is_file = |own: &&RelPath| {
         let mut entries = manifests.iter().filter_map(|side| side.entry(own));
         entries.any(|entry| entry.content().is_some())
     };
-    let mut found = Vec::new();
     for own in all.iter().filter(is_file) {
         let opened = files
             .iter()
             .filter_map(|side| Repository::open(*side, &work_tree(own)).ok()?);
-        let dirs: Vec<RelPath> = opened
-            .filter_map(|repository| repository.git_dir().cloned())
-            .collect();
-        if dirs.iter().any(|dir| modules.remove(dir)) {
-            found.push(own.clone());
-        }
+        let dirs = opened.filter_map(|repository| repository.git_dir().cloned());
+        found.extend(
+            dirs.filter(|dir| modules.contains(dir))
+                .map(|dir| (dir, own.clone())),
+        );
     }
-    found.extend(modules);
     found
 }
 
@@ -277,7 +281,7 @@ pub(crate) fn emptied(
             .collect();
         let all = Repositories::of(manifests.iter().copied());
         let files: Vec<&dyn Files> = [Some(&now as &dyn Files), then].into_iter().flatten().collect();
-        let changed = concerned(&all, (&manifests, &files), &changes)
+        let changed = concerned(&all, (&manifests, &files), &changes, false)
             .into_iter()
             .map(|own| compare_repository(&own, Some(&now), then, &changes));
         let has_any = |change: &RepositoryChange| {

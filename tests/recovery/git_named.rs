@@ -184,6 +184,11 @@ fn commits_of_a_submodule_are_told() {
     );
     let restored = sandbox.jackin(["restore", &id, "--yes"]).ok().text();
     assert!(restored.contains("1 commit is only in"), "{restored}");
+    let own = project.join(".git/modules/sub").display().to_string();
+    assert!(
+        restored.contains(&format!("--to NEW-DIRECTORY {own}")),
+        "{restored}"
+    );
 }
 
 #[test]
