@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::attribution::{ChangeHistory, Verdict};
 use super::folded_names::FoldedNames;
-use super::git_parts::{is_hook, is_needed_by_others, is_reference, needs_others, session_made};
+use super::git_parts::{is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made};
 use super::hard_links::{hopeless, join_again, name_others, part_from_others};
 use super::plan::{Action, After, KeptPath, Others, Plan, Step, Why};
 use super::scope::{Allow, Scope};
@@ -275,7 +275,7 @@ impl Planner {
 
     /// Deletes no object of a repository of which anything else stays: a branch, the index or a reflog that stays may need it, and an object
     /// that nothing needs does no harm. The same holds for the other files that git names in its files. A repository that the session made
-    /// and that holds later work stays with all that makes it one but its hooks.
+    /// and that holds later edits stays with all that makes it one but its hooks.
     fn repositories_that_stay<'r>(
         &mut self,
         repositories: &'r Repositories,
@@ -309,13 +309,8 @@ impl Planner {
             // The file in the work tree of a submodule, or of a linked one, by which git finds what it has within another repository.
             let pointer = || {
                 let is_file = step.change.to.as_ref().is_some_and(|now| now.content().is_some());
-                let mut within = made
-                    .iter()
-                    .filter(|(dir, _)| repositories.holding(dir) != Some(*dir));
-                within
-                    .next()
-                    .filter(|_| is_file && own == path)
-                    .map(|(_, held)| held)
+                let mut made = made.iter().filter(|_| is_file && own == path);
+                made.find(|(dir, _)| is_part_for(dir, path)).map(|(_, held)| held)
             };
             let held = whole().or_else(part).or_else(pointer)?;
             Some((path.clone(), held.clone()))

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use handle_fs::RelPath;
+
 /// One line of a configuration: `section.subsection.key = value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigEntry {
@@ -20,6 +22,14 @@ pub struct ConfigEntry {
 pub struct Config {
     /// Everything that is set, including what a later line sets again.
     pub entries: Vec<ConfigEntry>,
+}
+
+/// File in the tree that a configuration includes.
+pub(super) struct IncludedConfig {
+    /// Place in the tree.
+    pub(super) path: RelPath,
+    /// Its content; empty if it does not exist.
+    pub(super) config: Config,
 }
 
 impl ConfigEntry {

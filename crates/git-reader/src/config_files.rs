@@ -3,7 +3,7 @@
 use super::GitError;
 use std::collections::VecDeque;
 
-use super::config::{Config, ConfigEntry};
+use super::config::{Config, ConfigEntry, IncludedConfig};
 use super::error::shown;
 use super::reading::{below, whole};
 use super::repository::Repository;
@@ -13,12 +13,6 @@ use handle_fs::RelPath;
 const MOST_CONFIG: u64 = 4 << 20;
 /// Maximum number of included files that are read.
 const MOST_INCLUDED: usize = 20;
-
-/// File in the tree that a configuration includes.
-pub(super) struct IncludedConfig {
-    path: RelPath,
-    config: Config,
-}
 
 impl Repository<'_> {
     /// Returns the configuration, with that of the work tree if it has its own. Invalid lines are a doubt.

@@ -3,8 +3,7 @@
 use std::cell::{Cell, OnceCell};
 use std::os::unix::ffi::OsStrExt as _;
 
-use super::config::Config;
-use super::config_files::IncludedConfig;
+use super::config::{Config, IncludedConfig};
 use super::error::{Doubts, shown};
 use super::object_directory::Store;
 use super::reading::{SMALL, below, look, whole};
