@@ -176,7 +176,7 @@ impl Recovery<'_> {
         }
         let (target, step) = restore_target(&store, &row, request)?;
         let is_step = step.is_some();
-        let requests = self.mount_requests(
+        let (requests, also) = self.mount_requests(
             (&store, &row),
             (&target, step.as_ref()),
             request,
@@ -191,6 +191,9 @@ impl Recovery<'_> {
         });
         let observer = self.services.observer;
         let mut proposal = propose(&store, target, purpose, requests, request.allow, false, observer)?;
+        for (mount, also) in proposal.mounts.iter_mut().zip(also) {
+            mount.also.extend(also);
+        }
         if !is_step {
             self.check_paths(&proposal, &row, request)?;
         }
@@ -210,21 +213,23 @@ impl Recovery<'_> {
     }
 
     /// Collects for each mount which paths are meant, and the evidence about who changed them. `owned`: what came after a checkpoint is
-    /// what a session wants gone that goes back to it, and what an active one left so far is its work.
+    /// what a session wants gone that goes back to it, and what an active one left so far is its work. Of a step also returns for each mount
+    /// the other sides of renames that were not asked for.
     fn mount_requests(
         &self,
         (store, row): (&Store, &InstanceRow),
         (target, step): (&SnapshotRecord, Option<&SnapshotRecord>),
         asked: &RestoreRequest<'_>,
         owned: bool,
-    ) -> Result<Vec<MountRequest>, RecoveryError> {
+    ) -> Result<(Vec<MountRequest>, Vec<Vec<RelPath>>), RecoveryError> {
         let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
         let scopes = scopes(self.environment, &coverages, asked.paths, asked.excluded)?;
-        let mut requests = Vec::new();
+        let (mut requests, mut beyond) = (Vec::new(), Vec::new());
         for (coverage, scope) in coverages.into_iter().zip(scopes) {
             let (mut witness, scope) = match step {
                 Some(step) => {
-                    let (witness, changed) = of_step(store, row, &coverage, (target, step), &scope)?;
+                    let (witness, changed, also) = of_step(store, row, &coverage, (target, step), &scope)?;
+                    beyond.push(also);
                     (witness, Scope::Exactly(changed))
                 }
                 None => (of_instance(store, row, &coverage, &target.id)?, scope),
@@ -247,7 +252,7 @@ impl Recovery<'_> {
                 witness,
             });
         }
-        Ok(requests)
+        Ok((requests, beyond))
     }
 
     /// Opens the store for a plan, with the lock of the session's mounts and the one that keeps archives. A dry run writes nothing and

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::RestoreError;
 use super::attribution::ChangeHistory;
-use super::scope::Scope;
+use super::scope::{ResolvedScope, Scope};
 use super::states::manifest;
 use super::timeline::timeline;
 use crate::capture::{PrivateOverlay, Show};
@@ -119,7 +119,8 @@ pub fn of_restore(
 }
 
 /// The witness for taking back one step of a session: what changed from the snapshot `before` to `after`. Also gives the paths that
-/// changed in it and in `scope`, both sides of a rename where one is. What is there must be what the step left: anything else was made later.
+/// changed in it and in `scope`, both sides of a rename where one is, and the sides that `scope` does not name. What is there must be what
+/// the step left: anything else was made later.
 ///
 /// # Errors
 /// [`RestoreError::Store`] when a snapshot that is needed cannot be read.
@@ -129,7 +130,7 @@ pub fn of_step(
     coverage: &Coverage,
     (before, after): (&SnapshotRecord, &SnapshotRecord),
     scope: &Scope,
-) -> Result<(ChangeHistory, BTreeSet<RelPath>), RestoreError> {
+) -> Result<(ChangeHistory, BTreeSet<RelPath>, Vec<RelPath>), RestoreError> {
     let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
     let earlier = manifest(store, before, &coverage.label, &mut reveal)?;
     let later = manifest(store, after, &coverage.label, &mut reveal)?;
@@ -148,11 +149,11 @@ pub fn of_step(
         of_step: true,
         ..ChangeHistory::default()
     };
-    let scope = scope
-        .resolved(&[earlier.as_ref(), witness.last.as_ref()], &changed)?
-        .scope;
+    let ResolvedScope { scope, also } =
+        scope.resolved(&[earlier.as_ref(), witness.last.as_ref()], &changed)?;
     let paths = changed.into_iter().map(|change| change.path);
-    Ok((witness, paths.filter(|path| scope.holds(path)).collect()))
+    let paths = paths.filter(|path| scope.holds(path)).collect();
+    Ok((witness, paths, also))
 }
 
 /// States that restores left.

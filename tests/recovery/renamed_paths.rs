@@ -141,6 +141,9 @@ fn one_step_alone_means_both_sides_too() {
             let id = sandbox.newest();
             sandbox.jackin(["checkpoint", &id, "--name", "moved"]).ok();
         });
+        let plan = sandbox.plan(&id, &["--only-changes-of", "moved", path]);
+        let other = if path == "old.txt" { "new.txt" } else { "old.txt" };
+        assert_eq!(plan.document["also"][0]["path"], other);
         sandbox.restore(&id, &["--only-changes-of", "moved", path]);
         assert_same_tree(&before, &Tree::read(&project));
     }
