@@ -26,7 +26,7 @@ mod value;
 pub use edit::{Edit, EditError, Wanted};
 pub use error::{ConfigError, Origin, Place, shown};
 pub use flags::Flags;
-pub use host::{settle, settle_below, settle_mount, settle_path};
+pub use host::{settle, settle_below, settle_mount, settle_path, written_path};
 pub use integrations::{BUILT_IN_INTEGRATIONS, Integration};
 pub use jackin::{Isolated, JackinInstance, JackinInstances, Unread, isolated, jackin_instances};
 pub use load::Config;

@@ -83,22 +83,29 @@ pub fn settle_path(environment: &Environment, path: &Path) -> PathBuf {
             None => path.to_path_buf(),
         };
     }
+    let written = written_path(environment, path);
+    let resolved = written.parent().and_then(|parent| fs::canonicalize(parent).ok());
+    match (resolved, written.file_name()) {
+        (Some(parent), Some(name)) => handle_fs::stored_child(&handle_fs::stored_path(&parent), name),
+        _ => written,
+    }
+}
+
+/// Returns a path argument as it is written: absolute, without `.` and `..`. No link is followed.
+#[must_use]
+pub fn written_path(environment: &Environment, path: &Path) -> PathBuf {
     let absolute = environment.absolute(path);
-    let mut plain = PathBuf::new();
+    let mut written = PathBuf::new();
     for part in absolute.components() {
         match part {
             Component::ParentDir => {
-                plain.pop();
+                written.pop();
             }
             Component::CurDir => {}
-            other => plain.push(other),
+            other => written.push(other),
         }
     }
-    let resolved = plain.parent().and_then(|parent| fs::canonicalize(parent).ok());
-    match (resolved, plain.file_name()) {
-        (Some(parent), Some(name)) => handle_fs::stored_child(&handle_fs::stored_path(&parent), name),
-        _ => plain,
-    }
+    written
 }
 
 /// Removes `.` and `..` from the text alone: links of another machine are followed there.

@@ -5,7 +5,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -13,9 +12,9 @@ use super::live_file::{Live, read_live};
 use super::path_history::{
     BlamedLine, Body, Loaded, Origin, PathHistory, PathStep, PathStepKind, Traced, Version, WholeReason, text,
 };
-use super::paths::{left_out, place};
+use super::paths::{host_path, in_session, left_out, place};
 use super::{Recovery, RecoveryError};
-use crate::capture::{CaptureError, check_mount};
+use crate::capture::{CaptureError, check_mount, is_gone};
 use crate::config::settle_path;
 use crate::contract::{Matcher, Verdict};
 use crate::diff::{MAX_TEXT, Side, compare, is_secret_path, renames};
@@ -85,15 +84,18 @@ impl Recovery<'_> {
         let (store, mut rows, host) = match request.session {
             Some(session) => {
                 let (store, row) = self.session(session)?;
-                let (at, below) = place(self.environment, &row.mounts, path)?;
+                let recorded = in_session(&store, &row)?;
+                let (at, below) = place(self.environment, &row.mounts, path, &recorded)?;
+                drop(recorded);
                 let root = row.mounts.get(at).map(|coverage| coverage.root.to_path());
                 let host = below.on_host(&root.unwrap_or_default());
                 (store, vec![row], host)
             }
             None => {
-                let host = settle_path(self.environment, path);
-                let uncovered = || RecoveryError::Uncovered(host.clone());
+                let resolved = settle_path(self.environment, path);
+                let uncovered = || RecoveryError::Uncovered(resolved.clone());
                 let mut store = self.store_for_reading()?.ok_or_else(uncovered)?;
+                let host = host_path(self.environment, &store, &store.catalog().instances()?, path)?;
                 for row in sessions_covering(&store, &host)? {
                     if row.ended_at.is_none() {
                         store = self.settled(store, row)?.0;
@@ -571,9 +573,9 @@ impl Tracer<'_> {
             return Ok(Live::Unknown);
         }
         let found = read_live(transports, &mount.coverage, &path, last.entry());
-        found.or_else(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(Live::Absent),
-            _ => Ok(Live::Other {
+        found.or_else(|error| match is_gone(&error) {
+            true => Ok(Live::Absent),
+            false => Ok(Live::Other {
                 loaded: Err(WholeReason::Unreadable(error.to_string())),
                 is_secret: false,
             }),

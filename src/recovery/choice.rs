@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::paths::place;
+use super::paths::{in_session, place};
 use super::{Candidate, Recovery, RecoveryError};
 use crate::model::{InstanceId, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
@@ -173,7 +173,8 @@ impl Recovery<'_> {
         {
             return Ok(true);
         }
-        let Ok((at, path)) = place(self.environment, &row.mounts, Path::new(word)) else {
+        let recorded = in_session(&store, &row)?;
+        let Ok((at, path)) = place(self.environment, &row.mounts, Path::new(word), &recorded) else {
             return Ok(false);
         };
         let Some(coverage) = row.mounts.get(at) else {

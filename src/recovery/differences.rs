@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::str::FromStr;
 
-use super::paths::{Known, scopes};
+use super::paths::{Known, in_snapshots, scopes};
 use super::repositories::{repositories, settings};
 use super::sides::{Later, counterpart, ensure_same_mounts, keep_covered, live, stored};
 use super::{Compared, Event, Keys, Recovery, RecoveryError, Since, no_files, no_keys, refuse_imported};
@@ -293,7 +293,18 @@ impl Recovery<'_> {
             }
         };
         let coverages: Vec<Coverage> = from.mounts.iter().map(|mount| mount.coverage.clone()).collect();
-        let scopes = scopes(self.environment, &coverages, question.paths, question.excluded)?;
+        let later_id = match &later {
+            Later::Now => None,
+            Later::Snapshot(record) => Some(record.id.clone()),
+        };
+        let recorded = in_snapshots(store, [from.id.clone()].into_iter().chain(later_id).collect());
+        let scopes = scopes(
+            self.environment,
+            &coverages,
+            question.paths,
+            question.excluded,
+            &recorded,
+        )?;
         let mut mounts = Vec::new();
         let mut blobs = store.contents(&from);
         let mut later_blobs = match &later {

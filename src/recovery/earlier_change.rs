@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::paths::place;
+use super::paths::{in_snapshots, place};
 use super::{Recovery, RecoveryError};
 use crate::diff::{Change, Side, compare};
 use crate::model::{MountRecord, RelPath, SnapshotKind, SnapshotRecord};
@@ -66,7 +66,8 @@ impl Recovery<'_> {
         let Some((before, after)) = records else {
             return Ok(false);
         };
-        let placed = |path: &OsString| place(self.environment, &row.mounts, Path::new(path)).ok();
+        let recorded = in_snapshots(store, vec![before.id.clone(), after.id.clone()]);
+        let placed = |path: &OsString| place(self.environment, &row.mounts, Path::new(path), &recorded).ok();
         let placed: Vec<(usize, RelPath)> = paths.iter().filter_map(placed).collect();
         for (at, mount) in row.mounts.iter().enumerate() {
             let is_meant = |change: &Change| {

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::paths::glob;
+use super::paths::{Recorded, glob, in_snapshots};
 use super::{Recovery, RecoveryError};
 use crate::capture::check_mount;
 use crate::contract::{Matcher, PathGlob, Verdict};
@@ -186,6 +186,7 @@ impl Recovery<'_> {
         let mut search = Search {
             environment: self.environment,
             pattern: request.pattern,
+            recorded: &|_, _| false,
             lookup: PathLookup::new(&store),
             timelines: Vec::new(),
             unreadable: 0,
@@ -195,6 +196,12 @@ impl Recovery<'_> {
             let snapshots = store.catalog().snapshots(&row.id)?;
             moments.extend(of_session(&snapshots, row));
         }
+        let ids = moments
+            .iter()
+            .map(|(moment, _)| moment.snapshot.clone())
+            .collect();
+        let recorded = in_snapshots(&store, ids);
+        search.recorded = &recorded;
         moments.sort_by_key(|(moment, _)| (moment.number, moment.at));
         for (moment, is_imported) in &moments {
             if self.services.observer.cancelled() {
@@ -207,6 +214,7 @@ impl Recovery<'_> {
         }
         let (unreadable, read) = (search.unreadable, search.lookup.read());
         let mut paths = search.finish(store.transports());
+        drop(recorded);
         if request.deleted {
             paths.retain(|found| matches!(found.now, Presence::Deleted { .. }));
         }
@@ -256,6 +264,7 @@ fn of_session(snapshots: &[SnapshotRow], row: &InstanceRow) -> Vec<(Moment, bool
 struct Search<'a> {
     environment: &'a Environment,
     pattern: Option<&'a OsStr>,
+    recorded: &'a Recorded<'a>,
     lookup: PathLookup<'a>,
     timelines: Vec<Timeline>,
     unreadable: u64,
@@ -314,6 +323,7 @@ impl Names {
         environment: &Environment,
         coverage: &Coverage,
         pattern: Option<&OsStr>,
+        recorded: &Recorded<'_>,
     ) -> Result<Self, RecoveryError> {
         let Some(pattern) = pattern else {
             return Ok(Self::All);
@@ -333,7 +343,7 @@ impl Names {
         }
         let coverages = std::slice::from_ref(coverage);
         match word {
-            Some(word) => match glob(environment, coverages, word) {
+            Some(word) => match glob(environment, coverages, word, recorded) {
                 Ok((_, asked)) => Ok(Self::Path {
                     literal: asked.literal,
                     glob: Some(asked.glob),
@@ -341,7 +351,7 @@ impl Names {
                 Err(RecoveryError::Outside { .. }) => Ok(Self::None),
                 Err(error) => Err(error),
             },
-            None => match super::paths::place(environment, coverages, Path::new(pattern)) {
+            None => match super::paths::place(environment, coverages, Path::new(pattern), recorded) {
                 Ok((_, literal)) => Ok(Self::Path { literal, glob: None }),
                 Err(RecoveryError::Outside { .. }) => Ok(Self::None),
                 Err(error) => Err(error),
@@ -407,7 +417,7 @@ impl Search<'_> {
             return Ok(at);
         }
         self.timelines.push(Timeline {
-            names: Names::of(self.environment, coverage, self.pattern)?,
+            names: Names::of(self.environment, coverage, self.pattern, self.recorded)?,
             imported,
             root,
             is_state: coverage.state,

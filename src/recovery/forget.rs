@@ -5,9 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::paths::place;
+use super::paths::{host_path, in_session, place};
 use super::{Recovery, RecoveryError, SessionChoice, Wanted};
-use crate::config::settle_path;
 use crate::model::{Operation, SnapshotId, Time};
 use crate::retention::{ForgetProposal, ForgetSubject, forget, propose};
 use crate::session::{State, counts_back, find_called, refuse_forgotten, state};
@@ -120,7 +119,7 @@ impl Recovery<'_> {
             Some(row) if request.paths.is_empty() => Ok(ForgetSubject::Session(row.id)),
             row => {
                 let paths = request.paths.iter();
-                let paths = paths.map(|path| self.forget_path(row.as_ref(), Path::new(path)));
+                let paths = paths.map(|path| self.forget_path(store, row.as_ref(), Path::new(path)));
                 Ok(ForgetSubject::Paths {
                     paths: paths.collect::<Result<_, _>>()?,
                     of: row.map(|row| row.id),
@@ -145,11 +144,17 @@ impl Recovery<'_> {
     }
 
     /// Returns the host path of an argument. Within a session a relative path may begin at its mount, too.
-    fn forget_path(&self, row: Option<&InstanceRow>, path: &Path) -> Result<PathBuf, RecoveryError> {
+    fn forget_path(
+        &self,
+        store: &Store,
+        row: Option<&InstanceRow>,
+        path: &Path,
+    ) -> Result<PathBuf, RecoveryError> {
         let Some(row) = row else {
-            return Ok(settle_path(self.environment, path));
+            let rows = store.catalog().instances()?;
+            return Ok(host_path(self.environment, store, &rows, path)?);
         };
-        let (mount, below) = place(self.environment, &row.mounts, path)?;
+        let (mount, below) = place(self.environment, &row.mounts, path, &in_session(store, row)?)?;
         let root = row.mounts.get(mount).map(|mount| mount.root.to_path());
         Ok(below.on_host(&root.unwrap_or_default()))
     }

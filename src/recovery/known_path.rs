@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::paths::place;
+use super::paths::{in_session, place};
 use super::{Recovery, RecoveryError};
 use crate::config::settle_path;
 use crate::model::SnapshotKind;
@@ -38,7 +38,8 @@ impl Recovery<'_> {
         row: &InstanceRow,
         path: &Path,
     ) -> Result<bool, RecoveryError> {
-        let Ok((at, path)) = place(self.environment, &row.mounts, path) else {
+        let recorded = in_session(store, row)?;
+        let Ok((at, path)) = place(self.environment, &row.mounts, path, &recorded) else {
             return Ok(false);
         };
         let Some(coverage) = row.mounts.get(at) else {

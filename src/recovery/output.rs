@@ -180,7 +180,8 @@ impl Recovery<'_> {
         files_only: bool,
     ) -> Result<Vec<Part>, RecoveryError> {
         let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
-        let scopes = paths::scopes(self.environment, &coverages, asked, excluded)?;
+        let recorded = paths::in_snapshots(store, vec![target.id.clone()]);
+        let scopes = paths::scopes(self.environment, &coverages, asked, excluded, &recorded)?;
         let mut parts = Vec::new();
         for ((mount, coverage), scope) in target.mounts.iter().zip(coverages).zip(scopes) {
             // Secrets that only the original place holds are not written elsewhere.

@@ -1,15 +1,102 @@
 //! PATH arguments: host paths, paths relative to the current directory, or paths below the only mount.
+//!
+//! Links above a mount are followed. A link below it may be the session's work: where a snapshot has the path as it is written, that one
+//! is meant, and not the one to which a directory that became a link leads now.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::RecoveryError;
-use crate::config::settle_path;
+use crate::config::{settle, settle_path, written_path};
 use crate::contract::{Matcher, PathGlob, PatternError, Verdict};
 use crate::environment::Environment;
-use crate::model::{Coverage, InstanceId, Manifest, RelPath};
+use crate::model::{Coverage, InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind};
 use crate::restore::{AskedGlob, AskedPaths, Scope};
+use crate::store::{InstanceRow, PathLookup, Store, StoreError};
+use handle_fs::remote::is_elsewhere;
+
+/// Answers whether a snapshot has a path of a mount. Asked only where links below the mount lead to another path.
+pub(crate) type Recorded<'a> = dyn Fn(&Coverage, &RelPath) -> bool + 'a;
+
+/// Returns the answer of these snapshots. One that cannot be read has nothing.
+pub(crate) fn in_snapshots(
+    store: &Store,
+    snapshots: Vec<SnapshotId>,
+) -> impl Fn(&Coverage, &RelPath) -> bool + '_ {
+    let lookup = RefCell::new(PathLookup::new(store));
+    move |coverage, path| {
+        let mut lookup = lookup.borrow_mut();
+        snapshots
+            .iter()
+            .any(|snapshot| lookup.shows(snapshot, &coverage.label, path))
+    }
+}
+
+/// Returns the answer of all snapshots of a session, but for those of its restores.
+///
+/// # Errors
+/// When the catalog cannot be read.
+pub(crate) fn in_session<'s>(
+    store: &'s Store,
+    row: &InstanceRow,
+) -> Result<impl Fn(&Coverage, &RelPath) -> bool + 's, StoreError> {
+    let mut rows = store.catalog().snapshots(&row.id)?;
+    rows.retain(|snapshot| snapshot.kind != SnapshotKind::Emergency);
+    let snapshots = rows.into_iter().map(|snapshot| snapshot.id).collect();
+    Ok(in_snapshots(store, snapshots))
+}
+
+/// Returns the host path that an argument means in the given sessions.
+///
+/// # Errors
+/// When the catalog cannot be read.
+pub(super) fn host_path(
+    environment: &Environment,
+    store: &Store,
+    rows: &[InstanceRow],
+    argument: &Path,
+) -> Result<PathBuf, StoreError> {
+    let resolved = settle_path(environment, argument);
+    for row in rows {
+        let recorded = in_session(store, row)?;
+        if let Some((at, path)) = as_written(environment, &row.mounts, (argument, &resolved), &recorded)
+            && let Some(coverage) = row.mounts.get(at)
+        {
+            return Ok(path.on_host(&coverage.root.to_path()));
+        }
+    }
+    Ok(resolved)
+}
+
+/// Returns the mount and the path below it as the argument is written, if following the links below the mount leads elsewhere and a
+/// snapshot has it.
+fn as_written(
+    environment: &Environment,
+    coverages: &[Coverage],
+    (argument, resolved): (&Path, &Path),
+    recorded: &Recorded<'_>,
+) -> Option<(usize, RelPath)> {
+    if is_elsewhere(argument) {
+        return None;
+    }
+    let written = written_path(environment, argument);
+    if written == resolved {
+        return None;
+    }
+    let mut above: Vec<&Path> = written.ancestors().collect();
+    above.reverse();
+    coverages.iter().enumerate().find_map(|(at, coverage)| {
+        let root = coverage.root.to_path();
+        let top = above
+            .iter()
+            .find(|above| **above == root || settle(above) == root)?;
+        let below = RelPath::new(written.strip_prefix(top).ok()?.as_os_str().as_bytes()).ok()?;
+        let is_other = below.on_host(&root) != resolved;
+        (is_other && recorded(coverage, &below)).then_some((at, below))
+    })
+}
 
 /// For each mount which paths are meant; no arguments mean everything. What one of `excluded` matches, in gitignore syntax, stays out.
 pub(crate) fn scopes(
@@ -17,6 +104,7 @@ pub(crate) fn scopes(
     coverages: &[Coverage],
     arguments: &[OsString],
     excluded: &[String],
+    recorded: &Recorded<'_>,
 ) -> Result<Vec<Scope>, RecoveryError> {
     let is_all = arguments.is_empty();
     let mut asked: Vec<AskedPaths> = coverages
@@ -34,11 +122,11 @@ pub(crate) fn scopes(
         let word = argument.to_str().filter(|word| PathGlob::is_glob(word));
         let (mount, path, glob) = match word {
             None => {
-                let (mount, path) = place(environment, coverages, Path::new(argument))?;
+                let (mount, path) = place(environment, coverages, Path::new(argument), recorded)?;
                 (mount, path, None)
             }
             Some(word) => {
-                let (mount, glob) = glob(environment, coverages, word)?;
+                let (mount, glob) = glob(environment, coverages, word, recorded)?;
                 (mount, glob.literal.clone(), Some(glob))
             }
         };
@@ -64,6 +152,7 @@ pub(super) fn glob(
     environment: &Environment,
     coverages: &[Coverage],
     word: &str,
+    recorded: &Recorded<'_>,
 ) -> Result<(usize, AskedGlob), RecoveryError> {
     let at = word.find(['*', '?', '[']).unwrap_or(word.len());
     let (directory, rest) = match word.get(..at).and_then(|before| before.rfind('/')) {
@@ -71,7 +160,7 @@ pub(super) fn glob(
         None => ("", word),
     };
     let above = if directory.is_empty() { "." } else { directory };
-    let (mount, base) = place(environment, coverages, Path::new(above))?;
+    let (mount, base) = place(environment, coverages, Path::new(above), recorded)?;
     let is_anchored = !directory.is_empty() || rest.trim_end_matches('/').contains('/');
     let glob = PathGlob::of_word(base.clone(), rest, is_anchored).map_err(|error| wrong(&error))?;
     let below: PathBuf = Path::new(rest)
@@ -182,8 +271,12 @@ pub(crate) fn place(
     environment: &Environment,
     coverages: &[Coverage],
     argument: &Path,
+    recorded: &Recorded<'_>,
 ) -> Result<(usize, RelPath), RecoveryError> {
     let host = settle_path(environment, argument);
+    if let Some(written) = as_written(environment, coverages, (argument, &host), recorded) {
+        return Ok(written);
+    }
     for (at, coverage) in coverages.iter().enumerate() {
         // Of a home only what is an agent's is meant.
         let is_near = |place: &PathBuf| host.starts_with(place) || place.starts_with(&host);

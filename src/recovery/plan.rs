@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::paths::{Known, scopes};
+use super::paths::{Known, in_snapshots, scopes};
 use super::restore::refuse_torn;
 use super::{
     Caller, ChosenPaths, Event, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_files, no_keys,
@@ -195,7 +195,7 @@ impl Recovery<'_> {
             mount.also.extend(also);
         }
         if !is_step {
-            self.check_paths(&proposal, &row, request)?;
+            self.check_paths(&store, &proposal, &row, request)?;
         }
         self.set_aside(&mut proposal, request.set_aside)?;
         if let Some(chosen) = request.chosen {
@@ -223,7 +223,15 @@ impl Recovery<'_> {
         owned: bool,
     ) -> Result<(Vec<MountRequest>, Vec<Vec<RelPath>>), RecoveryError> {
         let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
-        let scopes = scopes(self.environment, &coverages, asked.paths, asked.excluded)?;
+        let meant = [Some(target), step].into_iter().flatten();
+        let recorded = in_snapshots(store, meant.map(|record| record.id.clone()).collect());
+        let scopes = scopes(
+            self.environment,
+            &coverages,
+            asked.paths,
+            asked.excluded,
+            &recorded,
+        )?;
         let (mut requests, mut beyond) = (Vec::new(), Vec::new());
         for (coverage, scope) in coverages.into_iter().zip(scopes) {
             let (mut witness, scope) = match step {
@@ -278,6 +286,7 @@ impl Recovery<'_> {
     /// Fails for a path that is neither in the snapshot nor there now: a mistake must not look like success.
     fn check_paths(
         &self,
+        store: &Store,
         proposal: &Proposal,
         row: &InstanceRow,
         request: &RestoreRequest<'_>,
@@ -289,7 +298,14 @@ impl Recovery<'_> {
             .iter()
             .map(|mount| mount.request.coverage.clone())
             .collect();
-        let scopes = scopes(self.environment, &coverages, request.paths, request.excluded)?;
+        let recorded = in_snapshots(store, vec![proposal.target.id.clone()]);
+        let scopes = scopes(
+            self.environment,
+            &coverages,
+            request.paths,
+            request.excluded,
+            &recorded,
+        )?;
         for (mount, scope) in mounts.iter().zip(&scopes) {
             let gaps = mount.plan.not_covered.iter().map(|gap| &gap.path);
             let skipped = mount.now.skipped.iter().map(|skipped| &skipped.path);

@@ -13,8 +13,10 @@ impl Recovery<'_> {
     pub(super) fn set_aside(&self, proposal: &mut Proposal, named: &[OsString]) -> Result<(), RecoveryError> {
         let mounts = proposal.mounts.iter();
         let coverages: Vec<Coverage> = mounts.map(|mount| mount.request.coverage.clone()).collect();
+        // No snapshot has an excluded directory.
         for argument in named {
-            let (mount, path) = paths::place(self.environment, &coverages, Path::new(argument))?;
+            let (mount, path) =
+                paths::place(self.environment, &coverages, Path::new(argument), &|_, _| false)?;
             set_aside(proposal, mount, &path, self.services.entropy)
                 .map_err(|error| refused(error, proposal))?;
         }

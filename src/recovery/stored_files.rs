@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::paths::{glob, left_out, place};
+use super::paths::{glob, in_snapshots, left_out, place};
 use super::{Keys, Recovery, RecoveryError, no_files, no_keys};
 use crate::capture::PrivateOverlay;
 use crate::contract::PathGlob;
@@ -142,15 +142,16 @@ impl Recovery<'_> {
         let mut blobs = store.contents(&target);
         let mut manifests: Vec<Option<Option<Manifest>>> = coverages.iter().map(|_| None).collect();
         let mut files = Vec::new();
+        let recorded = in_snapshots(&store, vec![target.id.clone()]);
         for argument in request.paths {
             let word = argument.to_str().filter(|word| PathGlob::is_glob(word));
             let (at, path, glob) = match word {
                 Some(word) => {
-                    let (at, glob) = glob(self.environment, &coverages, word)?;
+                    let (at, glob) = glob(self.environment, &coverages, word, &recorded)?;
                     (at, glob.literal.clone(), Some(glob))
                 }
                 None => {
-                    let (at, path) = place(self.environment, &coverages, Path::new(argument))?;
+                    let (at, path) = place(self.environment, &coverages, Path::new(argument), &recorded)?;
                     (at, path, None)
                 }
             };

@@ -89,6 +89,7 @@ mod late_end;
 mod later_work;
 mod launch_cost;
 mod launching;
+mod linked_paths;
 mod links;
 mod log_file;
 mod mapped;

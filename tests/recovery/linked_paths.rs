@@ -1,0 +1,88 @@
+//! A path argument below a directory that the session replaced by a link means the path that the snapshot has, not the one to which the
+//! link leads now: the session does not decide which file is restored, printed or forgotten.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::support::build::Build;
+use crate::support::sandbox::Sandbox;
+
+/// A project in which the session did `script`.
+fn session(script: &str) -> (Sandbox, PathBuf, String) {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("linked");
+    Build::at(&project)
+        .file("src/deep/main.rs", "of src\n")
+        .file("src/deep/other.rs", "other\n")
+        .file("lib/deep/main.rs", "of lib\n")
+        .file("releases/one/notes", "first\n")
+        .symlink("current", "releases")
+        .aged();
+    let id = sandbox.launch(&project, script);
+    (sandbox, project, id)
+}
+
+const REPLACED: &str = "rm -r src; ln -s lib src; echo agent >> lib/deep/main.rs";
+
+#[test]
+fn a_link_in_place_of_a_directory_leads_no_restore_to_another_file() {
+    for word in ["src/deep/main.rs", "./src/deep/main.rs", "src/deep/mai*.rs"] {
+        let (sandbox, project, id) = session(REPLACED);
+        sandbox
+            .command(["restore", &id, "--yes", word])
+            .inside(&project)
+            .run()
+            .ok();
+        let read = |path: &str| fs::read_to_string(project.join(path)).unwrap();
+        assert_eq!(read("src/deep/main.rs"), "of src\n", "{word}");
+        assert_eq!(read("lib/deep/main.rs"), "of lib\nagent\n", "{word}");
+        assert!(!project.join("src").is_symlink() && !project.join("src/deep/other.rs").exists());
+    }
+}
+
+#[test]
+fn a_link_out_of_the_mount_hides_no_path() {
+    let (sandbox, project, id) = session("rm -r src; ln -s /etc src");
+    let path = project.join("src/deep/main.rs");
+    sandbox.restore(&id, &[path.to_str().unwrap()]);
+    assert_eq!(fs::read_to_string(path).unwrap(), "of src\n");
+}
+
+#[test]
+fn what_only_looks_at_a_path_means_the_same() {
+    let (sandbox, project, id) = session(REPLACED);
+    let path = project.join("src/deep/main.rs");
+    let path = path.to_str().unwrap();
+    let printed = sandbox.jackin(["cat", &id, path]).ok();
+    assert_eq!(printed.stdout, b"of src\n");
+    sandbox.diff(&id, &[path]).are(&[("deleted", "src/deep/main.rs")]);
+    let to = sandbox.scratch("to");
+    sandbox
+        .jackin(["restore", &id, path, "--yes", "--to", to.to_str().unwrap()])
+        .ok();
+    assert_eq!(
+        fs::read_to_string(to.join("src/deep/main.rs")).unwrap(),
+        "of src\n"
+    );
+    assert!(!to.join("lib").exists());
+    for of in [&[][..], &[id.as_str()]] {
+        let words = [&["forget"], of, &["--path", path, "--dry-run"]].concat();
+        let shown = sandbox.jackin(words).ok();
+        shown.has("src/deep/main.rs");
+        assert!(!shown.said().contains("lib/deep"), "{shown}");
+    }
+    sandbox.jackin(["blame", path]).ok().has("of src");
+}
+
+#[test]
+fn a_link_that_was_there_before_is_followed() {
+    let (sandbox, project, id) = session("echo agent > releases/one/notes");
+    sandbox
+        .command(["restore", &id, "--yes", "current/one/notes"])
+        .inside(&project)
+        .run()
+        .ok();
+    let notes = fs::read_to_string(project.join("releases/one/notes")).unwrap();
+    assert_eq!(notes, "first\n");
+    assert!(project.join("current").is_symlink());
+}
