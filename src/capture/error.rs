@@ -161,6 +161,7 @@ impl Diagnostic for CaptureError {
             Self::NotFrozen { .. } => vec![Hint::text(UNFROZEN)],
             Self::Store(error) => error.hints(),
             Self::Mount(error) if error.is_about_mounting() => vec![Hint::text(REMOUNT)],
+            Self::Mount(MountError::BehindLink { .. }) => vec![Hint::text(UNLINK)],
             _ => Vec::new(),
         }
     }
@@ -188,6 +189,10 @@ impl Diagnostic for CaptureError {
 /// Hint for an unmounted disk, or another disk in its place.
 pub(crate) const REMOUNT: &str = "\
     mount the file systems as they were and repeat the command; `restore --to DIR` writes the files elsewhere";
+
+/// Advice for a root that lies behind a link now.
+pub(crate) const UNLINK: &str = "\
+    put the directory back in place of the link and repeat the command; `restore --to DIR` writes the files elsewhere";
 
 /// Returns the exclude that leaves a big directory out.
 fn exclude_hint(big: &Big, by_entries: bool) -> Hint {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::problem::is_denial;
 use super::scope::UnmatchedGlob;
-use crate::capture::{CaptureError, REMOUNT};
+use crate::capture::{CaptureError, REMOUNT, UNLINK};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::sanitize;
 use crate::model::{Digest, InstanceId, Intent, RelPath, SnapshotId};
@@ -370,6 +370,7 @@ impl RestoreError {
             }
             Self::Incomplete(_) => "`show` lists what is missing; omit --require-complete to use it",
             Self::Mount(error) if error.is_about_mounting() => REMOUNT,
+            Self::Mount(MountError::BehindLink { .. }) => UNLINK,
             Self::NotEmpty(_) => "choose an absent or empty directory",
             Self::OneName { .. } => {
                 "choose a directory on a file system that tells case apart, or only one of the paths"

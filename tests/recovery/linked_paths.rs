@@ -86,3 +86,44 @@ fn a_link_that_was_there_before_is_followed() {
     assert_eq!(notes, "first\n");
     assert!(project.join("current").is_symlink());
 }
+
+#[test]
+fn a_link_above_the_mount_leads_no_session_and_no_restore_to_another_directory() {
+    for ended_before in [false, true] {
+        let sandbox = Sandbox::new();
+        let [project, foreign] = ["home/work", "other/work"].map(|name| sandbox.project(name));
+        Build::at(&project).file("mine", "before\n").aged();
+        Build::at(&foreign).file("precious", "theirs\n").aged();
+        let (above, away) = (sandbox.sources().join("home"), sandbox.sources().join("away"));
+        let id = sandbox.begin(&project);
+        fs::write(project.join("mine"), "agent\n").unwrap();
+        if ended_before {
+            sandbox.jackin(["end", &id]).ok();
+        }
+        fs::rename(&above, &away).unwrap();
+        std::os::unix::fs::symlink(foreign.parent().unwrap(), &above).unwrap();
+        if !ended_before {
+            let ended = sandbox.jackin(["end", &id]);
+            assert!(!ended.text().contains("precious"), "{ended}");
+        }
+        for words in [
+            &["restore", &id, "--yes"][..],
+            &["restore", &id, "--dry-run"],
+            &["diff", &id, "--now"],
+        ] {
+            let refused = sandbox.jackin(words).code(1);
+            refused.has("is a symbolic link now");
+        }
+        assert_eq!(fs::read_to_string(foreign.join("precious")).unwrap(), "theirs\n");
+        assert!(!foreign.join("mine").exists());
+        // The directory at its place again is restored as ever. Without a closing snapshot the agent's change is a conflict.
+        fs::remove_file(&above).unwrap();
+        fs::rename(&away, &above).unwrap();
+        let flags: &[&str] = match ended_before {
+            true => &[],
+            false => &["--overwrite-later-edits"],
+        };
+        sandbox.restore(&id, flags);
+        assert_eq!(fs::read_to_string(project.join("mine")).unwrap(), "before\n");
+    }
+}

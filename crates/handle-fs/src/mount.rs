@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::remote::Transports;
 use crate::{
-    Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, Object, Stat, Survey, Wanted,
-    remote,
+    Actor, AsHandle, File, FileSystem, Handle, HandleRef, LoadedFile, Looked, NodeKind, Object, Stat, Survey,
+    Wanted, remote,
 };
 use crate::{FileSystemId, Name, RelPath, Time, Xattr};
 
@@ -26,6 +26,14 @@ pub enum MountError {
     NotADirectory {
         /// The mount root.
         path: PathBuf,
+    },
+    /// A directory above the root is a link now, so the path may lead to another tree.
+    #[error("{} is a symbolic link now, so {} may lead to other files", link.display(), path.display())]
+    BehindLink {
+        /// The mount root.
+        path: PathBuf,
+        /// The link.
+        link: PathBuf,
     },
     /// A file system was mounted at the root, and none is now.
     #[error("nothing is mounted at {}, where a file system was when the snapshot was taken", path.display())]
@@ -238,11 +246,11 @@ impl Root {
         remote::above(&self.path).is_none_or(|above| Dir::open(&self.transports, above).is_ok())
     }
 
-    /// Checks that the root is where it was when `mounted` and `id` were recorded: on no other file system, and not below or
-    /// above one that was mounted or unmounted since. If that is unknown, the check passes.
+    /// Checks that the root is where it was when `mounted` and `id` were recorded: behind no link, on no other file system, and not below
+    /// or above one that was mounted or unmounted since. If that is unknown, the check passes.
     ///
     /// # Errors
-    /// [`MountError::Unmounted`], [`MountError::OtherMounted`], [`MountError::MountedOver`].
+    /// [`MountError::BehindLink`], [`MountError::Unmounted`], [`MountError::OtherMounted`], [`MountError::MountedOver`].
     pub fn check_mounted(
         transports: &Transports,
         path: &Path,
@@ -257,6 +265,9 @@ impl Root {
             && Self::backing(transports, &path).is_some_and(|now| then.differs(&now))
         {
             return Err(MountError::OtherMounted { path });
+        }
+        if let Some(link) = Self::link_above(transports, &path) {
+            return Err(MountError::BehindLink { path, link });
         }
         let root = match Self::open(transports, &path) {
             Err(MountError::Missing { path }) if was_mounted => return Err(MountError::Unmounted { path }),
@@ -274,6 +285,22 @@ impl Root {
             },
             _ => Ok(()),
         }
+    }
+
+    /// Returns the outermost link above a root of this machine. A recorded root has none: its path was resolved then.
+    fn link_above(transports: &Transports, path: &Path) -> Option<PathBuf> {
+        if remote::is_elsewhere(path) {
+            return None;
+        }
+        let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+        above.reverse();
+        let is_link = |at: &&Path| {
+            let place = at.parent().zip(at.file_name());
+            let seen =
+                place.and_then(|(parent, name)| Dir::open(transports, parent).ok()?.look(name).ok()?);
+            seen.is_some_and(|seen| seen.kind == NodeKind::Symlink)
+        };
+        above.into_iter().find(is_link).map(Path::to_path_buf)
     }
 
     /// Returns the identity of the storage of a path on another machine, which need not exist.
