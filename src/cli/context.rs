@@ -213,13 +213,15 @@ fn on_one_line_or_two(purpose: &str, command: &str, columns: usize) -> String {
 /// The environment of this process, read once.
 #[must_use]
 pub fn environment() -> Environment {
+    let current = std::env::current_dir().unwrap_or_else(|_| deleted_directory());
+    // A relative HOME is made absolute, so that the checks of what a mount contains see the store below it.
     let home = std::env::var_os("HOME")
         .filter(|home| !home.is_empty())
-        .map(PathBuf::from);
+        .map(|home| current.join(home));
     let environment = Environment {
         variables: std::env::vars_os().collect(),
         home: home.or_else(|| directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf())),
-        current: std::env::current_dir().unwrap_or_else(|_| deleted_directory()),
+        current,
         ..Environment::default()
     };
     if handle_fs::is_privileged() {
