@@ -235,10 +235,11 @@ fn build() -> String {
     )
 }
 
-/// Returns true if `--json` is among the arguments, except those of a command to launch. Works for wrong command lines too.
+/// Returns true if `--json` or `--json-lines` is among the arguments, except those of a command to launch. Works for wrong command
+/// lines too.
 #[must_use]
 pub fn wants_json(args: &[OsString]) -> bool {
-    own(args).any(|arg| arg == "--json")
+    own(args).any(|arg| arg == "--json" || arg == "--json-lines")
 }
 
 /// Returns true if an agent calls (`hook run`). Works for wrong command lines too.

@@ -317,6 +317,7 @@ fn flags_for_all_verbs_stand_before_or_behind_the_verb() {
 #[test]
 fn json_and_color_are_seen_even_when_the_rest_is_wrong() {
     assert!(wants_json(&words("jackin recovery nonsense --json")));
+    assert!(wants_json(&words("jackin recovery diff --json-lines --nonsense")));
     assert!(!wants_json(&words("jackin recovery launch . -- make --json")));
     assert!(!wants_json(&words("--json recovery list")));
     let color = |line| wanted_color(&words(line));
