@@ -17,6 +17,10 @@ pub(super) fn checked<'c>(
     let (program, arguments) = command
         .split_first()
         .ok_or_else(|| CliError::new(ErrorKind::Usage, "no command was given"))?;
+    if program.is_empty() {
+        let error = CliError::new(ErrorKind::Usage, "the command is empty");
+        return Err(error.hint("name a program after `--`"));
+    }
     let invocation = Invocation {
         program,
         arguments,

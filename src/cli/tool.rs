@@ -12,9 +12,16 @@ use super::error::{CliError, ErrorKind};
 use super::exit_code::Status;
 use crate::clock::{letters, random};
 use crate::process::{self, Exit, Invocation};
+use crate::terminal::sanitize;
 
 /// Mode of a copy of a stored file.
 pub(super) const READ_ONLY: u32 = 0o400;
+
+/// Hint for a temporary directory that cannot be used.
+const ELSEWHERE: &str = "set TMPDIR to a directory that you may write to and that has room";
+
+/// Status with which the shell reports a command that it does not find.
+const NOT_FOUND: Exit = Exit::Code(127);
 
 /// Directory that only the operator can enter. It is removed when it goes out of scope, also after Ctrl-C.
 pub(super) struct PrivateDirectory {
@@ -29,7 +36,15 @@ impl PrivateDirectory {
         let above = above.unwrap_or_else(|| PathBuf::from("/tmp"));
         let name = letters(random(context.world().entropy));
         let path = above.join(format!("jackin-recovery-{name}"));
-        DirBuilder::new().mode(0o700).create(&path).map_err(unwritable)?;
+        DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
+            let message = format!(
+                "no temporary directory can be created in {}",
+                sanitize::path(&above)
+            );
+            CliError::new(ErrorKind::Io, message)
+                .because(error)
+                .hint(ELSEWHERE)
+        })?;
         Ok(Self { path })
     }
 
@@ -68,7 +83,9 @@ impl Drop for PrivateDirectory {
 
 /// Returns the error of a copy that cannot be written.
 pub(super) fn unwritable(error: io::Error) -> CliError {
-    CliError::new(ErrorKind::Io, "the temporary copies cannot be written").because(error)
+    CliError::new(ErrorKind::Io, "the temporary copies cannot be written")
+        .because(error)
+        .hint(ELSEWHERE)
 }
 
 /// Returns the editor of the operator: `tool`, else `VISUAL`, else `EDITOR`.
@@ -89,7 +106,16 @@ pub(super) fn run(
     paths: &[PathBuf],
 ) -> Result<Status, CliError> {
     context.terminal.flush_out();
-    Ok(status(exit_of(context, tool, directory, paths)?))
+    let shown = sanitize::os(&tool);
+    let exit = exit_of(context, tool, directory, paths)?;
+    if exit == NOT_FOUND {
+        let error = CliError::new(
+            ErrorKind::CommandNotFound,
+            format!("the tool `{shown}` was not found"),
+        );
+        return Err(error.hint("name a program in PATH, or one by its absolute path, with --tool"));
+    }
+    Ok(status(exit))
 }
 
 /// Runs a tool like [`run`], and returns how it ended.

@@ -35,6 +35,9 @@ impl Diagnostic for LaunchError {
                     shell::word(program)
                 ))
             }
+            Self::NotExecutable { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
+                Hint::text("name the program to run")
+            }
             _ => return Vec::new(),
         };
         vec![hint]

@@ -107,6 +107,62 @@ fn unknown_instance_gets_the_nearest_ids() {
 }
 
 #[test]
+fn a_relative_home_never_puts_the_store_into_what_it_captures() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "a\n").dir("home");
+    let before = Tree::read(&project);
+    let launch = sandbox.command(["launch", "--", "touch", "began"]);
+    let run = launch.with("HOME", "home").inside(&project).run().code(2);
+    run.shows("home directory").shows("--allow-broad");
+    assert_untouched(&before, &Tree::read(&project));
+}
+
+#[test]
+fn a_tool_and_a_place_for_it_that_are_not_there_are_named() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "before\n");
+    sandbox.launch(&project, "echo agent > a");
+    for words in [&["edit", "a"][..], &["diff"]] {
+        let words = [words, &["--tool", "no-such-tool -x"]].concat();
+        let run = sandbox.command(&words).inside(&project).run().code(127);
+        run.shows("error: the tool `no-such-tool -x` was not found")
+            .shows("--tool");
+        let nowhere = sandbox.command(&words).with("TMPDIR", "/nowhere");
+        let run = nowhere.inside(&project).run().code(1);
+        run.shows("no temporary directory can be created in /nowhere")
+            .shows("set TMPDIR");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_a_document_in_each_form_of_json() {
+    let sandbox = Sandbox::new();
+    for verb in ["diff", "restore", "log", "find"] {
+        for form in ["--json", "--json-lines"] {
+            let error = sandbox.jackin([verb, form, "--no-such-flag"]).code(2).error();
+            assert_eq!(error["kind"], "usage");
+        }
+    }
+}
+
+#[test]
+fn a_dash_is_stdout_and_never_a_file() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "before\n");
+    sandbox.launch(&project, "echo agent > a");
+    let run = sandbox
+        .command(["cat", "--output", "-", "a"])
+        .inside(&project)
+        .run()
+        .ok();
+    assert_eq!(run.stdout, b"before\n");
+    assert!(!project.join("-").exists());
+}
+
+#[test]
 fn commands_on_an_empty_home_say_that_there_is_nothing() {
     let sandbox = Sandbox::new();
     let run = sandbox.jackin(["list", "--json"]).ok();

@@ -48,6 +48,18 @@ fn opened(sandbox: &Sandbox, project: &Path, id: &str) -> Option<Tmux> {
 
 #[test]
 #[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
+fn a_terminal_without_a_cursor_is_called_so() {
+    let (sandbox, project, _) = damaged();
+    let script = "TERM=dumb jackin recovery ui; echo code=$?; sleep 99";
+    let Some(tmux) = Tmux::start(&sandbox, &project, SMALL, script, &[]) else {
+        return;
+    };
+    let screen = tmux.sees("code=2");
+    assert!(screen.contains("TERM is not set, or is dumb"), "{screen}");
+}
+
+#[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
 fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     let (sandbox, project, id) = damaged();
     let bad = Tree::read(&project);

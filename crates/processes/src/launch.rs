@@ -277,13 +277,17 @@ pub fn check(invocation: &Invocation<'_>, path: Option<&OsStr>) -> Result<(), La
         let found = invocation.directory.join(file).metadata();
         found.map(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
     };
-    let denied = || LaunchError::NotExecutable {
+    let refused = |reason: io::ErrorKind| LaunchError::NotExecutable {
         program: program(),
-        source: io::ErrorKind::PermissionDenied.into(),
+        source: reason.into(),
     };
+    let denied = || refused(io::ErrorKind::PermissionDenied);
     if invocation.program.as_encoded_bytes().contains(&b'/') {
         return match can_run(Path::new(invocation.program)) {
             Ok(true) => Ok(()),
+            Ok(false) if invocation.directory.join(invocation.program).is_dir() => {
+                Err(refused(io::ErrorKind::IsADirectory))
+            }
             Ok(false) => Err(denied()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(LaunchError::NotFound { program: program() })

@@ -29,7 +29,7 @@ pub struct CatArgs {
     /// The snapshot right before a prompt or tool call of the agent, by a part of its text
     #[arg(long, value_name = "TEXT", value_parser = some_text())]
     pub before: Option<String>,
-    /// Write to FILE instead, which must not exist; only you can read it
+    /// Write to FILE, which must not exist and only you can read (- for stdout)
     #[arg(short, long, value_name = "FILE", value_parser = some_path(), value_hint = ValueHint::FilePath)]
     pub output: Option<OsString>,
     /// Print files that are likely to hold secrets
@@ -78,7 +78,7 @@ impl Command for CatArgs {
             (Some(text), None) => Some(engine.snapshot_before(&session, text)?.to_string()),
             (None, _) => None,
         };
-        let output = args.output.as_ref();
+        let output = args.output.as_ref().filter(|file| *file != "-");
         let output = output
             .map(|file| NamedFile::settle(context, file.as_ref()))
             .transpose()?;

@@ -15,11 +15,13 @@ const PANICKED: i32 = 101;
 
 pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliError> {
     if !context.terminal.has_screen() {
-        return Err(
-            CliError::new(ErrorKind::Usage, "stdin or stdout is not a terminal")
-                .command("without a screen", "list")
-                .command("one session", "show"),
-        );
+        let message = match context.terminal.is_tty_out() && context.terminal.is_tty_in() {
+            true => "this terminal cannot move its cursor: TERM is not set, or is dumb",
+            false => "stdin or stdout is not a terminal",
+        };
+        return Err(CliError::new(ErrorKind::Usage, message)
+            .command("without a screen", "list")
+            .command("one session", "show"));
     }
     let screen = Screen::remember();
     // What it says to type is as this one was called.
