@@ -5,6 +5,7 @@ pub mod checklist;
 mod color_code;
 pub(crate) mod filter;
 mod json;
+mod list_theme;
 mod log;
 mod output_stream;
 mod page;

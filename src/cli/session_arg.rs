@@ -12,7 +12,7 @@ use super::view;
 use crate::model::InstanceId;
 use crate::recovery::{InstanceRow, NamedSession, PathGlob, RecoveryError, SessionChoice, Wanted};
 use crate::report::InstanceDocument;
-use crate::terminal::{Verbosity, size};
+use crate::terminal::{Verbosity, size, width};
 
 /// A session, or none for the latest one here.
 #[derive(Clone, Debug, Default, Args)]
@@ -356,7 +356,7 @@ pub(super) fn say_which(context: &Context<'_>, row: &InstanceRow) {
     let line = view::instances::chosen(&InstanceDocument::brief(row), context.now(), home);
     let terminal = context.terminal;
     match terminal.is_paged() && terminal.verbosity() != Verbosity::Quiet {
-        true => terminal.out(&line),
+        true => terminal.out(&width::wrap(&line, terminal.width_out()).join("\n")),
         false => terminal.note(&line),
     }
 }

@@ -3,12 +3,12 @@
 use std::io;
 
 use dialoguer::console::Term;
-use dialoguer::theme::SimpleTheme;
 use dialoguer::{FuzzySelect, Select};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 
+use super::list_theme::ListTheme;
 use super::{Terminal, sanitize, width};
 use crate::process::Interrupts;
 
@@ -99,17 +99,17 @@ impl Terminal {
         }
         self.drop_typed_ahead();
         let room = self.facts.err.width.saturating_sub(MARGIN);
-        let prompt = |keys: &str| format!("{} ({keys}, Esc to cancel)", sanitize::text(what));
+        let what = sanitize::text(what);
         let items = items.iter().map(|item| fitted(&sanitize::text(item), room));
         let chosen = match is_long {
-            true => FuzzySelect::with_theme(&SimpleTheme)
-                .with_prompt(prompt("type to filter, arrow keys and Enter"))
+            true => FuzzySelect::with_theme(&ListTheme)
+                .with_prompt(what)
                 .report(false)
                 .default(first)
                 .items(items)
                 .interact_on_opt(&screen),
-            false => Select::with_theme(&SimpleTheme)
-                .with_prompt(prompt("arrow keys and Enter"))
+            false => Select::with_theme(&ListTheme)
+                .with_prompt(what)
                 .report(false)
                 .default(first)
                 .items(items)

@@ -37,6 +37,24 @@ pub fn cut(text: &str, columns: usize) -> String {
     head.into_iter().chain([ELLIPSIS]).chain(tail).collect()
 }
 
+/// The end of `text` without color codes, at most `columns` wide, behind `…` if that is not all of it.
+#[must_use]
+pub fn end(text: &str, columns: usize) -> String {
+    if of(text) <= columns {
+        return text.to_owned();
+    }
+    match columns.checked_sub(1) {
+        Some(room) => [ELLIPSIS].into_iter().chain(take_back(text, room)).collect(),
+        None => String::new(),
+    }
+}
+
+/// The start of `text` without color codes, at most `columns` wide.
+#[must_use]
+pub fn start(text: &str, columns: usize) -> String {
+    take(text.chars(), columns).into_iter().collect()
+}
+
 /// `text` in lines of at most `columns`, broken at spaces. A word that is longer stays whole on its own line, so that a
 /// path or a command can be copied. A line that begins with a space is laid out already and kept as it is.
 #[must_use]

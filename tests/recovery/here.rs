@@ -506,6 +506,23 @@ fn outside_on_a_terminal_a_session_is_typed_and_chosen() {
 
 #[test]
 fn a_path_that_only_an_earlier_session_had_is_no_session_elsewhere() {
+#[test]
+fn a_list_in_a_narrow_terminal_leaves_no_lines_behind() {
+    let (sandbox, _) = two();
+    let outside = sandbox.project("other");
+    let script = "jackin recovery restore; echo code=$?; sleep 99";
+    let Some(tmux) = Tmux::start(&sandbox, &outside, (50, 24), script, &[]) else {
+        return;
+    };
+    tmux.sees("Session (");
+    let typed = "a name that no session has, and that is much longer than a line of this terminal";
+    tmux.press(&["-l", typed]);
+    let screen = tmux.sees("terminal|");
+    assert_eq!(screen.matches("Session").count(), 1, "{screen}");
+    tmux.press(&["Escape"]).sees("code=");
+    assert!(!tmux.screen().contains("Session"), "{}", tmux.screen());
+}
+
     let (sandbox, projects) = two();
     let [(shop, _), _] = &projects;
     let docs = sandbox.project("docs");

@@ -19,6 +19,8 @@ pub(in crate::cli) const OVERVIEW: &[Example] = &[
 
 /// Help wider than this is hard to read.
 const WIDEST: usize = 100;
+/// Columns before the first line of a command in the short overview.
+const ABOUT: usize = 13;
 /// Columns of the title of a group in the short overview.
 const TITLE: usize = 10;
 
@@ -125,7 +127,11 @@ pub(in crate::cli) fn brief<V: CommandSet>(called_as: CalledAs, columns: usize) 
         if group == Group::Daily {
             for name in names {
                 let about = command.find_subcommand(name).map(about).unwrap_or_default();
-                lines.push(format!("  {literal}{name:<10}{literal:#} {about}"));
+                let room = columns.saturating_sub(ABOUT);
+                for (at, line) in width::wrap(&about, room).into_iter().enumerate() {
+                    let name = if at == 0 { name } else { "" };
+                    lines.push(format!("  {literal}{name:<10}{literal:#} {line}"));
+                }
             }
             lines.push(String::new());
             continue;
@@ -142,9 +148,18 @@ pub(in crate::cli) fn brief<V: CommandSet>(called_as: CalledAs, columns: usize) 
     lines.extend([
         String::new(),
         format!("{heading}Example:{heading:#}  {prefix} launch -- claude"),
-        format!("{heading}Help:{heading:#}     {prefix} --help, {prefix} COMMAND --help"),
-        format!("{heading}Settings:{heading:#} {prefix} man config"),
     ]);
+    let help = [format!("{prefix} --help"), format!("{prefix} COMMAND --help")];
+    match TITLE + width::of(&help.join(", ")) <= columns {
+        true => lines.push(format!("{heading}Help:{heading:#}     {}", help.join(", "))),
+        false => lines.extend(
+            ["Help:", ""]
+                .into_iter()
+                .zip(&help)
+                .map(|(title, help)| format!("{heading}{title:<TITLE$}{heading:#}{help}")),
+        ),
+    }
+    lines.push(format!("{heading}Settings:{heading:#} {prefix} man config"));
     lines.join("\n")
 }
 

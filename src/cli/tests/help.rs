@@ -150,6 +150,8 @@ fn the_short_overview_fits_a_small_terminal() {
             page.contains(&format!("Usage: {program} [OPTIONS] <COMMAND>")),
             "{page:?}"
         );
+        let narrow: Vec<String> = asked(&format!("{program} -h"), 50).lines().map(bare).collect();
+        assert!(narrow.iter().all(|line| width::of(line) <= 50), "{narrow:#?}");
         // That of a command, and of `help`, is whole.
         assert!(asked(&format!("{program} launch -h"), 80).contains("Examples:"));
         assert!(asked(&format!("{program} help"), 80).contains("Examples:"));

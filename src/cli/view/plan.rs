@@ -45,7 +45,8 @@ pub(in crate::cli) fn summary(plan: &RestoreDocument<'_>, columns: usize) -> Str
     let mut lines = Vec::new();
     if plan.mounts().any(|mount| mount.is_busy()) {
         lines.extend(staging(plan));
-        lines.push("An emergency snapshot is taken first; `undo` restores it.".to_owned());
+        let sentence = "An emergency snapshot is taken first; `undo` restores it.";
+        lines.extend(width::wrap(sentence, columns));
     }
     lines.extend(width::wrap(&counts(plan), columns));
     lines.join("\n")

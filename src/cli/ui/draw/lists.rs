@@ -110,7 +110,7 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
         Some(why) => format!(" {why}"),
         None => format!(
             " {}{}",
-            size::counted(timeline.moments.len() as u64, "moment", "moments"),
+            size::counted(timeline.moments.len() as u64, "entry", "entries"),
             match timeline.moments.len().saturating_sub(app.timeline_rows.len()) {
                 0 => String::new(),
                 folded => format!(", {} folded", size::count(folded as u64)),

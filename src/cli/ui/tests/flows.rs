@@ -501,7 +501,7 @@ fn the_jobs_of_a_session_have_a_question_each() {
 #[test]
 fn a_restore_is_folded_below_its_undo() {
     let mut played = in_timeline();
-    assert!(played.text().contains("6 moments, 2 folded"), "{}", played.text());
+    assert!(played.text().contains("6 entries, 2 folded"), "{}", played.text());
     played.press(KeyCode::Home).press(KeyCode::Right);
     assert!(played.text().contains("\u{21ba} restore 29"), "{}", played.text());
     played.press(KeyCode::Down).keys("u");
