@@ -20,6 +20,7 @@ mod terminal_info;
 mod tty;
 pub mod width;
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::fd::AsFd as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -54,6 +55,8 @@ pub struct Terminal {
     log: Option<Mutex<Log>>,
     /// Messages while a pager has the screen, shown when it has ended; `None` if no pager can have it.
     held: Mutex<Option<Vec<String>>>,
+    /// Warnings that were printed: a store that is opened several times reports its damage once.
+    warned: Mutex<BTreeSet<String>>,
     pager: Option<page::Pager>,
     patience: Patience,
 }
@@ -91,6 +94,7 @@ impl Terminal {
             verbosity,
             log: None,
             held: Mutex::default(),
+            warned: Mutex::default(),
             pager: None,
             patience: Patience::default(),
         }
@@ -186,9 +190,12 @@ impl Terminal {
         self.say(Level::Detail, text, self.verbosity == Verbosity::Verbose);
     }
 
-    /// A warning on stderr, wrapped at its width. `text` is cleaned here.
+    /// A warning on stderr, wrapped at its width; the same text is printed once. `text` is cleaned here.
     pub fn warn(&self, text: &str) {
         let text = sanitize::text(text);
+        if !lock(&self.warned).insert(text.clone()) {
+            return;
+        }
         let shown = style::labeled(Role::Warning, "warning", &text, self.width_err());
         self.record(Level::Warning, &text);
         self.show(&shown);

@@ -76,10 +76,10 @@ pub enum StoreError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A directory that others could tamper with, or that leads elsewhere.
-    #[error("refusing the store directory {path:?}: {why}")]
+    /// A file or directory that others could tamper with, or that leads elsewhere.
+    #[error("the store cannot be used: {path:?}: {why}")]
     Unsafe {
-        /// The directory.
+        /// The file or directory.
         path: PathBuf,
         /// Description of the problem, with the remedy.
         why: String,

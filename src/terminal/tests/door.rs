@@ -89,6 +89,8 @@ fn verbosity_decides_what_is_said() {
         terminal.note("note");
         terminal.err("err");
         terminal.warn("w");
+        // A store that is opened again reports nothing twice.
+        terminal.warn("w");
         terminal.out("result");
         terminal.finish().unwrap();
         assert_eq!((out.text().as_str(), err.text().as_str()), ("result\n", said));
