@@ -90,7 +90,7 @@ fn explained(error: ContractError, context: &Context<'_>, scope: &Scope, asking:
             made.command("to run without configuration", whole)
         }
         ContractError::NoTarget { .. } => {
-            CliError::from(error).command("to protect this directory", words(Some("project"), Some(".")))
+            CliError::from(error).command("to protect this directory", words(Some("project"), None))
         }
         ContractError::Config(ConfigError::UnknownWorkspace {
             nearest, directory, ..

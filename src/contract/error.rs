@@ -21,11 +21,8 @@ pub enum ContractError {
         /// Text before `://`. The rest may hold a password and is not repeated.
         scheme: String,
     },
-    /// No target, and the current directory belongs to no workspace.
-    #[error(
-        "{} is not in a configured workspace; use --snapshot project .",
-        shown(current)
-    )]
+    /// No target, the current directory belongs to no workspace, and nothing sets a mode.
+    #[error("{} is not in a configured workspace; use --snapshot project", shown(current))]
     NoTarget {
         /// The current directory.
         current: PathBuf,

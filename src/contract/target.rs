@@ -12,7 +12,7 @@ use handle_fs::remote::{has_path, scheme_of};
 /// Target, classified by its form alone; its existence is checked later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// No argument: the workspace whose mount contains the current directory, else the directory itself where a mode is implied.
+    /// No argument: the workspace whose mount contains the current directory, else the directory itself.
     Here,
     /// Argument that contains a `/`, or is `.` or `..`.
     Directory(PathBuf),
@@ -72,10 +72,14 @@ impl Target {
             },
             Self::Here => match config.workspace_for_directory(&environment.current)? {
                 Some(name) => Ok(config.for_workspace(&name, flags)?),
-                None if flags.implied.is_some() => Ok(config.for_directory(&environment.current, flags)?),
-                None => Err(ContractError::NoTarget {
-                    current: environment.current.clone(),
-                }),
+                None => config
+                    .for_directory(&environment.current, flags)
+                    .map_err(|error| match error {
+                        ConfigError::NoMode { .. } => ContractError::NoTarget {
+                            current: environment.current.clone(),
+                        },
+                        other => other.into(),
+                    }),
             },
         }
     }

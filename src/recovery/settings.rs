@@ -2,18 +2,17 @@
 
 use super::RecoveryError;
 use crate::config::{Config, Flags, Resolved};
-use crate::contract::{ContractError, Target};
 use crate::environment::Environment;
 use crate::store::InstanceRow;
 
 /// Returns the settings of the current directory; `None` if it is in no mount of a captured workspace.
 pub(crate) fn opted_in(environment: &Environment) -> Result<Option<Resolved>, RecoveryError> {
     let config = Config::load(environment)?;
-    match Target::Here.settings(&config, environment, &Flags::default()) {
-        Ok(resolved) => Ok(Some(resolved).filter(|resolved| resolved.mode.value.captures())),
-        Err(ContractError::NoTarget { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    let Some(workspace) = config.workspace_for_directory(&environment.current)? else {
+        return Ok(None);
+    };
+    let resolved = config.for_workspace(&workspace, &Flags::default())?;
+    Ok(Some(resolved).filter(|resolved| resolved.mode.value.captures()))
 }
 
 /// Returns the current settings of a session; `None` if it has neither a workspace nor a mount.

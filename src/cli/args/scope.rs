@@ -13,12 +13,12 @@ pub struct Scope {
     /// A directory, a workspace or a jackin container
     ///
     /// A directory must contain `/`, or be `.` or `..`. Anything else names a workspace, or a jackin container
-    /// by its name or id. Without it, the current directory must be in a configured mount.
+    /// by its name or id [default: the workspace of the current directory, else that directory].
     #[arg(value_name = "TARGET", value_parser = some_path(), value_hint = ValueHint::DirPath)]
     pub target: Option<OsString>,
     /// Set how much to capture
     ///
-    /// Required for a directory without configuration.
+    /// Without it and without a configured mode, `launch` uses `project`, and `explain` and `begin` refuse.
     #[arg(long, value_enum, value_name = "MODE")]
     pub snapshot: Option<SnapshotMode>,
     /// Exclude matching paths, in gitignore syntax (may be repeated)

@@ -47,8 +47,9 @@ fn each_form_finds_its_settings_or_says_what_to_write() {
     let here = |host: &Host| settle(host, None, &Flags::default());
     assert_eq!(
         here(&host),
-        Err("ROOT/src is not in a configured workspace; use --snapshot project .".into())
+        Err("ROOT/src is not in a configured workspace; use --snapshot project".into())
     );
+    assert_eq!(settle(&host, None, &project), Ok("src".into()));
     // `w` mounts src/web; the current directory is src.
     host.project("src/web", "").unwrap();
     assert!(here(&host).is_err());
