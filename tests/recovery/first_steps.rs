@@ -39,6 +39,34 @@ fn missing_arguments_are_answered_with_what_there_is() {
 }
 
 #[test]
+fn a_mode_is_enough_for_the_current_directory() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "x\n");
+    let run = |words: &[&str]| sandbox.command(words).inside(&project).run();
+    run(&["explain"]).code(2).shows("explain --snapshot project");
+    run(&["explain", "--snapshot", "project"])
+        .ok()
+        .shows(project.to_str().unwrap());
+    run(&["begin", "--snapshot", "project"]).ok();
+    // A default for all directories is a configured mode.
+    sandbox.configure("config.toml", "[recovery]\nsnapshot = \"project\"\n");
+    run(&["explain"]).ok().shows("config.toml, line 2");
+}
+
+#[test]
+fn deleted_files_are_found_without_a_pattern() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("gone", "x\n").file("kept", "y\n");
+    sandbox.launch(&project, "rm gone");
+    let run = |words: &[&str]| sandbox.command(words).inside(&project).run();
+    run(&["find", "--in", "deleted"]).ok().shows("gone").hides("kept");
+    run(&["find"]).code(2);
+    run(&["find", "absent"]).ok().shows("recovery find --any absent");
+}
+
+#[test]
 fn hooks_name_the_agents_that_were_found_and_the_file() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("p");

@@ -31,7 +31,7 @@ pub enum Place {
 #[derive(Clone, Debug, Args)]
 pub struct FindArgs {
     /// A name, or a quoted glob of names; with a slash a path or a glob of paths
-    #[arg(value_name = "PATTERN", value_parser = some_path(), value_hint = ValueHint::AnyPath, required_unless_present = "content")]
+    #[arg(value_name = "PATTERN", value_parser = some_path(), value_hint = ValueHint::AnyPath, required_unless_present_any = ["content", "place"])]
     pub pattern: Option<OsString>,
     /// Where to look: `snapshots`, or `deleted` for missing paths only
     #[arg(
@@ -71,7 +71,7 @@ impl Command for FindArgs {
             "A file by its name, at any depth:",
             "jackin recovery find config.toml",
         ),
-        ("Find deleted files:", "jackin recovery find '*' --in deleted"),
+        ("All deleted files:", "jackin recovery find --in deleted"),
         (
             "A line that vanished:",
             "jackin recovery find --content 'parse_(date|time)' '*.rs'",
@@ -133,6 +133,12 @@ impl Command for FindArgs {
             None => {
                 let snapshots = size::counted(summary.snapshots, "snapshot", "snapshots");
                 terminal.note(&format!("nothing found in {snapshots}"));
+                if !args.any {
+                    context.propose(
+                        "to look in the sessions of all directories",
+                        &args.of_all().text(),
+                    );
+                }
             }
         }
         Ok(ExitCode::Done.into())
@@ -140,6 +146,17 @@ impl Command for FindArgs {
 }
 
 impl FindArgs {
+    /// Returns the same search in the sessions of all directories.
+    fn of_all(&self) -> Words {
+        let place = (self.place == Place::Deleted).then_some("deleted");
+        Words::new("find")
+            .switch("--any", true)
+            .flag("--in", place)
+            .flag("--content", self.content.as_deref())
+            .switch("--show-secrets", self.show_secrets)
+            .paths(self.pattern.as_slice())
+    }
+
     /// Searches contents; for a person, prints the lines as they are found.
     fn search(
         &self,
