@@ -108,7 +108,8 @@ impl Diagnostic for TransferError {
     }
 
     fn hints(&self) -> Vec<Hint> {
-        const COPY_AGAIN: &str = "nothing was stored; if `export` wrote the file, copy it again";
+        const COPY_AGAIN: &str =
+            "nothing was stored; import reads a file that `export` wrote: if it is one, copy it again";
         let hint = match self {
             Self::Store(error) => return error.hints(),
             Self::Exists(_) => "choose another file: export never overwrites",

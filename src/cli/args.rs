@@ -26,7 +26,7 @@ pub use scope::Scope;
 pub use table::{CommandInfo, CommandSet};
 pub(super) use table::{Example, Group};
 pub use values::{AgentThere, Check, Color, Mtimes, OnFailure, Shell, SnapshotMode, Unlock};
-pub(super) use values::{age, some_path, some_text};
+pub(super) use values::{age, number, positive, some_path, some_text};
 
 use crate::terminal::Verbosity;
 

@@ -291,7 +291,7 @@ fn look(path: &Path, kind: Kind) -> io::Result<Found> {
         return Ok(Found::Foreign("it is a link".to_owned()));
     }
     if !meta.is_file() {
-        return Ok(Found::Foreign("it is no regular file".to_owned()));
+        return Ok(Found::Foreign("it is not a regular file".to_owned()));
     }
     let foreign = || format!("it already exists and is no {} that jackin wrote", kind.name());
     // A link or a pipe that came there just now is not followed and not waited for.

@@ -10,6 +10,7 @@ use super::context::Context;
 use super::error::{CliError, ErrorKind};
 use super::view;
 use crate::model::InstanceId;
+use crate::process::INSTANCE_VARIABLE;
 use crate::recovery::{InstanceRow, NamedSession, PathGlob, RecoveryError, SessionChoice, Wanted};
 use crate::report::InstanceDocument;
 use crate::terminal::{Verbosity, size, width};
@@ -104,7 +105,11 @@ impl Asking {
 impl SessionArg {
     /// Returns the id of the session, and reports which one it is unless it was named.
     pub(super) fn settle(&self, context: &Context<'_>, asking: Asking) -> Result<String, CliError> {
-        settle(context, self.instance.as_deref(), self.any, asking)
+        let named = self.instance.as_deref();
+        settle(context, named, self.any, asking).map_err(|error| match named {
+            Some(word) => of_snapshot(context, word, error, false),
+            None => error,
+        })
     }
 
     /// Returns the id of the session, or the line that `fork` printed, which names a session with its fork.
@@ -152,7 +157,7 @@ impl SessionPathsArg {
         let split = self.split(context)?;
         let settled = settle(context, split.named.as_deref(), self.any, asking);
         let settled = settled.map_err(|error| match split.is_doubtful {
-            true => neither(context, error),
+            true => neither(context, split.named.as_deref().unwrap_or_default(), error),
             false => error,
         })?;
         Ok((settled, split.paths))
@@ -214,7 +219,8 @@ impl SessionPathArg {
 }
 
 /// Adds to the error for a word that names no session that it names no path either.
-fn neither(context: &Context<'_>, error: CliError) -> CliError {
+fn neither(context: &Context<'_>, word: &str, error: CliError) -> CliError {
+    let error = of_snapshot(context, word, error, true);
     let here = SessionChoice {
         named: None,
         any: false,
@@ -230,6 +236,25 @@ fn neither(context: &Context<'_>, error: CliError) -> CliError {
         },
         _ => error,
     }
+}
+
+/// Adds to the error for a word that names no session that it names a snapshot of one. `takes_from` is true for a command with `--from`.
+fn of_snapshot(context: &Context<'_>, word: &str, error: CliError, takes_from: bool) -> CliError {
+    let snapshot = word.rsplit_once(':').map_or(word, |(_, snapshot)| snapshot);
+    if error.kind != ErrorKind::UnknownInstance || snapshot.is_empty() || snapshot == "latest" {
+        return error;
+    }
+    let Ok(Some(id)) = context.engine().session_with_snapshot(snapshot) else {
+        return error;
+    };
+    let shown = crate::terminal::sanitize::text(snapshot);
+    let mut made = error;
+    let hint = match takes_from {
+        true => format!("`{shown}` is a snapshot: write {id} --from {shown}"),
+        false => format!("`{shown}` is a snapshot of {id}"),
+    };
+    made.hints.insert(0, hint);
+    made
 }
 
 /// Returns true for a word that can only be a path.
@@ -300,7 +325,16 @@ pub(super) fn settle(
                 Chosen::NotAsked => Err(with_table(context, error)),
             }
         }
-        Err(error) => Err(error.into()),
+        Err(error) => {
+            let error = CliError::from(error);
+            let is_of_variable = named.is_none()
+                && error.kind == ErrorKind::UnknownInstance
+                && context.environment.get(INSTANCE_VARIABLE).is_some();
+            Err(match is_of_variable {
+                true => error.hint(format!("the variable {INSTANCE_VARIABLE} names it")),
+                false => error,
+            })
+        }
     }
 }
 

@@ -91,7 +91,18 @@ impl Subject {
             },
             _ => None,
         };
+        let nearest = match &error {
+            EditError::Config(ConfigError::UnknownWorkspace { nearest, .. }) => {
+                Some(nearest.first().cloned())
+            }
+            _ => None,
+        };
         let made = CliError::from(error);
+        let made = match nearest {
+            Some(Some(name)) => made.command("did you mean", Words::new("init").arg(&name).text()),
+            Some(None) => made.command("to make a workspace of the current directory", "init ."),
+            None => made,
+        };
         let (Self::Workspace(name), Some(file)) = (self, file) else {
             return made;
         };

@@ -2,12 +2,16 @@
 
 use super::{Event, Recovery, RecoveryError};
 use crate::config::Mode;
+use crate::model::InstanceId;
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{
     Allowed, SessionError, State, close_orphaned_sessions, ensure_outside_session, find_called,
-    find_instance, is_active, state,
+    find_instance, find_snapshot, is_active, sessions_covering, state,
 };
 use crate::store::{InstanceRow, Store};
+
+/// Number of sessions in which a snapshot is looked for, the newest first.
+const LOOKED_AT: usize = 20;
 
 impl Recovery<'_> {
     /// Returns the named session, or the one that this process runs in.
@@ -28,6 +32,20 @@ impl Recovery<'_> {
     pub fn session(&self, wanted: &str) -> Result<(Store, InstanceRow), RecoveryError> {
         let (reading, row) = self.recorded(wanted)?;
         self.settled(reading, row)
+    }
+
+    /// Returns the newest session here that has a snapshot of this name, number or id; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn session_with_snapshot(&self, wanted: &str) -> Result<Option<InstanceId>, RecoveryError> {
+        let Some(store) = self.store_for_reading()? else {
+            return Ok(None);
+        };
+        let rows = sessions_covering(&store, &self.environment.current)?;
+        let has_it = |row: &&InstanceRow| find_snapshot(&store, row, wanted).is_ok();
+        let found = rows.iter().take(LOOKED_AT).find(has_it);
+        Ok(found.map(|row| row.id.clone()))
     }
 
     /// Opens the store for reading, and finds a session in it.

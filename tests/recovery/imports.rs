@@ -245,7 +245,7 @@ fn what_is_no_regular_file_is_called_that_and_a_session_names_its_file() {
     let directory = here.project("directory");
     import(&here, &directory, &["--yes"])
         .code(2)
-        .has("directory is no regular file");
+        .has("directory is not a regular file");
     let pipe = here.scratch("pipe");
     assert!(
         std::process::Command::new("mkfifo")
@@ -256,7 +256,7 @@ fn what_is_no_regular_file_is_called_that_and_a_session_names_its_file() {
     );
     import(&here, &pipe, &["--yes"])
         .code(2)
-        .has("pipe is no regular file");
+        .has("pipe is not a regular file");
     import(&here, &directory.join("nothing"), &["--yes"])
         .code(2)
         .has("not found");

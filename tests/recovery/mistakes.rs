@@ -69,7 +69,21 @@ fn command_line(book: &mut Book, shop: &Path, plain: &Path) {
     let usage = ("usage", 2);
     book.mistake("a verb with a slip", usage, &["lst"], plain);
     book.mistake("a verb of other programs", usage, &["rm", "x"], plain);
+    book.mistake("an agent in the place of a command", usage, &["claude"], plain);
     book.mistake("nothing to forget named", usage, &["forget"], plain);
+    book.mistake(
+        "a glob that the shell replaced",
+        usage,
+        &["find", "a.rs", "b.rs"],
+        plain,
+    );
+    book.mistake("a count that is none", usage, &["list", "-n", "few"], plain);
+    book.mistake(
+        "a policy as options",
+        usage,
+        &["prune", "--keep-last", "3"],
+        plain,
+    );
     book.mistake(
         "an age without a unit",
         usage,
@@ -122,6 +136,13 @@ fn command_line(book: &mut Book, shop: &Path, plain: &Path) {
         "no such command",
         ("command-not-found", 127),
         &with("cluade"),
+        plain,
+    );
+    book.mistake("an empty command", ("usage", 2), &with(""), plain);
+    book.mistake(
+        "a directory in the place of a command",
+        ("cannot-execute", 126),
+        &with("./"),
         plain,
     );
     book.mistake(
@@ -180,6 +201,18 @@ fn configuration(book: &mut Book, shop: &Path, plain: &Path, home: &Path) {
         "settings of another shape",
         config,
         &["hook", "install", "codex", "--yes"],
+        plain,
+    );
+    book.mistake(
+        "no workspace to turn on",
+        config,
+        &["init", "nosuch", "--yes"],
+        plain,
+    );
+    book.mistake(
+        "a workspace with a slip",
+        config,
+        &["init", "baer", "--yes"],
         plain,
     );
     book.mistake(
@@ -279,6 +312,18 @@ fn sessions(book: &mut Book, shop: &Path, plain: &Path, full: &Path) {
         "a session without files",
         nothing,
         &["restore", &bare, "--yes"],
+        shop,
+    );
+    book.mistake(
+        "a snapshot in the place of a session",
+        unknown,
+        &["show", ":closing"],
+        shop,
+    );
+    book.mistake(
+        "a snapshot in the place of a session or a path",
+        unknown,
+        &["diff", ":closing"],
         shop,
     );
     let snapshot = ("unknown-snapshot", 5);

@@ -114,7 +114,7 @@ fn links_and_pipes_are_never_written_through_or_replaced() {
     for (file, why) in [
         (&link, "it is a link"),
         (&dangling, "it is a link"),
-        (&pipe, "no regular file"),
+        (&pipe, "not a regular file"),
     ] {
         for run in shop.writes(file) {
             run.code(2).has(why);

@@ -49,7 +49,7 @@ use super::system::own::{self, KEEPS_ACCESS_TIME};
 
 /// Syntax of addresses, for messages.
 pub const ADDRESSES: &str = "ssh://[USER@]HOST[:PORT]/PATH, docker://CONTAINER/PATH, docker-volume://NAME[/PATH], \
-    k8s://[CONTEXT/]NAMESPACE/POD[:CONTAINER]/PATH and k8s-pvc://[CONTEXT/]NAMESPACE/CLAIM";
+    k8s://[CONTEXT/]NAMESPACE/POD[:CONTAINER]/PATH or k8s-pvc://[CONTEXT/]NAMESPACE/CLAIM";
 
 /// Returns true if a path is meant for another machine, even if its address is invalid.
 #[must_use]

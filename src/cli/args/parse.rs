@@ -9,6 +9,7 @@ use super::help::{brief, command_for, command_of};
 use super::lack::{Lack, lacking};
 use super::table::CommandSet;
 use super::{CalledAs, GlobalArgs, RecoveryArgs, typed};
+use crate::agents::Agent;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::features::Feature;
 use crate::terminal::{ColorMode, sanitize, shell};
@@ -372,13 +373,34 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
                 }
                 _ => made,
             };
+            // The shell replaced a glob by the names that it matches.
+            let made = match (
+                verb,
+                kind,
+                error.get(ContextKind::InvalidArg).map(ToString::to_string),
+            ) {
+                ("find", ClapKind::UnknownArgument, Some(word)) if !word.starts_with('-') => made.hint(
+                    format!("quote a glob, so that the shell leaves it alone:\n  {prefix} find '*.rs'"),
+                ),
+                _ => made,
+            };
+            // restic's policy is given by options, this one by the configuration.
+            let is_policy = error
+                .get(ContextKind::InvalidArg)
+                .is_some_and(|arg| arg.to_string().starts_with("--keep"));
+            let made = match verb {
+                "prune" if is_policy => made.hint(format!(
+                    "[recovery.retention] in config.toml sets what is kept:\n  {prefix} man config"
+                )),
+                _ => made,
+            };
             let made = match usage_of(command, called_as, verb) {
                 Some(usage) => made.hint(format!("usage: {usage}")),
                 None => made,
             };
-            // Nobody knows ids by heart.
+            // Ids are not known by heart.
             let made = match kind {
-                ClapKind::MissingRequiredArgument if verb != "launch" && wants_instance(command, verb) => {
+                ClapKind::MissingRequiredArgument if lacks_instance(error) => {
                     made.hint(format!("to list the sessions:\n  {prefix} list"))
                 }
                 _ => made,
@@ -407,35 +429,51 @@ fn other_owner(command: &Command, verb: &str, argument: Option<&ContextValue>) -
     Some((flag, owner.get_name().to_owned()))
 }
 
-/// Returns true if `verb` needs a session.
-fn wants_instance(command: &Command, verb: &str) -> bool {
-    let recovery = command.find_subcommand("recovery").unwrap_or(command);
-    let arguments = recovery
-        .find_subcommand(verb)
-        .into_iter()
-        .flat_map(Command::get_positionals);
-    arguments
-        .into_iter()
-        .any(|argument| argument.get_id() == "instance")
+/// Returns true if a session is among the missing arguments.
+fn lacks_instance(error: &clap::Error) -> bool {
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.iter().any(|one| one == "<INSTANCE>"),
+        _ => false,
+    }
 }
 
 /// The command whose first word says what it does.
 const HOOK: &str = "hook";
 
 /// Commands of other programs, each with the one that does the same here.
-const ELSEWHERE: [(&str, &str); 11] = [
+const ELSEWHERE: [(&str, &str); 26] = [
+    ("annotate", "blame"),
+    ("backup", "checkpoint"),
+    ("checkout", "restore"),
+    ("clean", "prune"),
+    ("compare", "diff"),
+    ("config", "init"),
     ("delete", "forget"),
+    ("dump", "cat"),
     ("gc", "prune"),
-    ("remove", "forget"),
-    ("rm", "forget"),
+    ("grep", "find"),
+    ("history", "log"),
     ("ls", "list"),
-    ("snapshot", "checkpoint"),
+    ("recover", "restore"),
+    ("redo", "undo"),
+    ("remove", "forget"),
+    ("reset", "restore"),
     ("revert", "restore"),
     ("rewind", "restore"),
+    ("rm", "forget"),
     ("rollback", "restore"),
     ("run", "launch"),
+    ("save", "checkpoint"),
+    ("search", "find"),
+    ("snapshot", "checkpoint"),
+    ("snapshots", "list"),
     ("stop", "end"),
 ];
+
+/// Returns true if a command may have been meant by a word: it begins so, or few letters differ.
+fn is_near(command: &str, given: &str) -> bool {
+    command.starts_with(given) || strsim::damerau_levenshtein(command, given) <= 1 + given.chars().count() / 4
+}
 
 fn unknown(error: &clap::Error, what: &str, prefix: &str) -> CliError {
     let given = error
@@ -445,9 +483,12 @@ fn unknown(error: &clap::Error, what: &str, prefix: &str) -> CliError {
     let mut made = CliError::new(ErrorKind::Usage, format!("there is no {what} `{given}`"));
     if let Some((_, meant)) = ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == given) {
         made.hints.push(format!("did you mean {prefix} {meant}?"));
+    } else if Agent::ALL.iter().any(|agent| agent.word() == given) {
+        made.hints
+            .push(format!("to run it in a session:\n  {prefix} launch -- {given}"));
     } else if let Some(ContextValue::Strings(near)) = error.get(ContextKind::SuggestedSubcommand) {
         // What begins so was typed in part, and is nearer than what only holds the same letters.
-        let mut near: Vec<&String> = near.iter().collect();
+        let mut near: Vec<&String> = near.iter().filter(|near| is_near(near, &given)).collect();
         near.sort_by_key(|near| {
             let edits = strsim::damerau_levenshtein(near, &given);
             (!near.starts_with(&given), edits)

@@ -120,6 +120,23 @@ pub enum Shell {
     Fish,
 }
 
+/// A whole number.
+pub(in crate::cli) fn number<T: TryFrom<u64>>(text: &str) -> Result<T, &'static str> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("expected a whole number");
+    }
+    let number: u64 = text.parse().map_err(|_| "it is too large")?;
+    T::try_from(number).map_err(|_| "it is too large")
+}
+
+/// A whole number from 1 on.
+pub(in crate::cli) fn positive<T: TryFrom<u64>>(text: &str) -> Result<T, &'static str> {
+    match number::<u64>(text)? {
+        0 => Err("it must be at least 1"),
+        _ => number(text),
+    }
+}
+
 /// A whole number with its unit: seconds, minutes or hours.
 pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
     const FORM: &str = "expected a whole number with a unit, such as 30s, 10m or 2h";

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::cli::args::{Example, Group, Scope};
+use crate::cli::args::{Example, Group, Scope, positive};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -24,7 +24,7 @@ pub struct BeginArgs {
     /// End the session when this process exits
     ///
     /// Without it the session is active until `end` or a reboot.
-    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "PID", value_parser = positive::<u32>)]
     pub pid: Option<u32>,
     /// Print one JSON document
     #[arg(long)]

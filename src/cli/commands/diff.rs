@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clap::{ArgGroup, Args, ValueHint};
 
-use crate::cli::args::{Check, Example, Group, Unlock, some_path, some_text};
+use crate::cli::args::{Check, Example, Group, Unlock, number, some_path, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -83,7 +83,7 @@ pub struct DiffArgs {
     #[arg(long)]
     pub patch: bool,
     /// Show N unchanged lines around each change [default: 3]; implies --patch
-    #[arg(short = 'U', long, value_name = "N", conflicts_with_all = NO_PATCH)]
+    #[arg(short = 'U', long, value_name = "N", value_parser = number::<usize>, conflicts_with_all = NO_PATCH)]
     pub unified: Option<usize>,
     /// Mark changed words as [-old-] and {+new+}; implies --patch, but is not for `git apply`
     #[arg(long, conflicts_with_all = NO_PATCH)]

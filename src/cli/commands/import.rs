@@ -101,7 +101,7 @@ impl Command for ImportArgs {
         if !file.is_file() {
             let shown = sanitize::path(&file);
             let message = match file.symlink_metadata() {
-                Ok(_) => format!("{shown} is no regular file"),
+                Ok(_) => format!("{shown} is not a regular file"),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => format!("{shown} not found"),
                 Err(error) => format!("{shown} cannot be read: {error}"),
             };

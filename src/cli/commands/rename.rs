@@ -117,7 +117,9 @@ fn changes(id: &InstanceId, before: &SessionTitle, now: &SessionTitle) -> Vec<St
         None => lines.push(format!("session {id} has no description")),
     }
     if lines.is_empty() {
-        lines.push(format!("session {id} has these texts already"));
+        lines.push(format!(
+            "nothing to change: session {id} is named and described so"
+        ));
     }
     lines
 }

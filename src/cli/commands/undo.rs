@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::cli::args::{Example, Group, Unlock};
+use crate::cli::args::{Example, Group, Unlock, positive};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -26,7 +26,7 @@ pub struct UndoArgs {
     #[command(flatten)]
     pub session: SessionArg,
     /// Undo the restore with this number in `log`
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive::<u64>)]
     pub receipt: Option<u64>,
     /// Print the plan and stop
     #[arg(long)]

@@ -78,7 +78,7 @@ fn each_form_finds_its_settings_or_says_what_to_write() {
         named("ssh://me:secret@host/x", &project),
         Err(
             "ssh://\u{2026} is not the address of a mount; use ssh://[USER@]HOST[:PORT]/PATH, \
-            docker://CONTAINER/PATH, docker-volume://NAME[/PATH], k8s://[CONTEXT/]NAMESPACE/POD[:CONTAINER]/PATH and \
+            docker://CONTAINER/PATH, docker-volume://NAME[/PATH], k8s://[CONTEXT/]NAMESPACE/POD[:CONTAINER]/PATH or \
             k8s-pvc://[CONTEXT/]NAMESPACE/CLAIM, with the whole path"
                 .into()
         )
