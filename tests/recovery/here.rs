@@ -476,7 +476,9 @@ fn lists_are_narrowed() {
     assert_eq!(ids(&["--changed"]), all[1..]);
     assert!(ids(&["--active"]).is_empty() && ids(&["/nowhere"]).is_empty());
     let none = run(&sandbox, &web, &["list", "--active"]).ok();
-    none.shows("no such session");
+    none.shows("no session is active");
+    let none = run(&sandbox, &web, &["list", "/nowhere"]).ok();
+    none.shows("no session covers /nowhere");
     let row = run(&sandbox, &web, &["list", "."]).ok().text();
     for column in [
         "SESSION", "WHEN", "LASTED", "COMMAND", "CHANGED", "WHERE", " sh ", " -3 ",
@@ -505,8 +507,6 @@ fn outside_on_a_terminal_a_session_is_typed_and_chosen() {
 }
 
 #[test]
-fn a_path_that_only_an_earlier_session_had_is_no_session_elsewhere() {
-#[test]
 fn a_list_in_a_narrow_terminal_leaves_no_lines_behind() {
     let (sandbox, _) = two();
     let outside = sandbox.project("other");
@@ -523,6 +523,8 @@ fn a_list_in_a_narrow_terminal_leaves_no_lines_behind() {
     assert!(!tmux.screen().contains("Session"), "{}", tmux.screen());
 }
 
+#[test]
+fn a_path_that_only_an_earlier_session_had_is_no_session_elsewhere() {
     let (sandbox, projects) = two();
     let [(shop, _), _] = &projects;
     let docs = sandbox.project("docs");

@@ -5,16 +5,17 @@ use std::path::Path;
 
 use clap::{Args, ValueHint};
 
-use crate::cli::args::{Example, Group, some_path, some_text};
+use crate::cli::args::{Example, Group, positive, some_path, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
+use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::config::settle_path;
 use crate::model::{InstanceId, PathCounts};
-use crate::recovery::{NamedSession, Store};
+use crate::recovery::{NamedSession, Store, Wanted};
 use crate::report::{ListDocument, Status as Life};
 use crate::terminal::{self, Role, sanitize, shell, size, style};
 
@@ -25,7 +26,7 @@ pub struct ListArgs {
     #[arg(value_name = "PATH", value_parser = some_path(), value_hint = ValueHint::AnyPath)]
     pub path: Option<OsString>,
     /// Only the N newest sessions
-    #[arg(short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', value_name = "N", value_parser = positive::<u64>)]
     pub newest: Option<u64>,
     /// Only active sessions
     #[arg(long)]
@@ -93,7 +94,7 @@ impl Command for ListArgs {
                     let note = format!("no session of the conversation {}", sanitize::text(id));
                     context.terminal.note(&note);
                 }
-                None => context.terminal.note("no such session"),
+                None => context.terminal.note(&args.none_found()),
             }
         } else if all == 0 {
             context.terminal.note("no sessions yet");
@@ -162,10 +163,19 @@ impl Command for ListArgs {
             ));
         }
         match shown.first() {
-            Some(latest) => context.propose("details", &format!("show {}", latest.id)),
+            Some(latest) => context.propose("details", &show(context, &latest.id).text()),
             None => context.propose("to start", "launch -- COMMAND"),
         }
         Ok(ExitCode::Done.into())
+    }
+}
+
+/// Returns `show` for a session, without its id if a command typed here means that session.
+fn show(context: &Context<'_>, id: &str) -> Words {
+    let words = Words::new("show");
+    match InstanceId::parse(id) {
+        Ok(id) => words.session(context, &id, Wanted::Any),
+        Err(_) => words.arg(id),
     }
 }
 
@@ -205,6 +215,16 @@ impl ListArgs {
             || self.active
             || self.changed
             || self.conversation.is_some()
+    }
+
+    /// Returns the note for an empty list: the condition that no session meets, if it is one.
+    fn none_found(&self) -> String {
+        match (&self.path, self.active, self.changed) {
+            (Some(path), false, false) => format!("no session covers {}", sanitize::os(path)),
+            (None, true, false) => "no session is active".to_owned(),
+            (None, false, true) => "no session changed anything".to_owned(),
+            _ => "no such session".to_owned(),
+        }
     }
 
     /// Removes the sessions that are not asked for.

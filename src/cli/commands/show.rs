@@ -13,8 +13,9 @@ use crate::cli::named_file::{Kind, Output};
 use crate::cli::named_session::no_store;
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionArg};
+use crate::cli::suggested_command::Words;
 use crate::cli::{html, view};
-use crate::recovery::{InstanceRow, Store};
+use crate::recovery::{InstanceRow, Store, Wanted};
 use crate::report::{LogDocument, SessionContractDocument, SessionReport};
 use crate::terminal::sanitize;
 
@@ -97,7 +98,8 @@ impl Command for ShowArgs {
                 .out(&format!("{}: {what} {place}", native.snapshot));
         }
         if known.has_baseline {
-            context.propose("see also", &format!("diff {}", row.id));
+            let diff = Words::new("diff").session(context, &row.id, Wanted::Any);
+            context.propose("see also", &diff.text());
         }
         Ok(ExitCode::Done.into())
     }
