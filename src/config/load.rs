@@ -15,7 +15,7 @@ use super::embedded::{embedded, embedded_workspace};
 use super::merge::Layer;
 use super::{
     ConfigError, Flags, Isolation, JackinTerms, MountConfig, Replication, Resolved, Retention, Room,
-    ScreenSettings, Subject, ValueSource, integrations, mounts, settle, settle_mount,
+    ScreenSettings, Sourced, Subject, ValueSource, integrations, mounts, settle, settle_mount,
 };
 use crate::environment::Environment;
 use crate::model::ByteString;
@@ -360,6 +360,12 @@ impl Config {
             recipients: defaults.recipients.clone(),
             prune: defaults.store.prune_replica.as_ref().is_some_and(|(_, on)| *on),
         })
+    }
+
+    /// Returns the public keys of `config.toml`, to which secrets and the copy of the store are encrypted.
+    #[must_use]
+    pub(super) fn recipients(&self) -> &[Sourced<String>] {
+        &self.defaults.recipients
     }
 
     /// Returns the settings of the screen that differ from the defaults.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Config, ConfigError, Flags, Resolved};
+use super::{Config, ConfigError, Flags, Resolved, Sourced};
 use crate::environment::Environment;
 
 /// The usable workspaces and the faults of the configuration.
@@ -12,6 +12,8 @@ pub struct Survey {
     pub directory: Option<PathBuf>,
     /// The workspaces that can be used, by name.
     pub workspaces: Vec<Resolved>,
+    /// Public keys that secrets are encrypted to, of all files; each once.
+    pub recipients: Vec<Sourced<String>>,
     /// Faults; only the first one of each file, because the text after it may mean something else.
     pub faults: Vec<ConfigError>,
 }
@@ -30,13 +32,19 @@ pub fn survey(environment: &Environment) -> Survey {
             (Config::without_global(environment), false)
         }
     };
+    found.recipients = config.recipients().to_vec();
     let names = config.workspace_names().unwrap_or_else(|error| {
         found.faults.push(error);
         Vec::new()
     });
     for name in names {
         match config.for_workspace(&name, &Flags::default()) {
-            Ok(resolved) => found.workspaces.push(resolved),
+            Ok(resolved) => {
+                let known = |recipient: &&Sourced<String>| !found.recipients.contains(recipient);
+                let own: Vec<_> = resolved.recipients.iter().filter(known).cloned().collect();
+                found.recipients.extend(own);
+                found.workspaces.push(resolved);
+            }
             // Its mounts may stand in the file that has the fault.
             Err(ConfigError::NoMounts { .. }) if !whole => {}
             Err(error) => found.faults.push(error),

@@ -1,8 +1,10 @@
 //! Judges the configuration files.
 
 use super::{Finding, Group, Severity, counted};
-use crate::config::{ConfigError, Survey, shown};
+use crate::config::{ConfigError, Sourced, Survey, ValueSource, shown};
 use crate::display::shell;
+use crate::features::Feature;
+use crate::store::encryption::Recipients;
 
 pub(super) fn judge(survey: &Survey, findings: &mut Vec<Finding>) {
     let found = |severity, what: String| Finding::new(Group::Configuration, severity, what);
@@ -12,7 +14,10 @@ pub(super) fn judge(survey: &Survey, findings: &mut Vec<Finding>) {
         return;
     };
     findings.extend(survey.faults.iter().map(fault));
-    if survey.faults.is_empty() {
+    let keys: Vec<Finding> = survey.recipients.iter().filter_map(unusable_key).collect();
+    let is_sound = survey.faults.is_empty() && keys.is_empty();
+    findings.extend(keys);
+    if is_sound {
         let what = if directory.join("config.toml").exists() || !survey.workspaces.is_empty() {
             let workspaces = counted(survey.workspaces.len(), "workspace", "workspaces");
             format!("{}: {workspaces}, without a fault", shown(directory))
@@ -21,6 +26,25 @@ pub(super) fn judge(survey: &Survey, findings: &mut Vec<Finding>) {
         };
         findings.push(found(Severity::Ok, what).at(directory));
     }
+}
+
+/// Returns the error of a recipient that nothing can be encrypted to. A launch finds it only once there is something to encrypt.
+fn unusable_key(recipient: &Sourced<String>) -> Option<Finding> {
+    if !Feature::Encrypt.is_built() {
+        return None;
+    }
+    let error = Recipients::parse(std::slice::from_ref(&recipient.value)).err()?;
+    let what = format!("{}: {error}", recipient.source);
+    let finding = Finding::new(Group::Configuration, Severity::Error, what);
+    Some(match &recipient.source {
+        ValueSource::File { path, line } => {
+            let path = path.to_path();
+            finding
+                .at(&path)
+                .shell(format!("${{EDITOR:-vi}} +{line} {}", shell::word(&path)))
+        }
+        _ => finding.words("correct the key"),
+    })
 }
 
 fn fault(error: &ConfigError) -> Finding {

@@ -113,6 +113,21 @@ fn a_used_store_is_well_in_one_line_each() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
+fn a_key_that_encrypts_nothing_is_found_before_a_launch_needs_it() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.configure(
+        "config.toml",
+        "[recovery.state]\nsecrets = \"encrypt\"\nrecipients = [\"age1x\"]\n",
+    );
+    let (run, findings) = doctor(&sandbox, 1);
+    run.shows("recipient 1 (`age1x`) cannot be used");
+    let finding = one(&findings, "configuration", "error");
+    assert_eq!(finding["path"], config.to_str().unwrap());
+    assert!(finding["next"].as_str().unwrap().contains("+3 "), "{finding}");
+}
+
+#[test]
 fn readable_files_are_warned_about_and_the_step_puts_it_right() {
     let (sandbox, _) = session();
     let log = sandbox.store().join("receipts.log");
