@@ -15,6 +15,7 @@ const LAYERS: &[&[&str]] = &[
         "product",
         "simulated_share",
         "skipped",
+        "workplace",
     ],
     &["process"],
     &["config"],

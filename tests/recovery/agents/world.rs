@@ -16,7 +16,9 @@ use tempfile::TempDir;
 use super::client::Client;
 use super::script::IN_STEP;
 use super::stub::Stub;
+use crate::support::kill::lives;
 use crate::support::machine::workplace;
+use crate::support::patience::await_that;
 use crate::support::skipped::skipped;
 
 /// No run of a client may take longer.
@@ -318,11 +320,12 @@ impl World {
     }
 }
 
-/// Kills a process with its group, and waits for it.
+/// Kills a process with its group, and waits for all of it: a client that set its title shows no environment to be found by.
 fn kill_group(child: &mut Child) {
     let group = rustix::process::Pid::from_child(child);
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     let _ = child.wait();
+    await_that("the end of a client's group", || !lives(group));
 }
 
 /// Stops a process with its group, and all processes whose environment names the place, until each stands still.

@@ -130,8 +130,8 @@ pub(crate) struct Struck {
     pub(crate) run: Option<Run>,
 }
 
-/// Whether a process of the group lives. A dead one that nobody collects does not.
-fn lives(group: Pid) -> bool {
+/// Returns true if a process of the group lives. A dead one that is not collected does not.
+pub(crate) fn lives(group: Pid) -> bool {
     let wanted = group.as_raw_nonzero().to_string();
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let mut stats = all.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
