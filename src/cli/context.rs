@@ -39,6 +39,8 @@ pub(super) struct Context<'a> {
     pub(super) called_as: CalledAs,
     /// True if opening the store reports interrupted restores.
     pub(super) tells_pending: bool,
+    /// True once interrupted restores were reported: a command may open the store several times.
+    has_told_pending: AtomicBool,
     /// True if opening the store for writing stores or removes what dead processes froze.
     pub(super) takes_up_frozen: bool,
     progress: FailPoint<Progress<'a>>,
@@ -99,6 +101,7 @@ impl<'a> Context<'a> {
             interrupts,
             called_as,
             tells_pending: false,
+            has_told_pending: AtomicBool::new(false),
             takes_up_frozen: false,
             progress,
             clock: SystemClock,

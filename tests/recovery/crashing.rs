@@ -380,3 +380,20 @@ fn s29_killed_at_random_moments() {
     }
     eprintln!("killed before, in the middle, behind: {moments:?}");
 }
+
+#[test]
+fn an_interrupted_restore_is_reported_once() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("told");
+    Build::at(&project).file("a", "before\n").aged();
+    let id = sandbox.launch(&project, "echo agent > a");
+    let restore = sandbox.command(["restore", &id, "--yes"]);
+    restore.with("JACKIN_RECOVERY_FAIL_AT", "moved").run();
+    for words in [&["list"][..], &["show"], &["diff"], &["find", "a"]] {
+        let run = sandbox.command(words).inside(&project).run();
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        for once in ["was interrupted", "to finish it", "to roll it back"] {
+            assert_eq!(said.matches(once).count(), 1, "{once}\n{run}");
+        }
+    }
+}

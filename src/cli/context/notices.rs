@@ -1,6 +1,7 @@
 //! Messages about the engine's events, printed as they happen.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use super::Context;
 use super::frozen::{tell, warn_of_frozen};
@@ -29,7 +30,7 @@ impl Listener for Context<'_> {
             Event::OpenedForReading(Some(store), directory) => {
                 self.print_store(directory, "opened for reading");
                 self.warn_about(store);
-                if self.tells_pending {
+                if self.tells_pending && !self.has_told_pending.swap(true, Ordering::Relaxed) {
                     warn_of_pending(self, store);
                     warn_of_frozen(self, store);
                 }
