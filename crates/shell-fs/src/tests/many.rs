@@ -46,6 +46,7 @@ fn names_move_in_order_up_to_the_first_that_fails() {
             old: name(old),
             to: b.as_handle(),
             new: name(new),
+            exchange: false,
         };
         let within = |old: &'static [u8], new: &'static [u8]| NewName {
             from: b.as_handle(),
