@@ -12,6 +12,7 @@ mod error_number;
 mod greeting;
 mod handle;
 mod limitation;
+mod loaded;
 #[cfg(any(test, debug_assertions, feature = "simulated"))]
 pub mod loopback;
 mod message;

@@ -188,9 +188,7 @@ pub(super) struct Connection {
     lost: LostMachines,
     /// The only directories that can be reached; none: all can.
     only: Vec<PathBuf>,
-    /// Dropped handles; the next call reports them to the agent.
-    closed: Mutex<Vec<u64>>,
-    /// What was seen with others.
+    /// What was seen with others, and dropped handles; the next call reports these to the agent.
     view: Mutex<View>,
 }
 
@@ -297,17 +295,13 @@ impl Connection {
             copied,
             end: end.map(Mutex::new),
             lost: lost.clone(),
-            closed: Mutex::default(),
             view: Mutex::default(),
         })
     }
 
     /// Makes a call. A connection that broke answers EIO from then on, as a disk that is gone.
     pub(super) fn call(&self, call: Call) -> Result<Answer> {
-        if call.ends_views() {
-            self.view().forget();
-        }
-        let closed = std::mem::take(&mut *locked(&self.closed));
+        let closed = self.view().called(call.ends_views());
         let answer = match &self.way {
             Way::Agent(wire) => wire.ask(closed, call),
             Way::Other(other) => other.ask(&closed, call),
@@ -385,12 +379,12 @@ impl Connection {
 
     pub(super) fn close(&self, handle: u64) {
         match handle & OF_VIEW {
-            0 => locked(&self.closed).push(handle),
+            0 => self.view().release(handle),
             _ => self.view().closed(handle & !OF_VIEW),
         }
     }
 
-    /// Returns what was seen with others. Handles that are dropped while it is locked must not be its own.
+    /// Returns what was seen with others.
     pub(super) fn view(&self) -> MutexGuard<'_, View> {
         locked(&self.view)
     }

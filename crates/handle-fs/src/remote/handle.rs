@@ -1,7 +1,6 @@
 //! A handle that an agent holds, and what it is asked about it.
 
 mod batch;
-mod loaded;
 mod many;
 
 use std::io;
@@ -10,9 +9,9 @@ use std::sync::Arc;
 use rustix::fs::{SeekFrom, Timestamps};
 use rustix::io::Errno;
 
-pub(super) use self::loaded::Loaded;
 use super::connection::Connection;
 use super::error_number::received;
+use super::loaded::Loaded;
 use super::opening;
 use super::protocol::{Answer, Bytes, Call, Each, Facts, NOWHERE, Whence};
 use crate::system::own::KEEPS_ACCESS_TIME;
@@ -24,19 +23,16 @@ const READING: u32 = 1 << 5 | 1 << 6 | 1 << 7;
 /// Largest number of bytes that an agent reads in one call.
 const AT_ONCE: usize = 4 << 20;
 
-/// A handle on another machine. Clones share it; it is closed when the last one is dropped.
-#[derive(Clone, Debug)]
-pub struct RemoteHandle(Arc<Held>);
-
+/// A handle on another machine. Closed when it is dropped.
 #[derive(Debug)]
-struct Held {
+pub struct RemoteHandle {
     connection: Arc<Connection>,
     number: u64,
     /// The file, if it was read before it was opened.
     loaded: Option<Loaded>,
 }
 
-impl Drop for Held {
+impl Drop for RemoteHandle {
     fn drop(&mut self) {
         if self.number != NOWHERE && self.loaded.is_none() {
             self.connection.close(self.number);
@@ -51,59 +47,59 @@ impl RemoteHandle {
     }
 
     fn new(connection: Arc<Connection>, number: u64) -> Self {
-        Self(Arc::new(Held {
+        Self {
             connection,
             number,
             loaded: None,
-        }))
+        }
     }
 
     pub(crate) fn number(&self) -> u64 {
-        self.0.number
+        self.number
     }
 
     /// Returns the connection to the agent that holds it.
     pub(super) fn connection(&self) -> &Arc<Connection> {
-        &self.0.connection
+        &self.connection
     }
 
     /// Returns the identity of the storage at a path there.
     pub(crate) fn file_system_id(&self, path: &std::path::Path) -> Option<crate::FileSystemId> {
-        self.0.connection.file_system_id(path)
+        self.connection.file_system_id(path)
     }
 
     /// Returns true if a shell answers: a shell always has limitations.
     pub(crate) fn is_by_shell(&self) -> bool {
-        !self.0.connection.lacks().is_empty()
+        !self.connection.lacks().is_empty()
     }
 
     /// An answer of another kind than was asked for says nothing.
     fn ask<T>(&self, call: Call, take: impl FnOnce(Answer) -> Option<T>) -> Result<T> {
-        take(self.0.connection.call(call)?).ok_or(Errno::IO)
+        take(self.connection.call(call)?).ok_or(Errno::IO)
     }
 
     pub(crate) fn open(&self, call: Call) -> Result<Self> {
         if let Call::OpenBeneath { dir, path, flags } = &call
             && *flags == opening(crate::open::DIRECTORY)
-            && let Some(handle) = self.0.connection.view().directory(*dir, &path.0)
+            && let Some(number) = self.connection.view().directory(*dir, &path.0)
         {
-            return Ok(handle);
+            return Ok(Self::new(Arc::clone(&self.connection), number));
         }
         if let Call::Open { dir, path, flags, .. } = &call
             && *flags & !(READING | opening(KEEPS_ACCESS_TIME)) == 0
-            && let Some((number, loaded)) = self.0.connection.view().open(*dir, &path.0)
+            && let Some((number, loaded)) = self.connection.view().open(*dir, &path.0)
         {
-            return Ok(Self(Arc::new(Held {
-                connection: Arc::clone(&self.0.connection),
+            return Ok(Self {
+                connection: Arc::clone(&self.connection),
                 number,
                 loaded: Some(loaded),
-            })));
+            });
         }
         let number = self.ask(call, |answer| match answer {
             Answer::Handle(number) => Some(number),
             _ => None,
         })?;
-        Ok(Self::new(Arc::clone(&self.0.connection), number))
+        Ok(Self::new(Arc::clone(&self.connection), number))
     }
 
     pub(crate) fn done(&self, call: Call) -> Result<()> {
@@ -111,7 +107,7 @@ impl RemoteHandle {
     }
 
     pub(crate) fn count(&self, call: Call) -> Result<u64> {
-        if let (Call::Seek { to, .. }, Some(loaded)) = (&call, &self.0.loaded) {
+        if let (Call::Seek { to, .. }, Some(loaded)) = (&call, &self.loaded) {
             return loaded.seek(*to);
         }
         self.ask(call, |answer| match answer {
@@ -122,11 +118,11 @@ impl RemoteHandle {
 
     /// Returns the number of the type of its file system.
     pub(crate) fn magic(&self) -> Result<u64> {
-        if let Some(loaded) = &self.0.loaded {
+        if let Some(loaded) = &self.loaded {
             return Ok(loaded.magic);
         }
-        let handle = self.0.number;
-        let seen = self.0.connection.view().magic(handle);
+        let handle = self.number;
+        let seen = self.connection.view().magic(handle);
         match seen {
             Some(magic) => Ok(magic),
             None => self.count(Call::Magic { handle }),
@@ -146,7 +142,7 @@ impl RemoteHandle {
             dir,
             name: Some(name),
         } = &call
-            && self.0.connection.view().has_no_attributes(*dir, &name.0)
+            && self.connection.view().has_no_attributes(*dir, &name.0)
         {
             return Ok(0);
         }
@@ -159,11 +155,11 @@ impl RemoteHandle {
     }
 
     pub(crate) fn stat(&self, path: Bytes, own: bool) -> Result<Stat> {
-        if let (Some(loaded), true) = (&self.0.loaded, own) {
+        if let (Some(loaded), true) = (&self.loaded, own) {
             return stat(&loaded.facts);
         }
-        let dir = self.0.number;
-        let seen = self.0.connection.view().facts(dir, &path.0, own);
+        let dir = self.number;
+        let seen = self.connection.view().facts(dir, &path.0, own);
         if let Some(facts) = seen {
             return stat(&facts?);
         }
@@ -175,7 +171,7 @@ impl RemoteHandle {
     }
 
     pub(crate) fn names(&self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
-        let dir = self.0.number;
+        let dir = self.number;
         let names = self.ask(Call::Names { dir }, |answer| match answer {
             Answer::Names(names) => Some(names),
             _ => None,
@@ -192,21 +188,21 @@ impl RemoteHandle {
     pub(crate) fn set_mtime(&self, path: Option<Bytes>, times: &Timestamps) -> Result<()> {
         let told = times.last_modification;
         let nanos = u32::try_from(told.tv_nsec).map_err(|_| Errno::INVAL)?;
-        let (dir, mtime) = (self.0.number, (told.tv_sec, nanos));
+        let (dir, mtime) = (self.number, (told.tv_sec, nanos));
         self.done(Call::Modified { dir, path, mtime })
     }
 
     pub(crate) fn read(&self, room: &mut [u8], at: Option<u64>) -> Result<usize> {
-        if let Some(loaded) = &self.0.loaded {
+        if let Some(loaded) = &self.loaded {
             return Ok(loaded.read(room, at));
         }
-        let (handle, most) = (self.0.number, room.len().min(AT_ONCE) as u64);
+        let (handle, most) = (self.number, room.len().min(AT_ONCE) as u64);
         self.fill(Call::Read { handle, most, at }, room)
     }
 
     pub(crate) fn write(&self, bytes: &[u8], at: Option<u64>) -> Result<usize> {
         let part = bytes.get(..AT_ONCE).unwrap_or(bytes);
-        let (handle, bytes) = (self.0.number, Bytes::from(part));
+        let (handle, bytes) = (self.number, Bytes::from(part));
         let written = self.count(Call::Write { handle, bytes, at })?;
         usize::try_from(written)
             .ok()
@@ -215,14 +211,12 @@ impl RemoteHandle {
     }
 
     pub(crate) fn inode_flags(&self) -> Result<u32> {
-        let bits = self.count(Call::InodeFlags {
-            handle: self.0.number,
-        })?;
+        let bits = self.count(Call::InodeFlags { handle: self.number })?;
         u32::try_from(bits).map_err(|_| Errno::IO)
     }
 
     pub(crate) fn set_inode_flags(&self, flags: u32) -> Result<()> {
-        let handle = self.0.number;
+        let handle = self.number;
         self.done(Call::SetInodeFlags { handle, flags })
     }
 
@@ -235,18 +229,18 @@ impl RemoteHandle {
 
     /// Numeric user and group that the agent acts as.
     pub(crate) fn actor(&self) -> (u32, u32) {
-        let greeting = self.0.connection.greeting();
+        let greeting = self.connection.greeting();
         (greeting.uid, greeting.gid)
     }
 
     /// Returns true if the connection broke, so that no call can be made.
     pub(crate) fn is_lost(&self) -> bool {
-        self.0.connection.is_broken()
+        self.connection.is_broken()
     }
 
     /// Facts of several names, in their order.
     pub(crate) fn facts(&self, names: Vec<Bytes>) -> Result<Vec<io::Result<Stat>>> {
-        let (dir, wanted) = (self.0.number, names.len());
+        let (dir, wanted) = (self.number, names.len());
         let found = self.ask(Call::Facts { dir, names }, |answer| match answer {
             Answer::Several(found) if found.len() == wanted => Some(found),
             _ => None,

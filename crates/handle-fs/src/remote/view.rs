@@ -5,9 +5,8 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::RemoteHandle;
 use super::error_number::received;
-use super::handle::Loaded;
+use super::loaded::Loaded;
 use super::protocol::{Bytes, Each, Facts, LoadedFile, Surveyed};
 use crate::{Result, uptime};
 
@@ -26,8 +25,12 @@ pub(super) struct View {
     /// Handles that it lasts as long as, all of them; empty if there is none.
     handles: Vec<u64>,
     taken: Duration,
-    /// Handles by the handle and the path that they are reached from.
-    directories: HashMap<(u64, Vec<u8>), RemoteHandle>,
+    /// Handles of directories, by the handle and the path that they are reached from.
+    directories: HashMap<(u64, Vec<u8>), u64>,
+    /// How many hold a handle of a directory: the view, and each who opened it.
+    holders: HashMap<u64, usize>,
+    /// Handles that are not needed any more, until the other side is told.
+    released: Vec<u64>,
     /// Second handles of a directory that was itself looked at, and the first ones, by which it is known here.
     first: HashMap<u64, u64>,
     /// Facts of the directories, and the type of their file system.
@@ -43,10 +46,24 @@ pub(super) struct View {
 pub(super) type Part = (Bytes, Vec<Bytes>);
 
 impl View {
-    /// Ends it: something is changed.
-    pub(super) fn forget(&mut self) {
-        self.changes += 1;
-        self.clear();
+    /// Ends it before a call that changes something. Returns the handles that are not needed any more.
+    pub(super) fn called(&mut self, changes: bool) -> Vec<u64> {
+        if changes {
+            self.changes += 1;
+            self.clear();
+        }
+        std::mem::take(&mut self.released)
+    }
+
+    /// Releases a handle; the other side is told when nothing holds it any more.
+    pub(super) fn release(&mut self, handle: u64) {
+        match self.holders.get_mut(&handle) {
+            Some(holders) if *holders > 1 => *holders -= 1,
+            _ => {
+                self.holders.remove(&handle);
+                self.released.push(handle);
+            }
+        }
     }
 
     /// Ends it if this is its last handle.
@@ -58,7 +75,9 @@ impl View {
     }
 
     fn clear(&mut self) {
-        self.directories.clear();
+        for (_, handle) in std::mem::take(&mut self.directories) {
+            self.release(handle);
+        }
         self.first.clear();
         self.own.clear();
         self.names.clear();
@@ -76,7 +95,7 @@ impl View {
         &mut self,
         since: (u64, Duration),
         dir: u64,
-        seen: Vec<(Part, RemoteHandle, Surveyed)>,
+        seen: impl Iterator<Item = (Part, Surveyed)>,
     ) -> u64 {
         let (changes, taken) = since;
         if !self.is_fresh() {
@@ -86,29 +105,35 @@ impl View {
         self.last += 1;
         // One that is held, too, is part of it, and all of it is as old as that.
         self.handles.push(self.last);
-        if changes == self.changes {
-            for ((path, names), handle, surveyed) in seen {
-                let number = handle.number();
-                let mut by = number;
-                if path.0.is_empty() {
-                    self.first.insert(number, dir);
-                    by = dir;
-                }
-                for (name, facts) in names.iter().zip(&surveyed.names) {
-                    self.names.insert((by, name.0.clone()), *facts);
-                }
-                for (name, file) in names.into_iter().zip(surveyed.files) {
-                    let Some(file) = file.filter(|file| file.dense) else {
-                        continue;
-                    };
-                    if file.attributes.is_empty() {
-                        self.bare.insert((by, name.0.clone()));
-                    }
-                    self.files.insert((by, name.0), file);
-                }
-                self.own.insert(by, (surveyed.own, surveyed.magic));
-                self.directories.insert((dir, path.0), handle);
+        let is_current = changes == self.changes;
+        for ((path, names), surveyed) in seen {
+            let handle = surveyed.handle;
+            let is_whole = surveyed.names.len() == names.len() && surveyed.files.len() == names.len();
+            let place = (dir, path.0);
+            if !is_current || !is_whole || self.directories.contains_key(&place) {
+                self.release(handle);
+                continue;
             }
+            let mut by = handle;
+            if place.1.is_empty() {
+                self.first.insert(handle, dir);
+                by = dir;
+            }
+            for (name, facts) in names.iter().zip(&surveyed.names) {
+                self.names.insert((by, name.0.clone()), *facts);
+            }
+            for (name, file) in names.into_iter().zip(surveyed.files) {
+                let Some(file) = file.filter(|file| file.dense) else {
+                    continue;
+                };
+                if file.attributes.is_empty() {
+                    self.bare.insert((by, name.0.clone()));
+                }
+                self.files.insert((by, name.0), file);
+            }
+            self.own.insert(by, (surveyed.own, surveyed.magic));
+            self.holders.insert(handle, 1);
+            self.directories.insert(place, handle);
         }
         self.last
     }
@@ -121,11 +146,15 @@ impl View {
         self.first.get(&dir).copied().unwrap_or(dir)
     }
 
-    /// Returns the handle of a directory that was looked at.
-    pub(super) fn directory(&self, dir: u64, path: &[u8]) -> Option<RemoteHandle> {
+    /// Opens a directory that was looked at: the number of its handle.
+    pub(super) fn directory(&mut self, dir: u64, path: &[u8]) -> Option<u64> {
         let path = if path == b"." { b"" } else { path };
-        let handle = self.directories.get(&(dir, path.to_vec()))?;
-        self.is_fresh().then(|| handle.clone())
+        let handle = *self.directories.get(&(dir, path.to_vec()))?;
+        if !self.is_fresh() {
+            return None;
+        }
+        *self.holders.get_mut(&handle)? += 1;
+        Some(handle)
     }
 
     /// Returns the facts of a directory or of what has a name in it, or why there are none.

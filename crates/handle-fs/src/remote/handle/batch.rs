@@ -14,7 +14,7 @@ type Files = Vec<io::Result<crate::LoadedFile>>;
 impl RemoteHandle {
     /// A directory's facts, those of everything in it, whether something vanished meanwhile, and its own facts after that.
     pub(crate) fn look(&self) -> Result<Looked> {
-        let dir = self.0.number;
+        let dir = self.number;
         looked(self.ask(Call::Look { dir }, |answer| match answer {
             Answer::Looked(seen) => Some(seen),
             _ => None,
@@ -23,18 +23,18 @@ impl RemoteHandle {
 
     /// The same of a directory below it, with a handle of that and its facts.
     pub(crate) fn look_below(&self, path: Bytes) -> Result<(Self, Stat, io::Result<Looked>)> {
-        let dir = self.0.number;
+        let dir = self.number;
         let (handle, own, seen) = self.ask(Call::LookBelow { dir, path }, |answer| match answer {
             Answer::LookedBelow { handle, own, looked } => Some((handle, own, looked)),
             _ => None,
         })?;
-        let handle = Self::new(std::sync::Arc::clone(&self.0.connection), handle);
+        let handle = Self::new(std::sync::Arc::clone(&self.connection), handle);
         Ok((handle, stat(&own)?, each(seen, looked)))
     }
 
     /// Small files of directories below it.
     pub(crate) fn load_below(&self, parts: Vec<(Bytes, Vec<Wanted>)>) -> Result<Vec<io::Result<Files>>> {
-        let dir = self.0.number;
+        let dir = self.number;
         let wanted: Vec<usize> = parts.iter().map(|(_, files)| files.len()).collect();
         let found = self.ask(Call::LoadBelow { dir, parts }, |answer| match answer {
             Answer::LoadedBelow(found) if found.len() == wanted.len() => Some(found),
@@ -51,7 +51,7 @@ impl RemoteHandle {
 
     /// Attributes and targets of what is in it.
     pub(crate) fn objects(&self, names: Vec<(Bytes, bool)>) -> Result<Vec<io::Result<Object>>> {
-        let (dir, wanted) = (self.0.number, names.len());
+        let (dir, wanted) = (self.number, names.len());
         let found = self.ask(Call::Objects { dir, names }, |answer| match answer {
             Answer::Objects(found) if found.len() == wanted => Some(found),
             _ => None,

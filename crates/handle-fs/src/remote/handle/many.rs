@@ -16,17 +16,17 @@ use crate::{NewFile, Result, Stat, uptime};
 impl RemoteHandle {
     /// Returns true if both handles are on one connection.
     pub(crate) fn is_on_machine_of(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0.connection, &other.0.connection)
+        Arc::ptr_eq(&self.connection, &other.connection)
     }
 
     /// Returns true if the machine has this limitation.
     pub(crate) fn lacks(&self, limitation: Limitation) -> bool {
-        self.0.connection.lacks().contains(&limitation)
+        self.connection.lacks().contains(&limitation)
     }
 
     /// Looks at names in directories below it. The view lasts as long as the handle.
     pub(crate) fn survey(&self, parts: Vec<(Bytes, Vec<Bytes>)>, load: bool) -> Result<Self> {
-        let (dir, connection) = (self.0.number, &self.0.connection);
+        let (dir, connection) = (self.number, &self.connection);
         let since = (connection.view().changes(), uptime());
         let call = Call::Survey {
             dir,
@@ -40,15 +40,11 @@ impl RemoteHandle {
             Answer::Surveyed(found) if found.len() == parts.len() => found,
             _ => return Err(Errno::IO),
         };
-        let mut seen = Vec::new();
-        for (part, found) in parts.into_iter().zip(found) {
-            // What is missing here is asked for by itself.
-            let Ok(found) = found else { continue };
-            let handle = opened(found.handle);
-            if found.names.len() == part.1.len() && found.files.len() == part.1.len() {
-                seen.push((part, handle, found));
-            }
-        }
+        // What is missing is asked for by itself.
+        let seen = parts
+            .into_iter()
+            .zip(found)
+            .filter_map(|(part, found)| Some((part, found.ok()?)));
         let number = connection.view().add(since, dir, seen);
         Ok(opened(of_view(number)))
     }
@@ -70,13 +66,13 @@ impl RemoteHandle {
 
     /// Removes names in it.
     pub(crate) fn unlink_many(&self, names: Vec<Bytes>) -> Result<()> {
-        let dir = self.0.number;
+        let dir = self.number;
         self.done(Call::UnlinkMany { dir, names })
     }
 
     /// Makes files in it.
     pub(crate) fn make_files(&self, files: Vec<NewFile<'_>>) -> Result<Vec<io::Result<Stat>>> {
-        let (dir, wanted) = (self.0.number, files.len());
+        let (dir, wanted) = (self.number, files.len());
         let file = |file: NewFile<'_>| protocol::NewFile {
             name: Path::new(file.name).into(),
             data: Bytes(file.data),

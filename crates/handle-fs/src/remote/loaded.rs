@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::Errno;
 
+use super::protocol::{Facts, LoadedFile, Whence};
 use crate::Result;
-use crate::remote::protocol::{Facts, LoadedFile, Whence};
 
 /// A file with all of its content.
 #[derive(Debug)]
-pub(in crate::remote) struct Loaded {
+pub(super) struct Loaded {
     data: Vec<u8>,
     pub(super) facts: Facts,
     /// Number of the type of its file system.
@@ -18,7 +18,7 @@ pub(in crate::remote) struct Loaded {
 }
 
 impl Loaded {
-    pub(in crate::remote) fn new(file: LoadedFile, magic: u64) -> Self {
+    pub(super) fn new(file: LoadedFile, magic: u64) -> Self {
         Self {
             data: file.data.0,
             facts: file.facts,
