@@ -131,6 +131,12 @@ fn before(change: &LineChange, line: usize) -> usize {
         .saturating_sub(change.base.start.saturating_sub(line))
 }
 
+/// Returns the place of a line after all changes of a side: as many lines before its end as in the base. A line that an earlier change
+/// took away begins the side.
+fn before_end(line: usize, base: &[&[u8]], side: &[&[u8]]) -> usize {
+    (line + side.len()).saturating_sub(base.len())
+}
+
 impl<'a> Merge<'a> {
     fn of(sides: MergeSides<'a>) -> Self {
         let mut merge = Self {
@@ -147,27 +153,29 @@ impl<'a> Merge<'a> {
                 (None, None) => return merge,
                 // Lines that touch are one place: what stands between two changes tells them apart.
                 (Some(own), other) if other.is_none_or(|other| own.base.end < other.base.start) => {
-                    let start = match other {
-                        Some(other) => before(other, own.base.start),
-                        None => (own.base.start + merge.theirs.len()).saturating_sub(merge.base.len()),
+                    let place = |line| match other {
+                        Some(other) => before(other, line),
+                        None => before_end(line, &merge.base, &merge.theirs),
                     };
+                    let theirs = place(own.base.start)..place(own.base.end);
                     merge.add(Region {
                         taken: Taken::Ours,
                         base: own.base.clone(),
                         ours: own.side.clone(),
-                        theirs: start..start + own.base.len(),
+                        theirs,
                     });
                     ours.next();
                 }
                 (own, Some(other)) if own.is_none_or(|own| other.base.end < own.base.start) => {
-                    let start = match own {
-                        Some(own) => before(own, other.base.start),
-                        None => (other.base.start + merge.ours.len()).saturating_sub(merge.base.len()),
+                    let place = |line| match own {
+                        Some(own) => before(own, line),
+                        None => before_end(line, &merge.base, &merge.ours),
                     };
+                    let ours = place(other.base.start)..place(other.base.end);
                     merge.add(Region {
                         taken: Taken::Theirs,
                         base: other.base.clone(),
-                        ours: start..start + other.base.len(),
+                        ours,
                         theirs: other.side.clone(),
                     });
                     theirs.next();

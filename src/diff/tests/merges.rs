@@ -118,6 +118,28 @@ proptest! {
     }
 }
 
+/// A change of one side that goes on after the last one of the other took its first lines.
+#[test]
+fn what_is_left_of_lines_that_the_other_side_removed_is_shown() {
+    let (base, side) = (b"line 0\nline 0\nline 0".as_slice(), b"line 0".as_slice());
+    for [ours, theirs] in [[b"".as_slice(), side], [side, b""]] {
+        let merged = merged(base, ours, theirs);
+        let [overlap] = &merged.overlaps[..] else {
+            panic!("{merged:?}");
+        };
+        assert_eq!(
+            (overlap.ours.concat(), overlap.theirs.concat()),
+            (ours.to_vec(), theirs.to_vec())
+        );
+        if let Some((by_git, _)) = by_git(base, ours, theirs) {
+            assert_eq!(
+                String::from_utf8_lossy(&merged.text),
+                String::from_utf8_lossy(&by_git)
+            );
+        }
+    }
+}
+
 #[test]
 fn changes_that_touch_overlap_and_say_where() {
     let merged = merged(b"1\n2\n3\n4\n", b"1\nII\n3\n4\n", b"1\n2\nthree\n4\n");
