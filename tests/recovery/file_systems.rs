@@ -123,7 +123,7 @@ fn a_file_system_that_cannot_exchange_names_there_and_back() {
     }
 }
 
-/// So do Docker's file systems with a Mac's files. A snapshot that took its word would hold zeros.
+/// Docker's file systems with a Mac's files do so too. A snapshot that took its word would hold zeros.
 #[test]
 fn what_a_file_system_wrongly_calls_holes_is_captured() {
     let rules = Rules {

@@ -1,4 +1,4 @@
-//! What git runs beside the usual places: hooks and settings in files of the work tree that the configuration names, of submodules, and of
+//! Places beside the usual ones from which git runs programs: hooks and settings in files of the work tree that the configuration names, of submodules, and of
 //! linked work trees. `diff` lists them first.
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::support::build::Build;
 use crate::support::git::Repository;
 use crate::support::sandbox::Sandbox;
 
-/// What a session changed that git runs, for each repository, by its place in the project.
+/// The changes of a session that git would run, for each repository, by its place in the project.
 fn executes(sandbox: &Sandbox, project: &Path, id: &str) -> Vec<(String, Vec<String>)> {
     let run = sandbox.jackin(["diff", id, "--json"]).ok();
     let found = run.json()["git"].as_array().unwrap().clone();

@@ -41,7 +41,7 @@ struct Node {
     entries: Entries,
 }
 
-/// What such a file system does beside keeping files. Copies share the switches, which may be turned while it is mounted.
+/// Rules of such a file system beside keeping files. Copies share the switches, which may be turned while it is mounted.
 #[derive(Clone, Default)]
 pub(crate) struct Rules {
     /// Exchanges two names.

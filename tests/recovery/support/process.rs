@@ -5,7 +5,7 @@ use std::process::Command;
 
 const IS_LINUX: bool = cfg!(target_os = "linux");
 
-/// What `ps` prints with these words; empty if there is no such process.
+/// The output of `ps` with these words; empty if there is no such process.
 fn ps(words: &[&str]) -> String {
     let output = Command::new("ps").args(words).output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -31,7 +31,7 @@ pub(crate) fn words(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// Whether it runs. A zombie counts as gone: nobody may come to collect it in a container.
+/// True if it runs. A zombie counts as gone: in a container there may be no parent that collects it.
 pub(crate) fn lives(pid: u32) -> bool {
     let state = match IS_LINUX {
         true => {

@@ -188,7 +188,7 @@ pub(super) struct Connection {
     lost: LostMachines,
     /// The only directories that can be reached; none: all can.
     only: Vec<PathBuf>,
-    /// What was seen with others, and dropped handles; the next call reports these to the agent.
+    /// Objects that were seen with others, and dropped handles; the next call reports these to the agent.
     view: Mutex<View>,
 }
 

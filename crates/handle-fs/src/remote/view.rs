@@ -27,9 +27,9 @@ pub(super) struct View {
     taken: Duration,
     /// Handles of directories, by the handle and the path that they are reached from.
     directories: HashMap<(u64, Vec<u8>), u64>,
-    /// How many hold a handle of a directory: the view, and each who opened it.
+    /// Numbers of holders of each handle of a directory: the view, and each who opened it.
     holders: HashMap<u64, usize>,
-    /// Handles that are not needed any more, until the other side is told.
+    /// Handles that are not needed any more, until the next call reports them.
     released: Vec<u64>,
     /// Second handles of a directory that was itself looked at, and the first ones, by which it is known here.
     first: HashMap<u64, u64>,
@@ -55,7 +55,7 @@ impl View {
         std::mem::take(&mut self.released)
     }
 
-    /// Releases a handle; the other side is told when nothing holds it any more.
+    /// Releases a handle; the next call reports it when nothing holds it any more.
     pub(super) fn release(&mut self, handle: u64) {
         match self.holders.get_mut(&handle) {
             Some(holders) if *holders > 1 => *holders -= 1,

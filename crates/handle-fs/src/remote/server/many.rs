@@ -14,9 +14,9 @@ use crate::remote::protocol::{
 };
 use crate::{AsHandle as _, Result, Stat, Time};
 
-/// Size of the largest file whose content is told by a survey (bytes).
+/// Size of the largest file whose content a survey has (bytes).
 const SMALL: u64 = 256 << 10;
-/// Number of bytes that are told at once.
+/// Largest number of bytes of content in one survey.
 const TOGETHER: u64 = 8 << 20;
 
 impl Agent {
