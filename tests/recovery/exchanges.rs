@@ -9,7 +9,6 @@ use crate::support::build::Build;
 use crate::support::carried::Kind;
 use crate::support::compare::assert_same_tree;
 use crate::support::sandbox::Sandbox;
-use crate::support::tree::Tree;
 
 /// The commands that were sent, by the first words of each.
 fn commands(sent: &Path) -> BTreeMap<String, usize> {
@@ -50,8 +49,9 @@ fn messages(sent: &Path) -> usize {
     count
 }
 
-/// A session that changed 240 small files.
-fn session(sandbox: &Sandbox) -> (PathBuf, Tree, String) {
+/// Restores a session that changed 240 small files, and returns a file of what was sent for that. `None` if there is no such machine here.
+fn sent_for_a_restore(kind: Kind) -> Option<(Sandbox, PathBuf)> {
+    let sandbox = Sandbox::carried(kind)?;
     let project = sandbox.project("tree");
     let build = Build::at(&project);
     for number in 0..240 {
@@ -65,34 +65,30 @@ fn session(sandbox: &Sandbox) -> (PathBuf, Tree, String) {
         &project,
         "for f in part-0/* part-1/*; do echo changed >$f; done; rm part-2/*; for f in part-3/*; do echo more >$f-new; done",
     );
-    (project, before, id)
+    let all = sandbox.machine().record();
+    sandbox.jackin(["restore", &id, "--yes"]).ok().shows("240");
+    assert_same_tree(&before, &sandbox.tree(&project));
+    let sent = sandbox.scratch("sent");
+    fs::copy(all, &sent).unwrap();
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    Some((sandbox, sent))
 }
 
 #[test]
 fn a_restore_of_many_paths_takes_few_commands() {
-    let Some(sandbox) = Sandbox::carried(Kind::Shell) else {
+    let Some((_sandbox, sent)) = sent_for_a_restore(Kind::Shell) else {
         return;
     };
-    let (project, before, id) = session(&sandbox);
-    let sent = sandbox.machine().record();
-    sandbox.jackin(["restore", &id, "--yes"]).ok().shows("240");
-    assert_same_tree(&before, &sandbox.tree(&project));
     let commands = commands(&sent);
     let all: usize = commands.values().sum();
     assert!(all < 300, "{all} commands for 240 paths: {commands:#?}");
-    sandbox.jackin(["undo", &id, "--yes"]).ok();
 }
 
 #[test]
 fn a_restore_of_many_paths_takes_few_calls() {
-    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+    let Some((_sandbox, sent)) = sent_for_a_restore(Kind::Ssh) else {
         return;
     };
-    let (project, before, id) = session(&sandbox);
-    let sent = sandbox.machine().record();
-    sandbox.jackin(["restore", &id, "--yes"]).ok().shows("240");
-    assert_same_tree(&before, &sandbox.tree(&project));
     let calls = messages(&sent);
     assert!(calls < 500, "{calls} calls for 240 paths");
-    sandbox.jackin(["undo", &id, "--yes"]).ok();
 }

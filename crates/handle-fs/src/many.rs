@@ -43,7 +43,7 @@ pub struct NewFile<'n> {
     pub mtime: Time,
 }
 
-/// Looks at names in directories below one, and with `load` at the content of small files among them, if a shell answers.
+/// Looks at names in directories below one, and with `load` at the content of small files among them. On this machine nothing is asked.
 pub fn survey<'n>(
     root: impl AsHandle,
     parts: impl Iterator<Item = (&'n Path, Vec<&'n OsStr>)>,

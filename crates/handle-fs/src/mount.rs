@@ -459,7 +459,7 @@ impl Root {
         Ok((Dir(dir), stat, looked))
     }
 
-    /// Looks at names in directories below the root, and with `load` at small files among them, if a shell answers.
+    /// Looks at names in directories below the root, and with `load` at small files among them. Only another machine is asked.
     pub fn survey<'n>(&self, parts: impl Iterator<Item = (&'n Path, Vec<&'n OsStr>)>, load: bool) -> Survey {
         crate::survey(&self.handle, parts, load)
     }
@@ -576,7 +576,7 @@ impl Dir {
         crate::open_beneath(&self.0, path.as_path()).map(Self)
     }
 
-    /// Looks at names in directories below it, and with `load` at small files among them, if a shell answers.
+    /// Looks at names in directories below it, and with `load` at small files among them. Only another machine is asked.
     pub fn survey<'n>(&self, parts: impl Iterator<Item = (&'n Path, Vec<&'n OsStr>)>, load: bool) -> Survey {
         crate::survey(&self.0, parts, load)
     }
