@@ -389,7 +389,10 @@ fn processes_of(place: &Path) -> Vec<(PathBuf, rustix::process::Pid)> {
 /// Returns the letter that proc(5) has for the state of a process; `None` if it is gone.
 fn state(process: &Path) -> Option<char> {
     let line = fs::read_to_string(process.join("stat")).ok()?;
-    line.rsplit_once(") ")?.1.chars().next()
+    let letter = line.rsplit_once(") ")?.1.chars().next()?;
+    // The first thread is a zombie while others of a killed process still end, and jackin rightly takes that for a running one.
+    let threads = fs::read_dir(process.join("task")).map_or(0, Iterator::count);
+    Some(if letter == 'Z' && threads > 1 { 'R' } else { letter })
 }
 
 /// A repository with a commit, ignored files, modes, a link, an empty directory.
