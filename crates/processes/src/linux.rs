@@ -19,6 +19,9 @@ const ENVIRONMENT_LIMIT: u64 = 8 << 20;
 /// Maximum length of `/proc/PID/stat`, in bytes: a name of 64 and fifty numbers.
 const LONGEST_LINE: u64 = 1 << 16;
 
+/// `PF_KTHREAD` in include/linux/sched.h.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
 pub(crate) fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|text| text.trim().to_owned())
@@ -221,6 +224,7 @@ pub(crate) fn parse(line: &[u8]) -> Option<Seen> {
         start: number(field(22)?)?,
         // A main thread that ended before the others shows as a zombie, though the process runs.
         dead: matches!(state, b"X" | b"x") || (state == b"Z" && threads <= 1),
+        kernel: number::<u64>(field(9)?)? & KERNEL_THREAD != 0,
         name,
     })
 }

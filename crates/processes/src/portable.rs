@@ -67,6 +67,7 @@ fn seen(process: &Process) -> Option<Seen> {
         session: process.session_id().map_or(0, sysinfo::Pid::as_u32),
         start: process.start_time(),
         dead: matches!(process.status(), ProcessStatus::Zombie | ProcessStatus::Dead),
+        kernel: false,
         name: process.name().to_string_lossy().into_owned(),
     })
 }

@@ -46,7 +46,11 @@ pub struct Probe {
 pub fn carried(table: &ProcessTable, variable: &str) -> Result<BTreeSet<String>, ProbeError> {
     let own = std::process::id();
     let mut found = BTreeSet::new();
-    for seen in table.all()?.iter().filter(|seen| !seen.dead && seen.pid != own) {
+    for seen in table
+        .all()?
+        .iter()
+        .filter(|seen| !seen.dead && !seen.kernel && seen.pid != own)
+    {
         let values = table.values(seen.pid, variable)?;
         found.extend(
             values
@@ -92,7 +96,7 @@ fn probe_once(
         .collect();
     let table = processes.all()?;
     let mut carriers = BTreeSet::new();
-    for seen in table.iter().filter(|seen| !seen.dead) {
+    for seen in table.iter().filter(|seen| !seen.dead && !seen.kernel) {
         let values = processes.values(seen.pid, variable)?;
         if values.iter().any(|one| one == value.as_bytes()) {
             carriers.insert(seen.pid);
@@ -135,7 +139,7 @@ pub(crate) fn belonging(
     known: &[&ProcessRef],
 ) -> BTreeMap<u32, Why> {
     let mut found = BTreeMap::new();
-    for seen in table.iter().filter(|seen| !seen.dead) {
+    for seen in table.iter().filter(|seen| !seen.dead && !seen.kernel) {
         if known.iter().any(|process| seen.is(process)) {
             found.insert(seen.pid, Why::Recorded);
         } else if carriers.contains(&seen.pid) {
@@ -155,7 +159,7 @@ pub(crate) fn belonging(
         .collect();
     loop {
         let before = found.len();
-        for seen in table.iter().filter(|seen| !seen.dead) {
+        for seen in table.iter().filter(|seen| !seen.dead && !seen.kernel) {
             let descends = found.contains_key(&seen.parent)
                 || found.contains_key(&seen.session)
                 || leaders

@@ -45,6 +45,8 @@ pub(crate) struct Seen {
     pub(crate) start: u64,
     /// A zombie: it runs no more, only its number is still taken.
     pub(crate) dead: bool,
+    /// A thread of the kernel: it has neither environment nor files.
+    pub(crate) kernel: bool,
     /// Name that the process calls itself: hostile text.
     pub(crate) name: String,
 }

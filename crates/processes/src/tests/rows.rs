@@ -24,6 +24,7 @@ fn a_row_is_read() {
         session: 9,
         start: 987_654,
         dead: false,
+        kernel: false,
         name: "sleep".into(),
     };
     assert_eq!(parse(&line(b"sleep", 'S', 9, 1)), Some(expected));
@@ -70,4 +71,14 @@ fn names_that_look_like_the_rest_of_a_row() {
         let row = parse(&line(name, 'S', 9, 1)).unwrap();
         assert_eq!((row.parent, row.dead), (7, false));
     }
+}
+
+#[test]
+fn a_thread_of_the_kernel_is_known_by_its_flag() {
+    let user = line(b"kthreadd", 'S', 9, 1);
+    assert!(!parse(&user).unwrap().kernel);
+    let thread =
+        parse(b"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0 18446744073709551615")
+            .unwrap();
+    assert!(thread.kernel);
 }

@@ -13,6 +13,7 @@ fn seen(pid: u32, parent: u32, session: u32, start: u64) -> Seen {
         session,
         start,
         dead: false,
+        kernel: false,
         name: "x".into(),
     }
 }
@@ -71,6 +72,7 @@ fn a_session_outlives_its_leader() {
     // The leader as a zombie still holds the number.
     let zombie = Seen {
         dead: true,
+        kernel: false,
         ..seen(20, 1, 20, 500)
     };
     assert_eq!(belong(&[orphan.clone(), zombie], &[], &known).len(), 1);
@@ -100,6 +102,7 @@ fn the_session_that_the_command_was_started_in_does_not_belong() {
 fn the_dead_do_not_belong() {
     let zombie = Seen {
         dead: true,
+        kernel: false,
         ..seen(20, 1, 1, 500)
     };
     assert_eq!(belong(&[zombie], &[20], &[recorded(20, 500)]), BTreeMap::new());
