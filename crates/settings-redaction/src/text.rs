@@ -29,8 +29,14 @@ pub fn redact_text(line: &str, hidden: &str) -> String {
         }
         at += 1;
     }
+    // Looked up once: a line may have hundreds of thousands of words.
+    let first = |programs: &[&str]| {
+        let is_one = |word: &&str| programs.contains(&word.rsplit('/').next().unwrap_or(word));
+        words.iter().position(is_one).unwrap_or(words.len())
+    };
+    let (by_p, by_a) = (first(&PASSWORD_BY_P), first(&["redis-cli"]));
     for (at, word) in shown.iter_mut().enumerate() {
-        if is_argument(&words, at) {
+        if is_argument(&words, at, by_p < at, by_a < at) {
             *word = match set_password(word) {
                 Some(name) => format!("{name}={hidden}"),
                 None => hidden.to_owned(),
@@ -51,9 +57,9 @@ pub fn redact_text(line: &str, hidden: &str) -> String {
 /// Programs that take a password with `-p`, in the same word or the next.
 const PASSWORD_BY_P: [&str; 6] = ["mysql", "mysqldump", "mysqladmin", "mariadb", "sshpass", "login"];
 
-/// Returns true if the word at `at` is a secret by the place where a command has it: a login behind `-u`, a password behind `-p` or `-a`, or
-/// what a name like `DB_PASS` is set to.
-fn is_argument(words: &[&str], at: usize) -> bool {
+/// Returns true if the word at `at` is a secret by the place where a command has it: a login behind `-u`, a password behind `-p` (`by_p`) or
+/// `-a` (`by_a`) of a program before it, or what a name like `DB_PASS` is set to.
+fn is_argument(words: &[&str], at: usize, by_p: bool, by_a: bool) -> bool {
     let Some(word) = words.get(at).map(|word| word.trim_matches(['\'', '"'])) else {
         return false;
     };
@@ -62,13 +68,6 @@ fn is_argument(words: &[&str], at: usize) -> bool {
         .and_then(|at| words.get(at))
         .copied()
         .unwrap_or_default();
-    let named = |names: &[&str]| {
-        let mut programs = words
-            .iter()
-            .take(at)
-            .map(|word| word.rsplit('/').next().unwrap_or(word));
-        programs.any(|program| names.contains(&program))
-    };
     // A user and a group are numbers.
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let is_login = |text: &str| {
@@ -82,8 +81,8 @@ fn is_argument(words: &[&str], at: usize) -> bool {
         || word.starts_with("pass:") && word.len() > 5
         || matches!(before, "-u" | "--user" | "--auth" | "-U" | "--proxy-user") && is_login(word)
         || word.strip_prefix("-u").is_some_and(is_login)
-        || named(&PASSWORD_BY_P) && (before == "-p" || word.starts_with("-p") && word.len() > 2)
-        || named(&["redis-cli"]) && before == "-a"
+        || by_p && (before == "-p" || word.starts_with("-p") && word.len() > 2)
+        || by_a && before == "-a"
         || before.ends_with("secret_access_key")
 }
 
