@@ -96,7 +96,7 @@ impl Event {
     /// [`EventError`].
     pub fn parse(agent: Agent, event: &str, bytes: &[u8]) -> Result<Self, EventError> {
         let shape = |why: String| EventError::Shape { agent, why };
-        let value: Value = serde_json::from_slice(bytes).map_err(|error| shape(error.to_string()))?;
+        let value = json(bytes).map_err(|error| shape(error.to_string()))?;
         if !value.is_object() {
             return Err(shape("it is something else".to_owned()));
         }
@@ -153,6 +153,38 @@ impl Event {
     }
 }
 
+/// Parses JSON, if need be as [`repaired`].
+fn json(bytes: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(bytes).or_else(|error| serde_json::from_str(&repaired(bytes)).map_err(|_| error))
+}
+
+/// Returns JSON with U+FFFD for what is no character: bytes that are not UTF-8, and halves of a surrogate pair. JavaScript writes such a half
+/// where a text was cut in the middle of an emoji.
+fn repaired(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut repaired = String::with_capacity(text.len());
+    let mut rest = text.as_ref();
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        let low = || escape.get(6..).and_then(code_unit);
+        let (shown, length) = match code_unit(escape) {
+            Some(0xD800..=0xDBFF) if matches!(low(), Some(0xDC00..=0xDFFF)) => (None, 12),
+            Some(0xD800..=0xDFFF) => (Some("\u{fffd}"), 6),
+            _ => (None, escape.chars().take(2).map(char::len_utf8).sum()),
+        };
+        let (escape, after) = escape.split_at(length);
+        repaired.push_str(before);
+        repaired.push_str(shown.unwrap_or(escape));
+        rest = after;
+    }
+    repaired + rest
+}
+
+/// Returns the number in an escape such as `\ud83d` at the beginning of a text.
+fn code_unit(text: &str) -> Option<u16> {
+    u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
+}
+
 /// Beginnings of the prompts that Claude Code and Copilot give themselves when a command in the background has ended. Copilot does so
 /// even behind the end of its session.
 const NOTIFICATIONS: [&str; 2] = ["<task-notification>", "<system_notification>"];
@@ -202,7 +234,7 @@ fn call(value: &Value, text: &dyn Fn(&[&str]) -> Option<String>) -> ToolCall {
     // Some hand the arguments over as a text of JSON.
     let inner: Option<Value> = given
         .and_then(Value::as_str)
-        .and_then(|text| serde_json::from_str(text).ok());
+        .and_then(|text| json(text.as_bytes()).ok());
     let input = inner.as_ref().or(given).unwrap_or(value);
     let tool = text(&["tool_name", "toolName", "tool"]).unwrap_or_else(|| "shell".to_owned());
     let command = is_shell(&tool).then(|| command_of(input)).flatten();
@@ -571,6 +603,34 @@ mod tests {
         ] {
             let event = Event::parse(agent, event, json.as_bytes()).unwrap();
             assert_eq!(event.happening, HookEvent::Other, "{agent}");
+        }
+    }
+
+    #[test]
+    fn half_characters_are_replaced() {
+        let command = |bytes: &[u8]| {
+            let json = [
+                &br#"{"tool_name":"Bash","tool_input":{"command":""#[..],
+                bytes,
+                br#""}}"#,
+            ]
+            .concat();
+            let HookEvent::Tool(call) = Event::parse(Agent::Claude, "PreToolUse", &json)
+                .unwrap()
+                .happening
+            else {
+                panic!()
+            };
+            call.command.unwrap()
+        };
+        assert_eq!(
+            command(br"\ud83d\ude00 \ud83d\n\\ud83d \ude00\ud83d"),
+            "\u{1f600} \u{fffd}\n\\ud83d \u{fffd}\u{fffd}"
+        );
+        assert_eq!(command(br"\ud83d\ud83d\ude00"), "\u{fffd}\u{1f600}");
+        assert_eq!(command(b"rm caf\xe9"), "rm caf\u{fffd}");
+        for odd in [&br#"{"a":"\ud8"#[..], br#"{"a":"\"#, b"{\"a\":\"\\\xe9\"}"] {
+            assert!(Event::parse(Agent::Claude, "stop", odd).is_err());
         }
     }
 

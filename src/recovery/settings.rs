@@ -11,7 +11,22 @@ pub(crate) fn opted_in(environment: &Environment) -> Result<Option<Resolved>, Re
     let Some(workspace) = config.workspace_for_directory(&environment.current)? else {
         return Ok(None);
     };
-    let resolved = config.for_workspace(&workspace, &Flags::default())?;
+    captured(&config, &workspace)
+}
+
+/// Returns the current settings of the workspace of a session; `None` if it has none, or it is no longer captured.
+pub(crate) fn workspace_settings(
+    environment: &Environment,
+    row: &InstanceRow,
+) -> Result<Option<Resolved>, RecoveryError> {
+    match &row.workspace {
+        Some(workspace) => captured(&Config::load(environment)?, workspace),
+        None => Ok(None),
+    }
+}
+
+fn captured(config: &Config, workspace: &str) -> Result<Option<Resolved>, RecoveryError> {
+    let resolved = config.for_workspace(workspace, &Flags::default())?;
     Ok(Some(resolved).filter(|resolved| resolved.mode.value.captures()))
 }
 

@@ -322,3 +322,180 @@ fn scripts_have_the_same_with_exec() {
     sandbox.jackin(["exec", "nobody", "--", "true"]).code(5);
     sandbox.jackin(["exec", &id]).code(2);
 }
+
+#[test]
+fn an_event_with_half_a_character_is_an_event() {
+    let (sandbox, project) = workspace("");
+    say(&sandbox, "SessionStart", &project, &json!({})).ok();
+    for (number, half) in [&br"\ud83d"[..], b"\xf0\x9f"].into_iter().enumerate() {
+        fs::write(project.join("a"), number.to_string()).unwrap();
+        let call = json!({"session_id": "session-1", "cwd": project, "tool_name": "Bash", "tool_input": {"command": "rm HALF"}});
+        let text = call.to_string();
+        let (before, after) = text.split_once("HALF").unwrap();
+        let event = [before.as_bytes(), half, after.as_bytes()].concat();
+        let run = sandbox.tell("claude", "PreToolUse", &event).ok();
+        assert!(run.stderr.is_empty(), "{run}");
+    }
+    assert_eq!(kinds(&sandbox), ["checkpoint", "checkpoint", "baseline"]);
+    sandbox
+        .jackin(["show", "@latest"])
+        .ok()
+        .has("before Bash: rm \u{fffd}");
+}
+
+#[test]
+fn a_session_goes_on_and_ends_where_the_agent_works_elsewhere() {
+    let (sandbox, project) = workspace("");
+    let elsewhere = sandbox.project("elsewhere");
+    say(&sandbox, "UserPromptSubmit", &project, &json!({"prompt": "go"})).ok();
+    fs::write(project.join("a"), "one\n").unwrap();
+    bash(&sandbox, &elsewhere, "rm -rf ../shop/a", "t1").ok();
+    assert_eq!(kinds(&sandbox), ["checkpoint", "baseline"]);
+    // A workspace of its own has a session of its own; what runs there may change files of the other.
+    let other = sandbox.captured("other", "");
+    fs::write(project.join("a"), "two\n").unwrap();
+    bash(&sandbox, &other, "rm -rf ../shop/a", "t2").ok();
+    let all = listed(&sandbox);
+    let of = |workspace: &str| {
+        let mut sessions = all.iter();
+        sessions
+            .find(|one| one.workspace.as_deref() == Some(workspace))
+            .unwrap()
+    };
+    assert_eq!(of("shop").snapshots.len(), 3, "{all:?}");
+    assert_eq!(of("other").snapshots.len(), 1, "{all:?}");
+    // A workspace that is no longer captured is left alone.
+    let file = sandbox.home().join(".config/jackin/workspaces/shop.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("\"project\"", "\"off\"")).unwrap();
+    fs::write(project.join("a"), "three\n").unwrap();
+    bash(&sandbox, &elsewhere, "rm -rf ../shop/a", "t3").ok();
+    fs::write(&file, text).unwrap();
+    say(&sandbox, "SessionEnd", &elsewhere, &json!({})).ok();
+    let all = listed(&sandbox);
+    assert!(all.iter().all(|one| one.status == "ended"), "{all:?}");
+    let kinds: Vec<usize> = all.iter().map(|one| one.snapshots.len()).collect();
+    assert_eq!(kinds, [2, 4]);
+}
+
+#[test]
+fn agents_without_ids_are_told_apart_by_their_workspaces() {
+    let (sandbox, project) = workspace("");
+    let other = sandbox.captured("other", "");
+    let call = |directory: &Path| {
+        let what = json!({"cwd": directory, "toolName": "bash", "toolArgs": {"command": "rm x"}});
+        sandbox
+            .tell("copilot", "preToolUse", what.to_string().as_bytes())
+            .ok();
+    };
+    call(&project);
+    fs::write(project.join("a"), "changed\n").unwrap();
+    call(&other);
+    call(&sandbox.project("elsewhere"));
+    let all = listed(&sandbox);
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert!(all.iter().all(|one| one.snapshots.len() == 1), "{all:?}");
+}
+
+#[test]
+fn an_agent_that_is_launched_in_a_plain_directory_has_its_checkpoints() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("plain");
+    let event = |name: &str, more: &Value| {
+        let mut what = json!({"session_id": "s", "cwd": project});
+        what.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let file = sandbox.scratch(name);
+        fs::write(&file, what.to_string()).unwrap();
+        let program = crate::support::machine::binary();
+        format!(
+            "'{}' recovery hook run claude {name} < '{}'",
+            program.display(),
+            file.display()
+        )
+    };
+    let prompt = event("UserPromptSubmit", &json!({"prompt": "make it"}));
+    let call = event(
+        "PreToolUse",
+        &json!({"tool_name": "Bash", "tool_input": {"command": "rm made"}}),
+    );
+    let id = sandbox.launch(&project, &format!("{prompt}; echo x > made; {call}; rm made"));
+    assert_eq!(kinds(&sandbox), ["closing", "checkpoint", "baseline"]);
+    sandbox
+        .jackin(["restore", &id, "--before", "rm made", "--yes", "made"])
+        .ok();
+    assert_eq!(fs::read_to_string(project.join("made")).unwrap(), "x\n");
+    // A session that keeps no file has no checkpoints, and the agent is not bothered.
+    let target = project.to_str().unwrap();
+    let launch = ["launch", "--snapshot", "metadata", target, "--", "sh", "-c"];
+    let script = format!("{prompt} && {call}");
+    sandbox.jackin(launch.into_iter().chain([script.as_str()])).ok();
+    assert!(listed(&sandbox)[0].snapshots.is_empty());
+}
+
+#[test]
+fn an_agent_in_a_terminal_that_outlived_its_session_has_one_of_its_own() {
+    let (sandbox, project) = workspace("");
+    let over = sandbox.launch(&project, "true");
+    let event = json!({"session_id": "s", "cwd": project, "prompt": "go on"}).to_string();
+    let file = sandbox.scratch("event");
+    fs::write(&file, event).unwrap();
+    let script = format!(
+        "JACKIN_RECOVERY_INSTANCE={over} exec \"$@\" < '{}'",
+        file.display()
+    );
+    let hook = sandbox.command(["hook", "run", "claude", "UserPromptSubmit"]);
+    hook.through(&["sh", "-c", &script, "sh"]).run().ok();
+    let all = listed(&sandbox);
+    assert_eq!(all.len(), 2, "{all:?}");
+    let shown = sandbox.jackin(["show", &all[0].id]).ok();
+    shown.has("go on").has("claude, its session s");
+}
+
+#[test]
+fn a_call_without_its_checkpoint_is_refused_where_that_is_wanted_whatever_failed() {
+    for (agent, code) in [("", 1), ("\n[recovery.agent]\non_failure = \"block\"\n", 2)] {
+        let (sandbox, project) = workspace(agent);
+        // A store that cannot be written.
+        fs::create_dir_all(sandbox.store().parent().unwrap()).unwrap();
+        fs::write(sandbox.store(), "a file").unwrap();
+        bash(&sandbox, &project, "rm a", "t")
+            .code(code)
+            .has("no snapshot was taken");
+        // No prompt and no return is refused.
+        say(&sandbox, "UserPromptSubmit", &project, &json!({"prompt": "x"})).code(1);
+        let call = json!({"tool_name": "Bash", "tool_input": {"command": "rm a"}});
+        say(&sandbox, "PostToolUse", &project, &call).code(1);
+        fs::remove_file(sandbox.store()).unwrap();
+        // A call that cannot be read; the agent does not find its pipe broken.
+        let file = sandbox.scratch("long");
+        fs::write(&file, vec![b' '; 33 << 20]).unwrap();
+        let script = format!(
+            "{{ cat '{}'; echo $? > '{}'; }} | \"$@\"",
+            file.display(),
+            sandbox.scratch("status").display()
+        );
+        for (event, code) in [("PreToolUse", code), ("PostToolUse", 1)] {
+            let hook = sandbox.command(["hook", "run", "claude", event]).inside(&project);
+            hook.through(&["sh", "-c", &script, "sh"])
+                .run()
+                .code(code)
+                .has("too long");
+            assert_eq!(fs::read_to_string(sandbox.scratch("status")).unwrap(), "0\n");
+        }
+    }
+}
+
+#[test]
+fn a_prompt_of_a_single_long_line_is_recorded_in_time() {
+    let (sandbox, project) = workspace("\n[recovery.agent]\nprompts = \"full\"\n");
+    let line = format!("{} use ghp_0123456789abcdefghij", "word ".repeat(400_000));
+    let begun = std::time::Instant::now();
+    say(&sandbox, "UserPromptSubmit", &project, &json!({"prompt": line})).ok();
+    // An agent waits for 60 seconds; with work for each pair of words this takes many minutes.
+    assert!(begun.elapsed().as_secs() < 40);
+    let shown = sandbox.jackin(["log", "--json"]).ok();
+    assert!(shown.text().contains("word word"), "{shown}");
+    assert!(!shown.text().contains("ghp_"));
+}

@@ -211,6 +211,14 @@ fn each_tool_says_what_it_takes_gives_and_does() {
                 assert!(schema.get("default").is_none(), "{name} {argument}: {schema}");
             }
         }
+        // The handshake's revisions have a ping; none has methods of capabilities that are not offered.
+        if era == Era::Initialize {
+            assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+        }
+        for method in ["resources/list", "prompts/list", "logging/setLevel"] {
+            let answer = client.ask(method, json!({"level": "info"}));
+            assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+        }
         // A model reads it in every conversation.
         let listed = client.ask("tools/list", json!({}))["result"]["tools"].to_string();
         assert!(listed.len() <= 5 << 10, "{} bytes: {listed}", listed.len());

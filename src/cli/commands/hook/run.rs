@@ -14,11 +14,11 @@ use crate::cli::session_end::end_held;
 use crate::config::{AgentRestore, OnFailure, Resolved};
 use crate::model::{AgentEvent, AgentRef, Ending, InstanceId, Operation, SnapshotId, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
-use crate::recovery::settings::opted_in;
+use crate::recovery::settings::{opted_in, terms, workspace_settings};
 use crate::recovery::survivors;
 use crate::report::begun;
 use crate::session::{CheckpointRequest, EndRequest, is_active, sessions_of_caller};
-use crate::store::{InstanceRow, Store};
+use crate::store::{InstanceRow, Store, StoreError};
 use crate::terminal::sanitize;
 
 /// Exit status by which an agent skips the tool call; standard error has the reason.
@@ -61,16 +61,18 @@ pub(super) fn run(context: Context<'_>, args: &HookRunArgs) -> Status {
 }
 
 fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
-    let agent = args.agent;
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes);
-    read.map_err(|error| {
-        CliError::new(ErrorKind::Failed, "cannot read the event of the agent").because(error)
-    })?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(CliError::new(ErrorKind::Usage, "the event of the agent is too long").into());
-    }
-    let event = Event::parse(agent, &args.event, &bytes)?;
+    let event = match read(args) {
+        Ok(event) => event,
+        Err(error) => {
+            let settings = opted_in(context.environment)?;
+            let is_wanted = |settings: &Resolved| settings.agent_on_failure.value == OnFailure::Block;
+            let blocks = is_call(args) && settings.as_ref().is_some_and(is_wanted);
+            return Err(Failure {
+                blocks,
+                ..error.into()
+            });
+        }
+    };
     // What only reads costs nothing: not even a look at the configuration.
     let is_idle = matches!(
         &event.happening,
@@ -91,109 +93,185 @@ fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
     if let Some(directory) = &event.directory {
         environment.current.clone_from(directory);
     }
-    let Some(resolved) = opted_in(&environment)? else {
-        return Ok(());
+    let agent = AgentRef {
+        name: args.agent.word().to_owned(),
+        session: event.session.clone(),
     };
+    let here = opted_in(&environment)?;
     let context = context.within(&environment);
-    let store = context.store_for_writing()?;
-    let hook = Hook {
-        context: &context,
-        store: &store,
-        resolved: &resolved,
-        agent: AgentRef {
-            name: agent.word().to_owned(),
-            session: event.session.clone(),
-        },
+    // A session goes on wherever its agent works meanwhile.
+    if here.is_none() && !goes_on(&context, &agent).unwrap_or(false) {
+        return Ok(());
+    }
+    let is_kept = |settings: &Resolved| blocks(&event.happening, settings);
+    let blocks = here.as_ref().is_some_and(is_kept);
+    let recorded = context
+        .store_for_writing()
+        .map_err(Failure::from)
+        .and_then(|store| {
+            let hook = Hook {
+                context: &context,
+                store: &store,
+                here: here.as_ref(),
+                agent,
+            };
+            hook.on(&event.happening)
+        });
+    recorded.map_err(|failure| Failure {
+        blocks: failure.blocks || blocks,
+        ..failure
+    })
+}
+
+/// Reads the event from standard input.
+fn read(args: &HookRunArgs) -> Result<Event, CliError> {
+    let mut input = std::io::stdin().lock();
+    let mut bytes = Vec::new();
+    let failed =
+        |error| CliError::new(ErrorKind::Failed, "cannot read the event of the agent").because(error);
+    let read = input.by_ref().take(LARGEST + 1).read_to_end(&mut bytes);
+    read.map_err(failed)?;
+    if bytes.len() as u64 > LARGEST {
+        // An agent may take a pipe that breaks for an error of its own.
+        std::io::copy(&mut input, &mut std::io::sink()).map_err(failed)?;
+        return Err(CliError::new(
+            ErrorKind::Usage,
+            "the event of the agent is too long",
+        ));
+    }
+    Ok(Event::parse(args.agent, &args.event, &bytes)?)
+}
+
+/// Returns true if the event is a call of a tool, also if nothing else is known of it.
+fn is_call(args: &HookRunArgs) -> bool {
+    let event = Event::parse(args.agent, &args.event, b"{}");
+    event.is_ok_and(|event| matches!(event.happening, HookEvent::Tool(_)))
+}
+
+/// Returns true if a session that the agent works in is alive, whatever the current directory is.
+fn goes_on(context: &Context<'_>, agent: &AgentRef) -> Result<bool, CliError> {
+    let Some(store) = Store::open_read(&context.engine().layout()?)? else {
+        return Ok(false);
     };
-    hook.on(&event)
+    let is_launched = context.environment.get(INSTANCE_VARIABLE).is_some();
+    let is_in_one = is_launched && !sessions_of_caller(&store, context.environment)?.is_empty();
+    Ok(is_in_one || !living(&store, agent, None)?.is_empty())
+}
+
+/// Returns the living sessions that hooks began for a conversation, newest first. A conversation without an id is one in each workspace.
+fn living(store: &Store, agent: &AgentRef, here: Option<&Resolved>) -> Result<Vec<InstanceRow>, StoreError> {
+    let mut rows = store.catalog().instances_of_agent(agent)?;
+    let is_own = |row: &InstanceRow| !agent.session.is_empty() || here.is_some_and(|here| is_of(row, here));
+    rows.retain(|row| row.ended_at.is_none() && is_own(row) && is_active(store, row));
+    Ok(rows)
+}
+
+/// Returns true if a failure at this event prevents a tool call. A prompt is never refused, and no turn is kept from ending.
+fn blocks(happening: &HookEvent, settings: &Resolved) -> bool {
+    let is_call = !matches!(
+        happening,
+        HookEvent::Prompt(_) | HookEvent::TurnEnd | HookEvent::ToolEnd(_)
+    );
+    is_call && settings.agent_on_failure.value == OnFailure::Block
+}
+
+/// Returns true if a session is one of the workspace that the settings are of.
+fn is_of(row: &InstanceRow, settings: &Resolved) -> bool {
+    row.workspace.as_deref() == settings.subject.workspace()
 }
 
 struct Hook<'a> {
     context: &'a Context<'a>,
     store: &'a Store,
-    resolved: &'a Resolved,
+    /// Settings of the workspace of the current directory; `None` if no workspace that is captured has it.
+    here: Option<&'a Resolved>,
     agent: AgentRef,
 }
 
 impl Hook<'_> {
-    fn on(&self, event: &Event) -> Result<(), Failure> {
+    fn on(&self, happening: &HookEvent) -> Result<(), Failure> {
+        let environment = self.context.environment;
         // An agent that `launch` started lives in a session already.
-        if let Some(own) = self.context.environment.get(INSTANCE_VARIABLE) {
+        if let Some(own) = environment.get(INSTANCE_VARIABLE) {
             // The variable can be set by anything: the session is one that this process descends from.
-            let mut sessions = sessions_of_caller(self.store, self.context.environment)?.into_iter();
-            return match sessions.find(|row| row.id.as_str() == own) {
-                Some(row) => self.record(&row, &event.happening),
-                None => Ok(()),
-            };
+            let mut sessions = sessions_of_caller(self.store, environment)?.into_iter();
+            if let Some(row) = sessions.find(|row| row.id.as_str() == own) {
+                return match terms(environment, &row)? {
+                    Some(settings) if settings.mode.value.captures() => {
+                        self.record(&row, &settings, happening)
+                    }
+                    _ => Ok(()),
+                };
+            }
+            // A terminal that outlives the session it was started in keeps the variable.
+            let mut open = self.store.catalog().open_instances()?.into_iter();
+            if open.any(|row| row.id.as_str() == own) {
+                return Ok(());
+            }
         }
         // Hooks of one session run at the same time; only one of them begins it.
         let _alone = self.store.lock_agent(&self.agent)?;
         let begins = matches!(
-            event.happening,
+            happening,
             HookEvent::Start | HookEvent::Prompt(_) | HookEvent::Tool(_)
         );
-        let joined = match self.joined()? {
-            None if begins => self.beside()?,
-            joined => joined,
-        };
-        match (&event.happening, joined) {
-            (HookEvent::End, Some(row)) => self.end(&row),
-            (happening, Some(row)) => {
-                self.take_missing_baseline(&row, happening)?;
-                self.record(&row, happening)
+        let mut joined = living(self.store, &self.agent, self.here)?;
+        let is_here = |row: &InstanceRow| self.here.is_some_and(|here| is_of(row, here));
+        let mut failures = Vec::new();
+        if let Some(here) = self.here
+            && begins
+            && !joined.iter().any(is_here)
+        {
+            match self.beside(here)? {
+                Some(row) => joined.push(row),
+                None => failures.extend(self.begin(here, happening).err()),
             }
-            (happening, None) if begins => self.begin(happening),
-            _ => Ok(()),
         }
+        // An agent that works in several workspaces has a session in each, and each of its commands may change any of them.
+        for row in &joined {
+            let recorded = match (happening, self.here) {
+                (HookEvent::End, _) => self.end(row),
+                (_, Some(here)) if is_of(row, here) => self.take(row, here, happening),
+                _ => match workspace_settings(environment, row)? {
+                    Some(settings) => self.take(row, &settings, happening),
+                    None => Ok(()),
+                },
+            };
+            failures.extend(recorded.err());
+        }
+        let worst = failures.into_iter().max_by_key(|failure| failure.blocks);
+        worst.map_or(Ok(()), Err)
     }
 
-    /// Returns the session that is recorded for that of the agent, while it lives.
-    fn joined(&self) -> Result<Option<InstanceRow>, Failure> {
-        let is_alive = |row: &InstanceRow| row.ended_at.is_none() && is_active(self.store, row);
-        Ok(self.own()?.into_iter().find(is_alive))
-    }
-
-    /// Returns every session that is recorded for that of the agent, newest first.
-    fn own(&self) -> Result<Vec<InstanceRow>, Failure> {
-        let mut rows = self.store.catalog().instances_of_agent(&self.agent)?;
-        let workspace = self.resolved.subject.workspace();
-        rows.retain(|row| row.workspace.as_deref() == workspace);
-        Ok(rows)
+    fn take(&self, row: &InstanceRow, settings: &Resolved, happening: &HookEvent) -> Result<(), Failure> {
+        self.take_missing_baseline(row, settings, happening)?;
+        self.record(row, settings, happening)
     }
 
     /// A living session of this very process that no hook began: by the tools that we give it, or by who started it. Another one
     /// beside it would keep both from being restored.
-    fn beside(&self) -> Result<Option<InstanceRow>, Failure> {
-        let workspace = self.resolved.subject.workspace();
+    fn beside(&self, here: &Resolved) -> Result<Option<InstanceRow>, Failure> {
         for row in sessions_of_caller(self.store, self.context.environment)? {
-            if row.workspace.as_deref() == workspace && begun(self.store, &row.id)?.agent.is_none() {
+            if is_of(&row, here) && begun(self.store, &row.id)?.agent.is_none() {
                 return Ok(Some(row));
             }
         }
         Ok(None)
     }
 
-    /// Returns true if a failure at this event prevents a tool call. A prompt is never refused, and no turn is kept from ending.
-    fn blocks(&self, happening: &HookEvent) -> bool {
-        let is_call = !matches!(
-            happening,
-            HookEvent::Prompt(_) | HookEvent::TurnEnd | HookEvent::ToolEnd(_)
-        );
-        is_call && self.resolved.agent_on_failure.value == OnFailure::Block
-    }
-
-    fn begin(&self, happening: &HookEvent) -> Result<(), Failure> {
+    fn begin(&self, here: &Resolved, happening: &HookEvent) -> Result<(), Failure> {
         let never_began = |row: &InstanceRow| matches!(row.ending, Some(Ending::Failed(_)));
-        let is_told = self.own()?.iter().any(never_began);
+        let own = self.store.catalog().instances_of_agent(&self.agent)?;
+        let is_told = own.iter().any(|row| is_of(row, here) && never_began(row));
         let fails = |error: CliError| Failure {
             error,
-            blocks: self.blocks(happening),
+            blocks: blocks(happening, here),
             is_told,
         };
         let agent = Some(self.agent.clone());
         let begun = begin_for(self.context, self.store, agent).map_err(fails)?;
         let snapshot = begun.baseline.as_ref().map(|captured| captured.record.id.clone());
-        if let Some(event) = self.event(&begun.instance, happening)? {
+        if let Some(event) = self.event(&begun.instance, here, happening)? {
             self.append(&begun.instance, event, snapshot)?;
         }
         // Whether the call runs or not: the operator must know that there is nothing to go back to.
@@ -205,13 +283,21 @@ impl Hook<'_> {
 
     /// Takes the baseline of a session that began without one. Its first failure was printed; a later one only blocks, if the operator
     /// wants that.
-    fn take_missing_baseline(&self, row: &InstanceRow, happening: &HookEvent) -> Result<(), Failure> {
+    fn take_missing_baseline(
+        &self,
+        row: &InstanceRow,
+        settings: &Resolved,
+        happening: &HookEvent,
+    ) -> Result<(), Failure> {
         if matches!(happening, HookEvent::ToolEnd(_)) {
             return Ok(());
         }
-        let limits = &self.resolved.limits;
-        match self.context.engine().baseline_again(self.store, row, limits) {
-            Err(error) if self.blocks(happening) => Err(Failure {
+        let again = self
+            .context
+            .engine()
+            .baseline_again(self.store, row, &settings.limits);
+        match again {
+            Err(error) if blocks(happening, settings) => Err(Failure {
                 error: error.into(),
                 blocks: true,
                 is_told: true,
@@ -221,8 +307,13 @@ impl Hook<'_> {
     }
 
     /// Returns what a receipt records of an event in a session; `None` if that is nothing.
-    fn event(&self, session: &InstanceId, happening: &HookEvent) -> Result<Option<AgentEvent>, Failure> {
-        let wanted = self.resolved.prompts.value;
+    fn event(
+        &self,
+        session: &InstanceId,
+        settings: &Resolved,
+        happening: &HookEvent,
+    ) -> Result<Option<AgentEvent>, Failure> {
+        let wanted = settings.prompts.value;
         let last_turn = || self.store.catalog().last_turn(session);
         Ok(Some(match happening {
             HookEvent::Prompt(text) => AgentEvent::Prompt {
@@ -269,8 +360,8 @@ impl Hook<'_> {
     }
 
     /// Records an event, with a checkpoint of the files as they were then, when anything changed since the last one.
-    fn record(&self, row: &InstanceRow, happening: &HookEvent) -> Result<(), Failure> {
-        let Some(event) = self.event(&row.id, happening)? else {
+    fn record(&self, row: &InstanceRow, settings: &Resolved, happening: &HookEvent) -> Result<(), Failure> {
+        let Some(event) = self.event(&row.id, settings, happening)? else {
             return Ok(());
         };
         let message = match &event {
@@ -292,7 +383,7 @@ impl Hook<'_> {
             name: None,
             message: Some(&message),
             event: Some((&self.agent, &event)),
-            beside_baseline: self.resolved.agent_restore.value == AgentRestore::Checkpoints
+            beside_baseline: settings.agent_restore.value == AgentRestore::Checkpoints
                 && matches!(event, AgentEvent::Prompt { .. } | AgentEvent::Call { .. }),
         };
         let engine = self.context.engine();
@@ -316,7 +407,7 @@ impl Hook<'_> {
                 }
                 Err(Failure {
                     error: error.into(),
-                    blocks: self.blocks(happening),
+                    blocks: blocks(happening, settings),
                     is_told,
                 })
             }
