@@ -52,6 +52,7 @@ main() {
     case $(uname -sm) in
         'Linux x86_64' | 'Linux amd64') target=x86_64-unknown-linux-musl ;;
         'Linux aarch64' | 'Linux arm64') target=aarch64-unknown-linux-musl ;;
+        'Darwin arm64' | 'Darwin x86_64') target=universal-apple-darwin ;;
         *) fail "no release for $(uname -sm)" "build it from source: cargo install --locked --git https://github.com/jackin-project/jackin-recovery" ;;
     esac
 
