@@ -78,9 +78,12 @@ impl Object<'_> {
         }
     }
 
-    /// Puts owner, attributes and mode to what `entry` says. Returns what the system does not allow; the
-    /// rest is done.
-    pub(super) fn set_metadata(self, entry: &Entry) -> io::Result<Vec<Problem>> {
+    /// Puts owner, attributes and mode to what `entry` says; of a new object in a private directory (`mtime`) the modification time
+    /// too. Returns what the system does not allow; the rest is done.
+    ///
+    /// An access list is removed first and set after other attributes, which it can forbid the owner to set. On macOS it can forbid
+    /// that of the time, too. Where others reach the object the list precedes the mode, whose bits for the group are its mask (acl(5)).
+    pub(super) fn set_metadata(self, entry: &Entry, mtime: Option<Time>) -> io::Result<Vec<Problem>> {
         let mut notes = Vec::new();
         let now = self.stat()?;
         let mut mode = entry.mode;
@@ -98,13 +101,22 @@ impl Object<'_> {
             }
         }
         let present = self.attributes()?;
+        let (lists, attributes): (Vec<&Xattr>, Vec<&Xattr>) = entry
+            .xattrs
+            .iter()
+            .filter(|want| !present.contains(want))
+            .partition(|want| want.is_access_list());
         if present != entry.xattrs {
             is_mode_known = false;
             if !may_write(&now, self.actor()) {
                 // A user's attributes can be set only where the content could be written; the mode follows below.
                 self.chmod(now.mode | 0o200)?;
             }
-            self.set_attributes(&present, &entry.xattrs, &mut notes)?;
+            self.remove_others(&present, &entry.xattrs, &mut notes);
+            self.set_attributes(&attributes, &mut notes)?;
+            if mtime.is_none() {
+                self.set_attributes(&lists, &mut notes)?;
+            }
         }
         if !matches!(entry.kind, EntryKind::Symlink(_)) {
             let now = if is_mode_known {
@@ -116,19 +128,27 @@ impl Object<'_> {
                 self.chmod(mode)?;
             }
         }
+        if let Some(mtime) = mtime {
+            self.set_mtime(mtime)?;
+            self.set_attributes(&lists, &mut notes)?;
+        }
         Ok(notes)
     }
 
-    fn set_attributes(self, present: &[Xattr], wanted: &[Xattr], notes: &mut Vec<Problem>) -> io::Result<()> {
-        for extra in present
-            .iter()
-            .filter(|have| !wanted.iter().any(|want| want.name == have.name))
-        {
-            if let Err(error) = self.remove_attribute(&extra.name) {
-                notes.push(attribute_note(extra, "could not be removed", &error));
+    /// Removes the attributes that have none of the wanted names.
+    fn remove_others(self, present: &[Xattr], wanted: &[Xattr], notes: &mut Vec<Problem>) {
+        let is_wanted = |have: &&Xattr| wanted.iter().any(|want| want.name == have.name);
+        let mut others: Vec<&Xattr> = present.iter().filter(|have| !is_wanted(have)).collect();
+        others.sort_by_key(|other| !other.is_access_list());
+        for other in others {
+            if let Err(error) = self.remove_attribute(&other.name) {
+                notes.push(attribute_note(other, "could not be removed", &error));
             }
         }
-        for want in wanted.iter().filter(|want| !present.contains(want)) {
+    }
+
+    fn set_attributes(self, wanted: &[&Xattr], notes: &mut Vec<Problem>) -> io::Result<()> {
+        for want in wanted {
             if let Err(error) = self.set_attribute(want) {
                 if is_out_of_space(&error) {
                     return Err(error);
@@ -164,7 +184,7 @@ pub(super) fn set_metadata(
     match opened {
         Ok((handle, stat)) => {
             if meant(&stat) {
-                Object::Open(handle.as_handle()).set_metadata(entry)
+                Object::Open(handle.as_handle()).set_metadata(entry, None)
             } else {
                 Err(io::ErrorKind::NotFound.into())
             }
@@ -190,7 +210,7 @@ fn set_metadata_by_name(
     entry: &Entry,
 ) -> io::Result<Vec<Problem>> {
     if dir.look(name)?.is_some_and(|is| meant(&is)) {
-        Object::Named(dir, name).set_metadata(entry)
+        Object::Named(dir, name).set_metadata(entry, None)
     } else {
         Err(io::ErrorKind::NotFound.into())
     }
@@ -211,8 +231,8 @@ pub(super) fn may_change(is: &Stat, was: &Entry, will: &Entry) -> bool {
 
 /// Returns true if mode and owner belong to one of the two states, or to a change from one to the other by [`set_metadata`].
 ///
-/// The owner changes first, which clears set-id bits. Attributes follow: they need a writable object, and an access list among
-/// them sets the mode.
+/// The owner changes first, which clears set-id bits. Attributes follow, which need a writable object. An access list sets the
+/// mode.
 pub(super) fn is_between(is: &Stat, was: &Entry, will: &Entry) -> bool {
     let owner = [was.uid, will.uid].contains(&is.uid) && [was.gid, will.gid].contains(&is.gid);
     if matches!(was.kind, EntryKind::Symlink(_)) {

@@ -365,24 +365,19 @@ impl Builder<'_> {
         }
     }
 
-    /// Gives an object its metadata, the modification time last.
+    /// Gives an object its metadata.
     pub(super) fn finish(
         &self,
         object: Object<'_>,
         path: &RelPath,
         entry: &Entry,
     ) -> Result<Built, RestoreError> {
-        let finish = || {
-            let notes = object.set_metadata(entry)?;
-            if let Some(time) = self.times.of(entry) {
-                object.set_mtime(time)?;
-            }
-            Ok(Built { is_made: true, notes })
-        };
-        finish().map_err(|source| RestoreError::Build {
+        let set = object.set_metadata(entry, self.times.of(entry));
+        let notes = set.map_err(|source| RestoreError::Build {
             path: path.clone(),
             source,
-        })
+        })?;
+        Ok(Built { is_made: true, notes })
     }
 
     fn write(

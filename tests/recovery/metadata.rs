@@ -81,6 +81,30 @@ fn s08_attributes_and_access_lists_come_back() {
 }
 
 #[test]
+fn s08_an_access_list_does_not_keep_attributes_from_coming_back() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        return skip("an ordinary user", "there is none here");
+    };
+    let project = sandbox.project("listed");
+    Build::at(&project)
+        .file("closed", "x")
+        .attribute("closed", "user.note", "kept")
+        .acl("closed", "u:12345:r")
+        .mode("closed", 0o440)
+        .dir("box")
+        .attribute("box", "user.note", "kept")
+        .acl("box", "u:12345:rx")
+        .mode("box", 0o550)
+        .aged();
+    sandbox.give(&project);
+    let before = Tree::read(&project);
+
+    let id = sandbox.launch(&project, "rm -f closed; chmod 750 box; rmdir box");
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
 fn s08_set_id_bits_and_closed_files_come_back() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("bits");
