@@ -18,7 +18,6 @@ use crate::model::{Directory, Entry, EntryKind, Gap, GapReason, Manifest, Name, 
 use crate::observer::Observer;
 use crate::store::Blobs;
 use handle_fs::Root;
-use handle_fs::TICK_NANOS;
 use limits::Tally;
 use scan::Job;
 
@@ -73,7 +72,9 @@ impl Reference<'_> {
     /// through a mapping without a new time, and if no fault of such a store was under way then.
     fn is_unchanged(&self, old: &Entry, stat: &handle_fs::Stat) -> bool {
         let is_filled = old.content().is_some_and(|content| content.size != 0);
-        let age = if is_filled { FAULT_NANOS } else { TICK_NANOS };
+        // Nothing but a change sets the ctime, so it shows in which steps the file system tells time.
+        let step = handle_fs::step_of(old.ctime);
+        let age = if is_filled { step.max(FAULT_NANOS) } else { step };
         let quiet = self.earlier.started_at.plus_nanos(-age);
         let shows_stores = self.earlier.written_back || !is_filled;
         shows_stores && !old.unstable && old.ctime < quiet && old.mtime < quiet && same_moment(old, stat)

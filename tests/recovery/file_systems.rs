@@ -88,6 +88,26 @@ rows! {
 }
 
 #[test]
+fn a_name_that_is_made_in_the_second_of_the_baseline_is_seen_where_times_are_whole_seconds() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.sources().join("root");
+    let make = ["mkfs.ext4", "-q", "-I", "128"];
+    let Some(_volume) = Volume::image(&root, "ext4", 64 << 20, &make) else {
+        return;
+    };
+    Build::at(&root).dir("d").aged();
+    for round in ["1", "2", "3"] {
+        fs::write(root.join("d/before"), round).unwrap();
+        assert_eq!(fs::metadata(root.join("d")).unwrap().mtime_nsec(), 0);
+        let id = sandbox.launch(&root, &format!("touch d/made-{round}"));
+        sandbox
+            .diff(&id, &[])
+            .are(&[("added", format!("d/made-{round}"))]);
+        fs::remove_file(root.join("d/before")).unwrap();
+    }
+}
+
+#[test]
 fn a_file_system_that_cannot_exchange_names_there_and_back() {
     on(Volume::served);
     // Who watches may have seen a path missing, so it is said.

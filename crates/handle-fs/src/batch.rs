@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::remote::Wanted as Asked;
 use super::{
-    AsHandle, Handle, HandleRef, NodeKind, Stat, TICK_NANOS, clock_of, data_segments, handle_attributes,
-    list_attributes, names, open_beneath, open_child_file_blindly, read_link, stat_child, stat_handle,
+    AsHandle, Handle, HandleRef, NodeKind, Stat, clock_of, data_segments, handle_attributes, list_attributes,
+    names, open_beneath, open_child_file_blindly, read_link, stat_child, stat_handle, step_of,
 };
 use crate::{Time, Xattr};
 
@@ -73,15 +73,16 @@ pub struct Object {
     pub xattrs: Vec<Xattr>,
 }
 
-/// Waits until a change made now would carry another time than `last`; a change within one tick of the clock of the machine that
+/// Waits until a change made now would carry another time than `last`; a change within one step of the times of the machine that
 /// `place` belongs to would otherwise go unseen.
 ///
 /// # Errors
 /// When that machine does not answer.
 pub fn settle(place: impl AsHandle, last: Time) -> io::Result<()> {
     let age = clock_of(place, false)?.nanos() - last.nanos();
-    if (0..TICK_NANOS).contains(&age) {
-        let rest = u64::try_from(TICK_NANOS - age).unwrap_or(0);
+    let step = step_of(last);
+    if (0..step).contains(&age) {
+        let rest = u64::try_from(step - age).unwrap_or(0);
         super::pause(Duration::from_nanos(rest));
     }
     Ok(())

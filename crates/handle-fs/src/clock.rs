@@ -8,6 +8,16 @@ use crate::Time;
 /// stamp with the timer tick, at most 10 ms).
 pub const TICK_NANOS: i128 = 20_000_000;
 
+/// Returns how long after `last`, in nanoseconds, a change may still get that time. A time without a fraction comes from a file system
+/// that keeps whole seconds (HFS+, ext4 with small inodes) or every other one (FAT).
+#[must_use]
+pub fn step_of(last: Time) -> i128 {
+    match last.nsec {
+        0 => 2_000_000_000,
+        _ => TICK_NANOS,
+    }
+}
+
 /// The clock that the kernel stamps files with at least: a change from now on gets no earlier time. (Kernels from 6.13
 /// stamp finer, and then up to a tick later than this.)
 #[must_use]

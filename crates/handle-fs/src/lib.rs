@@ -60,7 +60,7 @@ pub use change::{
     make_dir, make_fifo, make_symlink, remove_dir, remove_file, rename_new, rename_over, set_mtime,
     set_mtime_handle, sync_directory, sync_file_system,
 };
-pub use clock::{TICK_NANOS, births_move, file_clock, fine_clock, uptime};
+pub use clock::{TICK_NANOS, births_move, file_clock, fine_clock, step_of, uptime};
 pub use entropy::{Entropy, letters, random};
 pub use examine::{stat_child, stat_handle};
 pub use file::{File, try_lock, unlock};
