@@ -228,7 +228,12 @@ struct Identity(u64, u64);
 
 impl Identity {
     /// Reads the identity of a local path; `None` if it is missing or remote.
+    ///
+    /// The volume of macOS that shows below `/` has that one's identity: `/Users` is a directory of it by another path (firmlink).
     fn of(path: &Path) -> Option<Self> {
+        let is_macos = cfg!(any(test, feature = "portable", target_vendor = "apple"));
+        let is_data = is_macos && path == Path::new("/System/Volumes/Data");
+        let path = if is_data { Path::new("/") } else { path };
         let found = fs::metadata(path).ok().filter(|_| path.is_absolute())?;
         Some(Self(found.dev(), found.ino()))
     }

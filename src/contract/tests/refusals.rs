@@ -1,11 +1,30 @@
 //! Mounts that must not be captured: too broad ones, the operator's secrets, the store.
 
+use std::path::Path;
+
 use super::{Host, only};
+use crate::contract::sensitive_paths::Places;
 use crate::contract::{BroadReason, ContractError, Options};
 use crate::model::WithheldReason;
 
 fn refused(host: &Host, mount: &str, recovery: &str) -> String {
     host.short(&host.project(mount, recovery).expect_err(mount))
+}
+
+#[test]
+fn the_volume_of_macos_that_shows_below_the_root_holds_what_the_root_holds() {
+    let host = Host::new();
+    let places = Places::of(&host.environment());
+    let reasons = [BroadReason::Home, BroadReason::Store, BroadReason::Configuration];
+    assert_eq!(places.broad(Path::new("/System/Volumes/Data")), reasons);
+    let store = host.path("home/.jackin/data/recovery");
+    let withheld = places.withheld(Path::new("/System/Volumes/Data"), false);
+    assert!(
+        withheld
+            .iter()
+            .any(|place| Path::new("/").join(place.path.as_path()) == store),
+        "{withheld:?}"
+    );
 }
 
 #[test]
@@ -48,7 +67,7 @@ fn broad_mounts_need_the_flag() {
         snapshot: Some("project".into()),
         ..Default::default()
     };
-    let resolved = config.for_directory(std::path::Path::new("/"), &flags).unwrap();
+    let resolved = config.for_directory(Path::new("/"), &flags).unwrap();
     match crate::contract::resolve(&root, &resolved, Options::default()) {
         Err(ContractError::Broad { reasons, .. }) => assert_eq!(reasons[0], BroadReason::FileSystemRoot),
         other => panic!("{other:?}"),
@@ -161,7 +180,7 @@ fn secrets_are_followed_through_links() {
     let host = Host::new().dir("real/.gnupg").link("src/link", "real");
     let mut environment = host.environment();
     environment.home = Some(host.path("src/link"));
-    let places = crate::contract::sensitive_paths::Places::of(&environment);
+    let places = Places::of(&environment);
     assert!(places.secret_around(&host.path("real/.gnupg/x")).is_some());
     assert_eq!(places.broad(&host.path("real"))[0], BroadReason::Home);
 }
