@@ -84,12 +84,7 @@ impl Tty {
             tv_nsec: 0,
         };
         let found = poll(&mut asked, Some(&now)).is_ok();
-        found
-            && asked.iter().any(|asked| {
-                asked
-                    .revents()
-                    .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
-            })
+        found && asked.iter().any(|asked| is_hung_up(asked.revents()))
     }
 
     /// Asks the terminal to put a text into the clipboard (OSC 52). Terminals that do not know this ignore it.
@@ -113,6 +108,11 @@ impl Tty {
         self.screen = ratatui::Terminal::new(CrosstermBackend::new(stdout()))?;
         Ok(done)
     }
+}
+
+/// Returns true if the answer of poll(2) says that a terminal is gone. macOS answers NVAL for a terminal that it cannot poll (`/dev/tty`).
+fn is_hung_up(answer: PollFlags) -> bool {
+    answer.intersects(PollFlags::HUP | PollFlags::ERR)
 }
 
 impl Drop for Tty {
@@ -152,4 +152,18 @@ fn give_back() {
     }
     let _ = execute!(stdout(), DisableMouseCapture, Show, LeaveAlternateScreen);
     let _ = disable_raw_mode();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PollFlags, is_hung_up};
+
+    #[test]
+    fn a_terminal_that_cannot_be_polled_is_not_gone() {
+        assert!(!is_hung_up(PollFlags::empty()));
+        assert!(!is_hung_up(PollFlags::NVAL));
+        for gone in [PollFlags::HUP, PollFlags::ERR, PollFlags::HUP | PollFlags::NVAL] {
+            assert!(is_hung_up(gone), "{gone:?}");
+        }
+    }
 }
