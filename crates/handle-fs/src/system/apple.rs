@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::Named;
 use super::bearer::Bearer;
+use crate::xattr::ACCESS_LIST_OF_MACOS;
 use crate::{FileSystem, InodeFlags, NodeKind, Result, Stat, Time};
 
 mod access_list;
@@ -27,9 +28,16 @@ const FLAGS: [(InodeFlags, u32); 3] = [
 /// The superuser's flags of chflags(2), which bind in the same way.
 const BINDING: [(InodeFlags, u32); 2] = [(InodeFlags::IMMUTABLE, 0x2_0000), (InodeFlags::APPEND, 0x4_0000)];
 
-/// Attributes that the system sets by itself and lets no program set or remove: whose process made a file, which program may
-/// open it, and what System Integrity Protection covers.
-const OF_THE_SYSTEM: [&[u8]; 3] = [b"com.apple.provenance", b"com.apple.macl", b"com.apple.rootless"];
+/// Attributes that the system sets by itself. It lets no program set or remove the first three: whose process made a file, which
+/// program may open it, and what System Integrity Protection covers. The last one tells when somebody opened the file, and is no edit.
+const OF_THE_SYSTEM: [&[u8]; 4] = [
+    b"com.apple.provenance",
+    b"com.apple.macl",
+    b"com.apple.rootless",
+    b"com.apple.lastuseddate#PS",
+];
+
+const RESOURCE_FORK: &[u8] = b"com.apple.ResourceFork";
 
 /// Permission bits as the calls take them.
 pub(crate) fn mode_of(bits: u32) -> Mode {
@@ -96,7 +104,7 @@ pub(crate) fn mknodat(
     device: (u32, u32),
 ) -> Result<()> {
     use nix::sys::stat::{Mode, SFlag, mknod};
-    let path = own_name(dir, Some(path.as_ref().as_os_str()))?;
+    let path = path_of(dir, Some(path.as_ref().as_os_str()))?;
     let mode = Mode::S_IRUSR | Mode::S_IWUSR;
     let made = match kind {
         FileType::Fifo => nix::unistd::mkfifo(&path, mode),
@@ -139,64 +147,55 @@ pub(crate) fn chmod_unpinned(dir: BorrowedFd<'_>, path: impl Named, mode: Mode) 
     rustix::fs::chmodat(dir, path, mode, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Returns a path that leads to a handle's object by its file system and inode, so that no rename of a directory above it
-/// matters. Where the file system has no such paths, it is the path that the system finds for the handle.
-fn own_name(handle: BorrowedFd<'_>, child: Option<&OsStr>) -> Result<PathBuf> {
-    use std::os::unix::ffi::OsStrExt as _;
+/// Returns the path by which an object is changed: below `/.vol`, by file system and inode, so that no rename of a directory above
+/// it matters. Refused where a file system has no such paths: by a path of names, the agent could lead the call to another object.
+fn path_of(handle: BorrowedFd<'_>, child: Option<&OsStr>) -> Result<PathBuf> {
     let child = child.filter(|name| !name.is_empty());
     if handle.as_raw_fd() == rustix::fs::CWD.as_raw_fd() {
         return Ok(PathBuf::from(child.unwrap_or(OsStr::new("."))));
     }
-    let mut path = match path_by_number(handle)? {
-        Some(path) => path,
-        None => PathBuf::from(OsStr::from_bytes(rustix::fs::getpath(handle)?.as_bytes())),
-    };
+    let facts = rustix::fs::fstat(handle)?;
+    let mut path = PathBuf::from(format!("/.vol/{}/{}", facts.st_dev, facts.st_ino));
+    let found = rustix::fs::lstat(&path);
+    if !found.is_ok_and(|found| (found.st_dev, found.st_ino) == (facts.st_dev, facts.st_ino)) {
+        return Err(Errno::OPNOTSUPP);
+    }
     path.extend(child);
     Ok(path)
 }
 
-/// Returns the path of a handle's object below `/.vol`; `None` if its file system has no such paths.
-fn path_by_number(handle: BorrowedFd<'_>) -> Result<Option<PathBuf>> {
-    let facts = rustix::fs::fstat(handle)?;
-    let path = PathBuf::from(format!("/.vol/{}/{}", facts.st_dev, facts.st_ino));
-    let is_it = |found: rustix::fs::Stat| (found.st_dev, found.st_ino) == (facts.st_dev, facts.st_ino);
-    Ok(rustix::fs::lstat(&path).is_ok_and(is_it).then_some(path))
-}
-
-/// Returns the path by which an access control list is read and set. `None` on a file system where only a path of names leads to
-/// the object: a directory of it could be swapped for a link between two calls.
-fn path_of_list(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<Option<PathBuf>> {
-    let (handle, child) = match bearer {
-        Bearer::Open(handle) => (*handle, None),
-        Bearer::Child(dir, name) => (*dir, Some(*name).filter(|name| !name.is_empty())),
-    };
-    if handle.as_raw_fd() == rustix::fs::CWD.as_raw_fd() {
-        return path_of(bearer).map(Some);
-    }
-    Ok(path_by_number(handle)?.map(|mut path| {
-        path.extend(child);
-        path
-    }))
-}
-
-fn path_of(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<PathBuf> {
+fn path_of_bearer(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<PathBuf> {
     match bearer {
-        Bearer::Open(handle) => own_name(*handle, None),
-        Bearer::Child(dir, name) => own_name(*dir, Some(name)),
+        Bearer::Open(handle) => path_of(*handle, None),
+        Bearer::Child(dir, name) => path_of(*dir, Some(name)),
+    }
+}
+
+/// Returns the path by which attributes are read. Where no path leads to an object by its inode, it is the path that the system
+/// finds for the handle.
+fn path_to_read(dir: BorrowedFd<'_>, name: &OsStr) -> Result<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    match path_of(dir, Some(name)) {
+        Err(Errno::OPNOTSUPP) => {
+            let mut path = PathBuf::from(OsStr::from_bytes(rustix::fs::getpath(dir)?.as_bytes()));
+            path.extend(Some(name).filter(|name| !name.is_empty()));
+            Ok(path)
+        }
+        other => other,
     }
 }
 
 pub(crate) fn list_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, room: &mut [u8]) -> Result<usize> {
     let length = match bearer {
         Bearer::Open(handle) => rustix::fs::flistxattr(handle, &mut *room),
-        Bearer::Child(..) => rustix::fs::llistxattr(path_of(bearer)?, &mut *room),
+        Bearer::Child(dir, name) => rustix::fs::llistxattr(path_to_read(*dir, name)?, &mut *room),
     };
     let length = length.map_err(one_number)?;
     let names = room.get(..length).unwrap_or_default().split(|byte| *byte == 0);
     let is_kept =
-        |name: &&[u8]| !name.is_empty() && *name != access_list::NAME && !OF_THE_SYSTEM.contains(name);
+        |name: &&[u8]| !name.is_empty() && *name != ACCESS_LIST_OF_MACOS && !OF_THE_SYSTEM.contains(name);
     let kept = names.filter(is_kept);
-    let list = read_list(bearer)?.map(|_| access_list::NAME);
+    let list = read_list(bearer)?.map(|_| ACCESS_LIST_OF_MACOS);
     let kept: Vec<u8> = kept.chain(list).flat_map(|name| [name, b"\0"].concat()).collect();
     room.get_mut(..kept.len())
         .ok_or(Errno::RANGE)?
@@ -205,14 +204,15 @@ pub(crate) fn list_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, room: &mut [u8]) -
 }
 
 fn read_list(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<Option<Vec<u8>>> {
-    match path_of_list(bearer)? {
-        Some(path) => access_list::read(&path),
-        None => Ok(None),
+    match path_of_bearer(bearer) {
+        Ok(path) => access_list::read(&path),
+        Err(Errno::OPNOTSUPP) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
 pub(crate) fn get_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8], room: &mut [u8]) -> Result<usize> {
-    if name == access_list::NAME {
+    if name == ACCESS_LIST_OF_MACOS {
         let text = read_list(bearer)?.ok_or(NO_ATTRIBUTE)?;
         room.get_mut(..text.len())
             .ok_or(Errno::RANGE)?
@@ -221,7 +221,7 @@ pub(crate) fn get_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8], room: 
     }
     let read = |room: &mut [u8]| match bearer {
         Bearer::Open(handle) => rustix::fs::fgetxattr(handle, name, room),
-        Bearer::Child(..) => rustix::fs::lgetxattr(path_of(bearer)?, name, room),
+        Bearer::Child(dir, at) => rustix::fs::lgetxattr(path_to_read(*dir, at)?, name, room),
     };
     // A resource fork fills any room with its first bytes, without an error.
     match read(&mut [])? {
@@ -232,25 +232,31 @@ pub(crate) fn get_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8], room: 
 }
 
 pub(crate) fn set_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8], value: &[u8]) -> Result<()> {
-    if name == access_list::NAME {
-        let path = path_of_list(bearer)?.ok_or(Errno::OPNOTSUPP)?;
-        return access_list::set(&path, value);
+    if name == ACCESS_LIST_OF_MACOS {
+        return access_list::set(&path_of_bearer(bearer)?, value);
+    }
+    // A shorter fork would keep the end of the longer one: the call writes and never truncates (vfs_xattr.c of xnu).
+    if name == RESOURCE_FORK {
+        match remove_xattr(bearer, name) {
+            Ok(()) | Err(NO_ATTRIBUTE) => {}
+            Err(error) => return Err(one_number(error)),
+        }
     }
     let flags = XattrFlags::empty();
     match bearer {
         Bearer::Open(handle) => rustix::fs::fsetxattr(handle, name, value, flags),
-        Bearer::Child(..) => rustix::fs::lsetxattr(path_of(bearer)?, name, value, flags),
+        Bearer::Child(..) => rustix::fs::lsetxattr(path_of_bearer(bearer)?, name, value, flags),
     }
     .map_err(one_number)
 }
 
 pub(crate) fn remove_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, name: &[u8]) -> Result<()> {
-    if name == access_list::NAME {
-        return access_list::clear(&path_of_list(bearer)?.ok_or(Errno::OPNOTSUPP)?);
+    if name == ACCESS_LIST_OF_MACOS {
+        return access_list::clear(&path_of_bearer(bearer)?);
     }
     match bearer {
         Bearer::Open(handle) => rustix::fs::fremovexattr(handle, name),
-        Bearer::Child(..) => rustix::fs::lremovexattr(path_of(bearer)?, name),
+        Bearer::Child(..) => rustix::fs::lremovexattr(path_of_bearer(bearer)?, name),
     }
 }
 
@@ -279,7 +285,7 @@ pub(crate) fn set_inode_flags(handle: BorrowedFd<'_>, flags: u32) -> Result<()> 
     if then == now.st_flags {
         return Ok(());
     }
-    let path = own_name(handle, None)?;
+    let path = path_of(handle, None)?;
     nix::unistd::chflags(&path, nix::sys::stat::FileFlag::from_bits_retain(then)).map_err(errno)
 }
 

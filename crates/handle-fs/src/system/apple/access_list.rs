@@ -11,10 +11,6 @@ use rustix::io::Errno;
 
 use crate::Result;
 
-/// The attribute in which the kernel itself keeps a list, in a form of its own. It lets no program read or set an attribute of this
-/// name (`xattr_protected` in xnu), so no other attribute is taken for a list.
-pub(super) const NAME: &[u8] = b"com.apple.system.Security";
-
 /// Returns the list of an object, of a link its own; `None` if it has no entries.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let entries = exacl::getfacl(path, AclOption::SYMLINK_ACL).map_err(|error| errno(&error))?;
