@@ -409,6 +409,79 @@ fn modes_of_what_is_put_back_were_never_wider() {
     });
 }
 
+/// A program that is started takes longer than the files that it reads, and a file system that is written back for nothing longer still.
+#[test]
+fn a_shell_reads_several_directories_with_each_program_that_it_starts() {
+    let Some(sandbox) = Sandbox::carried(Kind::Shell) else {
+        return;
+    };
+    let project = sandbox.project("tree");
+    for directory in 0..60 {
+        let build = Build::at(&project);
+        build.file(format!("part-{directory}/one"), format!("one {directory}\n"));
+        build.file(
+            format!("part-{directory}/it's \"two\"\n"),
+            format!("two {directory}\n"),
+        );
+    }
+    // What was changed just now is read again later, file by file.
+    Build::at(&project).aged();
+    let before = sandbox.tree(&project);
+    let started = sandbox.scratch("started");
+    fs::create_dir(&started).unwrap();
+    for tool in ["tar", "stat", "sync"] {
+        let note = format!("echo \"$*\" | head -n 1 >>'{}'", started.join(tool).display());
+        sandbox.machine().wrap_tool(tool, &note);
+    }
+    let id = sandbox.begin(&sandbox.target(&project));
+    let starts = |tool: &str| -> Vec<String> {
+        let noted = fs::read_to_string(started.join(tool)).unwrap();
+        noted.lines().map(str::to_owned).collect()
+    };
+    let [tar, stat] = ["tar", "stat"].map(|tool| starts(tool).len());
+    assert!(tar <= 15 && stat <= 120, "{tar} times tar, {stat} times stat");
+    let sync = starts("sync");
+    assert!(sync.iter().all(|words| !words.ends_with(" /")), "{sync:?}");
+    for directory in 0..60 {
+        fs::remove_dir_all(project.join(format!("part-{directory}"))).unwrap();
+    }
+    sandbox.jackin(["end", &id]).ok();
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &sandbox.tree(&project));
+}
+
+/// What an agent puts in the place of a directory that is being read is not read.
+#[test]
+fn a_link_that_takes_the_place_of_a_directory_leads_a_shell_nowhere() {
+    let Some(sandbox) = Sandbox::carried(Kind::Shell) else {
+        return;
+    };
+    let (project, secret) = (sandbox.project("tree"), sandbox.scratch("secret"));
+    for directory in 0..20 {
+        Build::at(&project).file(format!("part-{directory}/file"), format!("shown {directory}\n"));
+        Build::at(&secret).file("file", "never to be shown\n");
+    }
+    Build::at(&project).aged();
+    let swap = format!(
+        "case $* in *file*) cd '{}'; [ -L part-0 ] || for d in part-*; do mv \"$d\" \"was-$d\"; ln -s '{}' \"$d\"; done; \
+         cd \"$OLDPWD\";; esac",
+        project.display(),
+        secret.display()
+    );
+    sandbox.machine().wrap_tool("tar", &swap);
+    let run = sandbox.jackin(["begin", "--snapshot", "project", &sandbox.target(&project)]);
+    assert!(project.join("part-0").is_symlink(), "{run}");
+    for archive in fs::read_dir(sandbox.store().join("archives"))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let shown = run_tool(Command::new("tar").args(["--zstd", "-xOf"]).arg(archive.path()));
+        let shown = String::from_utf8_lossy(&shown).into_owned();
+        assert!(!shown.contains("never to be shown"), "{run}");
+    }
+}
+
 /// A machine without the program; `build` is what could be copied to it.
 fn without(kind: Kind, build: &Path) -> Option<(Sandbox, PathBuf)> {
     let mut sandbox = Sandbox::carried(kind)?;

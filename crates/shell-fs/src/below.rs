@@ -3,15 +3,62 @@
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::content::{self, Outcome};
+use super::content::{self, Files, Outcome};
 use super::handle_table::{self, Place};
 use super::line::words;
 use super::{Session, facts};
-use handle_fs::remote::protocol::{Answer, Bytes, Each, Facts, LoadedFile, Told, Wanted};
+use handle_fs::remote::protocol::{Answer, Bytes, Each, LoadedFile, Told, Wanted};
 use handle_fs::remote::sent;
 
 /// Files of one directory.
 type LoadedPart = Each<Vec<Each<LoadedFile>>>;
+
+/// Descriptors that hold directories in the subshell of one command. Some shells only know numbers of one digit.
+const HELD: std::ops::Range<u8> = 4..10;
+
+/// A directory, and the files in it that are read.
+struct Part<'w> {
+    place: Place,
+    files: &'w [Wanted],
+    /// The descriptor that holds the directory; `None`: it is the current one.
+    held: Option<u8>,
+}
+
+impl Part<'_> {
+    /// Returns what stands before the names of the files.
+    fn prefix(&self) -> Vec<u8> {
+        self.held
+            .map_or(b"./".to_vec(), |held| format!("{held}/").into_bytes())
+    }
+}
+
+/// Returns a command that reads files of a few directories with one `tar` and one `stat`: starting these takes longer than what they do.
+///
+/// Each directory is entered without links and held from then on, so that what takes its place is not read.
+fn reading(parts: &[Part<'_>], parting: &[u8]) -> Result<Vec<u8>, Errno> {
+    let (mut command, mut own, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    for part in parts {
+        command.extend(words(&[&part.place.enter()?, b"&& "]));
+        if let Some(held) = part.held {
+            command.extend(format!("command exec {held}<. && cd /proc/self/fd && ").as_bytes());
+        }
+        let prefix = part.prefix();
+        own.extend([b" ", prefix.as_slice(), b"."].concat());
+        names.extend(content::names(&prefix, part.files)?);
+    }
+    command.extend(words(&[
+        b"{ set --",
+        &names,
+        b"; tar -cf - \"$@\"; } &&",
+        parting,
+        b"&& stat -c \"$F\" --",
+        &own,
+        b"\"$@\" &&",
+        parting,
+        b"&& ",
+    ]));
+    Ok(command)
+}
 
 impl Session {
     pub(super) fn look_below(&mut self, dir: u64, path: &[u8]) -> Outcome<Answer> {
@@ -58,26 +105,22 @@ impl Session {
     ) -> Outcome<Option<Vec<LoadedPart>>> {
         let root = known!(self.table.get(dir)).clone();
         self.settle(parts.iter().flat_map(|(_, files)| files));
-        let parting = self.line.parting().as_bytes();
-        let (mut command, mut places) = (Vec::new(), Vec::new());
-        for (path, files) in parts {
+        // Descriptors have paths where there is a table of mounts.
+        let has_paths = !self.mounts.is_empty();
+        let at_once = if has_paths { HELD.len() } else { 1 };
+        let mut directories = Vec::new();
+        for ((path, files), held) in parts.iter().zip(HELD.cycle()) {
             let path = known!(self.table.place(dir, &path.0)).path();
-            let place = Place::of_directory(path.clone(), (path == root.path).then_some(root.ino));
-            let names = known!(content::names(files));
-            let read = words(&[
-                &known!(place.enter()),
-                b"&& stat -c \"$F\" -- . &&",
-                parting,
-                b"&& { set --",
-                &names,
-                b"; tar -cf - \"$@\"; } &&",
-                parting,
-                b"&& stat -c \"$F\" -- \"$@\" &&",
-                parting,
-                b"&& ",
-            ]);
-            command.extend(read);
-            places.push(path);
+            let number = (path == root.path).then_some(root.ino);
+            directories.push(Part {
+                place: Place::of_directory(path, number),
+                files,
+                held: has_paths.then_some(held),
+            });
+        }
+        let mut command = Vec::new();
+        for group in directories.chunks(at_once) {
+            command.extend(known!(reading(group, self.line.parting().as_bytes())));
         }
         command.extend(b"true");
         let said = self.line.run(&command)?;
@@ -85,28 +128,28 @@ impl Session {
             return Ok(Ok(None));
         }
         let told = self.line.parted(&said.out);
-        let whole_seconds = !self.abilities.fine_times;
         let mut loaded = Vec::new();
-        for ((path, (_, files)), told) in places.iter().zip(parts).zip(told.chunks(3)) {
-            let [own, archive, records] = told else {
+        for (group, told) in directories.chunks(at_once).zip(told.chunks(2)) {
+            let [archive, records] = told else {
                 return Ok(Ok(None));
             };
-            let own = self.mounts.placed(path, known!(facts::only(own, whole_seconds)));
-            if own.place != root.place {
-                return Ok(Ok(None));
+            let records = known!(facts::records(records, !self.abilities.fine_times));
+            let mut read = Files::of(archive, &records);
+            for part in group {
+                let (path, prefix) = (part.place.path(), part.prefix());
+                let own = read.facts(&[prefix.as_slice(), b"."].concat());
+                let place = own.map(|own| self.mounts.placed(&path, own).place);
+                if place != Some(root.place) {
+                    return Ok(Ok(None));
+                }
+                let placed = |name: &[u8], facts| self.mounts.placed(&handle_table::join(&path, name), facts);
+                loaded.push(Ok(read.loaded(
+                    &prefix,
+                    part.files,
+                    (Errno::IO, Errno::IO),
+                    placed,
+                )));
             }
-            let records = known!(facts::records(records, whole_seconds));
-            let placed = |name: &[u8], facts: Facts| {
-                let name = name.strip_prefix(b"./").unwrap_or(name);
-                self.mounts.placed(&handle_table::join(path, name), facts)
-            };
-            loaded.push(Ok(content::loaded(
-                archive,
-                &records,
-                files,
-                (Errno::IO, Errno::IO),
-                placed,
-            )));
         }
         Ok(Ok((loaded.len() == parts.len()).then_some(loaded)))
     }

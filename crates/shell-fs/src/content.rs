@@ -1,5 +1,6 @@
 //! Content of files, read with `dd` and `tar` and written with `dd`.
 
+use std::collections::HashMap;
 use std::io::{self, Read as _};
 
 use rustix::io::Errno;
@@ -175,7 +176,7 @@ pub(super) fn load(
     placed: impl Fn(&[u8], Facts) -> Facts,
 ) -> Outcome<Vec<Result<LoadedFile, i32>>> {
     let command = || {
-        let names = names(wanted)?;
+        let names = names(b"./", wanted)?;
         Ok(words(&[
             &place.enter()?,
             b"&& { set --",
@@ -202,60 +203,81 @@ pub(super) fn load(
     };
     // What was not reported as missing may be there.
     let lost = if is_missing { Errno::NOENT } else { Errno::IO };
-    Ok(Ok(loaded(archive, &records, wanted, (complaint, lost), placed)))
+    Ok(Ok(Files::of(archive, &records).loaded(
+        b"./",
+        wanted,
+        (complaint, lost),
+        placed,
+    )))
 }
 
-/// The names of files, as words of a command.
-pub(super) fn names(wanted: &[Wanted]) -> Result<Vec<u8>, Errno> {
+/// The names of files as words of a command, each after `prefix`.
+pub(super) fn names(prefix: &[u8], wanted: &[Wanted]) -> Result<Vec<u8>, Errno> {
     let mut names = Vec::new();
     for file in wanted {
         names.push(b' ');
-        names.extend(quoted(&[b"./", file.name.0.as_slice()].concat())?);
+        names.extend(quoted(&[prefix, file.name.0.as_slice()].concat())?);
     }
     Ok(names)
 }
 
-/// The files of an archive, with their facts after they were read. `complaint`: why one is not in the archive; `lost`: why one has no
-/// facts.
-pub(super) fn loaded(
-    archive: &[u8],
-    records: &[facts::Record],
-    wanted: &[Wanted],
-    (complaint, lost): (Errno, Errno),
-    placed: impl Fn(&[u8], Facts) -> Facts,
-) -> Vec<Result<LoadedFile, i32>> {
-    let mut contents = Contents::of(archive);
-    let records: std::collections::HashMap<&[u8], &Facts> = records
-        .iter()
-        .map(|(name, facts)| (name.as_slice(), facts))
-        .collect();
-    let loaded = |file: &Wanted| {
-        let name = [b"./", file.name.0.as_slice()].concat();
-        let facts = records.get(name.as_slice()).ok_or(sent(lost))?;
-        let data = match facts.kind {
-            0 => contents.take(&name).ok_or(sent(complaint))?,
-            2 => return Err(sent(Errno::LOOP)),
-            _ => Vec::new(),
+/// Contents of files, and their facts after they were read.
+pub(super) struct Files<'r> {
+    contents: Contents,
+    facts: HashMap<&'r [u8], &'r Facts>,
+}
+
+impl<'r> Files<'r> {
+    pub(super) fn of(archive: &[u8], records: &'r [facts::Record]) -> Self {
+        let record = |(name, facts): &'r facts::Record| (name.as_slice(), facts);
+        Self {
+            contents: Contents::of(archive),
+            facts: records.iter().map(record).collect(),
+        }
+    }
+
+    /// Returns the facts of what was named so.
+    pub(super) fn facts(&self, name: &[u8]) -> Option<Facts> {
+        self.facts.get(name).map(|facts| **facts)
+    }
+
+    /// Returns the files whose names stand after `prefix`, in their order. `complaint`: why one is not in the archive; `lost`: why
+    /// one has no facts.
+    pub(super) fn loaded(
+        &mut self,
+        prefix: &[u8],
+        wanted: &[Wanted],
+        (complaint, lost): (Errno, Errno),
+        placed: impl Fn(&[u8], Facts) -> Facts,
+    ) -> Vec<Result<LoadedFile, i32>> {
+        let loaded = |file: &Wanted| {
+            let name = [prefix, file.name.0.as_slice()].concat();
+            let facts = self.facts(&name).ok_or(sent(lost))?;
+            let data = match facts.kind {
+                0 => self.contents.take(&name).ok_or(sent(complaint))?,
+                2 => return Err(sent(Errno::LOOP)),
+                _ => Vec::new(),
+            };
+            Ok(LoadedFile {
+                data: Bytes(data),
+                attributes: Vec::new(),
+                facts: placed(&file.name.0, facts),
+                dense: true,
+                // Who asked wrote the whole file system back before.
+                written_back: false,
+            })
         };
-        Ok(LoadedFile {
-            data: Bytes(data),
-            attributes: Vec::new(),
-            facts: placed(&name, **facts),
-            dense: true,
-            // Who asked wrote the whole file system back before.
-            written_back: false,
-        })
-    };
-    wanted.iter().map(loaded).collect()
+        wanted.iter().map(loaded).collect()
+    }
 }
 
 /// Contents of files at the time `tar` read them.
-pub(super) struct Contents(std::collections::HashMap<Vec<u8>, Vec<u8>>);
+pub(super) struct Contents(HashMap<Vec<u8>, Vec<u8>>);
 
 impl Contents {
     /// Reads the archive as far as it is readable. A missing file was not read.
     pub(super) fn of(archive: &[u8]) -> Self {
-        let mut contents = std::collections::HashMap::new();
+        let mut contents = HashMap::new();
         let mut archive = tar::Archive::new(archive);
         let entries = archive.entries().into_iter().flatten();
         for mut entry in entries.map_while(Result::ok) {

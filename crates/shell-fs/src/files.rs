@@ -81,10 +81,7 @@ impl Session {
         let place = known!(self.table.place(dir, b""));
         self.settle(files.iter());
         let (mounts, dir) = (&self.mounts, &place.dir);
-        let placed = |name: &[u8], facts: Facts| {
-            let name = name.strip_prefix(b"./").unwrap_or(name);
-            mounts.placed(&handle_table::join(dir, name), facts)
-        };
+        let placed = |name: &[u8], facts: Facts| mounts.placed(&handle_table::join(dir, name), facts);
         let whole_seconds = !self.abilities.fine_times;
         content::load(&mut self.line, &place, files, whole_seconds, placed)
     }

@@ -65,6 +65,7 @@ pub(super) fn greet(line: &mut Line) -> io::Result<(Greeting, Abilities)> {
         command.push_str(&format!("{{ {question}; }} >/dev/null 2>&1 || echo {at}; "));
     }
     let parting = line.parting();
+    // Nothing is written back in `/proc`; the root may have much of it.
     let facts = [
         "uname -s",
         "id -u",
@@ -74,7 +75,8 @@ pub(super) fn greet(line: &mut Line) -> io::Result<(Greeting, Abilities)> {
         "uname -n",
         "readlink /proc/self/ns/mnt 2>/dev/null",
         "cat /etc/passwd 2>/dev/null",
-        "{ touch -c -h -m -d @1.5 /no/such/file 2>&1; date +%N; command -v flock; sync -f -- / 2>/dev/null && echo syncs; }",
+        "{ touch -c -h -m -d @1.5 /no/such/file 2>&1; date +%N; command -v flock; \
+         { sync -f -- /proc || sync -f -- /; } 2>/dev/null && echo syncs; }",
         "true",
     ];
     for fact in facts {

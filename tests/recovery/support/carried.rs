@@ -145,6 +145,12 @@ impl Carried {
         }
     }
 
+    /// Has a shell run `before` whenever a tool is started there. Its arguments are in `$@`.
+    pub(crate) fn wrap_tool(&self, name: &str, before: &str) {
+        let script = format!("#!/bin/sh\n{before}\nPATH=${{PATH#*:}}\nexec {name} \"$@\"\n");
+        write_script(&self.own.path().join("there").join(name), &script);
+    }
+
     /// Puts a tool there that fails, before the others.
     pub(crate) fn break_tool(&self, name: &str) {
         let broken = self.own.path().join("there").join(name);

@@ -3,15 +3,15 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
 use handle_fs::{
-    AsHandle as _, Dir, NewFile, NewName, NodeKind, Time, make_files, own_ids, remove_many, rename_many,
-    settable, stat_child, survey,
+    AsHandle as _, Dir, NewFile, NewName, NodeKind, Time, Wanted, make_files, own_ids, remove_many,
+    rename_many, settable, stat_child, survey,
 };
 
-use super::{shells, through, transports};
+use super::{HOSTILE, shells, through, transports};
 
 fn name(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
@@ -85,6 +85,44 @@ fn names_move_in_order_up_to_the_first_that_fails() {
             "{shell}"
         );
     });
+}
+
+#[test]
+fn files_of_more_directories_than_descriptors_are_read_each_from_its_own() {
+    for shell in shells() {
+        let place = tempfile::tempdir().unwrap();
+        let directories: Vec<String> = (0..15).map(|number| format!("it's {number}\n")).collect();
+        for directory in &directories {
+            let path = place.path().join(directory);
+            fs::create_dir(&path).unwrap();
+            for hostile in HOSTILE {
+                let content = [directory.as_bytes(), hostile].concat();
+                fs::write(path.join(name(hostile)), content).unwrap();
+            }
+        }
+        let root = transports()
+            .open_root(&through(shell, "many", place.path()))
+            .unwrap();
+        let wanted = |hostile: &'static [u8]| Wanted {
+            name: name(hostile),
+            size: 0,
+            last: Time { sec: 0, nsec: 0 },
+            write_back: false,
+        };
+        let parts: Vec<(&Path, Vec<Wanted<'_>>)> = directories
+            .iter()
+            .map(|directory| (Path::new(directory), HOSTILE.map(wanted).into()))
+            .collect();
+        let loaded = handle_fs::load_below(&root, &parts).unwrap();
+        for (directory, files) in directories.iter().zip(loaded) {
+            for (hostile, file) in HOSTILE.iter().zip(files.unwrap()) {
+                let file = file.unwrap();
+                assert_eq!(file.data, [directory.as_bytes(), hostile].concat(), "{shell}");
+                let path = place.path().join(directory).join(name(hostile));
+                assert_eq!(file.stat.ino, fs::metadata(path).unwrap().ino(), "{shell}");
+            }
+        }
+    }
 }
 
 #[test]
