@@ -13,7 +13,7 @@ use crate::carried_bounds::{make_volume, remove_volume, there_and_back};
 use crate::support::build::Build;
 use crate::support::carried::{CONTEXT, Cluster, Kind, busybox};
 use crate::support::compare::assert_same_tree;
-use crate::support::machine::run_tool;
+use crate::support::machine::{is_root, run_tool};
 use crate::support::patience::{await_moment, await_that};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -196,6 +196,50 @@ fn what_a_helper_pod_waits_for_is_shown_after_a_while() {
         .shows("waiting for the helper pod")
         .shows("ContainerCreating")
         .shows("it has ended");
+}
+
+/// A namespace that allows no root: the helper is who the pod that has the claim is, else that pod is named.
+#[test]
+fn a_namespace_that_allows_no_root_has_a_helper_with_the_user_of_the_pod() {
+    let Some(claimed) = Claimed::new("restricted") else {
+        return;
+    };
+    let sandbox = &claimed.sandbox;
+    claimed.cluster().change(|state| {
+        state["restricted"] = true.into();
+        state["pods"]["web-0"] = json!({ "claim": "data" });
+    });
+    claimed.refused("violates PodSecurity");
+    claimed.refused(&format!("k8s://{CONTEXT}/default/web-0:main/data"));
+    claimed.cluster().change(|state| {
+        state["pods"]["web-0"]["security"] = json!({ "runAsUser": 1234, "runAsGroup": 1234 });
+    });
+    if !is_root() {
+        return;
+    }
+    for node in walkdir::WalkDir::new(&claimed.project) {
+        std::os::unix::fs::lchown(node.unwrap().path(), Some(1234), Some(1234)).unwrap();
+    }
+    let told = sandbox
+        .jackin(["explain", "--snapshot", "project", "k8s-pvc://default/data"])
+        .ok();
+    let said = told.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("user 1234 in it (the namespace allows no root)"),
+        "{told}"
+    );
+    let rights = &claimed.cluster().created()["spec"]["containers"][0]["securityContext"];
+    assert_eq!(rights["runAsUser"], 1234);
+    let before = sandbox.tree(&claimed.project);
+    let id = sandbox.begin("k8s-pvc://default/data");
+    for path in [".env", "key", "link-1", "own/a"] {
+        fs::remove_file(claimed.project.join(path)).unwrap();
+    }
+    fs::write(claimed.project.join("run.sh"), "by the agent\n").unwrap();
+    sandbox.jackin(["end", &id]).ok();
+    sandbox.jackin(["restore", &id, "--yes"]).ok();
+    assert_same_tree(&before, &sandbox.tree(&claimed.project));
+    assert_eq!(claimed.helpers(), Vec::<String>::new());
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn served_by(image: String) -> Option<Helper> {
     Some(Helper {
         image,
         node: None,
+        user: None,
         permissions: Vec::new(),
     })
 }

@@ -38,6 +38,9 @@ pub struct Helper {
     pub image: String,
     /// The node that it runs on, where it has to be one.
     pub node: Option<String>,
+    /// The user that it runs as in a cluster that allows no root; `None` for root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<u64>,
     /// Permission that the operator needs for it, in the form of `kubectl auth can-i`.
     pub permissions: Vec<String>,
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::claim_pod::{Neighbor, helper};
+use super::claim_pod::{Neighbor, helper, neighbor};
 use super::volume_snapshot::{is_refusal, show};
 use super::{ASKED, FOR_CLAIM, Kubectl, Silence, exec, place, text};
 use crate::cleanup::Lifeline;
@@ -78,7 +78,18 @@ pub(crate) fn claim(
     // A claim of our own shows what a snapshot has, and is called like the pod.
     let shown = snapshot.map_or(&spot.name, |_| &name);
     let is_shown = snapshot.is_some();
-    let pod = helper(product.package, spot, &name, (shown, is_shown), &image, &beside);
+    let pod = |user| {
+        helper(
+            product.package,
+            spot,
+            &name,
+            (shown, is_shown),
+            &image,
+            &beside,
+            user,
+        )
+        .to_string()
+    };
     // Each is there before what it removes: whatever comes, that goes. One for each, for each must be seen to have gone.
     let lifeline = |kind: &str| {
         let mut then = vec![kubectl.program.as_os_str().to_owned()];
@@ -105,11 +116,28 @@ pub(crate) fn claim(
         })?;
     }
     let mut lifeline = lifeline("pod")?;
-    if let Err(why) = kubectl.ask(&["create", "-f", "-"], Some(pod.to_string().into_bytes())) {
+    let create = |pod: String| kubectl.ask(&["create", "-f", "-"], Some(pod.into_bytes()));
+    let mut user = None;
+    let mut created = create(pod(None));
+    if created.as_ref().is_err_and(|why| is_restricted(why)) && beside.user.is_some() {
+        user = beside.user.as_ref();
+        created = create(pod(user));
+    }
+    if let Err(why) = created {
         if is_refusal(&why) {
             lifeline.nothing();
         }
-        return Err(io::Error::other(format!("cannot create a helper pod: {why}")));
+        let way = match &beside.files {
+            Some(files) if is_restricted(&why) => format!(
+                "; the pod that has the claim reaches its files: {}",
+                files.to_string_lossy()
+            ),
+            None if is_restricted(&why) => "; a pod that has the claim could reach its files".to_owned(),
+            _ => String::new(),
+        };
+        return Err(io::Error::other(format!(
+            "cannot create a helper pod: {why}{way}"
+        )));
     }
     let patience = match is_made {
         false => Patience {
@@ -133,6 +161,7 @@ pub(crate) fn claim(
         only: vec![PathBuf::from(VOLUME_PLACE)],
         backings: volume.into_iter().collect(),
         helper: Some(Helper {
+            user: user.map(|user| user.id),
             image,
             node: beside.node,
             permissions: FOR_CLAIM
@@ -144,6 +173,11 @@ pub(crate) fn claim(
         after,
         ..Reach::of(exec(spot, &name, Some(product.package)))
     })
+}
+
+/// Returns true if a pod was refused because the namespace allows no root, or less than that.
+fn is_restricted(why: &str) -> bool {
+    why.contains("violates PodSecurity")
 }
 
 /// Time limits for a pod.
@@ -202,14 +236,9 @@ fn neighbor_of(kubectl: &Kubectl<'_>) -> io::Result<(Neighbor, bool, Option<Stri
         )));
     }
     let node = text(user, "/spec/nodeName").filter(|_| !modes.contains(&"ReadWriteMany"));
-    let labels = ["/spec/securityContext", "/spec/containers/0/securityContext"];
-    let labels = labels
-        .iter()
-        .rev()
-        .find_map(|at| user.pointer(&format!("{at}/seLinuxOptions")));
     let beside = Neighbor {
         node: node.map(str::to_owned),
-        selinux: labels.cloned(),
+        ..neighbor(user, kubectl.spot)
     };
     Ok((beside, is_made, id))
 }

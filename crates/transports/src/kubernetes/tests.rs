@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Silence;
-use super::claim_pod::{Neighbor, helper};
+use super::claim_pod::{Neighbor, User, helper, neighbor};
 use super::contexts::{Contexts, meant};
 use super::create_pvc::new_claim;
 use super::volume_snapshot::{is_refusal, shown, snapshot};
@@ -63,6 +63,7 @@ fn the_helper_is_a_pod_as_the_published_types_have_it() {
         let beside = Neighbor {
             node: node.map(str::to_owned),
             selinux: node.map(|_| serde_json::json!({ "level": "s0:c1,c2" })),
+            ..Neighbor::default()
         };
         let made = helper(
             EXAMPLE.package,
@@ -71,6 +72,7 @@ fn the_helper_is_a_pod_as_the_published_types_have_it() {
             ("data", node.is_none()),
             "busybox",
             &beside,
+            None,
         );
         // What the types do not know would be gone.
         let pod: Pod = serde_json::from_value(made.clone()).unwrap();
@@ -95,6 +97,74 @@ fn the_helper_is_a_pod_as_the_published_types_have_it() {
         assert_eq!(claim.claim_name, "data");
         assert_eq!(claim.read_only, None);
     }
+}
+
+/// The pod security standard `restricted`, as <https://kubernetes.io/docs/concepts/security/pod-security-standards/> has it.
+#[test]
+fn a_helper_with_the_user_of_the_pod_beside_it_is_what_restricted_allows() {
+    let spot = Spot::new(Some("dev".to_owned()), "web", "data", Some(String::new())).unwrap();
+    let web = json!({
+        "metadata": { "name": "web-0" },
+        "spec": {
+            "securityContext": { "runAsUser": 1000, "fsGroup": 3000, "supplementalGroups": [4000] },
+            "volumes": [{ "name": "tmp" }, { "name": "v", "persistentVolumeClaim": { "claimName": "data" } }],
+            "containers": [
+                { "name": "side", "securityContext": { "runAsUser": 5 } },
+                {
+                    "name": "main",
+                    "securityContext": { "runAsGroup": 2000, "seLinuxOptions": { "level": "s0:c1" } },
+                    "volumeMounts": [{ "name": "v", "mountPath": "/srv/data" }],
+                },
+            ],
+        },
+    });
+    let beside = neighbor(&web, &spot);
+    assert_eq!(
+        beside.files.as_deref(),
+        Some(Path::new("k8s://dev/web/web-0:main/srv/data"))
+    );
+    let user = User {
+        id: 1000,
+        group: Some(2000),
+        more: vec![3000, 4000],
+    };
+    assert_eq!(beside.user.as_ref(), Some(&user));
+    let claim = ("data", false);
+    let made = helper(
+        EXAMPLE.package,
+        &spot,
+        "tool-box-0",
+        claim,
+        "busybox",
+        &beside,
+        Some(&user),
+    );
+    let pod: Pod = serde_json::from_value(made.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&pod).unwrap(), made);
+    let spec = pod.spec.unwrap();
+    let all = spec.security_context.unwrap();
+    assert_eq!(all.supplemental_groups, Some(vec![3000, 4000]));
+    assert_eq!(all.se_linux_options.unwrap().level.as_deref(), Some("s0:c1"));
+    // The kubelet would change the files of a volume for it.
+    assert_eq!(all.fs_group, None);
+    let rights = spec.containers[0].security_context.clone().unwrap();
+    assert_eq!(
+        (rights.run_as_non_root, rights.run_as_user, rights.run_as_group),
+        (Some(true), Some(1000), Some(2000))
+    );
+    assert_eq!(rights.allow_privilege_escalation, Some(false));
+    assert_eq!(rights.seccomp_profile.unwrap().type_, "RuntimeDefault");
+    let capabilities = rights.capabilities.unwrap();
+    assert_eq!(
+        (capabilities.drop, capabilities.add),
+        (Some(vec!["ALL".to_owned()]), None)
+    );
+    // Root, or a user that only the image names, is no user that it could have.
+    let mut other = web.clone();
+    other["spec"]["securityContext"]["runAsUser"] = json!(0);
+    assert_eq!(neighbor(&other, &spot).user, None);
+    other["spec"]["securityContext"] = json!({});
+    assert_eq!(neighbor(&other, &spot).user, None);
 }
 
 /// A `VolumeSnapshot` (`snapshot.storage.k8s.io/v1`), as its published definition (CustomResourceDefinition) has it: nothing else may stand in it.

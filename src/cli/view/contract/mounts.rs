@@ -83,7 +83,11 @@ fn served(sheet: &mut Sheet, helper: &Helper) {
     if let Some(node) = &helper.node {
         parts.extend([Part::Text(" on the node "), Part::item(node.as_bytes())]);
     }
-    parts.push(Part::Text(", root in it, which is removed afterwards"));
+    let user = match helper.user {
+        None => ", root in it, which is removed afterwards".to_owned(),
+        Some(id) => format!(", user {id} in it (the namespace allows no root), which is removed afterwards"),
+    };
+    parts.push(Part::Text(&user));
     let rights = helper.permissions.join(", ");
     if !rights.is_empty() {
         parts.extend([Part::Text("; it takes the right to "), Part::Text(&rights)]);

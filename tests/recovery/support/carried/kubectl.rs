@@ -494,6 +494,15 @@ impl Kubectl {
             fail("error: this is no pod");
         }
         let (name, spec) = (text(&made["metadata"]["name"]), &made["spec"]);
+        let rights = &spec["containers"][0]["securityContext"];
+        if self.state["restricted"] == true && rights["runAsNonRoot"] != true {
+            fail(&format!(
+                "Error from server (Forbidden): error when creating \"STDIN\": pods \"{name}\" is forbidden: violates PodSecurity \
+                 \"restricted:latest\": unrestricted capabilities (container \"jackin-recovery\" must not include \"CHOWN\" in \
+                 securityContext.capabilities.add), runAsNonRoot != true (pod or container \"jackin-recovery\" must set \
+                 securityContext.runAsNonRoot=true), runAsUser=0 (container \"jackin-recovery\" must not set runAsUser=0)"
+            ));
+        }
         let [container] = spec["containers"].as_array().unwrap().as_slice() else {
             panic!("{made}")
         };
@@ -505,7 +514,7 @@ impl Kubectl {
         let claim = text(&volume["persistentVolumeClaim"]["claimName"]);
         self.note("created.json", made);
         let node = spec["nodeName"].as_str().unwrap_or("node-1");
-        let mut pod = json!({ "node": node, "claim": claim, "helper": true });
+        let mut pod = json!({ "node": node, "claim": claim, "helper": true, "user": rights["runAsUser"] });
         for (key, value) in self.part("new_pods") {
             pod[key] = value;
         }
@@ -605,8 +614,11 @@ impl Kubectl {
         if self.denies("create pods/exec") {
             fail("Error from server (Forbidden): User \"ann\" cannot create resource \"pods/exec\"");
         }
+        let pods = self.part("pods");
+        let user = pods[*name]["user"].as_u64().unwrap_or(0);
+        let user = format!("{user}:{user}");
         let mut child = Command::new("docker")
-            .args(["exec", "-i", "-u", "0:0", name])
+            .args(["exec", "-i", "-u", &user, name])
             .args(&words[split + 1..])
             .stdin(Stdio::piped())
             .stdout(self.answers.try_clone().unwrap())
@@ -665,7 +677,12 @@ fn pod_object(name: &str, pod: &Value) -> Value {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata,
-        "spec": { "nodeName": pod["node"].as_str().unwrap_or("node-1"), "volumes": volumes },
+        "spec": {
+            "nodeName": pod["node"].as_str().unwrap_or("node-1"),
+            "securityContext": pod.get("security").cloned().unwrap_or_else(|| json!({})),
+            "containers": [{ "name": "main", "volumeMounts": [{ "name": "v", "mountPath": "/data" }] }],
+            "volumes": volumes,
+        },
         "status": status,
     })
 }

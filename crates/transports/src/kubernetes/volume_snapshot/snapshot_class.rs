@@ -145,6 +145,7 @@ impl Kubectl<'_> {
             (&tried, true),
             &image,
             &Neighbor::default(),
+            None,
         );
         for made in [Some(cut), volume, Some(pod)].into_iter().flatten() {
             let words = ["create", "--dry-run=server", "-o", "name", "-f", "-"];
