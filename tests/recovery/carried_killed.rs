@@ -1,0 +1,83 @@
+//! Commands on claims that are killed at random moments: nothing that they made stays in the cluster.
+
+use std::fs;
+use std::time::Instant;
+
+use crate::carried_cluster::Claimed;
+use crate::carried_frozen::{CLAIM, frozen};
+use crate::support::compare::assert_same_tree;
+use crate::support::kill::{Dice, fill, measured, strike, wanted};
+use crate::support::machine::is_nightly;
+use crate::support::patience::await_that;
+use crate::support::tree::Tree;
+
+/// Number of kills of each command.
+fn rounds() -> u32 {
+    if is_nightly() { wanted() } else { 4 }
+}
+
+/// Waits until the cluster has no pod and no claim that jackin made.
+#[track_caller]
+fn is_clean(claimed: &Claimed) {
+    await_that("the end of all helper pods and their claims", || {
+        let state = claimed.cluster().state();
+        let claims = state["claims"].as_object().unwrap();
+        claimed.helpers().is_empty() && claims.keys().eq(["data"])
+    });
+}
+
+#[test]
+fn nothing_of_a_killed_launch_stays_in_a_cluster() {
+    let Some(claimed) = frozen("killed-launch") else {
+        return;
+    };
+    fill(&claimed.project, 40);
+    let launch = || claimed.sandbox.launching(CLAIM, &["true"]);
+    let takes = measured(|| launch().run().ok());
+    let (mut dice, mut landed) = (Dice::new(40), 0);
+    for _ in 0..rounds() {
+        landed += u32::from(strike(launch(), dice.moment(takes)).landed);
+        is_clean(&claimed);
+    }
+    println!("{landed} of {} launches were killed while they ran", rounds());
+    assert!(landed > 0, "no launch was killed while it ran");
+    // The next one stores or deletes what a killed one had frozen.
+    launch().run().ok();
+    claimed.left(0);
+}
+
+#[test]
+fn nothing_of_a_killed_restore_stays_in_a_cluster() {
+    let Some(claimed) = Claimed::new("killed-restore") else {
+        return;
+    };
+    fill(&claimed.project, 40);
+    let sandbox = &claimed.sandbox;
+    let before = Tree::read(&claimed.project);
+    let damaged = || {
+        let id = sandbox.begin(CLAIM);
+        fs::remove_dir_all(claimed.project.join("many")).unwrap();
+        fs::write(claimed.project.join("mode"), "by the agent\n").unwrap();
+        sandbox.jackin(["end", &id]).ok();
+        id
+    };
+    let id = damaged();
+    let begun = Instant::now();
+    sandbox.jackin(["restore", &id, "--yes"]).ok();
+    let takes = begun.elapsed();
+    let (mut dice, mut landed) = (Dice::new(41), 0);
+    for _ in 0..rounds() {
+        let id = damaged();
+        let restore = sandbox.command(["restore", &id, "--yes"]);
+        landed += u32::from(strike(restore, dice.moment(takes)).landed);
+        is_clean(&claimed);
+        if sandbox.jackin(["list"]).ok().text().contains("interrupted") {
+            sandbox.jackin(["resume", &id, "--yes"]).ok();
+        }
+        sandbox.jackin(["restore", &id, "--yes"]).ok();
+        assert_same_tree(&before, &Tree::read(&claimed.project));
+        is_clean(&claimed);
+    }
+    println!("{landed} of {} restores were killed while they ran", rounds());
+    assert!(landed > 0, "no restore was killed while it ran");
+}
