@@ -255,6 +255,7 @@ pub(crate) fn why_words(why: &Why) -> String {
         ),
         Why::Excluded => "may be older: it was in an excluded directory".to_owned(),
         Why::Settled => "restored by another session, not changed by this one".to_owned(),
+        Why::NothingToMerge(after) => format!("changed {}; nothing to merge", after_words(after)),
         Why::Aside(why) => aside_words(why),
         Why::Socket => "sockets are not restored".to_owned(),
     }

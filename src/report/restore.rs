@@ -54,7 +54,7 @@ pub(crate) struct RestoreDocument<'a> {
     pub(crate) emergency: Option<String>,
     /// Paths that the restore changes or changed.
     pub(crate) applied: Vec<ChangeDocument>,
-    /// Paths that stay because the session did not change them.
+    /// Paths that stay without a conflict: the session did not change them, or none of its change is left.
     pub(crate) kept: Vec<ChangeDocument>,
     /// Conflicts: paths that stay because they changed after the session, or in another one.
     pub(crate) conflicts: Vec<ChangeDocument>,

@@ -1,12 +1,13 @@
 //! Merge of later edits: takes the session's change out of a file that was edited since, and keeps the edits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use super::attribution::ChangeHistory;
 use super::composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed};
-use super::plan::{Plan, Why};
+use super::plan::{KeptPath, Plan, Why};
 use super::scope::Merging;
+use super::states::same;
 use crate::contract::PrivateFiles;
 use crate::diff::{Change, MergeLabels, MergeSides, Overlap, is_binary, merge};
 use crate::git_directories::Repositories;
@@ -53,6 +54,22 @@ pub enum Unmerged {
 pub(super) struct Merges {
     pub(super) files: ComposedFiles,
     pub(super) unmerged: BTreeMap<RelPath, Unmerged>,
+    /// Files that a merge leaves as they are: nothing that the session did to them is left.
+    unneeded: BTreeSet<RelPath>,
+}
+
+impl Merges {
+    /// Moves the files that need no merge from the conflicts of `plan` to the paths that stay without one.
+    pub(super) fn settle(&self, plan: &mut Plan) {
+        let unneeded = |kept: &mut KeptPath| self.unneeded.contains(&kept.change.path);
+        for mut kept in plan.conflicts.extract_if(.., unneeded) {
+            if let Why::LaterEdit(after) = kept.why {
+                kept.why = Why::NothingToMerge(after);
+            }
+            plan.kept.push(kept);
+        }
+        plan.kept.sort_by(|a, b| a.change.path.cmp(&b.change.path));
+    }
 }
 
 /// Sources of a merge.
@@ -108,11 +125,22 @@ impl MergeSource<'_> {
                 Some(_) => Err(Unmerged::Git),
                 None if !witness.is_of_session(&path, change.from.as_ref()) => Err(Unmerged::Others),
                 None if private.holds(&path) => Err(Unmerged::Private),
+                // Of a file that the session did not change, any content is its operator's, also a binary one.
+                None if same(last.entry(&path), change.from.as_ref()) => {
+                    merges.unneeded.insert(path);
+                    continue;
+                }
                 None => match &root {
                     Ok(root) => one(change, last.entry(&path), (&target, &left), root, merging),
                     Err(why) => Err(why.clone()),
                 },
             };
+            if let Ok(file) = &merged
+                && same(Some(&file.entry), change.to.as_ref())
+            {
+                merges.unneeded.insert(path);
+                continue;
+            }
             let merged = merged.and_then(|file| match room.checked_sub(file.bytes.len() as u64) {
                 Some(rest) => {
                     room = rest;

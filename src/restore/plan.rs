@@ -94,6 +94,8 @@ pub enum Why {
     Aside(AsideWhy),
     /// Another session's restore left it so, and this session never touched it: there is nothing to revert.
     Settled,
+    /// Changed afterwards, and a merge would not change it: nothing that the session did to it is left.
+    NothingToMerge(After),
 }
 
 /// Reason why an undo does not restore what was set aside, or does not set aside again what was restored.
@@ -124,6 +126,7 @@ impl Why {
             | Self::Excluded
             | Self::Holds(_)
             | Self::Settled
+            | Self::NothingToMerge(_)
             | Self::Linked(_)
             | Self::Needed(_) => false,
             Self::Others(others) => others.is_empty(),

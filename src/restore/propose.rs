@@ -113,13 +113,14 @@ pub fn propose(
             coverage: &request.coverage,
             sides: [manifest.as_ref(), now.manifest.as_ref()],
         };
-        let merges = source.merge(&plan, &request.witness, allow.merging, &composed);
-        composed.extend(merges.files);
+        let mut merges = source.merge(&plan, &request.witness, allow.merging, &composed);
+        composed.append(&mut merges.files);
         if !composed.is_empty() {
             amend(manifest.as_mut(), &composed, &mut reveal);
             request.witness.composed = composed;
             plan = planned(manifest.as_ref(), &request);
         }
+        merges.settle(&mut plan);
         if let Scope::Asked(_) = asked {
             // The resolved scope has no path but changed ones. What cannot be examined is none, and is named all the same.
             let mut gaps = differing.not_covered;

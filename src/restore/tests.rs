@@ -104,6 +104,7 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::Parent(above) => format!("parent {}", text(above)),
                 Why::Socket => "socket".to_owned(),
                 Why::Settled => "settled".to_owned(),
+                Why::NothingToMerge(_) => "nothing to merge".to_owned(),
                 Why::Excluded => "excluded".to_owned(),
                 Why::Aside(why) => format!("{why:?}"),
                 Why::OneName(other) => format!("one name with {}", text(other)),

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
+use crate::support::documents::Restored;
 use crate::support::git::Repository;
 use crate::support::kill::Dice;
 use crate::support::machine::binary;
@@ -183,6 +184,56 @@ fn one_step_is_taken_out_of_what_later_steps_made() {
         .restore(&id, &["--only-changes-of", "one", "--merge"])
         .touched(&["f"]);
     assert_eq!(read(&project, "f"), lines(&[(8, "second")]));
+}
+
+#[test]
+fn a_file_without_a_change_of_the_session_is_kept_and_no_conflict() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("alone");
+    Build::at(&project)
+        .file("both", lines(&[]))
+        .file("mine", lines(&[]))
+        .file("picture", b"\0old")
+        .file("reverted", lines(&[]))
+        .aged();
+    let id = sandbox.launch(&project, "sed -i 's/^line 3$/agent/' both reverted");
+    Build::at(&project)
+        .file("both", lines(&[(3, "agent"), (8, "mine")]))
+        .file("mine", lines(&[(8, "mine")]))
+        .file("picture", b"\0new")
+        .file("reverted", lines(&[(8, "mine")]));
+    let edited = Tree::read(&project);
+    let alone = ["mine", "picture", "reverted"];
+
+    // Without a merge they stay conflicts, which `--overwrite-later-edits` may replace.
+    let plan = sandbox.plan(&id, &[]);
+    plan.conflicted(&["both", "mine", "picture", "reverted"]);
+    let is_kept = |document: &Restored| {
+        document.touched(&["both"]);
+        document.conflicted::<&str>(&[]);
+        assert_eq!(document.kept, alone.map(|path| path.as_bytes().to_vec()));
+        for kept in document.document["kept"].as_array().unwrap() {
+            assert_eq!(kept["reason"], "changed after the session; nothing to merge");
+        }
+    };
+    is_kept(&sandbox.plan(&id, &["--merge"]));
+    sandbox
+        .jackin(["restore", &id, "--merge", "--dry-run"])
+        .ok()
+        .shows("kept      mine: changed after the session; nothing to merge")
+        .shows("1 path: 1 to merge.");
+    let streamed = sandbox.jackin(["restore", &id, "--merge", "--dry-run", "--json-lines"]);
+    let streamed = streamed.ok().text();
+    assert_eq!(streamed.matches(r#""kind":"kept""#).count(), 3, "{streamed}");
+
+    is_kept(&sandbox.restore(&id, &["--merge"]));
+    assert_eq!(read(&project, "both"), lines(&[(8, "mine")]));
+    for path in alone {
+        assert_untouched(&edited.only(path), &Tree::read(&project).only(path));
+    }
+    let nothing = sandbox.plan(&id, &["--merge"]);
+    nothing.touched::<&str>(&[]);
+    assert_eq!(nothing.document["outcome"], "nothing");
 }
 
 /// Random edits of the agent and of the operator in many files.
