@@ -169,6 +169,7 @@ impl Writer<'_> {
         let patch = patch_of(&both, options);
         let counts = (patch.added, patch.removed);
         let is_open = may_open && self.room.opens(counts.0 + counts.1);
+        let mut count = 0;
         let body = match patch.body {
             Body::Nothing => note(&nothing(change)),
             Body::Lines(found) => {
@@ -177,7 +178,9 @@ impl Writer<'_> {
                     contents: &both,
                     show_secrets: self.shown.show_secrets,
                 };
-                lines::lines(&found, &code, is_open, &mut self.room)
+                let (markup, lines) = lines::lines(&found, &code, &mut self.room);
+                count = lines;
+                markup
             }
             Body::Binary(old, new) => match self.pictures(change, &both) {
                 Some(pictures) => pictures,
@@ -198,14 +201,16 @@ impl Writer<'_> {
             .flatten();
         let paths = paths.map(|path| path.on_host(&root).into_os_string());
         let restore = (self.shown.restore)(paths.collect());
+        let waits = self.room.waits(count) && !is_open;
+        let body = html! {
+            (command("to undo", &restore, Some(&id)))
+            (body)
+        };
         let markup = html! {
             details class="file" open[is_open] {
                 summary { (head(change, told, counts)) }
                 // Browsers open what is around a fragment, without a script.
-                div class="body" id=(id) {
-                    (command("to undo", &restore, Some(&id)))
-                    (body)
-                }
+                div class="body" id=(id) { @if waits { noscript { (body) } } @else { (body) } }
             }
         };
         let leaf = Leaf {

@@ -22,9 +22,12 @@ const PICTURES: usize = 16 << 20;
 /// Changed lines that are open at first, of all files together.
 const OPEN: u64 = 1_500;
 
-/// Lines that a browser reads at once. Those of further closed files wait until they are seen, if there are scripts: reading some hundred
+/// Lines that a browser reads at once. What further closed files hold waits until it is seen, if there are scripts: reading some hundred
 /// thousand elements takes seconds.
 const AT_ONCE: usize = 20_000;
+
+/// Lines that the rest of a file counts as: its command, link and images.
+const AROUND: usize = 8;
 
 /// Time for the colors of all files together. Lines that have none then are plain.
 const COLORING: Duration = Duration::from_secs(10);
@@ -79,9 +82,9 @@ impl Room {
         self.colors.of_patch(code.path, code.contents, shown, words)
     }
 
-    /// Returns true if so many lines of a closed file wait.
-    fn waits(&mut self, lines: usize) -> bool {
-        let left = self.at_once.checked_sub(lines);
+    /// Returns true if a closed file with so many lines waits.
+    pub(super) fn waits(&mut self, lines: usize) -> bool {
+        let left = self.at_once.checked_sub(lines + AROUND);
         self.at_once = left.unwrap_or_default();
         left.is_none()
     }
@@ -117,8 +120,8 @@ struct Row {
     is_changed: bool,
 }
 
-/// Renders the lines of a patch, as many as fit.
-pub(super) fn lines(lines: &[(Line, Vec<u8>)], code: &Code<'_>, is_open: bool, room: &mut Room) -> Markup {
+/// Renders the lines of a patch, as many as fit, and returns their number as well.
+pub(super) fn lines(lines: &[(Line, Vec<u8>)], code: &Code<'_>, room: &mut Room) -> (Markup, usize) {
     let mut left = LARGEST_FILE.min(room.text);
     let before = left;
     let fits = lines.iter().take_while(|(_, text)| {
@@ -144,24 +147,23 @@ pub(super) fn lines(lines: &[(Line, Vec<u8>)], code: &Code<'_>, is_open: bool, r
     } else {
         "one"
     };
-    let waits = room.waits(rows.len()) && !is_open;
-    let text = html! {
-        pre class={ "lines d" (digits) " " (sides) } {
-            @for run in rows.chunk_by(|one, other| one.is_changed == other.is_changed) {
-                @if run.first().is_some_and(|row| row.is_changed) {
-                    span class="run" { @for row in run { (of_row(row)) } }
-                } @else {
-                    @for row in run { (of_row(row)) }
+    let markup = html! {
+        @if !rows.is_empty() {
+            pre class={ "lines d" (digits) " " (sides) } {
+                @for run in rows.chunk_by(|one, other| one.is_changed == other.is_changed) {
+                    @if run.first().is_some_and(|row| row.is_changed) {
+                        span class="run" { @for row in run { (of_row(row)) } }
+                    } @else {
+                        @for row in run { (of_row(row)) }
+                    }
                 }
             }
         }
-    };
-    html! {
-        @if waits { noscript { (text) } } @else if !rows.is_empty() { (text) }
         @if more > 0 {
             p class="warn" { (size::counted(more, "line is", "lines are")) " not shown: the page would be too large" }
         }
-    }
+    };
+    (markup, rows.len())
 }
 
 /// Returns the rows of the lines that fit.

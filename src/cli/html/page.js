@@ -26,16 +26,16 @@
   const status = one("#status");
   const said = (text) => { if (status) status.textContent = text; };
 
-  // Lines of closed files on a long page are in `noscript`, which is quickly passed over. They become lines when they are about to be seen.
+  // What closed files hold on a long page is in `noscript`, which is quickly passed over. It becomes markup when it is about to be seen.
   const markup = (text) => text;
   const policy = window.trustedTypes ? trustedTypes.createPolicy("lines", { createHTML: markup }) : { createHTML: markup };
   const near = new WeakSet();
   const fill = (file) => {
     const held = one("noscript", file);
     if (held) {
-      const lines = document.createElement("div");
-      lines.innerHTML = policy.createHTML(held.textContent);
-      held.replaceWith(lines);
+      const body = document.createElement("div");
+      body.innerHTML = policy.createHTML(held.textContent);
+      held.replaceWith(...body.childNodes);
     }
     if (root.classList.contains("side")) pair(file);
   };
@@ -190,7 +190,7 @@
     j: () => step(1), k: () => step(-1), o: () => { const file = current(); if (file) { reach(file, false); file.open = !file.open; } },
     e: actions.expand, E: actions.collapse, s: actions.side, w: actions.wrap, "?": actions.keys,
     "/": () => { if (words) { words.focus(); words.select(); } },
-    c: () => { const file = current(); const button = file && one(".copy", file); if (button) copy(button); },
+    c: () => { const file = current(); if (file) fill(file); const button = file && one(".copy", file); if (button) copy(button); },
     l: () => { const file = current(); if (file) location.hash = one(".body", file).id; },
   };
   document.addEventListener("keydown", (event) => {
