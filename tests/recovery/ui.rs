@@ -123,6 +123,184 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     log.has("undid").has("restored");
 }
 
+#[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
+fn the_changes_of_a_file_and_the_author_of_each_line_are_shown_by_keys() {
+    let (sandbox, project, id) = damaged();
+    let script = "jackin recovery ui; echo code=$?; sleep 99";
+    let Some(tmux) = Tmux::start(&sandbox, &project, SMALL, script, &[]) else {
+        return;
+    };
+    tmux.sees("baseline");
+    tmux.press(&["G", "Enter"]).sees("6 paths");
+    tmux.press(&["/"]).press(&["-l", "a.txt"]).sees("1 of 6 paths");
+    tmux.press(&["Enter", "H"]).sees("changes of a file");
+    let short = id.get(..11).unwrap();
+    let screen = tmux.sees("modified +1 -1");
+    assert!(screen.contains(short), "{screen}");
+    tmux.press(&["Escape"]).sees("1 of 6 paths");
+    tmux.press(&["B"]).sees("2) port = 8080;");
+    let screen = tmux.screen();
+    let of = |text: &str| {
+        screen
+            .lines()
+            .find(|line| line.ends_with(text))
+            .unwrap_or_default()
+    };
+    assert!(of("2) port = 8080;").contains(short), "{screen}");
+    assert!(of("1) one").trim_start().starts_with('-'), "{screen}");
+    // With Ctrl the key of an undo scrolls.
+    tmux.press(&["C-u", "Escape"]).sees("1 of 6 paths");
+    tmux.press(&["q"]).sees("code=0");
+    tmux.is_plain();
+}
+
+/// Keys, and a text that they bring to the screen or, after `!`, take away.
+const KEYS: &[(&[&str], &str)] = &[
+    (&["?"], "An active session is read-only"),
+    (&["x"], "!An active session is read-only"),
+    // The history.
+    (&["G", "t"], "It is the first snapshot"),
+    (&["x"], "!It is the first snapshot"),
+    (&["g", "t"], "half \u{2192} closing"),
+    (&["Escape"], "!half \u{2192} closing"),
+    (&["Space", "Space"], "compare the marked"),
+    (&["Enter"], "half \u{2192} closing"),
+    (&["Escape"], "!half \u{2192} closing"),
+    (&["Escape"], "!compare the marked"),
+    (&["b"], "No agent reported a prompt"),
+    (&["x"], "!No agent reported a prompt"),
+    (&["k", "k", "j"], ""),
+    (&["P"], "Pin the snapshot half"),
+    (&["y"], "is pinned"),
+    (&["x", "P"], "Unpin the snapshot half"),
+    (&["y"], "is unpinned"),
+    (&["x", "m"], "Name of"),
+    (&["Escape"], "!Name of"),
+    (&["c"], "Checkpoint of"),
+    (&["Escape"], "!Checkpoint of"),
+    (&["F"], "Fork"),
+    (&["Escape"], "!Fork"),
+    (&["x"], "Export"),
+    (&["Escape"], "!Export"),
+    (&["y"], "i  id"),
+    (&["Escape"], "!i  id"),
+    (&["D"], "Delete this permanently?"),
+    (&["Escape"], "!Delete this permanently?"),
+    (&["s"], "in archives"),
+    (&["Escape"], "!in archives"),
+    (&["l"], "closing snapshot sn-"),
+    (&["Escape"], "!closing snapshot sn-"),
+    (&["u"], "nothing to undo"),
+    (&["x"], "!nothing to undo"),
+    (&["r"], "Restore these files?"),
+    (&["Escape"], "!Restore these files?"),
+    // The changes.
+    (&["G", "Enter"], "4 paths"),
+    (&["f"], "only: added"),
+    (&["Escape"], "!only: added"),
+    (&["/"], "filter: _"),
+    (&["a", ".", "r", "s"], "1 of 4 paths"),
+    (&["Enter", "Escape"], "!1 of 4 paths"),
+    (&["z"], "!a.rs"),
+    (&["z"], "a.rs"),
+    (&["a"], "4 marked"),
+    (&["a"], "!4 marked"),
+    (&["Space"], "1 marked"),
+    (&["k", "Space"], "!1 marked"),
+    (&["y"], "p  path"),
+    (&["Escape"], "!p  path"),
+    (&["k", "H"], "changes of a file"),
+    (&["Escape"], "!changes of a file"),
+    (&["B"], "1) one"),
+    (&["Escape"], "!1) one"),
+    // The preview.
+    (&["g", "j", "j", "j"], "agent_0()"),
+    (&["J", "J", "J", "J", "J", "J", "J", "J"], "!agent_0()"),
+    (&["K", "K", "K", "K", "K", "K", "K", "K"], "agent_0()"),
+    (&["Tab"], "\u{203a} lines"),
+    (&["v"], "mark these lines"),
+    (&["Escape"], "!mark these lines"),
+    (&["+"], "line_4()"),
+    (&["-"], "!line_4()"),
+    (&["]", "Space", "Tab"], "lines marked"),
+    (&["Tab", "a", "a", "Tab"], "!lines marked"),
+    (&["Tab", "/"], "search: _"),
+    (&["a", "g", "e", "n", "t", "_", "4", "Enter"], "n N match"),
+    (&["n", "N", "Escape"], "!n N match"),
+    (&["p"], "-gone"),
+    (&["p"], "END"),
+    (&["w"], "!END"),
+    (&["e"], "opened"),
+    (&["Enter"], "!opened"),
+    (&["Tab", "R"], "Restore these files?"),
+    (&["o"], "later edits are overwritten"),
+    (&["d"], "later files are deleted"),
+    (&["y"], "Done: 4 paths restored"),
+    (&["u"], "Undo restore "),
+    (&["C-y"], ""),
+    (&["y"], "Done: 4 paths"),
+    (&["Enter"], "undid receipt"),
+    (&["q"], "code=0"),
+];
+
+#[test]
+#[cfg_attr(not(feature = "tui"), ignore = "the feature tui is not built")]
+fn every_key_answers_on_a_small_and_on_a_large_screen() {
+    for size in [SMALL, (160, 50)] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("shop");
+        let code = |name: &str| -> String {
+            (0..300)
+                .map(|line| format!("fn {name}_{line}() {{}}\n"))
+                .collect()
+        };
+        Build::at(&project)
+            .file("b.txt", format!("one\n{}END\n", "long ".repeat(60)))
+            .file("gone", "gone\n")
+            .file("lib/a.rs", code("line"))
+            .aged();
+        let id = sandbox.launch(
+            &project,
+            "sed -i 's/line_\\([0-9]*0\\)()/agent_\\1()/' lib/a.rs
+             jackin recovery checkpoint --name half
+             sed -i s/long/LONG/g b.txt; rm gone; echo new > new",
+        );
+        let editor = sandbox.scratch("editor");
+        fs::write(&editor, "#!/bin/sh\necho opened; read -r line\n").unwrap();
+        fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+        let script = "jackin recovery ui; echo code=$?; sleep 99";
+        let editor = format!("EDITOR={}", editor.display());
+        let Some(tmux) = Tmux::start(&sandbox, &project, size, script, &[&editor]) else {
+            return;
+        };
+        tmux.sees(&id);
+        tmux.sees("baseline");
+        for (keys, wanted) in KEYS {
+            let (text, comes) = match wanted.strip_prefix('!') {
+                Some(text) => (text, false),
+                None => (*wanted, true),
+            };
+            let before = tmux.screen();
+            let is_there = before.contains(text);
+            assert!(
+                text.is_empty() || is_there != comes,
+                "before {keys:?}: {wanted}\n{before}"
+            );
+            for key in *keys {
+                tmux.press(&[key]);
+                // Each key is read by itself.
+                sleep(Duration::from_millis(60));
+            }
+            match comes {
+                true => tmux.sees(text),
+                false => tmux.misses(text),
+            };
+        }
+        tmux.is_plain();
+    }
+}
+
 /// Lines of a text, with some of them replaced.
 fn numbered(replaced: &[(usize, &str)]) -> String {
     let line = |at: usize| {

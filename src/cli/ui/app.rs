@@ -59,6 +59,7 @@ pub(super) struct App {
     pub(super) store: Vec<Holding>,
     pub(super) store_scroll: Scroll,
     pub(super) log: Page,
+    pub(super) log_title: &'static str,
     /// A filter is being typed.
     pub(super) typing: bool,
     /// First line of the help that is shown; `None` if the help is closed.
@@ -114,6 +115,7 @@ impl App {
             store: Vec::new(),
             store_scroll: Scroll::default(),
             log: Page::default(),
+            log_title: "",
             typing: false,
             help: None,
             message: None,
@@ -405,8 +407,8 @@ impl App {
                 self.store = all;
                 self.open(View::Store);
             }
-            Answer::Log(text) => {
-                self.log = Page::of(text);
+            Answer::Log(title, text) => {
+                (self.log_title, self.log) = (title, Page::of(text));
                 self.open(View::Log);
             }
             Answer::Failed(why) => {

@@ -36,6 +36,10 @@ pub(super) enum Ask {
     Store,
     /// The receipts, of one session or all, in so many columns.
     Log(Option<String>, usize),
+    /// Changes of the file at this host path, in so many columns.
+    History(PathBuf, usize),
+    /// Author of each line of the file at this host path, in so many columns.
+    Blame(PathBuf, usize),
 }
 
 /// Job beside a restore, on a session or a snapshot.
@@ -130,7 +134,8 @@ pub(super) enum Answer {
     /// The plan of forgetting this session.
     Forget(String, String),
     Store(Vec<Holding>),
-    Log(String),
+    /// A text to read, and its title.
+    Log(&'static str, String),
     /// Reason for the failure.
     Failed(String),
 }

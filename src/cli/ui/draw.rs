@@ -30,7 +30,7 @@ const KEYS: usize = 11;
 const HELP: &str = "\
 A restore prints its plan and asks. It takes an emergency snapshot first, and u restores that. An active session is read-only.
 
-\u{2191}\u{2193} k j     move; PgUp, PgDn, Home, End, g and G as well
+\u{2191}\u{2193} k j     move; PgUp, PgDn, Ctrl-U, Ctrl-D, Home, End, g and G as well
 Enter \u{2192}    open a session, its changes, the lines of a path, a folded row
 Esc \u{2190}      back (clears the filter first)
 r R        restore what is marked or selected; restore everything
@@ -51,7 +51,7 @@ y          copy a path, an id or a command
 
 Changes and preview
 Space a    mark a path, a directory, a hunk; mark everything
-f          filter paths by kind
+f z        filter paths by kind; open or close all directories
 Tab        into the preview and out of it; J K scroll it from outside
 v          select lines for Space; Esc cancels
 [ ]        previous hunk, next hunk
@@ -59,6 +59,7 @@ n N        next match, previous match, after a search
 n p        next path, previous path
 + - w      more or fewer unchanged lines; wrap or cut long lines
 e y        open the file in your editor; copy
+H B        the changes of the file; the author of each line
 
 Plan
 y          yes; Esc is no
@@ -165,7 +166,7 @@ fn title(app: &App, frame: &mut Frame<'_>, area: Rect) {
             View::Forget => parts.push("forget".to_owned()),
             View::Done => parts.push("done".to_owned()),
             View::Store => parts.push("store".to_owned()),
-            View::Log => parts.push("log".to_owned()),
+            View::Log => parts.push(app.log_title.to_owned()),
         }
     }
     let busy = app

@@ -5,7 +5,19 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::app::App;
 use super::data::{Ask, Goal, Kind, What};
 use super::scroll::Scroll;
-use super::views::View;
+use super::views::{Compared, View};
+
+/// Returns the key that a letter with Ctrl stands for, as in `less`; never the letter itself, which may restore or delete.
+const fn of_control(letter: char) -> KeyCode {
+    match letter {
+        'd' | 'f' => KeyCode::PageDown,
+        'u' | 'b' => KeyCode::PageUp,
+        'n' => KeyCode::Down,
+        'p' => KeyCode::Up,
+        'h' => KeyCode::Backspace,
+        _ => KeyCode::Null,
+    }
+}
 
 impl App {
     /// A key was pressed.
@@ -13,11 +25,24 @@ impl App {
         if key.kind == KeyEventKind::Release {
             return;
         }
+        // A terminal sends Alt as Esc before the key, and Esc and a key that were pressed fast look like it.
+        if key.modifiers.contains(KeyModifiers::ALT) {
+            let plain = |code, modifiers| KeyEvent::new(code, modifiers);
+            self.key(plain(KeyCode::Esc, KeyModifiers::NONE));
+            return self.key(plain(key.code, key.modifiers - KeyModifiers::ALT));
+        }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         self.notice = None;
-        match key.code {
-            KeyCode::Char('z') if control => self.suspends = true,
-            KeyCode::Char('c') if control => self.leave(),
+        let code = match key.code {
+            KeyCode::Char('z') if control => {
+                self.suspends = true;
+                return;
+            }
+            KeyCode::Char('c') if control => return self.leave(),
+            KeyCode::Char(letter) if control => of_control(letter),
+            code => code,
+        };
+        match code {
             _ if self.message.take().is_some() => {}
             code if self.help.is_some() => self.scroll_help(code),
             // What changes files is waited for.
@@ -131,6 +156,12 @@ impl App {
                 }
                 self.lay_out();
             }
+            KeyCode::Char('z') if self.view() == View::Changes => {
+                if let Some(compared) = &mut self.compared {
+                    compared.tree.toggle_all();
+                }
+                self.lay_out();
+            }
             KeyCode::Char(' ') if self.view() == View::Changes => {
                 if let Some(compared) = &mut self.compared {
                     compared.tree.mark(compared.scroll.at, &compared.changes);
@@ -238,6 +269,7 @@ impl App {
                 self.ask_lines();
             }
             KeyCode::Char('e') => self.edit(),
+            KeyCode::Char(letter @ ('H' | 'B')) => self.trace(letter == 'B'),
             KeyCode::Tab if is_inside => self.back(),
             KeyCode::Tab if preview.of.is_some() => self.views.push(View::Patch),
             _ if !is_inside => return false,
@@ -323,9 +355,7 @@ impl App {
     /// Opens the stored file of the selected path beside the current one, in an editor, by the command `edit`.
     fn edit(&mut self) {
         let Some(compared) = &self.compared else { return };
-        let change = compared.tree.change(compared.scroll.at);
-        let change = change.and_then(|change| compared.changes.all.get(change));
-        let Some(change) = change.filter(|change| !change.is_directory) else {
+        let Some(change) = compared.chosen_file() else {
             self.message = Some("Select a file to open.".to_owned());
             return;
         };
@@ -343,6 +373,20 @@ impl App {
         // Of a renamed file the earlier path is stored.
         let path = change.hosts.last().map(|path| path.clone().into_os_string());
         self.runs = path.map(|path| vec!["edit".into(), "--".into(), snapshot.into(), path]);
+    }
+
+    /// Asks for the changes of the selected file, or for the author of each of its lines.
+    fn trace(&mut self, lines: bool) {
+        let file = self.compared.as_ref().and_then(Compared::chosen_file);
+        let Some(path) = file.and_then(|file| file.hosts.first().cloned()) else {
+            self.message = Some("Select a file first.".to_owned());
+            return;
+        };
+        let columns = usize::from(self.drawn.columns);
+        match lines {
+            true => self.ask(Ask::Blame(path, columns), "reading all snapshots of the file"),
+            false => self.ask(Ask::History(path, columns), "reading all snapshots of the file"),
+        }
     }
 
     fn mark_lines(&mut self, lines: std::ops::Range<usize>) {

@@ -205,6 +205,15 @@ impl Tree {
         changed
     }
 
+    /// Opens all directories but `.git`; closes all if none of these is closed. The rows are laid out by the caller.
+    pub(super) fn toggle_all(&mut self) {
+        let opens = |node: &Node| !node.children.is_empty() && node.name != ".git";
+        let wanted = self.nodes.iter().any(|node| opens(node) && !node.is_open);
+        for node in &mut self.nodes {
+            node.is_open = wanted && opens(node);
+        }
+    }
+
     /// The row of the directory that a row lies in.
     pub(super) fn above(&self, row: usize) -> Option<usize> {
         let depth = match self.rows.get(row)? {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ratatui::text::Line;
 
-use super::data::{Changes, Job, Request};
+use super::data::{Changes, Job, PathChange, Request};
 use super::preview::{LineMarks, Preview};
 use super::scroll::Scroll;
 use super::tree::Tree;
@@ -89,6 +89,12 @@ pub(super) struct Compared {
 }
 
 impl Compared {
+    /// Returns the selected change, unless it is of a directory.
+    pub(super) fn chosen_file(&self) -> Option<&PathChange> {
+        let change = self.changes.all.get(self.tree.change(self.scroll.at)?)?;
+        (!change.is_directory).then_some(change)
+    }
+
     /// Marks these lines of the preview, or removes their marks if all of them are marked. Returns false if the path has no lines that
     /// can be marked.
     pub(super) fn mark_lines(&mut self, lines: std::ops::Range<usize>) -> bool {

@@ -153,7 +153,13 @@ impl<'e> Worker<'e> {
             Ask::PlanForget(session) => jobs::plan_forget(&context, session),
             Ask::Store => reading::store(&context).map(Answer::Store),
             Ask::Log(instance, columns) => {
-                reading::log(&context, instance.as_deref(), columns).map(Answer::Log)
+                reading::log(&context, instance.as_deref(), columns).map(|text| Answer::Log("log", text))
+            }
+            Ask::History(path, columns) => {
+                reading::history(&context, &path, columns).map(|text| Answer::Log("changes of a file", text))
+            }
+            Ask::Blame(path, columns) => {
+                reading::blame(&context, &path, columns).map(|text| Answer::Log("blame", text))
             }
         };
         done.unwrap_or_else(|error| {

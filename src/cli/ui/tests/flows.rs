@@ -69,6 +69,64 @@ fn a_moment_or_a_restore_is_gone_back_to() {
     assert!(played.app.message.is_some() && played.asked().is_empty());
 }
 
+/// Presses a letter together with a modifier.
+fn with(played: &mut Played, modifiers: KeyModifiers, letter: char) {
+    played.buffer();
+    played.app.key(KeyEvent::new(KeyCode::Char(letter), modifiers));
+}
+
+#[test]
+fn a_letter_with_ctrl_scrolls_or_does_nothing() {
+    let mut played = in_timeline();
+    with(&mut played, KeyModifiers::CONTROL, 'd');
+    assert_eq!(played.app.timeline_scroll.at, played.app.timeline_rows.len() - 1);
+    // Without Ctrl it is the key of an undo, and others restore and forget.
+    with(&mut played, KeyModifiers::CONTROL, 'u');
+    assert_eq!(played.app.timeline_scroll.at, 0);
+    for letter in ['r', 'D', 'q', 'x'] {
+        with(&mut played, KeyModifiers::CONTROL, letter);
+    }
+    assert!(played.asked().is_empty() && !played.app.over);
+    assert!(played.app.question.is_none());
+
+    played.keys("r");
+    let Some(Ask::Plan(request)) = played.asked().pop() else {
+        panic!()
+    };
+    played.tell(Answer::Plan(request, "the plan".to_owned(), true));
+    with(&mut played, KeyModifiers::CONTROL, 'y');
+    assert!(played.asked().is_empty(), "only y alone agrees");
+    // Esc and a key in one read.
+    with(&mut played, KeyModifiers::ALT, 'y');
+    assert!(played.asked().is_empty());
+    assert_eq!(played.app.view(), View::Timeline);
+}
+
+#[test]
+fn the_past_of_the_selected_file_is_shown() {
+    let mut played = in_changes();
+    played.keys("H");
+    assert!(played.asked().is_empty());
+    assert!(played.app.message.take().is_some(), "the first row is no file");
+    let file = |played: &Played| {
+        let compared = played.app.compared.as_ref().unwrap();
+        compared.chosen_file().map(|file| file.hosts[0].clone())
+    };
+    while file(&played).is_none() {
+        played.press(KeyCode::Down);
+    }
+    let path = file(&played).unwrap();
+    played.asked();
+    played.keys("H");
+    assert_eq!(played.asked(), [Ask::History(path.clone(), 80)]);
+    played.tell(Answer::Log("changes of a file", "modified +1 -0".to_owned()));
+    assert!(played.text().contains("\u{203a} changes of a file"));
+    played.press(KeyCode::Esc).keys("B");
+    assert_eq!(played.asked(), [Ask::Blame(path, 80)]);
+    played.tell(Answer::Log("blame", "you  3 minutes ago  1) x".to_owned()));
+    assert!(played.text().contains("you  3 minutes ago  1) x"));
+}
+
 #[test]
 fn the_moment_before_a_prompt_or_call_is_gone_back_to() {
     let mut played = in_timeline();

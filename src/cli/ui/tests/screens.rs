@@ -78,6 +78,7 @@ fn every_view(played: &mut Played, mut see: impl FnMut(&mut Played, &str)) {
     see(played, "store");
     played.keys("l");
     played.tell(Answer::Log(
+        "log",
         " N  WHEN            SESSION           OPERATION\n31  3 minutes ago   rc-p0wm3c8d-shop  undid 29, back to sn-emergency0000: 4 paths\n\
          29  10 minutes ago  rc-p0wm3c8d-shop  restored to sn-baseline00000: 4 paths (undone by 31)\n"
             .to_owned(),

@@ -68,6 +68,27 @@ fn what_can_run_stands_on_top_and_directories_open_and_close() {
 }
 
 #[test]
+fn all_directories_open_and_close_at_once() {
+    let all = vec![
+        made::change(".git/refs/heads/main", Kind::Modified, "M", false),
+        made::change("a/b/c", Kind::Added, "A", false),
+    ];
+    let changes = Changes {
+        all,
+        beside: String::new(),
+        ..made::changes()
+    };
+    let mut tree = Tree::new(&changes);
+    let again = |tree: &mut Tree| {
+        tree.toggle_all();
+        tree.lay_out(&changes);
+        shown(tree, &changes)
+    };
+    assert_eq!(again(&mut tree), [".git/...", "a/..."]);
+    assert_eq!(again(&mut tree), [".git/...", "a/", " b/", "  c"]);
+}
+
+#[test]
 fn marks_of_a_directory_are_those_below_it_that_are_shown() {
     let changes = small();
     let mut tree = Tree::new(&changes);

@@ -1,6 +1,7 @@
 //! Facts from the store, as text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
 use super::super::data::{Changes, Holding, Kind, Moment, PathChange, Point, Session, Sides, Timeline, What};
 use crate::cli::context::Context;
@@ -10,9 +11,10 @@ use crate::cli::view::instances::{kind_words, notes, role, status};
 use crate::cli::view::steps::step_words;
 use crate::cli::view::{self, Reader};
 use crate::model::{self, ArchiveId, Coverage, RestoreKind, SnapshotKind};
+use crate::recovery::{BlameRequest, PathHistory};
 use crate::report::{
-    self, Change, ChangeKind, DiffDocument, InstanceDocument, LogDocument, MountDiff, RestorePoint,
-    RestoredDocument, SessionReport, SnapshotDocument, Status,
+    self, BlameDocument, Change, ChangeKind, DiffDocument, InstanceDocument, LogDocument, MountDiff,
+    PathLogDocument, RestorePoint, RestoredDocument, SessionReport, SnapshotDocument, Status,
 };
 use crate::session::find_called;
 use crate::terminal::{Role, sanitize, size, width};
@@ -353,4 +355,35 @@ pub(super) fn log(context: &Context<'_>, instance: Option<&str>, columns: usize)
         text = format!("{}\n\n{text}", lines.join("\n"));
     }
     Ok(text)
+}
+
+/// Returns the changes of a file, newest first, as `log PATH` prints them.
+pub(super) fn history(context: &Context<'_>, path: &Path, columns: usize) -> Result<String, CliError> {
+    let found = PathLogDocument::of(&path_history(context, path)?);
+    let home = context.environment.home.as_deref();
+    let table = view::blame::history(&found, context.now(), columns, home);
+    let warning = view::blame::passed_over(found.unreadable);
+    Ok([Some(table), warning]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("\n"))
+}
+
+/// Returns the author of each line of a file, as `blame` prints them.
+pub(super) fn blame(context: &Context<'_>, path: &Path, columns: usize) -> Result<String, CliError> {
+    let found = BlameDocument::of(&path_history(context, path)?, (1, u64::MAX), false);
+    let warning = view::blame::passed_over(found.unreadable);
+    let mut lines: Vec<String> = warning.into_iter().collect();
+    lines.extend(view::blame::heading(&found, context.now()));
+    lines.extend(view::blame::lines(&found, context.now(), columns));
+    Ok(lines.join("\n"))
+}
+
+fn path_history(context: &Context<'_>, path: &Path) -> Result<PathHistory, CliError> {
+    let request = BlameRequest {
+        session: None,
+        path: path.as_os_str(),
+    };
+    Ok(context.engine().blame(&request)?)
 }
