@@ -6,7 +6,7 @@ use std::io;
 use super::attribution::ChangeHistory;
 use super::head_move::HeadMove;
 use super::merging::Unmerged;
-use super::plan::Plan;
+use super::plan::{Plan, Why};
 use super::problem::is_denial;
 use super::scope::{Allow, Scope};
 use super::stage::Location;
@@ -170,7 +170,8 @@ impl Proposal {
 
     /// Returns the number of paths that stay for another reason than a later edit.
     ///
-    /// jackin cannot examine them or put them together, or the undo would need the key that the restore had.
+    /// jackin cannot examine them or put them together, or the undo would need the key that the restore had. An undo also counts
+    /// the paths that it cannot change: it promises the state before the restore. A restore leaves those to rules that it states.
     pub(super) fn untouched(&self, mount: &ProposedMount) -> u64 {
         let is_undo = matches!(self.purpose, Purpose::Undo(_));
         let whole = mount
@@ -181,7 +182,10 @@ impl Proposal {
             true => whole.count(),
             false => mount.left_alone().count(),
         };
-        (mount.hidden().count() + private) as u64
+        let is_stuck = |why: &Why| matches!(why, Why::Holds(_) | Why::Socket | Why::Excluded);
+        let kept = mount.plan.kept.iter();
+        let stuck = kept.filter(|kept| is_undo && is_stuck(&kept.why)).count();
+        (mount.hidden().count() + private + stuck) as u64
     }
 }
 

@@ -79,6 +79,7 @@ mod hostile_ids;
 mod html;
 mod hunks;
 mod imports;
+mod incomplete_undo;
 mod init;
 mod integrations;
 mod intervals;
