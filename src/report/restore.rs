@@ -86,6 +86,7 @@ pub(crate) struct RestoreDocument<'a> {
 #[derive(Debug)]
 struct Part<'a> {
     coverage: &'a Coverage,
+    is_recreated: bool,
     aside: &'a [AsideStep],
     heads: &'a [HeadMove],
     location: &'a Location,
@@ -104,6 +105,8 @@ struct Part<'a> {
 pub(crate) struct MountPlan<'a> {
     /// Its coverage, as the snapshot froze it.
     pub(crate) coverage: &'a Coverage,
+    /// True if the mount root was deleted and recreated after the snapshot.
+    pub(crate) is_recreated: bool,
     /// Changes with both states: `from` is restored, `to` is the current one.
     pub(crate) applied: Vec<(&'a ChangeDocument, &'a Change)>,
     pub(crate) kept: &'a [ChangeDocument],
@@ -375,6 +378,7 @@ pub(crate) fn restore_document<'a>(
         if done.is_none() {
             made.parts.push(Part {
                 coverage,
+                is_recreated: mount.is_recreated,
                 aside: &mount.aside,
                 heads: &mount.heads,
                 location: &mount.location,
@@ -426,6 +430,7 @@ impl RestoreDocument<'_> {
             let left_out = self.left_out.get(part.left_out.clone()).unwrap_or_default();
             MountPlan {
                 coverage: part.coverage,
+                is_recreated: part.is_recreated,
                 applied: applied.iter().zip(part.exact.iter().map(Cow::as_ref)).collect(),
                 kept: self.kept.get(part.kept.clone()).unwrap_or_default(),
                 conflicts: self.conflicts.get(part.conflicts.clone()).unwrap_or_default(),

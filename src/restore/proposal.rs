@@ -48,6 +48,8 @@ pub struct ProposedMount {
     pub target: Option<Manifest>,
     /// Current state.
     pub now: ScannedTree,
+    /// True if the mount root is another directory than the one in the target.
+    pub is_recreated: bool,
     /// Changes to make.
     pub plan: Plan,
     /// Changes that the plan makes to HEAD of each repository.

@@ -1,5 +1,7 @@
 //! Proposal of a restore: reads the target, scans the live trees, plans each mount, and names the later steps that changed a kept path.
 
+use std::path::Path;
+
 use super::RestoreError;
 use super::composed::{amend, check};
 use super::folded_names::FoldedNames;
@@ -18,6 +20,7 @@ use crate::model::{InstanceId, Manifest, RelPath, SnapshotKind, SnapshotRecord, 
 use crate::observer::Observer;
 use crate::store::{SnapshotRow, Store};
 use handle_fs::remote::Transports;
+use handle_fs::{FileSystem, Root, births_move};
 
 /// Makes the proposal. Nothing is changed.
 ///
@@ -148,6 +151,7 @@ pub fn propose(
             reveal,
             transports: store.transports().clone(),
             location: Location::choose(store.transports(), &root),
+            is_recreated: is_recreated(store.transports(), &root, manifest.as_ref()),
             request,
             target: manifest,
             now,
@@ -170,6 +174,24 @@ pub fn propose(
     })
 }
 
+/// Returns true if the mount root was deleted and recreated since `target`. A file system that does not show this counts as unchanged.
+fn is_recreated(transports: &Transports, root: &Path, target: Option<&Manifest>) -> bool {
+    let (Some(target), Ok(root)) = (target, Root::open(transports, root)) else {
+        return false;
+    };
+    // A layered directory is born again with each copy to the upper layer. The others count births and changes in different units.
+    let tells = |fs: FileSystem| fs.trusted_ctime && !fs.layered;
+    let now = root.dir(&RelPath::root()).and_then(|dir| dir.stat());
+    let (true, Ok(now)) = (root.file_system().is_ok_and(tells), now) else {
+        return false;
+    };
+    // The inode number of a deleted directory is often used again at once. No change of a directory is older than its birth.
+    match now.born.filter(|_| !births_move()) {
+        Some(born) => target.root.ctime < born.into(),
+        None => target.root.ino != now.ino,
+    }
+}
+
 /// All that differs, whatever was asked for.
 fn differing(target: Option<&Manifest>, now: &Side<'_>) -> Comparison {
     let target = Side {
@@ -183,12 +205,12 @@ fn differing(target: Option<&Manifest>, now: &Side<'_>) -> Comparison {
 /// entries a tree counts as changed.
 fn changed_since(
     transports: &Transports,
-    root: &std::path::Path,
+    root: &Path,
     skipped: &[Skipped],
     since: crate::model::Time,
 ) -> Vec<Skipped> {
     const ENOUGH: u32 = 20_000;
-    let Ok(root) = handle_fs::Root::open(transports, root) else {
+    let Ok(root) = Root::open(transports, root) else {
         return Vec::new();
     };
     let newer = |path: &RelPath| -> std::io::Result<bool> {

@@ -204,6 +204,29 @@ fn root_directory_that_is_gone_is_made_again() {
 }
 
 #[test]
+fn root_directory_that_was_recreated_is_accepted_and_named() {
+    const NOTE: &str = "Note: this directory was deleted and recreated after the snapshot";
+    let sandbox = Sandbox::new();
+    let (project, other) = (sandbox.project("again"), sandbox.project("same"));
+    for project in [&project, &other] {
+        Build::at(project).file("a/b", "b\n").mode("", 0o750).aged();
+    }
+    let before = Tree::read(&project);
+
+    let id = session_without_a_root(&sandbox, &project, |project| {
+        fs::remove_dir_all(project).unwrap();
+        Build::at(project).file("new", "n\n");
+    });
+    sandbox.jackin(["restore", &id, "--dry-run"]).ok().shows(NOTE);
+    sandbox.jackin(["restore", &id, "--yes", "-q"]).ok().shows(NOTE);
+    assert_same_tree(&before, &Tree::read(&project));
+
+    let id = sandbox.launch(&other, "rm -r a; chmod 777 .; touch new; mv new newer");
+    sandbox.jackin(["restore", &id, "--yes"]).ok().hides(NOTE);
+    assert_same_tree(&before, &Tree::read(&other));
+}
+
+#[test]
 fn root_directory_that_became_a_link_is_refused() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("linked");

@@ -279,8 +279,11 @@ fn step(told: &ChangeDocument, change: &Change) -> String {
     line
 }
 
-/// The lines of what stays, and why.
+/// The lines of what stays, and why, after a note about a recreated root.
 fn what_stays(mount: &MountPlan<'_>, columns: usize, listed: Listed, lines: &mut Vec<String>) {
+    if mount.is_recreated {
+        lines.push("  Note: this directory was deleted and recreated after the snapshot".to_owned());
+    }
     if !mount.conflicts.is_empty() {
         lines.push(style::paint(Role::Warning, "  Conflicts, not changed:"));
         for kept in mount.conflicts {
