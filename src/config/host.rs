@@ -91,7 +91,8 @@ pub fn settle_path(environment: &Environment, path: &Path) -> PathBuf {
     }
 }
 
-/// Returns a path argument as it is written: absolute, without `.` and `..`. No link is followed.
+/// Returns a path argument as it is written: absolute, without `.` and `..`. No link is followed but the one before a `..`, which means
+/// the directory above its target.
 #[must_use]
 pub fn written_path(environment: &Environment, path: &Path) -> PathBuf {
     let absolute = environment.absolute(path);
@@ -99,6 +100,9 @@ pub fn written_path(environment: &Environment, path: &Path) -> PathBuf {
     for part in absolute.components() {
         match part {
             Component::ParentDir => {
+                if written.is_symlink() {
+                    written = settle(&written);
+                }
                 written.pop();
             }
             Component::CurDir => {}

@@ -127,3 +127,29 @@ fn a_link_above_the_mount_leads_no_session_and_no_restore_to_another_directory()
         assert_eq!(fs::read_to_string(project.join("mine")).unwrap(), "before\n");
     }
 }
+
+#[test]
+fn two_dots_after_a_link_climb_from_where_it_leads() {
+    let (sandbox, project, id) = session("echo agent >> lib/deep/main.rs; echo agent >> src/deep/main.rs");
+    let (here, there) = (sandbox.project("here"), sandbox.project("there"));
+    Build::at(&there).dir("in");
+    Build::at(&here)
+        .dir("deep")
+        .symlink("out", "../there/in")
+        .symlink("lib", "../linked/lib/deep");
+    let run = |args: &[&str]| sandbox.command(args).inside(&here).run();
+    // Directories that are written.
+    run(&["fork", &id, "out/../forked"]).ok();
+    run(&["restore", &id, "--yes", "--to", "out/../written"]).ok();
+    for name in ["forked", "written"] {
+        assert!(there.join(name).is_dir() && !here.join(name).exists(), "{name}");
+    }
+    // A path of the snapshot.
+    run(&["restore", &id, "--yes", "lib/../deep/main.rs"]).ok();
+    let read = |path: &str| fs::read_to_string(project.join(path)).unwrap();
+    assert_eq!(read("lib/deep/main.rs"), "of lib\n");
+    assert_eq!(read("src/deep/main.rs"), "of src\nagent\n");
+    // A new workspace.
+    let init = run(&["init", "lib/../..", "--dry-run"]).ok();
+    init.shows(&format!("src = \"{}\"", project.display()));
+}
