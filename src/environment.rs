@@ -63,6 +63,17 @@ impl Environment {
         self.directory("JACKIN_CONFIG_DIR", ".config/jackin")
     }
 
+    /// Returns the variables that are set of those that name a directory of jackin, with absolute paths.
+    #[must_use]
+    pub fn jackin_directories(&self) -> Vec<(OsString, OsString)> {
+        let named = |name: &str| {
+            let place = self.absolute(Path::new(self.get(name)?));
+            Some((OsString::from(name), place.into_os_string()))
+        };
+        let names = ["JACKIN_HOME_DIR", "JACKIN_CONFIG_DIR"];
+        names.into_iter().filter_map(named).collect()
+    }
+
     /// Returns the directory of the store: `<jackin home>/data/recovery`. `None` if jackin's home is unknown.
     #[must_use]
     pub fn store_directory(&self) -> Option<PathBuf> {

@@ -68,8 +68,10 @@ pub fn caller(environment: &Environment) -> Caller {
 ///
 /// # Errors
 /// If the program's own file cannot be found or started.
-pub fn leave_behind(name: &str, arguments: &[OsString]) -> io::Result<()> {
-    processes::leave_behind(name, arguments, INSTANCE_VARIABLE)
+pub fn leave_behind(environment: &Environment, name: &str, arguments: &[OsString]) -> io::Result<()> {
+    // Its current directory is another one.
+    let variables = environment.jackin_directories();
+    processes::leave_behind(name, arguments, variables, INSTANCE_VARIABLE)
 }
 
 /// Returns the command line of the operator's pager; `None` for no pager.

@@ -39,7 +39,7 @@ pub(super) fn begin_for(
     save(context, store, &begun.instance, (&contract, false));
     end_with_owner(context, &begun.instance);
     if session_of_hook && begun.baseline.is_some() {
-        watcher::leave(&contract, &begun.instance);
+        watcher::leave(context.environment, &contract, &begun.instance);
     }
     Ok(begun)
 }
@@ -52,7 +52,11 @@ fn end_with_owner(context: &Context<'_>, instance: &InstanceId) {
     if let Some(client) = codex_owner::owner(&keeper, &context.environment.current, &all) {
         let (pid, start) = (client.pid.to_string(), client.start.to_string());
         let words = ["__ending", instance.as_str(), &pid, &start].map(OsString::from);
-        drop(process::leave_behind(CalledAs::JackinRecovery.prefix(), &words));
+        drop(process::leave_behind(
+            context.environment,
+            CalledAs::JackinRecovery.prefix(),
+            &words,
+        ));
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) fn leave(context: &Context<'_>, instance: &InstanceId, interval: Dura
     ];
     let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
     words.extend(context.agent_words());
-    process::leave_behind(CalledAs::JackinRecovery.prefix(), &words)
+    process::leave_behind(context.environment, CalledAs::JackinRecovery.prefix(), &words)
 }
 
 impl Taken {

@@ -46,10 +46,13 @@ pub(super) fn start<'a>(
 ) -> Result<Running<'a>, CliError> {
     // What serves for a volume may be in the way of the command, and is not needed while it runs.
     context.environment.transports.disconnect_all();
+    // Below another directory a relative one would name another store.
+    let homes = context.environment.jackin_directories();
+    let variables: Vec<_> = homes.into_iter().chain(variables.iter().cloned()).collect();
     let invocation = Invocation {
         program,
         arguments,
-        environment: variables,
+        environment: &variables,
         directory,
     };
     Ok(process::start(&invocation, &context.interrupts)?)

@@ -6,7 +6,7 @@ pub(super) mod pending;
 mod stores;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -186,14 +186,11 @@ impl<'a> Context<'a> {
 
     /// Prints a command for root, as [`Self::propose`] does. `sudo` drops the variables, so the command sets them.
     pub(super) fn propose_to_root(&self, purpose: &str, words: &str) {
-        let named = ["JACKIN_HOME_DIR", "JACKIN_CONFIG_DIR"].map(|name| {
-            let value = self.environment.get(name);
-            value.map_or_else(String::new, |value| {
-                let place = self.environment.absolute(Path::new(value));
-                format!("{name}={} ", shell::word(place.as_os_str()))
-            })
-        });
-        let command = format!("sudo {}{}", named.concat(), self.command(words));
+        let named = self.environment.jackin_directories();
+        let named = named
+            .iter()
+            .map(|(name, place)| format!("{}={} ", name.to_string_lossy(), shell::word(place)));
+        let command = format!("sudo {}{}", named.collect::<String>(), self.command(words));
         let width = self.terminal.width_err();
         self.terminal.note(&on_one_line_or_two(purpose, &command, width));
     }

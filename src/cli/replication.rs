@@ -24,12 +24,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Leaves a process behind that copies what waits, when there is a place to copy to. It says nothing.
 pub(super) fn leave(environment: &Environment) -> bool {
-    Recovery::open(environment).replication().is_none_or(|_| start())
+    Recovery::open(environment)
+        .replication()
+        .is_none_or(|_| start(environment))
 }
 
-fn start() -> bool {
+fn start(environment: &Environment) -> bool {
     let words = [OsString::from("__replicate")];
-    process::leave_behind(CalledAs::JackinRecovery.prefix(), &words).is_ok()
+    process::leave_behind(environment, CalledAs::JackinRecovery.prefix(), &words).is_ok()
 }
 
 /// The same after a snapshot of a command that people see: it is told when the attempts before it failed.
@@ -47,7 +49,7 @@ pub(super) fn behind(context: &Context<'_>, store: &Store) {
             "the last attempt to copy the store failed: {error}; {waits}"
         ));
     }
-    if !start() {
+    if !start(context.environment) {
         context
             .terminal
             .warn("could not start a process to copy the store; the next snapshot copies it");
@@ -87,7 +89,7 @@ pub(super) fn at_the_end(context: &Context<'_>, store: &Store) {
             terminal.detail(&format!("{count} copied to {shown}"));
         }
         Err(ReplicaError::Interrupted) => {
-            start();
+            start(context.environment);
             terminal.note(&format!("still being copied to {shown}; {left}"));
         }
         Err(error) => {

@@ -1,7 +1,11 @@
 //! How `launch` starts a command, and what it returns.
 
+use std::fs;
+
 use crate::support::build::Build;
 use crate::support::documents::instances;
+use crate::support::machine::binary;
+use crate::support::patience::await_that;
 use crate::support::sandbox::Sandbox;
 
 #[test]
@@ -87,7 +91,7 @@ fn launch_runs_in_its_target_or_where_it_is_told_with_its_input_and_arguments() 
         assert_eq!(is_told, ran_in == &elsewhere, "{run}");
     }
     for wrong in ["absent", "a"] {
-        std::fs::write(project.join("a"), "a\n").unwrap();
+        fs::write(project.join("a"), "a\n").unwrap();
         let args = ["launch", "--cwd", wrong, target, "--", "true"];
         let run = sandbox.command(args).inside(&project).run().code(2);
         run.shows(&format!("--cwd {wrong}: "));
@@ -108,7 +112,7 @@ fn launch_hides_the_commands_arguments() {
         .flatten()
         .filter(|e| e.file_type().is_file())
     {
-        let bytes = std::fs::read(entry.path()).unwrap();
+        let bytes = fs::read(entry.path()).unwrap();
         assert!(
             !bytes.windows(12).any(|window| window == b"MARKED-TOKEN"),
             "{}",
@@ -187,4 +191,62 @@ fn baseline_that_cannot_be_taken_blocks_the_launch() {
     ];
     let run = sandbox.jackin(flags);
     assert!(marker.exists(), "the operator asked for it\n{run}");
+}
+
+#[test]
+fn a_relative_jackin_home_is_the_same_one_everywhere() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("work");
+    Build::at(&project).file("deep/a", "a\n").aged();
+    let store = sandbox.sources().join("jackin/home/data/recovery");
+    let run = |args: &[&str]| {
+        let command = sandbox.command(args).inside(&sandbox.sources());
+        command.with("JACKIN_HOME_DIR", "jackin/home").run()
+    };
+    // From below another directory, the command finds its session.
+    let script = "cd deep && echo b > a && \"$0\" recovery checkpoint --name step";
+    let program = binary();
+    let program = program.to_str().unwrap();
+    let launch = [
+        "launch",
+        "--snapshot",
+        "project",
+        "./work",
+        "--",
+        "sh",
+        "-c",
+        script,
+        program,
+    ];
+    run(&launch).ok();
+    assert!(store.is_dir());
+    assert!(!project.join("deep/jackin").exists() && !project.join("jackin").exists());
+    run(&[
+        "diff",
+        "@latest",
+        "--any",
+        "--from",
+        "step",
+        "--to",
+        "closing",
+        "--exit-code",
+    ])
+    .ok();
+    // So do the processes that are left behind, whose directory is the root.
+    let begun = run(&[
+        "begin",
+        "--checkpoint-every",
+        "1s",
+        "--snapshot",
+        "project",
+        "./work",
+    ])
+    .ok();
+    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    fs::write(project.join("deep/a"), "c\n").unwrap();
+    await_that("the checkpoint is taken", || {
+        let shown = run(&["show", &id, "--json"]).ok();
+        shown.text().contains("\"checkpoint\"")
+    });
+    run(&["end", &id]).ok();
 }

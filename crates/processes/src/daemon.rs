@@ -8,15 +8,21 @@ use std::process::{Command, Stdio};
 use super::child_registry;
 
 /// Starts this program anew with these arguments, called `name`, and leaves it behind. Its streams lead nowhere, its directory is the
-/// root, no signal of the terminal reaches it, and it does not have the variable `without`.
+/// root, no signal of the terminal reaches it. It has these variables as well, and does not have the variable `without`.
 ///
 /// # Errors
 /// When our own file cannot be found or started.
-pub fn leave_behind(name: &str, arguments: &[OsString], without: &str) -> io::Result<()> {
+pub fn leave_behind(
+    name: &str,
+    arguments: &[OsString],
+    variables: Vec<(OsString, OsString)>,
+    without: &str,
+) -> io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command
         .arg0(name)
         .args(arguments)
+        .envs(variables)
         .env_remove(without)
         .current_dir("/")
         .stdin(Stdio::null())

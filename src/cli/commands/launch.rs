@@ -165,7 +165,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let mut begun = context.engine().begin_in(&store, &session)?;
     shown.begun(context, &store, &contract, &begun);
     if begun.baseline.is_some() {
-        watcher::leave(&contract, &begun.instance);
+        watcher::leave(context.environment, &contract, &begun.instance);
     }
     if begun.behind.is_none() {
         // Where no files are stored the state of git is all that is recorded.
