@@ -1,6 +1,9 @@
 //! The record of one mount.
 
-use crate::model::{Coverage, Digest, Manifest, MountRecord, RecordedGap, RelPath, SnapshotRecord, Time};
+use crate::model::{
+    Coverage, Digest, EntryKind, Manifest, MountRecord, RecordedGap, RelPath, SnapshotRecord, Time,
+    WithheldFact,
+};
 use handle_fs::remote::Transports;
 use handle_fs::{MountError, Root};
 
@@ -50,6 +53,20 @@ pub(crate) fn record(
             .map(|(path, reason)| RecordedGap { path, reason })
             .collect(),
         ..missing(coverage, started_at)
+    }
+}
+
+/// Names links in the state of agents as links: they are restored, and what they lead to is not captured.
+pub(super) fn name_links(record: &mut MountRecord) {
+    let is_link = |fact: &WithheldFact| {
+        let entry = fact.entry.as_ref();
+        entry.is_some_and(|entry| matches!(entry.0.kind, EntryKind::Symlink(_)))
+    };
+    for gap in &mut record.gaps {
+        let mut facts = record.withheld.iter();
+        if facts.any(|fact| fact.path == gap.path && is_link(fact)) {
+            gap.reason = "a link, whose target is not captured".to_owned();
+        }
     }
 }
 

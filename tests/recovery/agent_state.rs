@@ -381,6 +381,22 @@ fn sessions_beside_each_other_in_one_home_do_not_get_in_each_others_way() {
 }
 
 #[test]
+fn state_behind_a_link_is_missing_because_of_the_link() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "[recovery.state]\nhome = true\n");
+    let home = sandbox.home();
+    write(&home, "dotfiles/claude/settings.json", "{}");
+    std::os::unix::fs::symlink("dotfiles/claude", home.join(".claude")).unwrap();
+    let begun = sandbox.jackin(["begin", "shop"]).ok();
+    begun.has(".claude: a link, whose target is not captured");
+    let id = String::from_utf8_lossy(&begun.stdout).trim().to_owned();
+    sandbox.jackin(["end", &id]).ok();
+    let shown = sandbox.jackin(["show", &id]).ok();
+    shown.has("/.claude: a link, whose target is not captured");
+    assert!(!shown.text().contains("secret"), "{shown}");
+}
+
+#[test]
 fn an_agent_that_comes_with_its_credential_goes_without_it() {
     let sandbox = Sandbox::new();
     let project = configure(&sandbox, "[recovery.state]\nhome = true\n");
