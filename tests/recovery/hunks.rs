@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
+use crate::support::kill::Dice;
 use crate::support::machine::has_points;
 use crate::support::sandbox::Sandbox;
 use crate::support::tmux::Tmux;
@@ -137,6 +138,73 @@ fn all_hunks_are_the_whole_restore_and_none_changes_nothing() {
     assert_same_tree(&before, &Tree::read(&project));
     sandbox.undo(&id);
     assert_same_tree(&after, &Tree::read(&project));
+}
+
+/// Answers each question of a hunk with `key`, until there is another question or the end. Returns the number of them.
+#[track_caller]
+fn answer_all(tmux: &Tmux, key: &str) -> u32 {
+    let begun = Instant::now();
+    let mut asked = 0;
+    loop {
+        let screen = tmux.screen();
+        let last = screen.trim_end().lines().last().unwrap_or_default();
+        if last.contains("[y/N/?]") || last.starts_with("code ") {
+            return asked;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "{screen}");
+        if last.contains("Undo this") && last.ends_with(']') {
+            asked += 1;
+            tmux.press(&[key, "Enter"]);
+            while tmux.screen() == screen {
+                sleep(Duration::from_millis(10));
+            }
+        }
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// Random edits of the agent in some files, in each of two projects.
+#[test]
+fn hunks_of_any_edits_come_back_one_by_one_or_stay() {
+    const FILES: u64 = 8;
+    for seed in [37, 73] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("random");
+        let scripted = sandbox.scratch("agent");
+        let (build, agent) = (Build::at(&project), Build::at(&scripted));
+        let mut dice = Dice::new(seed);
+        for file in 0..FILES {
+            let mut text: Vec<String> = (0..60).map(|line| format!("{line}\n")).collect();
+            build.file(format!("{file}"), text.concat());
+            for edit in 0..=dice.below(4) {
+                let at = usize::try_from(dice.below(text.len() as u64)).unwrap();
+                match dice.below(3) {
+                    0 => text[at] = format!("agent {edit}\n"),
+                    1 => text.insert(at, format!("agent {edit}\n")),
+                    _ => drop(text.remove(at)),
+                }
+            }
+            agent.file(format!("{file}"), text.concat());
+        }
+        build.aged();
+        let before = Tree::read(&project);
+        let id = sandbox.launch(&project, &format!("cp {}/* .", scripted.display()));
+        let after = Tree::read(&project);
+        let Some(tmux) = ask(&sandbox, &project, &id, &[]) else {
+            return;
+        };
+        let hunks = answer_all(&tmux, "n");
+        assert!(hunks > 8, "{hunks} hunks");
+        tmux.sees("code 4");
+        assert_untouched(&after, &Tree::read(&project));
+
+        let tmux = ask(&sandbox, &project, &id, &[]).unwrap();
+        assert_eq!(answer_all(&tmux, "y"), hunks);
+        tmux.press(&["y", "Enter"]).sees("code 0");
+        assert_same_tree(&before, &Tree::read(&project));
+        sandbox.undo(&id);
+        assert_same_tree(&after, &Tree::read(&project));
+    }
 }
 
 #[test]

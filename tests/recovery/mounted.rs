@@ -2,6 +2,8 @@
 
 #![cfg(feature = "mount")]
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::ffi::OsStrExt as _;
@@ -17,6 +19,7 @@ use crate::agent_encrypted::{HARM, Harmed};
 use crate::support::build::{Build, noise};
 use crate::support::compare::assert_same_tree;
 use crate::support::invocation::Started;
+use crate::support::kill::Dice;
 use crate::support::machine::{run_tool, skip, tool};
 use crate::support::nasty;
 use crate::support::patience::await_that;
@@ -122,6 +125,7 @@ fn refusal(done: io::Result<impl Sized>) -> Option<i32> {
 }
 
 const EACCES: i32 = rustix::io::Errno::ACCESS.raw_os_error();
+const ENOENT: i32 = rustix::io::Errno::NOENT.raw_os_error();
 
 #[test]
 fn the_tree_is_the_one_that_was_captured() {
@@ -145,7 +149,7 @@ fn the_tree_is_the_one_that_was_captured() {
     }
     // Names are found one by one, too, and neither an absent one nor one that no file can have.
     for name in nasty::names() {
-        let name = std::ffi::OsStr::from_bytes(&name);
+        let name = OsStr::from_bytes(&name);
         assert!(top.join(name).symlink_metadata().is_ok(), "{name:?}");
     }
     assert!(top.join("absent").symlink_metadata().is_err());
@@ -173,6 +177,66 @@ fn the_tree_is_the_one_that_was_captured() {
     let found = mounted.path("here/baseline/p/plain").metadata().unwrap().ino();
     assert_eq!(found, inode);
     mounted.end();
+}
+
+/// Returns a name of random bytes.
+fn random_name(dice: &mut Dice) -> Vec<u8> {
+    let longest = [8, 40, 255][usize::try_from(dice.below(3)).unwrap()];
+    let byte = |dice: &mut Dice| match u8::try_from(1 + dice.below(255)).unwrap() {
+        b'/' => b'.',
+        byte => byte,
+    };
+    let name: Vec<u8> = (0..=dice.below(longest)).map(|_| byte(dice)).collect();
+    match name.as_slice() {
+        b"." | b".." => b"...".to_vec(),
+        _ => name,
+    }
+}
+
+#[test]
+fn random_names_are_those_that_were_captured() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    let mut dice = Dice::new(37);
+    let mut known = BTreeSet::new();
+    let mut directory = PathBuf::new();
+    for number in 0..600 {
+        let name = random_name(&mut dice);
+        let path = directory.join(OsStr::from_bytes(&name));
+        if path.as_os_str().len() > 2_000 || !known.insert(path.clone()) {
+            directory = PathBuf::new();
+            continue;
+        }
+        match dice.below(6) {
+            0 => {
+                fs::create_dir(project.join(&path)).unwrap();
+                directory = path;
+            }
+            1 => std::os::unix::fs::symlink(OsStr::from_bytes(&name), project.join(&path)).unwrap(),
+            _ => fs::write(project.join(&path), format!("{number}\n")).unwrap(),
+        }
+    }
+    let before = Tree::read(&project);
+    sandbox.session(&project, |_| {});
+    let Some(mounted) = Mounted::start(&sandbox, &project, &["--show-secrets"]) else {
+        return;
+    };
+    let top = mounted.path("here/baseline/p");
+    assert_same_tree(&before, &Tree::read(&top));
+    for path in &known {
+        assert!(top.join(path).symlink_metadata().is_ok(), "{path:?}");
+    }
+    // Names that nothing has, on each level.
+    for level in ["", "here", "here/baseline", "here/baseline/p"] {
+        for _ in 0..200 {
+            let name = PathBuf::from(OsStr::from_bytes(&random_name(&mut dice)));
+            if !known.contains(&name) {
+                let found = mounted.path(level).join(&name).symlink_metadata();
+                assert_eq!(refusal(found), Some(ENOENT), "{name:?}");
+            }
+        }
+    }
+    mounted.end().harmless();
 }
 
 #[test]
