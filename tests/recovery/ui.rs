@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::support::background::Background;
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
-use crate::support::machine::has_points;
+use crate::support::machine::{binary, has_points};
 use crate::support::sandbox::Sandbox;
 use crate::support::tmux::Tmux;
 use crate::support::tree::Tree;
@@ -262,9 +262,12 @@ fn every_key_answers_on_a_small_and_on_a_large_screen() {
             .aged();
         let id = sandbox.launch(
             &project,
-            "sed -i 's/line_\\([0-9]*0\\)()/agent_\\1()/' lib/a.rs
-             jackin recovery checkpoint --name half
-             sed -i s/long/LONG/g b.txt; rm gone; echo new > new",
+            &format!(
+                "sed -i 's/line_\\([0-9]*0\\)()/agent_\\1()/' lib/a.rs
+                 '{}' recovery checkpoint --name half
+                 sed -i s/long/LONG/g b.txt; rm gone; echo new > new",
+                binary().display()
+            ),
         );
         let editor = sandbox.scratch("editor");
         fs::write(&editor, "#!/bin/sh\necho opened; read -r line\n").unwrap();
