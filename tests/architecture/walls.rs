@@ -201,7 +201,7 @@ const STILL_SEEN: &[(&str, &[&str])] = &[
     ("src/cli/ui/work.rs", &["recovery", "session", "store"]),
     ("src/cli/ui/work/jobs.rs", &["recovery"]),
     ("src/cli/ui/work/plans.rs", &["recovery", "restore"]),
-    ("src/cli/ui/work/reading.rs", &["session"]),
+    ("src/cli/ui/work/reading.rs", &["recovery", "session"]),
     // The contract is a serde model itself: `explain --json` prints it as it is.
     ("src/cli/view/contract.rs", &["config", "contract"]),
     ("src/cli/view/contract/brief.rs", &["config", "contract"]),
