@@ -187,7 +187,7 @@ fn is_recreated(transports: &Transports, root: &Path, target: Option<&Manifest>)
     };
     // The inode number of a deleted directory is often used again at once. No change of a directory is older than its birth.
     match now.born.filter(|_| !births_move()) {
-        Some(born) => target.root.ctime < born.into(),
+        Some(born) => target.root.ctime < born,
         None => target.root.ino != now.ino,
     }
 }

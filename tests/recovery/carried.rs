@@ -433,7 +433,7 @@ fn a_shell_reads_several_directories_with_each_program_that_it_starts() {
         let note = format!("echo \"$*\" | head -n 1 >>'{}'", started.join(tool).display());
         sandbox.machine().wrap_tool(tool, &note);
     }
-    let id = sandbox.begin(&sandbox.target(&project));
+    let id = sandbox.begin(sandbox.target(&project));
     let starts = |tool: &str| -> Vec<String> {
         let noted = fs::read_to_string(started.join(tool)).unwrap();
         noted.lines().map(str::to_owned).collect()

@@ -29,7 +29,7 @@ const FLAGS: [(InodeFlags, u32); 3] = [
 const BINDING: [(InodeFlags, u32); 2] = [(InodeFlags::IMMUTABLE, 0x2_0000), (InodeFlags::APPEND, 0x4_0000)];
 
 /// Attributes that the system sets by itself. It lets no program set or remove the first three: whose process made a file, which
-/// program may open it, and what System Integrity Protection covers. The last one tells when somebody opened the file, and is no edit.
+/// program may open it, and what System Integrity Protection covers. The last one is the time at which the file was opened, and is no edit.
 const OF_THE_SYSTEM: [&[u8]; 4] = [
     b"com.apple.provenance",
     b"com.apple.macl",
