@@ -55,8 +55,11 @@ use handle_fs::remote::{Answerer, Introduce, Limitation, flags_of, sent};
 
 /// A shell loop that runs each line that begins with the mark, which is the first line it reads. First it prints the
 /// value of `T`, by which the caller knows where the output begins, and `shell`.
+///
+/// GNU's `tar` takes a backslash in a name for an escape if nothing forbids it; others do not read `TAR_OPTIONS`.
 pub const LOOP: &str = "\
-    echo \"$T shell\"; LC_ALL=C; TZ=UTC0; export LC_ALL TZ; unset TAR_OPTIONS POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
+    echo \"$T shell\"; LC_ALL=C; TZ=UTC0; TAR_OPTIONS=--no-unquote; export LC_ALL TZ TAR_OPTIONS; \
+    unset POSIXLY_CORRECT CDPATH ENV BASH_ENV; \
     IFS= read -r M; [ -n \"$M\" ] || exit 1; while IFS= read -r l; do case $l in \"$M \"*) eval \"${l#\"$M \"}\";; \
     *) exit 1;; esac; done";
 

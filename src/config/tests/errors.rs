@@ -170,7 +170,7 @@ fn types_and_words_are_checked() {
         ("store.replicate = 5", "must be a string"),
         ("store.replicate = \"s3://bucket/p\"", "of config.toml"),
         ("store.prune_replica = true", "of config.toml"),
-        ("ui.key_mark = \"z\"", "of config.toml"),
+        ("ui.key_mark = \"!\"", "of config.toml"),
         ("ui.color_added = \"pink\"", "nearest valid value"),
         ("ui.key_restroe = \"x\"", "the nearest valid one is `key_restore`"),
         ("ui.key_mark = \"xy\"", "must be one character"),

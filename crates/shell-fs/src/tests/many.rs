@@ -116,7 +116,12 @@ fn files_of_more_directories_than_descriptors_are_read_each_from_its_own() {
         let loaded = handle_fs::load_below(&root, &parts).unwrap();
         for (directory, files) in directories.iter().zip(loaded) {
             for (hostile, file) in HOSTILE.iter().zip(files.unwrap()) {
-                let file = file.unwrap();
+                let file = file.unwrap_or_else(|error| {
+                    panic!(
+                        "{shell} {directory:?} {:?}: {error}",
+                        hostile.escape_ascii().to_string()
+                    )
+                });
                 assert_eq!(file.data, [directory.as_bytes(), hostile].concat(), "{shell}");
                 let path = place.path().join(directory).join(name(hostile));
                 assert_eq!(file.stat.ino, fs::metadata(path).unwrap().ino(), "{shell}");
