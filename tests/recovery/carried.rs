@@ -450,7 +450,7 @@ fn a_shell_reads_several_directories_with_each_program_that_it_starts() {
     assert_same_tree(&before, &sandbox.tree(&project));
 }
 
-/// What an agent puts in the place of a directory that is being read is not read.
+/// A link in the place of a directory that is being read leads to no other content.
 #[test]
 fn a_link_that_takes_the_place_of_a_directory_leads_a_shell_nowhere() {
     let Some(sandbox) = Sandbox::carried(Kind::Shell) else {

@@ -225,7 +225,7 @@ impl Place {
         self.command(words).run()
     }
 
-    /// How many pods and claims of jackin there are.
+    /// Number of pods and claims of jackin.
     fn helpers(&self) -> usize {
         let own = "--selector=app.kubernetes.io/managed-by=jackin-recovery";
         let count = |kind| {
