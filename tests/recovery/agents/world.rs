@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,11 +27,37 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_jackin");
 
+/// Most tests that run clients at a time. A client computes for up to twenty seconds; if all start together, none ends in time.
+const AT_ONCE: usize = 4;
+
+static RUNNING: Mutex<usize> = Mutex::new(0);
+static ENDED: Condvar = Condvar::new();
+
+/// The turn of a test to run clients.
+struct Turn;
+
+impl Turn {
+    fn wait() -> Self {
+        let running = RUNNING.lock().unwrap();
+        *ENDED.wait_while(running, |running| *running >= AT_ONCE).unwrap() += 1;
+        Self
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *RUNNING.lock().unwrap() -= 1;
+        ENDED.notify_one();
+    }
+}
+
 pub(super) struct World {
     client: Client,
     programs: PathBuf,
     place: Arc<TempDir>,
     stub: Stub,
+    /// Two clients of one test share it.
+    turn: Arc<Turn>,
 }
 
 impl World {
@@ -44,6 +70,7 @@ impl World {
                 return None;
             }
         };
+        let turn = Arc::new(Turn::wait());
         let place = TempDir::with_prefix_in(format!("jr-{}-{what}-", client.word()), workplace()).unwrap();
         let (home, project) = (place.path().join("home"), place.path().join("proj"));
         fs::create_dir(&home).unwrap();
@@ -60,6 +87,7 @@ impl World {
             programs,
             place: Arc::new(place),
             stub,
+            turn,
         })
     }
 
@@ -74,6 +102,7 @@ impl World {
             programs,
             place: Arc::clone(&self.place),
             stub,
+            turn: Arc::clone(&self.turn),
         })
     }
 
