@@ -16,8 +16,10 @@ use crate::contract::why_unwatched;
 use crate::model::{SnapshotId, SnapshotRecord};
 use crate::store::{InstanceRow, Layout, Store};
 
-/// Longest time for which a checkpoint waits for an answer. It walks then, and no longer asks this watcher.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Shortest and longest time for which a checkpoint waits for an answer. It walks then.
+const PATIENCE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
+/// Time that a walk needs for one entry, at least.
+const WALK: Duration = Duration::from_micros(1);
 
 /// Answer about the last snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ pub(super) fn ask(store: &Store, row: &InstanceRow, last: &SnapshotRecord) -> An
     if !is_meant || store.acts_for_another() {
         return Answer::Unknown;
     }
-    match exchange(store.layout(), row, &Line::Ask(last.id.clone())) {
+    match exchange(store.layout(), row, &Line::Ask(last.id.clone()), patience(last)) {
         Some(Line::Same) => Answer::Same,
         Some(Line::Walk(token)) => Answer::Walk(Token(token)),
         _ => Answer::Unknown,
@@ -52,23 +54,28 @@ pub(super) fn ask(store: &Store, row: &InstanceRow, last: &SnapshotRecord) -> An
 
 /// Says that a walk after the token found the files of a snapshot.
 pub(super) fn rest(store: &Store, row: &InstanceRow, snapshot: &SnapshotId, token: Token) {
-    exchange(store.layout(), row, &Line::Rest(snapshot.clone(), token.0));
+    let line = Line::Rest(snapshot.clone(), token.0);
+    exchange(store.layout(), row, &line, PATIENCE.0);
 }
 
 /// Ends the watcher of a session.
 pub(super) fn dismiss(store: &Store, row: &InstanceRow) {
-    exchange(store.layout(), row, &Line::End);
+    if exchange(store.layout(), row, &Line::End, PATIENCE.1).is_none() {
+        // One that is stopped ends when it goes on and sees that its socket is gone.
+        drop(handle_fs::remove_file_at(&store.layout().watcher(&row.id)));
+    }
 }
 
-fn exchange(layout: &Layout, row: &InstanceRow, line: &Line) -> Option<Line> {
+/// Returns the time for which an answer is worth waiting: that of a walk. A watcher that is late, because the machine is busy or it was
+/// stopped, is asked again at the next checkpoint.
+fn patience(last: &SnapshotRecord) -> Duration {
+    let entries: u64 = last.mounts.iter().map(|mount| mount.entries).sum();
+    let walk = WALK.saturating_mul(u32::try_from(entries).unwrap_or(u32::MAX));
+    walk.clamp(PATIENCE.0, PATIENCE.1)
+}
+
+fn exchange(layout: &Layout, row: &InstanceRow, line: &Line, patience: Duration) -> Option<Line> {
     let mut stream = connect(layout, &row.id)?;
-    let answer = line
-        .send(&mut stream, PATIENCE)
-        .and_then(|()| Line::receive(&mut stream, PATIENCE));
-    if answer.is_err() {
-        // One that is stopped would fill its queue of callers, and the next one would wait for good. It ends when it sees that its
-        // socket is gone.
-        drop(handle_fs::remove_file_at(&layout.watcher(&row.id)));
-    }
-    answer.ok()
+    line.send(&mut stream, patience).ok()?;
+    Line::receive(&mut stream, patience).ok()
 }

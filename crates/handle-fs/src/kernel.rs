@@ -231,8 +231,14 @@ pub(super) fn pin(dir: impl AsHandle, path: impl Named) -> Result<Handle> {
             mode: 0
         })
         .map(Handle::from));
-    let flags = ONLY_NAMED | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    simulated!(pin(dir, path.as_ref(), flags).map(Handle::from));
+    simulated!(
+        pin(
+            dir,
+            path.as_ref(),
+            ONLY_NAMED | OFlags::NOFOLLOW | OFlags::CLOEXEC
+        )
+        .map(Handle::from)
+    );
     Ok(own::pin(dir, path)?.into())
 }
 

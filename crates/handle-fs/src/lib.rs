@@ -24,6 +24,7 @@ mod fuse;
 mod handle;
 mod inode_flags;
 mod kernel;
+mod local_socket;
 mod many;
 mod mount;
 mod mount_table;
@@ -76,6 +77,7 @@ pub use folding::{
 pub use fuse::{FUSE_DEVICE, FuseOptions, is_busy, is_disconnected, mount_fuse, raise_file_limit, unmount};
 pub use handle::{AsHandle, Handle, HandleRef};
 pub use inode_flags::set_inode_flags;
+pub use local_socket::connect_at_once;
 pub use many::{NewFile, NewName, Survey, make_files, remove_many, rename_many, settable, survey};
 pub use mount::{Dir, Frozen, MountError, Root};
 pub use mount_table::{has_mount_option, kind_mounted_at, mount_table, mounts_below, unescaped};

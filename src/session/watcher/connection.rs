@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use crate::model::{InstanceId, SnapshotId};
 use crate::store::Layout;
-use handle_fs::{Handle, NodeKind, chmod_node, open_root, path_of_held, remove_file_at, stat_path};
+use handle_fs::{
+    Handle, NodeKind, chmod_node, connect_at_once, open_root, path_of_held, remove_file_at, stat_path,
+};
 
 /// Bytes of the longest line.
 const LONGEST: u64 = 256;
@@ -72,7 +74,7 @@ impl Line {
     }
 }
 
-/// Connects to the watcher of a session; `None` if there is none.
+/// Connects to the watcher of a session; `None` if there is none, or too many wait for it.
 pub(super) fn connect(layout: &Layout, id: &InstanceId) -> Option<UnixStream> {
     let path = layout.watcher(id);
     let is_socket = |stat: handle_fs::Stat| stat.kind == NodeKind::Socket;
@@ -80,7 +82,7 @@ pub(super) fn connect(layout: &Layout, id: &InstanceId) -> Option<UnixStream> {
         return None;
     }
     let directory = open_root(&layout.locks()).ok()?;
-    UnixStream::connect(short(&directory, &path)?).ok()
+    connect_at_once(&short(&directory, &path)?).ok()
 }
 
 /// Makes the socket of a session's watcher in the place of one that a dead process left.
