@@ -1,6 +1,7 @@
 //! Content of a set of archives by digest: where it lies is looked up in their indexes.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
@@ -15,6 +16,9 @@ use handle_fs::remote::Transports;
 /// A manifest chunk or list is never larger than this: 2048 entries with the longest names and attributes.
 const LARGEST_PART: u64 = 512 << 20;
 
+/// Number of questions that are answered from the indexes themselves. A table of all content takes longer than these.
+const FEW: usize = 256;
+
 /// By digest: the archive, and the blob in its index.
 type Places = HashMap<Digest, (u32, u32), RandomState>;
 
@@ -24,6 +28,8 @@ pub(super) struct ArchiveBlobs {
     archives: Vec<Archive>,
     /// Filled on first use; few reads search the indexes themselves.
     places: OnceLock<Places>,
+    /// Number of contents that were asked for before that.
+    asked: AtomicUsize,
     damaged: Vec<(ArchiveId, StoreError)>,
     decoded: Arc<Decoded>,
     /// Connections to the machines of recorded mounts.
@@ -85,6 +91,7 @@ impl ArchiveBlobs {
             refs,
             archives,
             places: OnceLock::new(),
+            asked: AtomicUsize::new(0),
             damaged: Vec::new(),
             decoded,
             transports: Transports::default(),
@@ -132,7 +139,10 @@ impl ArchiveBlobs {
 
     /// Returns true if an archive holds the content with this digest.
     pub(super) fn contains(&self, digest: &Digest) -> bool {
-        self.places().contains_key(digest)
+        match self.places.get() {
+            None if self.asked.fetch_add(1, Ordering::Relaxed) < FEW => self.find(digest).is_some(),
+            _ => self.places().contains_key(digest),
+        }
     }
 
     /// Returns the index of the archive that holds the content.

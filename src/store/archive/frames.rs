@@ -98,6 +98,15 @@ impl<W: Write> Frames<W> {
         Ok(())
     }
 
+    /// Ends the frame under way if it has so many bytes, so that the next member is read without them.
+    pub(super) fn part(&mut self, least: usize) -> Result<(), ArchiveError> {
+        self.sound()?;
+        if self.current.len() >= least {
+            self.close()?;
+        }
+        Ok(())
+    }
+
     /// Closes the last frame with members of trees, and returns the digests of all frames so far.
     pub(super) fn settle(&mut self) -> Result<&[Digest], ArchiveError> {
         self.sound()?;

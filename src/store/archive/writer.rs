@@ -11,6 +11,10 @@ use super::sparse::Map;
 use super::{ArchiveError, Blob, BlobKind, INTERNAL, Segment, index, padding};
 use crate::model::{Content, Digest, Entry, EntryKind, Name, RelPath};
 
+/// Bytes of a frame before a manifest chunk or list begins another. A snapshot needs few of the chunks that a frame of full size has, where
+/// it holds those of many checkpoints.
+const CHUNKS_BYTES: usize = 32 << 10;
+
 type Result<T> = std::result::Result<T, ArchiveError>;
 
 /// An archive that is being written to `W`. Entries come first, chunks and lists after them. Memory: a few frames, and
@@ -206,6 +210,9 @@ impl<W: Write> Writer<W> {
         }
         if self.holds(&digest) {
             return Ok(());
+        }
+        if matches!(kind, BlobKind::Chunk | BlobKind::List) {
+            self.frames.part(CHUNKS_BYTES)?;
         }
         let size = bytes.len() as u64;
         let head = Head::internal(name.as_bytes(), size);

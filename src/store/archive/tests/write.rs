@@ -197,3 +197,23 @@ fn a_failed_write_is_said_and_the_archive_cannot_be_finished() {
     ));
     assert!(matches!(writer.finish(), Err(ArchiveError::Write { .. })));
 }
+
+#[test]
+fn a_manifest_chunk_is_read_without_others() {
+    let large: Vec<Vec<u8>> = (0..4_u8).map(|number| vec![number; 40 << 10]).collect();
+    let small: Vec<Vec<u8>> = (4..9_u8).map(|number| vec![number; 1 << 10]).collect();
+    let made = make(|writer| {
+        for bytes in large.iter().chain(&small) {
+            writer.blob(BlobKind::Chunk, Digest::of(bytes), bytes).unwrap();
+        }
+    });
+    let archive = made.open();
+    let frame = |bytes: &Vec<u8>| archive.locate(&Digest::of(bytes)).unwrap().frame;
+    let frames: Vec<u32> = large.iter().map(frame).collect();
+    assert_eq!(frames, [0, 1, 2, 3]);
+    assert!(small.iter().all(|bytes| frame(bytes) == 4));
+    for bytes in large.iter().chain(&small) {
+        let blob = archive.locate(&Digest::of(bytes)).unwrap();
+        assert_eq!(archive.bytes(blob, 1 << 20).unwrap(), *bytes);
+    }
+}
