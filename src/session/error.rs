@@ -173,6 +173,8 @@ pub enum SessionError {
         instance: InstanceId,
         /// Text that was asked for.
         wanted: String,
+        /// True if the session has prompts, but the texts of none.
+        is_silent: bool,
     },
     /// Several prompts or tool calls have this text.
     #[error("{} prompts and tool calls of {instance} have {wanted:?}", found.len())]
@@ -353,6 +355,18 @@ impl Diagnostic for SessionError {
                     some => Hint::text(format!("snapshots: {}", some.join(", "))),
                 },
                 Hint::command("details", format!("show {instance}")),
+            ],
+            Self::NoEvent {
+                instance,
+                is_silent: true,
+                ..
+            } => vec![
+                Hint::text("its prompts and commands were not recorded ([recovery.agent] prompts = \"off\")"),
+                Hint::command(
+                    "to go back to one of its snapshots",
+                    format!("restore {instance} --from SNAPSHOT"),
+                ),
+                Hint::command("to list them", format!("show {instance}")),
             ],
             Self::NoEvent { instance, .. } | Self::EventWithoutSnapshot { instance, .. } => {
                 vec![Hint::command("to list them", format!("show {instance}"))]

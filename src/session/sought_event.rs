@@ -1,7 +1,7 @@
 //! Lookup of the moment before a prompt or a tool call, by a part of its text.
 
 use super::SessionError;
-use crate::model::SnapshotId;
+use crate::model::{AgentEvent, SnapshotId};
 use crate::store::{InstanceRow, Store};
 
 /// Finds the snapshot right before the prompt or tool call of a session that has `wanted` in its text, in upper or lower case. Of several
@@ -12,7 +12,13 @@ use crate::store::{InstanceRow, Store};
 pub fn find_before_event(store: &Store, row: &InstanceRow, wanted: &str) -> Result<SnapshotId, SessionError> {
     let folded = wanted.to_lowercase();
     let mut found: Vec<(String, Option<SnapshotId>)> = Vec::new();
-    for event in store.catalog().agent_events(&row.id)?.into_iter().rev() {
+    let events = store.catalog().agent_events(&row.id)?;
+    let mut prompts = events.iter().filter_map(|event| match &event.event {
+        AgentEvent::Prompt { text, .. } => Some(text),
+        _ => None,
+    });
+    let is_silent = prompts.clone().next().is_some() && prompts.all(Option::is_none);
+    for event in events.into_iter().rev() {
         let Some(text) = event.event.search_text() else {
             continue;
         };
@@ -28,6 +34,7 @@ pub fn find_before_event(store: &Store, row: &InstanceRow, wanted: &str) -> Resu
         ([], _) | (_, None) => Err(SessionError::NoEvent {
             instance: row.id.clone(),
             wanted: wanted.to_owned(),
+            is_silent,
         }),
         ([(text, _), ..], Some(None)) if is_one => Err(SessionError::EventWithoutSnapshot {
             instance: row.id.clone(),

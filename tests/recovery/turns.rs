@@ -7,10 +7,13 @@ use serde_json::{Value, json};
 
 use crate::agent_state::configure;
 use crate::support::background::Background;
+use crate::support::compare::assert_same_tree;
 use crate::support::conversation::{Conversation, report};
 use crate::support::documents::{Instance, Restored, instances};
+use crate::support::git::Repository;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
 
 /// A workspace that is captured, with files that lie there.
 fn workspace(more: &str) -> (Sandbox, PathBuf) {
@@ -535,6 +538,64 @@ fn a_restore_goes_back_to_the_moment_before_a_prompt_or_call() {
     sandbox
         .jackin(["restore", &id, "--before", "x", "--from", "baseline"])
         .code(2);
+}
+
+#[test]
+fn without_prompts_there_is_no_moment_to_name_but_each_snapshot() {
+    let (sandbox, project) = workspace("\n[recovery.agent]\nprompts = \"off\"\n");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.turn("fix the login test", "echo one > mine");
+    agent.turn("clean up", "rm -f gone");
+    agent.end();
+    agent.run().ok();
+    let session = listed(&sandbox).remove(0);
+    let refused = sandbox.jackin(["restore", &session.id, "--yes", "--before", "clean up"]);
+    println!("{refused}");
+    refused.code(5).has("prompts = \"off\"").has("--from");
+    assert_eq!(read(&project, "gone"), "missing");
+}
+
+/// What the agent committed in a work tree of its own is there before each call that removes it.
+#[test]
+fn a_commit_in_a_work_tree_that_the_agent_discarded_comes_back() {
+    let (sandbox, project) = workspace("");
+    let repository = Repository::init(&project);
+    repository.git(&["add", "."]);
+    repository.git(&["commit", "-qm", "first"]);
+    let before = Tree::read(&project);
+    let place = ".claude/worktrees/wt";
+    let called = |agent: &mut Conversation<'_>, tool: &str, input: &Value, work: &str| {
+        let call = json!({"tool_name": tool, "tool_input": input, "tool_use_id": format!("call of {tool}")});
+        agent.hook("PreToolUse", &call);
+        agent.shell(work);
+        agent.hook("PostToolUse", &call);
+    };
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.prompt("try it elsewhere");
+    let enter = format!("git worktree add -q -b worktree-wt {place}");
+    called(&mut agent, "EnterWorktree", &json!({"name": "wt"}), &enter);
+    agent.call(&format!(
+        "cd {place} && echo wt > wt.txt && git add wt.txt && git commit -qm wt && cd ../../.."
+    ));
+    let exit = format!("git worktree remove --force {place} && git branch -qD worktree-wt");
+    let discarded = json!({"action": "remove", "discard_changes": true});
+    called(&mut agent, "ExitWorktree", &discarded, &exit);
+    agent.stop();
+    agent.end();
+    agent.run().ok();
+    let id = listed(&sandbox)[0].id.clone();
+    sandbox
+        .jackin(["restore", &id, "--yes", "--before", "ExitWorktree"])
+        .ok();
+    assert_eq!(read(&project, &format!("{place}/wt.txt")), "wt\n");
+    assert!(
+        repository
+            .git(&["log", "--format=%s", "worktree-wt"])
+            .starts_with("wt\n")
+    );
+    assert_eq!(repository.git(&["fsck", "--strict"]), "");
+    sandbox.jackin(["restore", &id, "--yes"]).ok();
+    assert_same_tree(&before, &Tree::read(&project));
 }
 
 #[test]
