@@ -10,8 +10,8 @@ use super::patch::PATIENCE;
 /// Maximum bytes of a line that is compared word by word.
 const LONGEST: usize = 2_000;
 
-/// Minimum similarity, between 0 and 1, of two lines that are compared word by word.
-const LIKE: f32 = 0.3;
+/// Minimum similarity of two lines that are compared word by word: in so many per cent of their letters and signs.
+const LIKE: usize = 30;
 
 /// Returns for each line the byte ranges that differ from its counterpart. Removed lines are paired in order with the lines added
 /// in their place. Lines without a counterpart, or with too little in common, have no ranges.
@@ -67,20 +67,49 @@ fn differing(before: &str, after: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>
     if before.len().max(after.len()) > LONGEST {
         return (old, new);
     }
-    let diff = TextDiff::from_words(before, after);
-    if diff.ratio() < LIKE {
-        return (old, new);
-    }
+    let (first, second) = (words(before), words(after));
+    let diff = TextDiff::from_slices(&first, &second);
     let (mut a, mut b) = (0, 0);
+    let (mut common, mut all) = (0, 0);
     for change in diff.iter_all_changes() {
-        let length = change.value().len();
+        let (word, is_equal) = (change.value(), change.tag() == ChangeTag::Equal);
+        if !word.trim_start().is_empty() {
+            all += word.len();
+            if is_equal {
+                // It is in both lines.
+                (common, all) = (common + 2 * word.len(), all + word.len());
+            }
+        }
         match change.tag() {
-            ChangeTag::Equal => (a, b) = (a + length, b + length),
-            ChangeTag::Delete => a = marked(&mut old, a, length),
-            ChangeTag::Insert => b = marked(&mut new, b, length),
+            ChangeTag::Equal => (a, b) = (a + word.len(), b + word.len()),
+            ChangeTag::Delete => a = marked(&mut old, a, word.len()),
+            ChangeTag::Insert => b = marked(&mut new, b, word.len()),
         }
     }
-    (old, new)
+    match common * 100 < all * LIKE {
+        true => (Vec::new(), Vec::new()),
+        false => (old, new),
+    }
+}
+
+/// Cuts a line into words, blanks between them, and signs, each of which is one by itself.
+fn words(line: &str) -> Vec<&str> {
+    let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut words = Vec::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let is_other = |letter: char| match first {
+            first if is_of_word(first) => !is_of_word(letter),
+            first if first.is_whitespace() => !letter.is_whitespace(),
+            _ => true,
+        };
+        let end = rest.char_indices().skip(1).find(|(_, letter)| is_other(*letter));
+        let end = end.map_or(rest.len(), |(at, _)| at);
+        let (word, later) = rest.split_at(end);
+        words.push(word);
+        rest = later;
+    }
+    words
 }
 
 /// Adds a range, or extends the last one if they touch. Returns its end.
@@ -132,9 +161,9 @@ mod tests {
             found,
             [
                 empty(),
-                vec!["80;".to_owned()],
+                vec!["80".to_owned()],
                 empty(),
-                vec!["8080;".to_owned()],
+                vec!["8080".to_owned()],
                 empty(),
                 empty()
             ]
@@ -147,6 +176,22 @@ mod tests {
         let long = "a ".repeat(LONGEST);
         assert_eq!(
             marked(&[(Removed, &long), (Added, &format!("{long}b"))]),
+            [empty(), empty()]
+        );
+        // A name within a call, and signs by themselves.
+        assert_eq!(
+            marked(&[
+                (Removed, "    then_3(known: &Map, a)?;"),
+                (Added, "    now_3(known: &mut Map, a);")
+            ]),
+            [
+                vec!["then_3".to_owned(), "?".to_owned()],
+                vec!["now_3".to_owned(), "mut ".to_owned()]
+            ]
+        );
+        // Blanks alone are nothing in common.
+        assert_eq!(
+            marked(&[(Removed, "a b c d e f"), (Added, "u v w x y z")]),
             [empty(), empty()]
         );
         // Letters of several bytes are not cut.
