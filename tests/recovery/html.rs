@@ -327,11 +327,11 @@ fn words_that_differ_are_marked() {
     });
     let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
     assert!(
-        page.contains("<del data-a=\"1\">let port = <b>80;</b> // &lt;b&gt;</del>"),
+        page.contains("<del data-a=\"1\">let port = <b>80</b>; // &lt;b&gt;</del>"),
         "{page}"
     );
     assert!(
-        page.contains("<ins data-b=\"1\">let port = <b>8080;</b> // &lt;b&gt;</ins>"),
+        page.contains("<ins data-b=\"1\">let port = <b>8080</b>; // &lt;b&gt;</ins>"),
         "{page}"
     );
 }
@@ -356,11 +356,11 @@ fn code_has_colors_within_the_words_that_differ() {
     });
     let (_, page) = written(&sandbox, &["diff", &id, "--to", "closing"]);
     assert_eq!(
-        page.matches("<b><i class=\"n\">8080</i>;</b></ins>").count(),
+        page.matches("<b><i class=\"n\">8080</i></b>;</ins>").count(),
         1,
         "{page}"
     );
-    assert_eq!(page.matches("<b>8080;</b></ins>").count(), 2);
+    assert_eq!(page.matches("<b>8080</b>;</ins>").count(), 2);
     // The comment begins above the lines that are shown.
     assert_eq!(page.matches("<i class=\"c\">c &lt;/i&gt;</i></span>").count(), 2);
 }

@@ -29,8 +29,7 @@ pub use linux::TreeWatch;
 #[cfg(not(target_os = "linux"))]
 pub use other::TreeWatch;
 
-#[cfg(test)]
-#[cfg(target_os = "linux")]
+#[cfg(all(test, target_os = "linux", not(feature = "portable")))]
 mod tests;
 
 #[cfg(target_os = "linux")]

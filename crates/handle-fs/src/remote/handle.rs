@@ -119,12 +119,12 @@ impl RemoteHandle {
     /// Returns the number of the type of its file system.
     pub(crate) fn magic(&self) -> Result<u64> {
         if let Some(loaded) = &self.loaded {
-            return Ok(loaded.magic);
+            return loaded.magic.map_err(received);
         }
         let handle = self.number;
         let seen = self.connection.view().magic(handle);
         match seen {
-            Some(magic) => Ok(magic),
+            Some(magic) => magic.map_err(received),
             None => self.count(Call::Magic { handle }),
         }
     }

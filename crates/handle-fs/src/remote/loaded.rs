@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::Errno;
 
-use super::protocol::{Facts, LoadedFile, Whence};
+use super::protocol::{Each, Facts, LoadedFile, Whence};
 use crate::Result;
 
 /// A file with all of its content.
@@ -13,12 +13,12 @@ pub(super) struct Loaded {
     data: Vec<u8>,
     pub(super) facts: Facts,
     /// Number of the type of its file system.
-    pub(super) magic: u64,
+    pub(super) magic: Each<u64>,
     position: AtomicU64,
 }
 
 impl Loaded {
-    pub(super) fn new(file: LoadedFile, magic: u64) -> Self {
+    pub(super) fn new(file: LoadedFile, magic: Each<u64>) -> Self {
         Self {
             data: file.data.0,
             facts: file.facts,

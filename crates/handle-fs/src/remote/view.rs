@@ -179,9 +179,9 @@ impl View {
         self.bare.contains(&(self.first_of(dir), name.to_vec())) && self.is_fresh()
     }
 
-    /// Returns the number of the type of a directory's file system, if it is known.
-    pub(super) fn magic(&self, dir: u64) -> Option<u64> {
+    /// Returns the number of the type of a directory's file system, or why there is none, which is so on macOS.
+    pub(super) fn magic(&self, dir: u64) -> Option<Each<u64>> {
         let (_, magic) = self.own.get(&self.first_of(dir))?;
-        magic.ok().filter(|_| self.is_fresh())
+        self.is_fresh().then_some(*magic)
     }
 }
