@@ -81,7 +81,8 @@ pub(super) struct Candidate {
     pub(super) held: Option<Held>,
 }
 
-/// All groups, sessions and snapshots; sessions and snapshots newest first.
+/// All groups, sessions and snapshots. Sessions are in the order of their beginning and snapshots in that of the chain, newest first; sessions
+/// may have gone on beside each other.
 pub(super) struct Inventory {
     pub(super) groups: Vec<Group>,
     pub(super) sessions: Vec<Session>,
@@ -99,7 +100,12 @@ impl Inventory {
         };
         let rows = catalog.instances()?;
         let mut restores = catalog.last_restores()?;
-        let mut of_instance = catalog.snapshots_by_instance()?;
+        let shots = catalog.snapshots_as_stored()?;
+        let mut newest: HashMap<InstanceId, Time> = HashMap::new();
+        for shot in &shots {
+            newest.entry(shot.instance.clone()).or_insert(shot.taken_at);
+        }
+        let mut of_instance: HashMap<InstanceId, usize> = HashMap::new();
         let pins: HashSet<(InstanceId, Option<SnapshotId>)> = catalog.pins()?.into_iter().collect();
         let mut numbers: HashMap<Group, usize> = HashMap::new();
         let mut last: HashMap<usize, (u64, [SnapshotId; 2])> = HashMap::new();
@@ -117,8 +123,9 @@ impl Inventory {
             {
                 last.insert(group, (restore.number, [restore.target, restore.emergency]));
             }
-            let shots = of_instance.remove(&row.id).unwrap_or_default();
-            let Some(newest) = shots.first() else { continue };
+            let Some(newest) = newest.get(&row.id) else {
+                continue;
+            };
             let session = field.sessions.len();
             let is_active = row.ended_at.is_none() || state_by(&sight, store, &row).is_active();
             if is_active {
@@ -130,15 +137,24 @@ impl Inventory {
                 is_over: !is_active,
                 is_newest: !field.sessions.iter().any(of_group),
                 is_pinned: pins.contains(&(row.id.clone(), None)),
-                ended_at: row.ended_at.unwrap_or(newest.taken_at),
-                snapshots: (field.shots.len()..field.shots.len() + shots.len()).collect(),
+                ended_at: row.ended_at.unwrap_or(*newest),
+                snapshots: Vec::new(),
             });
-            field.shots.extend(shots.into_iter().map(|row| Candidate {
+            of_instance.insert(row.id, session);
+        }
+        for row in shots {
+            let Some(session) = of_instance.get(&row.instance).copied() else {
+                continue;
+            };
+            if let Some(session) = field.sessions.get_mut(session) {
+                session.snapshots.push(field.shots.len());
+            }
+            field.shots.push(Candidate {
                 taken_at: row.taken_at,
                 row,
                 session,
                 held: None,
-            }));
+            });
         }
         field.hold(store, &pins, &last, &active)?;
         field.never_back();
@@ -147,15 +163,26 @@ impl Inventory {
 
     /// Makes all times monotonic, so that a clock that was set back makes nothing old.
     pub(super) fn never_back(&mut self) {
-        let mut latest = Time::default();
-        for session in self.sessions.iter_mut().rev() {
-            latest = latest.max(session.ended_at);
-            session.ended_at = latest;
+        // A restore adds to a session that is over.
+        let is_own = |number: &&usize| {
+            let shot = self.shots.get(**number);
+            shot.is_some_and(|shot| shot.row.kind != SnapshotKind::Emergency)
+        };
+        let end = |session: &Session| session.snapshots.iter().find(is_own).copied();
+        let mut ends: Vec<(Option<usize>, usize)> = self.sessions.iter().map(end).zip(0..).collect();
+        ends.sort_unstable();
+        let mut latest = None;
+        for (_, session) in ends.into_iter().rev() {
+            let Some(session) = self.sessions.get_mut(session) else {
+                continue;
+            };
+            latest = latest.max(Some(session.ended_at));
+            session.ended_at = latest.unwrap_or(session.ended_at);
         }
-        let mut latest = Time::default();
+        let mut latest = None;
         for shot in self.shots.iter_mut().rev() {
-            latest = latest.max(shot.taken_at);
-            shot.taken_at = latest;
+            latest = latest.max(Some(shot.taken_at));
+            shot.taken_at = latest.unwrap_or(shot.taken_at);
         }
     }
 

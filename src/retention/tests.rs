@@ -72,6 +72,15 @@ impl Plot {
         self
     }
 
+    /// Makes all sessions go on.
+    fn hold_all_sessions(mut self) -> Self {
+        self.0
+            .sessions
+            .iter_mut()
+            .for_each(|session| session.is_over = false);
+        self
+    }
+
     fn goes(&self, change: impl Fn(&mut Retention)) -> Vec<(usize, PruneReason)> {
         let mut rules = Retention::unlimited();
         change(&mut rules);
@@ -182,6 +191,56 @@ fn a_ring_counts_over_sessions_and_leaves_pinned_ones_out() {
         plot.goes(|rules| rules.checkpoint_days = set(1)),
         [(4, PruneReason::CheckpointDays), (5, PruneReason::CheckpointDays)]
     );
+}
+
+/// A session of which two snapshots were taken before those of a younger one, and one after them.
+fn beside_each_other() -> Plot {
+    // 0 and 1 are the younger session's.
+    let mut plot = Plot::new()
+        .session(3, &[Checkpoint, Checkpoint])
+        .session(5, &[Checkpoint, Checkpoint, Checkpoint]);
+    // In the order of the chain, newest first: the older session's newest one, both of the younger, the rest of the older.
+    plot.0.shots.swap(0, 2);
+    plot.0.shots.swap(1, 2);
+    for (number, age) in (0..).zip([1, 3, 3, 5, 5]) {
+        let taken = Time {
+            sec: -age * DAY - number,
+            nsec: 0,
+        };
+        let shot = &mut plot.0.shots[usize::try_from(number).unwrap()];
+        (shot.row.taken_at, shot.taken_at) = (taken, taken);
+    }
+    for session in 0..2 {
+        let shots = plot.0.shots.iter().zip(0..);
+        let own = shots.filter(|(shot, _)| shot.session == session);
+        plot.0.sessions[session].snapshots = own.map(|(_, number)| number).collect();
+    }
+    plot.0.sessions[1].ended_at = Time { sec: -DAY, nsec: 0 };
+    plot.0.never_back();
+    plot
+}
+
+#[test]
+fn of_sessions_beside_each_other_the_older_snapshots_go() {
+    use PruneReason::{CheckpointDays, Checkpoints};
+    let plot = beside_each_other();
+    assert_eq!(
+        plot.goes(|rules| rules.checkpoints = set(3)),
+        [(3, Checkpoints), (4, Checkpoints)]
+    );
+    assert_eq!(
+        plot.goes(|rules| rules.checkpoint_days = set(4)),
+        [(3, CheckpointDays), (4, CheckpointDays)]
+    );
+    let singly = Choice::new(&plot.hold_all_sessions().0, Scope::All).by_age();
+    assert_eq!(singly, [[4], [3], [2], [1], [0]]);
+}
+
+#[test]
+fn a_session_that_ended_while_an_older_one_went_on_is_as_old_as_its_end() {
+    let plot = beside_each_other();
+    let day = |session: usize| plot.0.sessions[session].ended_at.sec / DAY;
+    assert_eq!((day(0), day(1)), (-3, -1));
 }
 
 #[test]

@@ -155,6 +155,41 @@ fn a_ring_of_checkpoints_stays_bounded_and_each_that_is_left_restores() {
     assert_same_tree(&session.trees["c89"], &Tree::read(&session.project));
 }
 
+/// Of two sessions that go on beside each other the one that began earlier may have the newer snapshots.
+#[test]
+fn of_two_sessions_at_once_the_oldest_checkpoints_go() {
+    let sandbox = Sandbox::new();
+    rules(&sandbox, "checkpoints = 3");
+    let project = sandbox.project("work");
+    fs::write(project.join("file"), "0\n").unwrap();
+    let (older, younger) = (sandbox.begin(&project), sandbox.begin(&project));
+    let checkpoint = |id: &str, name: &str| {
+        fs::write(project.join("file"), name).unwrap();
+        sandbox.jackin(["checkpoint", id, "--name", name]).ok();
+    };
+    for name in ["b1", "b2", "b3"] {
+        checkpoint(&younger, name);
+    }
+    sandbox.jackin(["end", &younger]).ok();
+    for name in ["a1", "a2"] {
+        checkpoint(&older, name);
+    }
+    let names = |id: &str| -> Vec<String> {
+        let shown = sandbox.jackin(["show", id, "--json"]).ok().json();
+        let all = shown["instance"]["snapshots"].as_array().unwrap().iter();
+        let mut names: Vec<_> = all
+            .filter_map(|row| row["name"].as_str().map(str::to_owned))
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(
+        (names(&younger), names(&older)),
+        (vec!["b3".to_owned()], vec!["a1".to_owned(), "a2".to_owned()])
+    );
+    is_whole(&sandbox);
+}
+
 #[test]
 fn the_name_of_a_checkpoint_that_was_given_up_stands_for_no_other_snapshot() {
     let sandbox = Sandbox::new();

@@ -62,6 +62,21 @@ impl Catalog {
         self.snapshots_where("true", [])
     }
 
+    /// All snapshots in the order in which they were stored, newest first: those of sessions that went on beside each other lie between
+    /// each other.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn snapshots_as_stored(&self) -> Result<Vec<SnapshotRow>, StoreError> {
+        let sql = format!("SELECT {} FROM moments {NEWEST_FIRST}", row::SNAPSHOT);
+        self.query(|connection| {
+            connection
+                .prepare_cached(&sql)?
+                .query_map([], row::snapshot)?
+                .collect()
+        })
+    }
+
     /// All snapshots, by their instance.
     ///
     /// # Errors
