@@ -392,7 +392,7 @@ pub(super) fn gaps(proposal: &Proposal) -> Option<String> {
 pub(super) fn flags(proposal: &Proposal) -> (bool, bool) {
     let conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
     let later = conflicts.filter(|kept| match &kept.why {
-        Why::Holds(_) | Why::Parent(_) | Why::OneName(_) | Why::Encoding | Why::Socket => false,
+        Why::Holds(_) | Why::Parent(_) | Why::OneName(_) | Why::Encoding | Why::Socket | Why::Root => false,
         Why::Aside(why) => matches!(why, AsideWhy::Taken(_) | AsideWhy::Other),
         _ => true,
     });
@@ -425,6 +425,7 @@ fn loses_nothing(proposal: &Proposal) -> bool {
                 | Why::OneName(_)
                 | Why::Encoding
                 | Why::Socket
+                | Why::Root
         )
     })
 }

@@ -258,6 +258,7 @@ pub(crate) fn why_words(why: &Why) -> String {
         Why::NothingToMerge(after) => format!("changed {}; nothing to merge", after_words(after)),
         Why::Aside(why) => aside_words(why),
         Why::Socket => "sockets are not restored".to_owned(),
+        Why::Root => "the protected directory itself is not removed".to_owned(),
     }
 }
 

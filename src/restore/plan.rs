@@ -86,6 +86,8 @@ pub enum Why {
     Encoding,
     /// Only the program that listens on a socket can make it.
     Socket,
+    /// The root of a mount is never removed.
+    Root,
     /// Something of another type that the excludes name may have been there.
     Excluded,
     /// Its bytes are right; it was another name of a path that stays what it is now.
@@ -123,6 +125,7 @@ impl Why {
     pub fn is_conflict(&self) -> bool {
         match self {
             Self::Socket
+            | Self::Root
             | Self::Excluded
             | Self::Holds(_)
             | Self::Settled

@@ -196,8 +196,8 @@ impl Planner {
             return self.add(change, action, overrode);
         }
         if action == Action::Delete && change.path.is_root() {
-            // A mount root is never removed: whoever holds it open would keep a directory that nobody sees.
-            return;
+            // Whoever holds it open would keep a directory that nobody sees.
+            return self.keep(change, Why::Root);
         }
         let unproven = change.to.as_ref().filter(|_| action == Action::Delete);
         if unproven.is_some_and(|now| witness.may_have_been_excluded(&change.path, now)) {

@@ -184,7 +184,7 @@ impl Proposal {
             true => whole.count(),
             false => mount.left_alone().count(),
         };
-        let is_stuck = |why: &Why| matches!(why, Why::Holds(_) | Why::Socket | Why::Excluded);
+        let is_stuck = |why: &Why| matches!(why, Why::Holds(_) | Why::Socket | Why::Root | Why::Excluded);
         let kept = mount.plan.kept.iter();
         let stuck = kept.filter(|kept| is_undo && is_stuck(&kept.why)).count();
         (mount.hidden().count() + private + stuck) as u64

@@ -103,6 +103,7 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::Holds(held) => format!("holds {}", text(held)),
                 Why::Parent(above) => format!("parent {}", text(above)),
                 Why::Socket => "socket".to_owned(),
+                Why::Root => "root".to_owned(),
                 Why::Settled => "settled".to_owned(),
                 Why::NothingToMerge(_) => "nothing to merge".to_owned(),
                 Why::Excluded => "excluded".to_owned(),

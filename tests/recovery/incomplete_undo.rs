@@ -40,6 +40,19 @@ fn an_undo_that_leaves_a_directory_is_done_in_part() {
 }
 
 #[test]
+fn an_undo_that_leaves_the_root_is_done_in_part() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("rooted");
+    Build::at(&project).file("d/f", "1\n").aged();
+    let id = sandbox.launch(&project, "rm -rf ../rooted");
+    assert!(!project.exists());
+    sandbox.restore(&id, &[]).touched(&["", "d", "d/f"]);
+    let undone = sandbox.jackin(["undo", &id, "--yes"]).code(6);
+    undone.shows("the protected directory itself is not removed");
+    assert_eq!(fs::read_dir(&project).unwrap().count(), 0);
+}
+
+#[test]
 fn an_undo_that_cannot_make_a_socket_is_done_in_part() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("socket");
