@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::paths::{Recorded, glob, in_snapshots};
+use super::paths::{Recorded, as_glob, glob, in_snapshots};
 use super::{Recovery, RecoveryError};
 use crate::capture::check_mount;
 use crate::contract::{Matcher, PathGlob, Verdict};
@@ -329,8 +329,8 @@ impl Names {
             return Ok(Self::All);
         };
         let bytes = pattern.as_encoded_bytes();
-        let word = pattern.to_str().filter(|word| PathGlob::is_glob(word));
         if !bytes.contains(&b'/') {
+            let word = pattern.to_str().filter(|word| PathGlob::is_glob(word));
             let glob = word.map(|word| PathGlob::of_word(RelPath::root(), word, false));
             let wrong = |error: crate::contract::PatternError| RecoveryError::Glob {
                 glob: pattern.to_string_lossy().into_owned(),
@@ -342,7 +342,7 @@ impl Names {
             });
         }
         let coverages = std::slice::from_ref(coverage);
-        match word {
+        match as_glob(environment, coverages, pattern) {
             Some(word) => match glob(environment, coverages, word, recorded) {
                 Ok((_, asked)) => Ok(Self::Path {
                     literal: asked.literal,

@@ -4,7 +4,7 @@
 //! is meant, and not the one to which a directory that became a link leads now.
 
 use std::cell::RefCell;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -119,7 +119,7 @@ pub(crate) fn scopes(
         })
         .collect::<Result<_, RecoveryError>>()?;
     for argument in arguments {
-        let word = argument.to_str().filter(|word| PathGlob::is_glob(word));
+        let word = as_glob(environment, coverages, argument);
         let (mount, path, glob) = match word {
             None => {
                 let (mount, path) = place(environment, coverages, Path::new(argument), recorded)?;
@@ -146,6 +146,30 @@ pub(crate) fn scopes(
     Ok(asked.into_iter().map(plain).collect())
 }
 
+/// Returns an argument that is a glob: what it has of one is not the name of a mount, or of a directory that leads to one.
+pub(super) fn as_glob<'a>(
+    environment: &Environment,
+    coverages: &[Coverage],
+    argument: &'a OsStr,
+) -> Option<&'a str> {
+    let word = argument.to_str().filter(|word| PathGlob::is_glob(word))?;
+    let rest = word.get(leading(environment, coverages, word)..)?;
+    PathGlob::is_glob(rest).then_some(word)
+}
+
+/// Returns the length of the first part of a word that leads to a mount by its letters, or is one.
+fn leading(environment: &Environment, coverages: &[Coverage], word: &str) -> usize {
+    let leads = |part: &str| {
+        let host = settle_path(environment, Path::new(part));
+        let mut roots = coverages.iter().map(|coverage| coverage.root.to_path());
+        roots.any(|root| root.starts_with(&host))
+    };
+    let slashes = word.match_indices('/').map(|(at, _)| at + 1);
+    let ends = slashes.chain([word.len()]);
+    let found = ends.filter(|end| word.get(..*end).is_some_and(leads));
+    found.max().unwrap_or(0)
+}
+
 /// Reads a word as a glob below the current directory, or below the directory that it begins with. One without a slash matches at any
 /// depth, as in gitignore.
 pub(super) fn glob(
@@ -154,7 +178,9 @@ pub(super) fn glob(
     word: &str,
     recorded: &Recorded<'_>,
 ) -> Result<(usize, AskedGlob), RecoveryError> {
-    let at = word.find(['*', '?', '[']).unwrap_or(word.len());
+    let from = leading(environment, coverages, word);
+    let rest = word.get(from..).unwrap_or_default();
+    let at = rest.find(['*', '?', '[']).map_or(word.len(), |at| from + at);
     let (directory, rest) = match word.get(..at).and_then(|before| before.rfind('/')) {
         Some(slash) => word.split_at(slash + 1),
         None => ("", word),
@@ -183,7 +209,8 @@ pub(super) fn glob(
     ))
 }
 
-/// Compiles the globs of paths that stay out: relative to the current directory if it lies in the mount, else to the mount.
+/// Compiles the globs of paths that stay out. One with a slash is relative to the current directory if that lies in the mount, else to the
+/// mount; one without matches at any depth of the mount, as all of it may be asked for from any place in it.
 fn without(
     environment: &Environment,
     coverage: &Coverage,
@@ -195,8 +222,36 @@ fn without(
     let here = settle_path(environment, Path::new("."));
     let below = here.strip_prefix(coverage.root.to_path()).ok();
     let base = below.and_then(|below| RelPath::new(below.as_os_str().as_bytes()).ok());
-    let globs = PathGlob::of_lines(base.unwrap_or_else(RelPath::root), excluded.to_vec());
-    globs.map(Some).map_err(|error| wrong(&error))
+    let base = base.unwrap_or_else(RelPath::root);
+    // A mistake is named as it was typed.
+    let typed = PathGlob::of_lines(base.clone(), excluded.to_vec()).map_err(|error| wrong(&error))?;
+    let globs = match std::str::from_utf8(base.as_bytes()) {
+        Ok(base) if !base.is_empty() => {
+            let lines = excluded.iter().map(|line| below_mount(base, line)).collect();
+            PathGlob::of_lines(RelPath::root(), lines).map_err(|error| wrong(&error))?
+        }
+        _ => typed,
+    };
+    Ok(Some(globs))
+}
+
+/// Returns a line of gitignore that is relative to `base` as one that is relative to the mount.
+fn below_mount(base: &str, line: &str) -> String {
+    let (sign, pattern) = match line.strip_prefix('!') {
+        Some(pattern) => ("!", pattern),
+        None => ("", line),
+    };
+    if !pattern.trim_end_matches('/').contains('/') {
+        return line.to_owned();
+    }
+    let mut escaped = String::new();
+    for letter in base.chars() {
+        if matches!(letter, '*' | '?' | '[' | ']' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+    }
+    format!("{sign}/{escaped}/{}", pattern.trim_start_matches('/'))
 }
 
 fn wrong(error: &PatternError) -> RecoveryError {

@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::paths::{glob, in_snapshots, left_out, place};
+use super::paths::{as_glob, glob, in_snapshots, left_out, place};
 use super::{Keys, Recovery, RecoveryError, no_files, no_keys};
 use crate::capture::PrivateOverlay;
-use crate::contract::PathGlob;
 use crate::diff::{holds_passwords, is_binary, is_secret_path};
 use crate::model::{
     Coverage, Entry, EntryKind, Hasher, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord,
@@ -144,7 +143,7 @@ impl Recovery<'_> {
         let mut files = Vec::new();
         let recorded = in_snapshots(&store, vec![target.id.clone()]);
         for argument in request.paths {
-            let word = argument.to_str().filter(|word| PathGlob::is_glob(word));
+            let word = as_glob(self.environment, &coverages, argument.as_ref());
             let (at, path, glob) = match word {
                 Some(word) => {
                     let (at, glob) = glob(self.environment, &coverages, word, &recorded)?;

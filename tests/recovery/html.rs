@@ -109,7 +109,11 @@ fn a_page_says_what_changed_what_is_covered_and_what_was_done() {
     sandbox
         .jackin(["diff", &id, "--to", "closing", "--show-secrets", "--html", secret])
         .ok();
-    assert!(fs::read_to_string(secret).unwrap().contains("TOKEN=<b>othersecret</b>"));
+    assert!(
+        fs::read_to_string(secret)
+            .unwrap()
+            .contains("TOKEN=<b>othersecret</b>")
+    );
     // Only what a page is made of: no element or attribute comes from a name or a content.
     for page in [&page, &shown] {
         assert!(page.contains("default-src 'none'; style-src 'sha256-") && !page.contains("img-src"));

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::support::build::Build;
+use crate::support::documents::Restored;
 use crate::support::sandbox::Sandbox;
 
 /// A project in which the session did `script`.
@@ -152,4 +153,59 @@ fn two_dots_after_a_link_climb_from_where_it_leads() {
     // A new workspace.
     let init = run(&["init", "lib/../..", "--dry-run"]).ok();
     init.shows(&format!("src = \"{}\"", project.display()));
+}
+
+/// A directory may be called what elsewhere is a glob: where such a word leads to a mount, or is one, it means that.
+#[test]
+fn a_mount_whose_name_is_a_glob_is_reached_from_outside() {
+    for name in ["app[1]", "w*", "what?"] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project(name).join("inner");
+        Build::at(&project)
+            .file("f", "1\n")
+            .file("sub/g.rs", "1\n")
+            .aged();
+        let id = sandbox.launch(&project, "rm f; echo 2 > sub/g.rs");
+        let outside = project.ancestors().nth(2).unwrap();
+        let restore = |word: &str| {
+            let words = ["restore", &id, "--yes", "--json", word];
+            let run = sandbox.command(words).inside(outside).run().ok();
+            let restored = Restored::of(&run);
+            sandbox.jackin(["undo", &id, "--yes"]).ok();
+            restored
+        };
+        let whole = project.to_str().unwrap();
+        for word in [whole, &format!("{name}/inner"), &format!("./{name}/inner/")] {
+            restore(word).touched(&["f", "sub/g.rs"]);
+        }
+        for word in [format!("{whole}/f"), format!("{name}/inner/f")] {
+            restore(&word).touched(&["f"]);
+        }
+        // What comes after it is a glob still.
+        for word in [format!("{whole}/s*/*.rs"), format!("{name}/inner/**/g.r?")] {
+            restore(&word).touched(&["sub/g.rs"]);
+        }
+        let cat = ["cat", &id, &format!("{name}/inner/f")];
+        sandbox.command(cat).inside(outside).run().ok().shows("1");
+        let find = ["find", "--any", "--in", "deleted", &format!("{name}/inner/f")];
+        sandbox.command(find).inside(outside).run().ok().shows("f");
+    }
+}
+
+#[test]
+fn an_exclude_without_a_slash_counts_in_the_whole_mount() {
+    let (sandbox, project, id) =
+        session("for f in src/deep/main.rs lib/deep/main.rs src/deep/other.rs; do echo x > $f; done");
+    let restore = |glob: &str| {
+        let words = ["restore", &id, "--yes", "--json", "--exclude", glob];
+        let run = sandbox.command(words).inside(&project.join("src")).run().ok();
+        let restored = Restored::of(&run);
+        sandbox.jackin(["undo", &id, "--yes"]).ok();
+        restored
+    };
+    restore("main.rs").touched(&["src/deep/other.rs"]);
+    // With one it is relative to the current directory.
+    for glob in ["deep/main.rs", "/deep/m*.rs"] {
+        restore(glob).touched(&["lib/deep/main.rs", "src/deep/other.rs"]);
+    }
 }
