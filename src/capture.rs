@@ -21,7 +21,7 @@ mod walk;
 
 pub use contents::HashOnly;
 pub use error::CaptureError;
-pub(crate) use error::{REMOUNT, UNLINK};
+pub(crate) use error::mount_advice;
 pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};
 pub use fs_snapshot::{Frozen, SnapshotAttempt, freeze};
 pub use limit::Big;

@@ -160,8 +160,7 @@ impl Diagnostic for CaptureError {
             )],
             Self::NotFrozen { .. } => vec![Hint::text(UNFROZEN)],
             Self::Store(error) => error.hints(),
-            Self::Mount(error) if error.is_about_mounting() => vec![Hint::text(REMOUNT)],
-            Self::Mount(MountError::BehindLink { .. }) => vec![Hint::text(UNLINK)],
+            Self::Mount(error) => mount_advice(error).map(Hint::text).into_iter().collect(),
             _ => Vec::new(),
         }
     }
@@ -186,13 +185,24 @@ impl Diagnostic for CaptureError {
     }
 }
 
-/// Hint for an unmounted disk, or another disk in its place.
-pub(crate) const REMOUNT: &str = "\
-    mount the file systems as they were and repeat the command; `restore --to DIR` writes the files elsewhere";
-
-/// Advice for a root that lies behind a link now.
-pub(crate) const UNLINK: &str = "\
-    put the directory back in place of the link and repeat the command; `restore --to DIR` writes the files elsewhere";
+/// Returns the advice for a root that is not what it was.
+pub(crate) fn mount_advice(error: &MountError) -> Option<&'static str> {
+    Some(match error {
+        error if error.is_about_mounting() => {
+            "mount the file systems as they were and repeat the command; `restore --to DIR` writes the files elsewhere"
+        }
+        MountError::BehindLink { .. } => {
+            "put the directory back in place of the link and repeat the command; `restore --to DIR` writes the files elsewhere"
+        }
+        MountError::NotADirectory { .. } => {
+            "move what is there away and repeat the command; `restore` makes the directory again"
+        }
+        MountError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            "make it accessible (chmod u+rwx) and repeat the command; `restore` also restores its mode"
+        }
+        _ => return None,
+    })
+}
 
 /// Returns the exclude that leaves a big directory out.
 fn exclude_hint(big: &Big, by_entries: bool) -> Hint {

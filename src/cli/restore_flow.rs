@@ -558,7 +558,7 @@ fn tell(
         terminal.out(&match failed {
             0 => format!("Done: {changed} {verb} and verified{aside}."),
             some => format!(
-                "Done in part: {changed} {verb} and verified{aside}, {} could not be changed.",
+                "Done in part: {changed} {verb} and verified{aside}, {} could not be restored completely.",
                 size::count(some)
             ),
         });

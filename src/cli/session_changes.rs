@@ -25,18 +25,21 @@ pub(super) fn screen(
     columns: usize,
 ) -> String {
     const SHOWN: usize = 12;
+    let said = |words: String| width::wrap(&words, columns).join("\n");
     if !changes.has_closing && changes.has_baseline {
-        return format!(
+        return said(format!(
             "session {instance} ended without a closing snapshot; `diff` compares with the current files"
-        );
+        ));
     }
     if changes.is_awaited {
-        return format!(
+        return said(format!(
             "session {instance} ended; its baseline is not stored yet, so nothing can be restored yet"
-        );
+        ));
     }
     if !changes.has_baseline {
-        return format!("session {instance} ended without a baseline, so nothing can be restored");
+        return said(format!(
+            "session {instance} ended without a baseline, so nothing can be restored"
+        ));
     }
     let total: usize = changes.mounts.iter().map(|(_, paths)| paths.len()).sum();
     if total == 0 && changes.withheld == 0 {

@@ -232,7 +232,10 @@ pub(crate) fn why_words(why: &Why) -> String {
         }
         Why::Shared(others) => {
             let ids: Vec<String> = others.iter().map(ToString::to_string).collect();
-            format!("also changed by {} while both were active", ids.join(", "))
+            format!(
+                "may also have been changed by {}, active at the same time",
+                ids.join(", ")
+            )
         }
         Why::Holds(path) => format!("holds {}, which stays", String::from_utf8_lossy(path.as_bytes())),
         Why::Parent(path) => {

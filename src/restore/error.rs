@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::problem::is_denial;
 use super::scope::UnmatchedGlob;
-use crate::capture::{CaptureError, REMOUNT, UNLINK};
+use crate::capture::{CaptureError, mount_advice};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::sanitize;
 use crate::model::{Digest, InstanceId, Intent, RelPath, SnapshotId};
@@ -369,8 +369,7 @@ impl RestoreError {
                 "nothing was changed; verify --read-data lists all damage"
             }
             Self::Incomplete(_) => "`show` lists what is missing; omit --require-complete to use it",
-            Self::Mount(error) if error.is_about_mounting() => REMOUNT,
-            Self::Mount(MountError::BehindLink { .. }) => UNLINK,
+            Self::Mount(error) => return mount_advice(error),
             Self::NotEmpty(_) => "choose an absent or empty directory",
             Self::OneName { .. } => {
                 "choose a directory on a file system that tells case apart, or only one of the paths"
