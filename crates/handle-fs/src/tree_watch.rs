@@ -29,7 +29,8 @@ pub use linux::TreeWatch;
 #[cfg(not(target_os = "linux"))]
 pub use other::TreeWatch;
 
-#[cfg(all(test, target_os = "linux", not(feature = "portable")))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod tests;
 
 #[cfg(target_os = "linux")]
