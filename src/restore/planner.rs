@@ -196,7 +196,7 @@ impl Planner {
             return self.add(change, action, overrode);
         }
         if action == Action::Delete && change.path.is_root() {
-            // Whoever holds it open would keep a directory that nobody sees.
+            // A process that has it open would keep a directory to which no path leads.
             return self.keep(change, Why::Root);
         }
         let unproven = change.to.as_ref().filter(|_| action == Action::Delete);

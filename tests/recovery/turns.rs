@@ -555,7 +555,7 @@ fn without_prompts_there_is_no_moment_to_name_but_each_snapshot() {
     assert_eq!(read(&project, "gone"), "missing");
 }
 
-/// What the agent committed in a work tree of its own is there before each call that removes it.
+/// Commits of the agent in its own work tree: a checkpoint before the call that removes it has them.
 #[test]
 fn a_commit_in_a_work_tree_that_the_agent_discarded_comes_back() {
     let (sandbox, project) = workspace("");
