@@ -146,15 +146,24 @@ pub(crate) fn scopes(
     Ok(asked.into_iter().map(plain).collect())
 }
 
-/// Returns an argument that is a glob: what it has of one is not the name of a mount, or of a directory that leads to one.
+/// A word that is a glob.
+#[derive(Clone, Copy)]
+pub(super) struct GlobWord<'a> {
+    word: &'a str,
+    /// Length of the first part, which leads to a mount by its letters and is no glob whatever it has of one.
+    leading: usize,
+}
+
+/// Returns an argument as a glob if it is one, apart from the name of a mount or of a directory that leads to one.
 pub(super) fn as_glob<'a>(
     environment: &Environment,
     coverages: &[Coverage],
     argument: &'a OsStr,
-) -> Option<&'a str> {
+) -> Option<GlobWord<'a>> {
     let word = argument.to_str().filter(|word| PathGlob::is_glob(word))?;
-    let rest = word.get(leading(environment, coverages, word)..)?;
-    PathGlob::is_glob(rest).then_some(word)
+    let leading = leading(environment, coverages, word);
+    let rest = word.get(leading..)?;
+    PathGlob::is_glob(rest).then_some(GlobWord { word, leading })
 }
 
 /// Returns the length of the first part of a word that leads to a mount by its letters, or is one.
@@ -175,12 +184,11 @@ fn leading(environment: &Environment, coverages: &[Coverage], word: &str) -> usi
 pub(super) fn glob(
     environment: &Environment,
     coverages: &[Coverage],
-    word: &str,
+    GlobWord { word, leading }: GlobWord<'_>,
     recorded: &Recorded<'_>,
 ) -> Result<(usize, AskedGlob), RecoveryError> {
-    let from = leading(environment, coverages, word);
-    let rest = word.get(from..).unwrap_or_default();
-    let at = rest.find(['*', '?', '[']).map_or(word.len(), |at| from + at);
+    let rest = word.get(leading..).unwrap_or_default();
+    let at = rest.find(['*', '?', '[']).map_or(word.len(), |at| leading + at);
     let (directory, rest) = match word.get(..at).and_then(|before| before.rfind('/')) {
         Some(slash) => word.split_at(slash + 1),
         None => ("", word),

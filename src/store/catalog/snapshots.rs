@@ -37,7 +37,11 @@ impl Catalog {
     fn snapshots_where(&self, condition: &str, with: impl Params) -> Result<Vec<SnapshotRow>, StoreError> {
         // A baseline is the first of its session, also when it was stored behind others.
         let order = NEWEST_FIRST.replacen("BY", "BY kind = 'baseline',", 1);
-        let sql = format!("SELECT {} FROM moments WHERE {condition} {order}", row::SNAPSHOT);
+        self.snapshots_by(&format!("WHERE {condition} {order}"), with)
+    }
+
+    fn snapshots_by(&self, clauses: &str, with: impl Params) -> Result<Vec<SnapshotRow>, StoreError> {
+        let sql = format!("SELECT {} FROM moments {clauses}", row::SNAPSHOT);
         self.query(|connection| {
             connection
                 .prepare_cached(&sql)?
@@ -68,13 +72,7 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::instances`].
     pub fn snapshots_as_stored(&self) -> Result<Vec<SnapshotRow>, StoreError> {
-        let sql = format!("SELECT {} FROM moments {NEWEST_FIRST}", row::SNAPSHOT);
-        self.query(|connection| {
-            connection
-                .prepare_cached(&sql)?
-                .query_map([], row::snapshot)?
-                .collect()
-        })
+        self.snapshots_by(NEWEST_FIRST, [])
     }
 
     /// All snapshots, by their instance.
