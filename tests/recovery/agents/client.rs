@@ -149,6 +149,8 @@ impl Client {
                 plain(&[
                     ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
                     ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+                    // At each start it installs a package for its plugins, which ours does not use, and waits for it.
+                    ("npm_config_offline", "true"),
                 ]),
                 None,
             ),

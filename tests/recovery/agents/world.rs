@@ -22,7 +22,7 @@ use crate::support::patience::await_that;
 use crate::support::skipped::skipped;
 
 /// No run of a client may take longer.
-const PATIENCE: Duration = Duration::from_secs(240);
+const PATIENCE: Duration = Duration::from_secs(480);
 
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_jackin");
