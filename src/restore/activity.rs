@@ -1,6 +1,8 @@
 //! Times at which a session's agent may have written files, from the events that its hooks reported. A time is a number of a receipt: the
 //! chain orders the events of all sessions, whatever the clock said.
 
+use std::path::{Path, PathBuf};
+
 use crate::model::{AgentEvent, AgentRef, ByteString};
 use crate::store::AgentEventRow;
 
@@ -37,6 +39,8 @@ pub(super) struct Activity {
     pub(super) idle: Vec<Span>,
     /// Turns that began with a prompt and ended with their end: nothing but work.
     pub(super) certain: Vec<Span>,
+    /// Places on the host that the session covers; empty if it covers every path that is asked about.
+    pub(super) places: Vec<PathBuf>,
 }
 
 /// Beginning and end of a session, as far as it is known whose work it is.
@@ -93,8 +97,7 @@ impl Activity {
                 paths: Vec::new(),
             }],
             working: vec![span],
-            idle: Vec::new(),
-            certain: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -147,6 +150,12 @@ impl Activity {
         }
         activity.idle = without(&activity.idle, &activity.certain);
         activity
+    }
+
+    /// Returns true if the session covers a path on the host, or something below it.
+    pub(super) fn covers(&self, path: &Path) -> bool {
+        let mut places = self.places.iter();
+        self.places.is_empty() || places.any(|place| path.starts_with(place) || place.starts_with(path))
     }
 
     /// Returns true if the agent may have worked between the receipts.

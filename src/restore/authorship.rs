@@ -3,6 +3,7 @@
 //! Between two looks at the files, a change was made by a session whose tool call was open and may write the path, by one whose turn it was,
 //! or between turns by the operator. Where several fit, the author is unknown: a turn can go on without a call, in a process that a call left
 //! running, or because the hook of a call was lost. Only a call that names the path is certain, if no other call may write it.
+//! A session that does not cover the path counts only where a call names it: what else such a session writes there is known of no session.
 
 use std::path::Path;
 
@@ -65,8 +66,11 @@ pub(super) fn authors(
     for (at, session) in sessions.iter().enumerate() {
         let low = working_since(before, at);
         let high = after.number;
+        // One name of several may lie in what it covers.
+        let is_covered = any_call || session.covers(path);
         for call in open_calls(session, at, (before, high), path, any_call) {
             match call.paths.is_empty() {
+                true if !is_covered => {}
                 true => {
                     is_disputed = true;
                     possible.put(at);
@@ -75,7 +79,7 @@ pub(super) fn authors(
                 false => naming.put(at),
             }
         }
-        if session.may_work(low, high) {
+        if is_covered && session.may_work(low, high) {
             possible.put(at);
         }
         possible.operator |= at == 0 && session.may_wait(low, high);

@@ -290,9 +290,11 @@ pub(super) fn timeline(
         let own = read.moments.iter();
         // Until its first look is over, nothing of it runs.
         let begun = own.map(|moment| moment.number).min();
-        let activity = read.activity(begun.unwrap_or(read.begun));
+        let mut activity = read.activity(begun.unwrap_or(read.begun));
         if at == 0 {
             timeline.at_rest = at_rest(&read.events, &read.moments).cloned();
+        } else {
+            activity.places = common_places(row, coverage, &timeline.root);
         }
         moments.extend(read.moments);
         timeline.sessions.push(row.id.clone());
@@ -335,6 +337,24 @@ pub(super) fn timeline(
     timeline.steps = steps;
     timeline.foreign = timeline.foreign();
     Ok(timeline)
+}
+
+/// Returns the places that another session covers of a mount whose root is `root` on the host.
+fn common_places(other: &InstanceRow, coverage: &Coverage, root: &Path) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    for mount in &other.mounts {
+        let Some((own, theirs)) = coverage.meeting(mount) else {
+            continue;
+        };
+        for place in mount.places_in(&theirs) {
+            match place.strip_prefix(&own) {
+                Ok(below) => places.push(root.join(below)),
+                Err(_) if own.starts_with(&place) => places.push(root.to_path_buf()),
+                Err(_) => {}
+            }
+        }
+    }
+    places
 }
 
 /// Returns the snapshot of the files as an agent left them that has done nothing since: its last event was the end of a turn, and no later

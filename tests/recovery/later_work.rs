@@ -175,6 +175,33 @@ fn s25_paths_changed_while_both_lived_are_shared() {
 }
 
 #[test]
+fn a_session_in_a_directory_below_has_no_part_in_what_it_does_not_cover() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("outer");
+    Build::at(&project)
+        .file("f", "before\n")
+        .file("sub/g", "before\n")
+        .aged();
+    let inner = project.join("sub");
+    let outer = Background::launch(&sandbox, &project, "echo outer > f");
+    let outer_id = sandbox.newest();
+    let run = sandbox.launching(&inner, &["sh", "-c", "echo inner > g"]);
+    run.inside(&inner).run().ok();
+    let inner_id = sandbox.newest();
+    outer.end().ok();
+
+    let run = sandbox.jackin(["restore", &outer_id, "--yes", "--json"]).code(6);
+    let restored = crate::support::documents::Restored::of(&run);
+    restored.touched(&["f"]);
+    restored.conflicted(&["sub/g"]);
+    assert!(
+        restored.document["conflicts"].to_string().contains(&inner_id),
+        "it names both\n{run}"
+    );
+    assert_eq!(fs::read_to_string(project.join("f")).unwrap(), "before\n");
+}
+
+#[test]
 fn s41_damaged_closing_snapshot_leaves_the_baseline_usable() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("hurt");
