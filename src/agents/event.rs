@@ -1,10 +1,14 @@
 //! Input of a hook: JSON on standard input, with names that differ a little between agents. It is untrusted, like anything that
 //! an agent writes: input that cannot be parsed is an error, and an unknown tool may change files.
 
+mod levels;
+
 use std::path::PathBuf;
 
+use serde::de::DeserializeSeed as _;
 use serde_json::Value;
 
+use self::levels::Levels;
 use super::Agent;
 use super::classify::{Effect, of_arguments, of_command};
 use super::written_paths::written_paths;
@@ -12,6 +16,9 @@ use crate::diagnostic::{Diagnostic, ErrorKind};
 
 /// Maximum size of the input, in bytes; a tool call may hold a whole file.
 pub const LARGEST: u64 = 32 << 20;
+
+/// Maximum nesting depth of what is read of the input. The arguments of a tool may be nested more deeply, and its call is reported all the same.
+const DEEPEST: usize = 100;
 
 /// Kind of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,9 +160,16 @@ impl Event {
     }
 }
 
-/// Parses JSON, if need be as [`repaired`].
+/// Parses JSON, if need be as [`repaired`]. A value below [`DEEPEST`] others is null.
 fn json(bytes: &[u8]) -> serde_json::Result<Value> {
-    serde_json::from_slice(bytes).or_else(|error| serde_json::from_str(&repaired(bytes)).map_err(|_| error))
+    serde_json::from_slice(bytes).or_else(|error| {
+        let text = repaired(bytes);
+        let mut parser = serde_json::Deserializer::from_str(&text);
+        let value = Levels(DEEPEST).deserialize(&mut parser);
+        value
+            .and_then(|value| parser.end().map(|()| value))
+            .map_err(|_| error)
+    })
 }
 
 /// Returns JSON with U+FFFD for what is no character: bytes that are not UTF-8, and halves of a surrogate pair. JavaScript writes such a half
@@ -631,6 +645,36 @@ mod tests {
         assert_eq!(command(b"rm caf\xe9"), "rm caf\u{fffd}");
         for odd in [&br#"{"a":"\ud8"#[..], br#"{"a":"\"#, b"{\"a\":\"\\\xe9\"}"] {
             assert!(Event::parse(Agent::Claude, "stop", odd).is_err());
+        }
+    }
+
+    #[test]
+    fn arguments_nested_deeply_do_not_hide_the_call() {
+        let depth = 200_000;
+        let deep = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        let parse = |json: &str| Event::parse(Agent::Claude, "PreToolUse", json.as_bytes());
+        let json = format!(
+            r#"{{"tool_name":"mcp__other__put","tool_input":{{"tree":{deep}}},"tool_use_id":"t","session_id":"s","cwd":"/w"}}"#
+        );
+        let event = parse(&json).unwrap();
+        let HookEvent::Tool(call) = event.happening else {
+            panic!()
+        };
+        assert_eq!(
+            (call.tool.as_str(), call.id.as_deref()),
+            ("mcp__other__put", Some("t"))
+        );
+        assert_eq!(call.effect, Effect::Changes);
+        assert_eq!(
+            (event.session.as_str(), event.directory),
+            ("s", Some("/w".into()))
+        );
+        for odd in [
+            deep.clone(),
+            format!("{json} x"),
+            format!(r#"{{"a":{}"#, "[".repeat(depth)),
+        ] {
+            assert!(parse(&odd).is_err());
         }
     }
 
