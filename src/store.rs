@@ -46,6 +46,7 @@ mod reconcile;
 mod record;
 mod repack;
 mod replica;
+mod reserve;
 mod restore_journal;
 mod sealed;
 mod store_id;
@@ -211,6 +212,7 @@ impl Store {
         let layout = root.into();
         let _kept = layout.enter()?;
         directory::prepare(&layout)?;
+        reserve::keep(&layout);
         let mut warnings = Vec::new();
         let catalog = {
             // No process appends a receipt while the catalog catches up: both would mirror the same links, and the second one

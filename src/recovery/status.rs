@@ -32,7 +32,7 @@ pub struct SessionStatus {
     pub standing: Standing,
     /// Start of that state; the start of the session if the start of the state is unknown.
     pub since: Time,
-    /// Number of paths changed up to the last snapshot; `None` if there is no snapshot but the baseline, or it was not counted.
+    /// Number of paths changed up to the last snapshot; `None` if it was not counted, or the session ended without a closing snapshot.
     pub changed: Option<u64>,
     /// True if `changed` is exact; else it counts a path once for each checkpoint that saw it change.
     pub is_exact: bool,
@@ -66,7 +66,7 @@ fn covering(store: &Store, environment: &Environment) -> Result<Option<InstanceR
 fn status_of(store: &Store, row: InstanceRow) -> Result<Option<SessionStatus>, StoreError> {
     let catalog = store.catalog();
     let is_recording = row.ended_at.is_none() && lives(store, &row);
-    let (changed, is_exact) = changed(store, &row.id)?;
+    let (changed, is_exact) = changed(store, &row.id, is_recording)?;
     let restores = catalog.restores(&row.id)?;
     let restored = restores.first().filter(|last| is_restored(last, &restores));
     let snapshots = catalog.snapshots(&row.id)?;
@@ -98,11 +98,16 @@ fn lives(store: &Store, row: &InstanceRow) -> bool {
     row.keeper.as_ref().is_some_and(is_alive) || is_active(store, row)
 }
 
-/// Returns the number of paths that the steps of a session changed, and true if no path can be counted twice.
-fn changed(store: &Store, id: &InstanceId) -> Result<(Option<u64>, bool), StoreError> {
+/// Returns the number of paths that the steps of a session changed, and true if no path can be counted twice. Of a session that is over it is
+/// unknown without a closing snapshot.
+fn changed(store: &Store, id: &InstanceId, is_recording: bool) -> Result<(Option<u64>, bool), StoreError> {
     let mut steps = 0;
     let mut sum = 0_u64;
-    for capture in store.catalog().captures(id)? {
+    let captures = store.catalog().captures(id)?;
+    if !is_recording && captures.iter().all(|one| one.kind != SnapshotKind::Closing) {
+        return Ok((None, false));
+    }
+    for capture in captures {
         if matches!(capture.kind, SnapshotKind::Emergency | SnapshotKind::Baseline) {
             continue;
         }

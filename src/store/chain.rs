@@ -6,7 +6,8 @@ use super::lock::LockGuard;
 use super::log::News;
 use super::reconcile::{self, Account};
 use super::{
-    Anchor, Draft, RECEIPTS, Store, StoreError, catalog_sync, draft, durable, lock, log, record, store_id,
+    Anchor, Draft, RECEIPTS, Store, StoreError, catalog_sync, draft, durable, lock, log, record, reserve,
+    store_id,
 };
 use crate::model::{
     CallRef, ChangeCounts, Digest, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord, Time,
@@ -171,6 +172,7 @@ impl Store {
 
     /// Appends receipts under the lock `receipts`.
     fn append_under(&self, _receipts: &LockGuard, news: Vec<News>) -> Result<Vec<Receipt>, StoreError> {
+        reserve::keep(&self.layout);
         if self.catalog.is_behind() {
             catalog_sync::catch_up(&self.catalog, &self.layout)?;
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::catalog::Catalog;
 use super::lock::{self, LockGuard};
-use super::{DRAFTS, Layout, StoreError, directory, durable, record};
+use super::{DRAFTS, Layout, StoreError, directory, durable, record, reserve};
 use crate::model::{ArchiveId, Digest, SnapshotId, SnapshotRecord};
 use handle_fs::File;
 
@@ -29,6 +29,7 @@ pub struct Draft {
 
 impl Draft {
     pub(super) fn new(layout: &Layout, catalog: Arc<Catalog>, id: SnapshotId) -> Result<Self, StoreError> {
+        reserve::keep(layout);
         let _making = lock::wait(layout, DRAFTS)?;
         let archives = id.archives().map(|archive| layout.archive(&archive));
         // A draft that is dropped removes the archives of its id. They must not be those of a snapshot that exists.

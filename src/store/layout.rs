@@ -121,6 +121,12 @@ impl Layout {
         self.archives().join(format!("{id}.moved"))
     }
 
+    /// Returns the file that keeps room free: `reserve`.
+    #[must_use]
+    pub fn reserve(&self) -> PathBuf {
+        self.root.join("reserve")
+    }
+
     /// The key of digests of secrets: `digest.key`.
     #[must_use]
     pub fn digest_key(&self) -> PathBuf {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::support::build::Build;
+use crate::support::build::{Build, noise};
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::documents::instances;
 use crate::support::machine::{SmallDisk, skip};
@@ -26,7 +26,7 @@ fn s28_full_disk_under_the_store_refuses_the_restore() {
     let before = Tree::read(&project);
     let id = sandbox.launch(&project, "echo agent > a; rm gone; echo new > new");
     // Work that no snapshot holds yet: without the emergency snapshot it would be lost.
-    Build::at(&project).big("later", 1 << 20);
+    Build::at(&project).file("later", noise("later", 4 << 20));
     let damaged = Tree::read(&project);
 
     let ballast = disk.fill();

@@ -205,3 +205,74 @@ fn the_command_has_the_signal_as_it_is_outside() {
     sandbox.launch(&project, script);
     assert_eq!(fs::read_to_string(project.join("code")).unwrap(), "153\n");
 }
+
+/// Returns a project and the home of jackin on a disk of their own with 40 MiB, and some random bytes in a file of the project.
+fn small_disk(sandbox: &Sandbox) -> Option<(Volume, std::path::PathBuf, std::path::PathBuf)> {
+    let disk = sandbox.sources().join("disk");
+    let volume = Volume::tmpfs_of(&disk, "size=40m")?;
+    let (project, home) = (disk.join("project"), disk.join("home"));
+    Build::at(&project)
+        .file("edited", "before\n")
+        .file("gone", "gone\n")
+        .aged();
+    fs::create_dir(&home).unwrap();
+    Some((volume, project, home))
+}
+
+#[test]
+fn an_agent_that_fills_the_disk_of_the_store_is_undone() {
+    let sandbox = Sandbox::new();
+    let Some((_volume, project, home)) = small_disk(&sandbox) else {
+        return;
+    };
+    let before = Tree::read(&project);
+    let script = "rm gone; echo agent > edited; cat /dev/zero > filler";
+    let run = sandbox.launching(&project, &["sh", "-c", script]);
+    let run = run.with("JACKIN_HOME_DIR", &home).inside(&project).run();
+    // The status is that of the command.
+    let run = run.code(1).shows("1 added, 1 modified, 1 deleted");
+    assert!(!run.text().contains("could not be recorded"), "{run}");
+    let jackin = |words: &[&str]| {
+        let command = sandbox.command(words).with("JACKIN_HOME_DIR", &home);
+        command.inside(&project).run()
+    };
+    jackin(&["diff"]).ok().shows("A filler");
+    jackin(&["restore", "--yes"]).ok();
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
+fn what_does_not_fit_on_a_full_disk_is_said_and_room_can_be_made() {
+    let sandbox = Sandbox::new();
+    let Some((_volume, project, home)) = small_disk(&sandbox) else {
+        return;
+    };
+    let jackin = |words: &[&str]| {
+        let command = sandbox.command(words).with("JACKIN_HOME_DIR", &home);
+        command.inside(&project).run()
+    };
+    let launch = |script: &str| {
+        let launch = sandbox.launching(&project, &["sh", "-c", script]);
+        launch.with("JACKIN_HOME_DIR", &home).inside(&project).run()
+    };
+    launch("head -c 4000000 /dev/urandom > first").ok();
+    launch("rm first").ok();
+    let before = Tree::read(&project);
+    let run = launch("rm gone; cat /dev/urandom > filler");
+    let run = run.code(1).shows("the closing snapshot failed");
+    assert!(!run.text().contains("could not be recorded"), "{run}");
+    jackin(&["status"]).ok().shows("undo: ended");
+    jackin(&["show"]).ok().shows("no closing snapshot");
+    jackin(&["diff"]).ok().shows("A filler");
+    let damaged = Tree::read(&project);
+    jackin(&["restore", "--yes"])
+        .code(1)
+        .shows("the emergency snapshot failed, so nothing was changed");
+    assert_untouched(&damaged, &Tree::read(&project));
+    // The store alone can make room, too.
+    jackin(&["forget", "@3", "--yes"]).ok();
+    jackin(&["forget", "@2", "--yes"]).ok().shows("3.8 MiB freed");
+    fs::remove_file(project.join("filler")).unwrap();
+    jackin(&["restore", "--yes"]).ok();
+    assert_same_tree(&before, &Tree::read(&project));
+}

@@ -79,6 +79,14 @@ pub fn file_system_facts(handle: impl AsHandle) -> io::Result<Option<FileSystemF
     }))
 }
 
+/// Takes room for `bytes` bytes of a new file, which become zeros; on this machine only.
+///
+/// # Errors
+/// The system's error; the file system may not be able to.
+pub fn allocate(file: impl AsHandle, bytes: u64) -> io::Result<()> {
+    Ok(kernel::allocate(file, bytes)?)
+}
+
 /// Bytes that this user may still write on the file system of `handle`.
 ///
 /// # Errors

@@ -344,6 +344,12 @@ pub(super) fn free_bytes(handle: impl AsHandle) -> Result<u64> {
     Ok(own::room(handle)?.0)
 }
 
+/// Lets the file's first bytes take their place on the disk, and makes it at least so long.
+pub(super) fn allocate(handle: impl AsHandle, bytes: u64) -> Result<()> {
+    let handle = here!(handle, |_far| Err(rustix::io::Errno::OPNOTSUPP));
+    rustix::fs::fallocate(handle, rustix::fs::FallocateFlags::empty(), 0, bytes)
+}
+
 pub(super) fn all_bytes(handle: impl AsHandle) -> Result<u64> {
     // No room is asked for in the simulation: what is free there is what counts.
     let handle = here!(handle, |far| far.count(Call::Room {
