@@ -23,7 +23,7 @@ pub use bucket::{Bucket, BucketError, BucketErrorKind, Listed, Put, Stop, Tag};
 pub use chain::{Chain, Told};
 pub use name::Name;
 pub use pull::{Index, Remote, by_instance, stores};
-pub use push::{Waiting, waiting};
+pub use push::{Waiting, has_several_recipients, waiting};
 pub use s3::S3;
 pub use upload::{Copied, Copying};
 

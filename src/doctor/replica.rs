@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Finding, Group, Severity, counted};
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::replica::{Bucket as _, S3, waiting};
+use crate::replica::{Bucket as _, S3, has_several_recipients, waiting};
 use crate::store::encryption::Recipients;
 use crate::store::{Layout, Store};
 
@@ -74,6 +74,15 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
                 format!("{place} cannot be used now: {error}; snapshots are still taken, and copied later");
             found(Severity::Warning, what, Some(blank().verb("replicate")));
         }
+    }
+    if store
+        .as_ref()
+        .is_some_and(|store| has_several_recipients(store, &digest).unwrap_or(false))
+    {
+        let what = format!(
+            "the recipients were changed: what was copied to {place} before opens only with the private keys of the earlier ones"
+        );
+        found(Severity::Note, what, Some(blank().verb("replicate --new-store")));
     }
     match left {
         Some(left) if !left.is_nothing() => {

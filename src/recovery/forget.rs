@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::paths::{host_path, in_session, place};
 use super::{Recovery, RecoveryError, SessionChoice, Wanted};
-use crate::model::{Operation, SnapshotId, Time};
+use crate::model::{InstanceId, Operation, SnapshotId, Time};
 use crate::retention::{ForgetProposal, ForgetSubject, forget, propose};
 use crate::session::{State, counts_back, find_called, refuse_forgotten, state};
 use crate::store::{Forgotten, InstanceRow, Store};
@@ -34,6 +34,8 @@ pub enum OutsideCopy {
     Fork(PathBuf),
     /// A file written by `export`.
     Export(PathBuf),
+    /// Store in an object store that sessions were imported from, by its address.
+    Replica(String),
 }
 
 /// Plan of what to forget, with the copies that stay outside of the store.
@@ -160,14 +162,25 @@ impl Recovery<'_> {
     }
 }
 
-/// Returns the forks and exports of the snapshots that still exist.
+/// Returns the forks and exports of the snapshots that still exist, and where their sessions were imported from.
 fn outside(store: &Store, proposal: &ForgetProposal) -> Result<Vec<OutsideCopy>, RecoveryError> {
     let held = proposal.held.iter().map(|held| &held.snapshot);
     let gone = proposal.plan.snapshots().iter().map(|pruned| &pruned.id);
     let snapshots: BTreeSet<&SnapshotId> = held.chain(gone).collect();
+    let held = proposal.held.iter().map(|held| &held.instance);
+    let gone = proposal.plan.snapshots().iter().map(|pruned| &pruned.instance);
+    let sessions: BTreeSet<&InstanceId> = held.chain(gone).collect();
     let mut found = Vec::new();
     for receipt in store.receipts()? {
         match receipt.act {
+            Operation::Adopt {
+                place, store: from, ..
+            } if receipt.instance.as_ref().is_some_and(|id| sessions.contains(id)) => {
+                let copy = OutsideCopy::Replica(format!("{place}/{from}"));
+                if !found.contains(&copy) {
+                    found.push(copy);
+                }
+            }
             Operation::Fork {
                 snapshot, directory, ..
             } if snapshots.contains(&snapshot) => found.push(OutsideCopy::Fork(directory.to_path())),
@@ -179,6 +192,7 @@ fn outside(store: &Store, proposal: &ForgetProposal) -> Result<Vec<OutsideCopy>,
     }
     let is_there = |copy: &OutsideCopy| match copy {
         OutsideCopy::Fork(path) | OutsideCopy::Export(path) => path.symlink_metadata().is_ok(),
+        OutsideCopy::Replica(_) => true,
     };
     found.retain(is_there);
     Ok(found)

@@ -20,6 +20,8 @@ pub struct FoundReplica<'a> {
     pub chain: Chain,
     /// Its snapshots.
     pub records: Vec<SnapshotRecord>,
+    /// Number of snapshots that were forgotten on the other machine, whose objects are still there. They are not imported.
+    pub forgotten: u64,
     /// Problems with objects that are not as they should be.
     pub troubles: Vec<String>,
     remote: Remote<'a>,
@@ -65,14 +67,15 @@ impl<'a> Recovery<'a> {
         troubles.extend(Remote::strange(&index));
         let chain = remote.chain(&index)?;
         troubles.extend(chain.troubles.iter().cloned());
-        let (records, more) = remote.records(&index, &chain)?;
-        troubles.extend(more);
+        let found = remote.records(&index, &chain)?;
+        troubles.extend(found.troubles);
         let found = FoundReplica {
             place: bucket.place(),
             store: remote.store().clone(),
             index,
             chain,
-            records,
+            records: found.records,
+            forgotten: found.forgotten,
             troubles,
             remote,
         };

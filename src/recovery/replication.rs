@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Recovery, RecoveryError};
 use crate::config::{Config, Replication};
 use crate::model::Digest;
-use crate::replica::{Copied, Copying, ReplicaError, S3, Stop, Waiting, waiting};
+use crate::replica::{Copied, Copying, ReplicaError, S3, Stop, Waiting, has_several_recipients, waiting};
 use crate::store::encryption::Recipients;
 use crate::store::{Patience, ReplicaOutcome, Store};
 
@@ -49,6 +49,18 @@ impl Recovery<'_> {
         replication: &Replication,
     ) -> Result<Waiting, RecoveryError> {
         Ok(waiting(store, &replication.digest())?)
+    }
+
+    /// Returns true if a part of the copy opens only with private keys of earlier recipients.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn has_earlier_recipients(
+        &self,
+        store: &Store,
+        replication: &Replication,
+    ) -> Result<bool, RecoveryError> {
+        Ok(has_several_recipients(store, &replication.digest())?)
     }
 
     /// Copies what waits, and records the outcome in the store.

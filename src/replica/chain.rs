@@ -23,6 +23,8 @@ pub struct Told {
     pub captured: Option<Digest>,
     /// True if the other machine pruned the snapshot.
     pub given_up: bool,
+    /// True if the other machine forgot it, for good.
+    pub forgotten: bool,
     /// True if the other machine lost its record, and the operator accepted that.
     pub lost: bool,
 }
@@ -40,7 +42,9 @@ impl Chain {
                 }
                 Operation::Prune { snapshots, .. } | Operation::Forget { snapshots, .. } => {
                     for pruned in snapshots {
-                        all.entry(pruned.id.clone()).or_default().given_up = true;
+                        let told = all.entry(pruned.id.clone()).or_default();
+                        told.given_up = true;
+                        told.forgotten |= matches!(receipt.act, Operation::Forget { .. });
                     }
                 }
                 Operation::AcceptLoss { records, .. } => {

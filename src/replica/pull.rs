@@ -65,6 +65,17 @@ pub struct Index {
     pub strange: Vec<String>,
 }
 
+/// Records of a store in a bucket.
+#[derive(Debug, Default)]
+pub struct FoundRecords {
+    /// The records, the oldest first.
+    pub records: Vec<SnapshotRecord>,
+    /// Descriptions of what is missing or wrong.
+    pub troubles: Vec<String>,
+    /// Number of snapshots that are left there although they were forgotten on the other machine.
+    pub forgotten: u64,
+}
+
 impl<'a> Remote<'a> {
     /// Finds the key of `store` with one of the private keys.
     ///
@@ -237,18 +248,19 @@ impl<'a> Remote<'a> {
         Ok(chain)
     }
 
-    /// Reads every record, the oldest first, and says what is missing or wrong.
+    /// Reads every record, the oldest first, and says what is missing or wrong. What was forgotten on the other machine is counted and not
+    /// read, wherever its objects were left.
     ///
     /// # Errors
     /// [`ReplicaError`].
-    pub fn records(
-        &self,
-        index: &Index,
-        chain: &Chain,
-    ) -> Result<(Vec<SnapshotRecord>, Vec<String>), ReplicaError> {
+    pub fn records(&self, index: &Index, chain: &Chain) -> Result<FoundRecords, ReplicaError> {
         let told = chain.told();
-        let (mut records, mut troubles) = (Vec::new(), Vec::new());
+        let (mut records, mut troubles, mut forgotten) = (Vec::new(), Vec::new(), 0);
         for id in &index.records {
+            if told.get(id).is_some_and(|told| told.forgotten) {
+                forgotten += 1;
+                continue;
+            }
             let name = Name::Record(id.clone());
             let bytes = match self.object(&name, LARGEST)? {
                 Ok(bytes) => bytes,
@@ -274,7 +286,11 @@ impl<'a> Remote<'a> {
             }
         }
         records.sort_by(|a, b| (a.taken_at, &a.id).cmp(&(b.taken_at, &b.id)));
-        Ok((records, troubles))
+        Ok(FoundRecords {
+            records,
+            troubles,
+            forgotten,
+        })
     }
 
     /// Finds the archive that holds the content of `wanted`: itself, or the one that replaced it.

@@ -48,6 +48,16 @@ pub fn waiting(store: &Store, place: &Digest) -> Result<Waiting, StoreError> {
     })
 }
 
+/// Returns true if objects at the place were encrypted to other recipients once: only their private keys open what was copied then.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn has_several_recipients(store: &Store, place: &Digest) -> Result<bool, StoreError> {
+    let (notes, _) = sorted(store.replica_notes(place)?);
+    let is_key = |note: &&String| matches!(Name::parse(note), Some(Name::Key(_)));
+    Ok(notes.iter().filter(is_key).count() > 1)
+}
+
 impl Copying<'_> {
     /// Copies everything that waits, until nothing new came meanwhile.
     ///

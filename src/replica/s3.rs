@@ -344,6 +344,33 @@ fn context(error: &dyn std::error::Error) -> String {
     parts.join(": ")
 }
 
+/// Variables that give the address of the service, which may hold a password.
+const ENDPOINTS: [&str; 2] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"];
+
+/// Returns a text with the names of variables in place of the addresses in them, and without user names, passwords and queries in other
+/// addresses.
+fn without_endpoint(text: &str) -> String {
+    let mut text = text.to_owned();
+    for name in ENDPOINTS {
+        let address = std::env::var(name).unwrap_or_default();
+        if !address.is_empty() {
+            text = text.replace(&address, name);
+        }
+    }
+    let mut parts = text.split("://");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| c.is_whitespace() || "`'\"),".contains(c));
+        let (address, rest) = part.split_at(end.unwrap_or(part.len()));
+        let address = address.rsplit('@').next().unwrap_or_default();
+        let address = address.split('?').next().unwrap_or_default();
+        shown.push_str("://");
+        shown.push_str(address);
+        shown.push_str(rest);
+    }
+    shown
+}
+
 /// Converts an error of the SDK. Of the service's answer, it contains only the code and the message.
 fn told<E>(error: Failure<E>) -> BucketError
 where
@@ -362,11 +389,15 @@ where
                 .as_connector_error()
                 .map(|error| context(error))
                 .unwrap_or_default();
+            let why = without_endpoint(&why);
             BucketError::new(Kind::Unreachable, format!("it cannot be reached ({why})"))
         }
         SdkError::ResponseError(_) => BucketError::new(Kind::Unreachable, "the answer broke off"),
         SdkError::ServiceError(_) => of_service(code, status(&error), &said),
-        other => BucketError::new(Kind::Odd, DisplayErrorContext(other).to_string()),
+        other => BucketError::new(
+            Kind::Odd,
+            without_endpoint(&DisplayErrorContext(other).to_string()),
+        ),
     };
     match error.into_source() {
         Ok(source) => made.because(source),

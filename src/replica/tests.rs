@@ -214,7 +214,8 @@ fn is_whole(bench: &Bench, bucket: &Memory) {
     assert_eq!(chain.receipts, receipts);
     assert_eq!(chain.head, Some(head));
     assert!(chain.continues(&head));
-    let (records, troubles) = remote.records(&index, &chain).unwrap();
+    let found = remote.records(&index, &chain).unwrap();
+    let (records, troubles) = (found.records, found.troubles);
     assert!(troubles.is_empty(), "{troubles:?}");
     let here = bench.store.record_ids().unwrap();
     let there: Vec<SnapshotId> = {

@@ -1,7 +1,7 @@
 //! `forget`: what is deleted, and what stays elsewhere.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -116,6 +116,8 @@ pub(crate) enum OutsideKind {
     Fork,
     /// A file that `export` wrote.
     Export,
+    /// A store in an object store that `import --from` read.
+    Replica,
 }
 
 /// A copy outside of the store.
@@ -238,8 +240,9 @@ impl From<&KeptCopy> for KeptCopyDocument {
 impl From<&OutsideCopy> for OutsideDocument {
     fn from(copy: &OutsideCopy) -> Self {
         let (kind, path) = match copy {
-            OutsideCopy::Fork(path) => (OutsideKind::Fork, path),
-            OutsideCopy::Export(path) => (OutsideKind::Export, path),
+            OutsideCopy::Fork(path) => (OutsideKind::Fork, path.as_path()),
+            OutsideCopy::Export(path) => (OutsideKind::Export, path.as_path()),
+            OutsideCopy::Replica(address) => (OutsideKind::Replica, Path::new(address)),
         };
         Self {
             kind,

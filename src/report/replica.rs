@@ -146,6 +146,8 @@ pub(crate) struct AdoptDocument {
     pub(crate) there: u64,
     /// Number of them that were pruned here before and were not imported.
     pub(crate) given_up: u64,
+    /// Number of snapshots that were forgotten there, whose objects are still there, and which are not imported.
+    pub(crate) forgotten: u64,
     /// Number of paths that lost a right, in all snapshots.
     pub(crate) dropped: u64,
     /// Number of other paths whose owner became the importing user.
@@ -189,6 +191,7 @@ impl AdoptDocument {
             snapshots: done.snapshots.iter().map(ToString::to_string).collect(),
             there: done.there,
             given_up: done.given_up,
+            forgotten: found.forgotten,
             dropped: done.dropped,
             owners: done.owners,
             dropped_paths: done

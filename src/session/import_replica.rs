@@ -8,10 +8,12 @@ use std::path::Path;
 
 use super::Services;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
-use crate::model::{ArchiveId, ArchiveRef, Ending, InstanceId, Operation, SnapshotId, SnapshotRecord, Time};
+use crate::model::{
+    ArchiveId, ArchiveRef, Coverage, Ending, InstanceId, Operation, SnapshotId, SnapshotRecord, Time,
+};
 use crate::replica::{Chain, Index, Remote, ReplicaError, by_instance};
 use crate::store::archive::{Archive, ArchiveError};
-use crate::store::{Blobs, IMPORTED, Standing, Store, StoreError, Told};
+use crate::store::{Blobs, IMPORTED, InstanceRow, Standing, Store, StoreError, Told};
 use crate::transfer::{Dropped, IncomingSnapshot, StoredContents, StoredSnapshot, TransferError};
 use history::{Life, Steps, lives};
 
@@ -179,19 +181,16 @@ impl Landing<'_> {
                 }
             }
         }
-        let (Some(first), Some(last)) = (new.first(), new.last()) else {
+        let known = self.store.catalog().instance(instance)?;
+        let known = known.filter(|row| row.mode != "unknown");
+        if new.is_empty() && known.is_none() {
             return Ok(());
-        };
-        let (begun, over) = (first.taken_at, last.taken_at);
+        }
         // As long as it is held nobody else works on the session.
         let _lock = self.store.lock_instance(instance)?;
-        if self
-            .store
-            .catalog()
-            .instance(instance)?
-            .is_none_or(|row| row.mode == "unknown")
-        {
-            self.begin(instance, &life, (begun, over), &new)?;
+        match known {
+            Some(row) => self.complete(&row, &life)?,
+            None => self.begin(instance, &life, &new)?,
         }
         for record in new {
             let id = record.id.clone();
@@ -209,45 +208,85 @@ impl Landing<'_> {
         Ok(())
     }
 
-    /// The receipt by which the session is known here. It is kept whatever the retention policy says, which would take old ones at
-    /// once.
+    /// Appends the receipt by which the session is known here. It is kept whatever the retention policy says, which would take old ones
+    /// at once.
     fn begin(
         &mut self,
         instance: &InstanceId,
         life: &Life,
-        (begun, over): (Time, Time),
         records: &[SnapshotRecord],
     ) -> Result<(), AdoptError> {
+        let (Some(first), Some(last)) = (records.first(), records.last()) else {
+            return Ok(());
+        };
+        let mounts = first.mounts.iter().map(|mount| mount.coverage.clone());
+        let act = self.adoption(life, (first.taken_at, last.taken_at), || mounts.collect());
+        let acts = [act, Operation::Pin { snapshot: None }];
+        let Services { clock, uid, .. } = self.world;
+        self.store.append_each(clock.now(), uid, instance, acts)?;
+        self.world.observer.reached("adopt-begun");
+        self.adopted.sessions.push(instance.clone());
+        Ok(())
+    }
+
+    /// Appends what an earlier import of the session lacks: the pin, if the power failed while both receipts were written, and how it ended,
+    /// if it was active when it was copied.
+    fn complete(&mut self, row: &InstanceRow, life: &Life) -> Result<(), AdoptError> {
+        let receipts = self.store.catalog().receipts_of(&row.id)?;
+        let has = |wanted: fn(&Operation) -> bool| receipts.iter().any(|receipt| wanted(&receipt.act));
+        if !has(|act| matches!(act, Operation::Adopt { .. })) {
+            return Ok(());
+        }
+        let mut acts = Vec::new();
+        let knows_end = life
+            .ended
+            .as_ref()
+            .is_some_and(|(_, ending)| *ending != Ending::Unseen);
+        if row.ending == Some(Ending::Unseen) && knows_end {
+            let over = row.ended_at.unwrap_or(row.started_at);
+            acts.push(self.adoption(life, (row.started_at, over), || row.mounts.clone()));
+        }
+        if !has(|act| {
+            matches!(
+                act,
+                Operation::Pin { snapshot: None } | Operation::Unpin { snapshot: None }
+            )
+        }) {
+            acts.push(Operation::Pin { snapshot: None });
+        }
+        if !acts.is_empty() {
+            let Services { clock, uid, .. } = self.world;
+            self.store.append_each(clock.now(), uid, &row.id, acts)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the receipt of a session that came from there, with the times and mounts of its snapshots where the chain has none.
+    fn adoption(
+        &self,
+        life: &Life,
+        (begun, over): (Time, Time),
+        mounts: impl FnOnce() -> Vec<Coverage>,
+    ) -> Operation {
         let trusted = self.request.trusted;
         let mode = life.mode.clone().filter(|_| trusted);
-        let mounts = match life.mounts.is_empty() {
-            false => life.mounts.clone(),
-            true => records
-                .first()
-                .map(|record| record.mounts.iter().map(|mount| mount.coverage.clone()).collect())
-                .unwrap_or_default(),
-        };
         let (ended, ending) = life.ended.clone().unwrap_or((over, Ending::Unseen));
-        let act = Operation::Adopt {
+        Operation::Adopt {
             place: self.request.place.to_owned(),
             store: self.request.remote.store().clone(),
             trusted,
             workspace: life.workspace.clone().filter(|_| trusted),
             mode: mode.unwrap_or_else(|| IMPORTED.to_owned()),
-            mounts,
+            mounts: match life.mounts.is_empty() {
+                false => life.mounts.clone(),
+                true => mounts(),
+            },
             command: life.command.clone(),
             title: life.title.clone(),
             began: life.began.unwrap_or(begun),
             ended,
             ending,
-        };
-        let Services { clock, uid, .. } = self.world;
-        self.store.append(clock.now(), uid, instance, act)?;
-        self.world.observer.reached("adopt-begun");
-        self.store
-            .append(clock.now(), uid, instance, Operation::Pin { snapshot: None })?;
-        self.adopted.sessions.push(instance.clone());
-        Ok(())
+        }
     }
 
     fn snapshot(&mut self, record: SnapshotRecord, workspace: Option<&str>) -> Result<(), AdoptError> {

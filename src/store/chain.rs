@@ -139,6 +139,28 @@ impl Store {
         receipts?.pop().ok_or_else(|| self.nothing_appended())
     }
 
+    /// Appends receipts of one session, in one write.
+    ///
+    /// # Errors
+    /// As [`Store::append`].
+    pub fn append_each(
+        &self,
+        at: Time,
+        uid: u32,
+        instance: &InstanceId,
+        acts: impl IntoIterator<Item = Operation>,
+    ) -> Result<(), StoreError> {
+        let news = acts.into_iter().map(|act| News {
+            at,
+            uid,
+            instance: Some(instance.clone()),
+            act,
+        });
+        let appended = self.append_all(news.collect());
+        self.catalog.flush();
+        appended.map(drop)
+    }
+
     /// Appends a receipt like [`Store::append`], and leaves the catalog for later: what this process does next tells it, and one
     /// transaction serves for both. `Catalog::flush` writes it if that takes a while. Until then the receipt
     /// is on disk, another process that writes takes it from there, and one that only reads computes its answers in memory.

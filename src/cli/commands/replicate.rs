@@ -120,6 +120,13 @@ impl Command for ReplicateArgs {
             true => terminal.json(&found),
             false => terminal.out(&view::replicate::result(&found)),
         }
+        if engine.has_earlier_recipients(&store, &replication)? {
+            terminal.warn(view::replicate::EARLIER_RECIPIENTS);
+            context.propose(
+                "to copy everything for the present recipients",
+                "replicate --new-store",
+            );
+        }
         Ok(match outcome {
             ReplicateOutcome::Partial => ExitCode::Partial,
             ReplicateOutcome::Busy => ExitCode::Active,

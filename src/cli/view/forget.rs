@@ -106,6 +106,13 @@ pub(in crate::cli) fn elsewhere(document: &ForgetDocument) -> Vec<String> {
         let what = match copy.kind {
             OutsideKind::Fork => "the fork",
             OutsideKind::Export => "the export",
+            OutsideKind::Replica => {
+                lines.push(format!(
+                    "the session was imported from {}, which still has it; delete the objects there yourself",
+                    sanitize::path(&copy.at.exact)
+                ));
+                continue;
+            }
         };
         lines.push(format!(
             "{what} {} is a copy outside of the store; delete it yourself",

@@ -103,8 +103,16 @@ pub(in crate::cli) fn replica(found: &AdoptDocument) -> String {
             machine's: use `fork` or `restore --to`."
         }
     };
+    let forgotten = match found.forgotten {
+        0 => String::new(),
+        1 => "\n1 more snapshot was forgotten there, and is not imported.".to_owned(),
+        some => format!(
+            "\n{} more snapshots were forgotten there, and are not imported.",
+            size::count(some)
+        ),
+    };
     format!(
-        "{}/{}: {sessions} with {snapshots}, {} there\n{receipts}, the last is {}\n{what}",
+        "{}/{}: {sessions} with {snapshots}, {} there\n{receipts}, the last is {}\n{what}{forgotten}",
         found.place,
         found.store,
         size::bytes(found.available_bytes),

@@ -3,6 +3,9 @@
 use crate::report::{ReplicateDocument, ReplicateOutcome};
 use crate::terminal::size;
 
+/// Warning about a copy that was made for several sets of recipients.
+pub(in crate::cli) const EARLIER_RECIPIENTS: &str = "the recipients were changed: what was copied before opens only with the private keys of the earlier ones";
+
 /// Returns the result in one line.
 pub(in crate::cli) fn result(found: &ReplicateDocument) -> String {
     let place = &found.place;

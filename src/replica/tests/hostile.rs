@@ -25,7 +25,8 @@ fn troubles(bench: &Bench, bucket: &Memory) -> String {
     all.extend(Remote::strange(&index));
     let chain = remote.chain(&index).unwrap();
     all.extend(chain.troubles.clone());
-    let (records, more) = remote.records(&index, &chain).unwrap();
+    let found = remote.records(&index, &chain).unwrap();
+    let (records, more) = (found.records, found.troubles);
     all.extend(more);
     for archive in records.iter().flat_map(|record| &record.archives) {
         let read = remote

@@ -9,7 +9,8 @@ use serde::Serialize;
 use super::row::{Count, Json, Word};
 use super::{failure, schema};
 use crate::model::{
-    AmendedSnapshot, ArchiveRef, Coverage, Digest, InstanceId, Operation, Receipt, SnapshotId, SnapshotRecord,
+    AmendedSnapshot, ArchiveRef, Coverage, Digest, Ending, InstanceId, Operation, Receipt, SnapshotId,
+    SnapshotRecord,
 };
 use crate::store::StoreError;
 use crate::store::log::Link;
@@ -200,6 +201,12 @@ impl<'a> Tables<'a> {
                         "INSERT OR IGNORE INTO instance_roots VALUES (?1, ?2)",
                         mounts.iter(),
                         instance,
+                    )?;
+                } else {
+                    // It came before it had ended; a later import knows more.
+                    self.transaction.execute(
+                        "UPDATE instances SET ended_at = ?2, ending = ?3 WHERE id = ?1 AND ending = ?4",
+                        params![instance, ended.rfc3339(), json(ending)?, json(&Ending::Unseen)?],
                     )?;
                 }
             }
