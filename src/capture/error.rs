@@ -204,7 +204,7 @@ pub(crate) fn mount_advice(error: &MountError) -> Option<&'static str> {
     })
 }
 
-/// Returns the exclude that leaves a big directory out.
+/// Returns the exclude that leaves a big directory out. Agents' state has none: its mode does.
 fn exclude_hint(big: &Big, by_entries: bool) -> Hint {
     let holds = if by_entries {
         size::counted(big.entries, "entry", "entries")
@@ -212,6 +212,11 @@ fn exclude_hint(big: &Big, by_entries: bool) -> Hint {
         size::bytes(big.bytes)
     };
     let path = sanitize::name(big.path.as_bytes());
+    if big.is_state {
+        return Hint::text(format!(
+            "{path} has {holds}; it is state of agents, which excludes do not apply to: without it the mode is `project`"
+        ));
+    }
     Hint::text(format!(
         "{path} has {holds}; to exclude it: exclude = [\"/{path}/\"] or --exclude '/{path}/'"
     ))

@@ -13,6 +13,8 @@ pub struct Big {
     pub entries: u64,
     /// Bytes below it.
     pub bytes: u64,
+    /// True for a directory of agents' state, whose excludes are not the operator's.
+    pub is_state: bool,
 }
 
 /// Returns the three biggest directories at most two levels deep, by entries or by bytes.
@@ -42,6 +44,7 @@ pub(super) fn biggest<'a>(directories: impl Iterator<Item = &'a Directory>, by_e
                 path: RelPath::new(&path).ok()?,
                 entries,
                 bytes,
+                is_state: false,
             })
         })
         .collect();

@@ -20,7 +20,7 @@ pub use self::same::has_changed;
 pub use self::step::CountChanges;
 use super::contents::{Completed, HashOnly, complete};
 use super::fs_snapshot::Frozen;
-use super::limit::biggest;
+use super::limit::{Big, biggest};
 use super::mounted::{missing, name_links, record, with_changed};
 use super::pack::Packer;
 use super::parent::ParentSnapshot;
@@ -277,22 +277,24 @@ impl<'a> Capture<'a> {
     fn fits(&self, walks: &[Option<(Root, Walked)>]) -> Result<(), CaptureError> {
         // Holes take no room, and what is the same in two places is stored once; both are seen only when files are read.
         let need = |walked: &Walked| walked.bytes_to_read().min(walked.taken.max_bytes);
-        let kept = self
-            .request
-            .coverages
-            .iter()
-            .map(|coverage| self.is_kept(coverage));
-        let archived: Vec<_> = walks.iter().zip(kept).filter(|(_, kept)| !kept).collect();
-        let all = || archived.iter().filter_map(|(walk, _)| walk.as_ref());
-        let total = all().map(|(_, walked)| need(walked)).fold(0, add_sizes);
+        let walks = walks.iter().zip(self.request.coverages);
+        let archived = walks.filter(|(_, coverage)| !self.is_kept(coverage));
+        let all: Vec<_> = archived
+            .filter_map(|(walk, coverage)| Some((walk.as_ref()?, coverage)))
+            .collect();
+        let needed = all.iter().map(|((_, walked), _)| need(walked));
+        let total = needed.fold(0, add_sizes);
         let free = self.store.free_bytes()?;
-        match all().max_by_key(|(_, walked)| need(walked)) {
-            Some((root, walked)) if total > free => Err(CaptureError::Room {
+        match all.iter().max_by_key(|((_, walked), _)| need(walked)) {
+            Some(((root, walked), coverage)) if total > free => Err(CaptureError::Room {
                 path: root.path().to_path_buf(),
                 need: total,
                 free,
                 store: self.store.layout().root().to_path_buf(),
-                biggest: biggest(walked.manifest.directories.iter().map(|dir| &**dir), false),
+                biggest: of_kind(
+                    biggest(walked.manifest.directories.iter().map(|dir| &**dir), false),
+                    coverage,
+                ),
             }),
             _ => Ok(()),
         }
@@ -359,7 +361,7 @@ impl<'a> Capture<'a> {
                 } else {
                     self.request.limits.max_bytes
                 },
-                biggest,
+                biggest: of_kind(biggest, coverage),
             },
             other => other,
         })?;
@@ -398,4 +400,12 @@ pub(super) fn matcher(coverage: &Coverage) -> Result<Matcher, CaptureError> {
         path: coverage.root.to_path(),
         reason: error.to_string(),
     })
+}
+
+/// Returns the biggest directories of a coverage with the kind of their mount.
+fn of_kind(mut biggest: Vec<Big>, coverage: &Coverage) -> Vec<Big> {
+    for big in &mut biggest {
+        big.is_state = coverage.state;
+    }
+    biggest
 }
