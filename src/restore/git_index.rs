@@ -78,6 +78,14 @@ impl RefreshedIndexes {
     }
 }
 
+/// Returns the digests of the indexes of git directories.
+pub(super) fn index_digests(target: &Manifest) -> HashSet<Digest> {
+    indexes(target)
+        .into_iter()
+        .map(|(_, content)| content.digest)
+        .collect()
+}
+
 /// Returns the files named `index` in git directories, those of linked work trees and submodules included.
 fn indexes(now: &Manifest) -> Vec<(RelPath, &Content)> {
     let repositories = Repositories::of([now]);

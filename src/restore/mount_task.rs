@@ -6,6 +6,7 @@ use std::io;
 use super::apply::MoveExecutor;
 use super::build_moves::{Move, prepare, unfold};
 use super::flags;
+use super::git_index::index_digests;
 use super::holding_dir::{self, End, HoldingDir, as_move};
 use super::journal::Draft;
 use super::metadata::sync_last;
@@ -201,7 +202,9 @@ fn stage<'a>(
         let now = root
             .as_ref()
             .map_or_else(|| Ok(handle_fs::fine_clock()), Root::fine_clock);
-        Times::rank(now?, recorded.map(|entry| entry.mtime))
+        // Git compares a file by its content if the index is not younger than the file: then the file may have been changed again within
+        // the second in which its state was written down. With a new time of the index such a change would be hidden.
+        Times::rank(now?, recorded.map(|entry| entry.mtime), index_digests(target))
     };
     let mut builder = Builder {
         blobs,

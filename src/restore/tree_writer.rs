@@ -17,7 +17,7 @@ use super::metadata::Object;
 use super::problem::{Problem, is_out_of_space};
 use super::reflink::Twins;
 use crate::capture::words;
-use crate::model::{Content, Entry, EntryKind, Hasher, Name, RelPath, Time};
+use crate::model::{Content, Digest, Entry, EntryKind, Hasher, Name, RelPath, Time};
 use crate::observer::Observer;
 use crate::store::archive::Piece;
 use crate::store::{BlobPlace, BlobReader, Blobs};
@@ -266,29 +266,37 @@ impl<'a> TreeWriter<'a> {
 pub(super) enum Times {
     /// The times in the snapshot.
     Recorded,
-    /// Now, in the order of the snapshot: recorded time to new time.
-    Ranked(HashMap<Time, Time>),
+    /// Now, in the order of the snapshot.
+    Ranked {
+        /// Recorded time to new time.
+        ranks: HashMap<Time, Time>,
+        /// Contents whose files get their recorded times.
+        kept: HashSet<Digest>,
+    },
 }
 
 impl Times {
     /// New times for `recorded`: from `now` on, one microsecond apart, in their order. A build tool compares them with
     /// what survived, so none may be older than now.
-    pub(super) fn rank(now: Time, recorded: impl Iterator<Item = Time>) -> Self {
+    pub(super) fn rank(now: Time, recorded: impl Iterator<Item = Time>, kept: HashSet<Digest>) -> Self {
         let mut sorted: Vec<Time> = recorded.collect();
         sorted.sort_unstable();
         sorted.dedup();
         let ranks = sorted.into_iter().zip(0_i128..);
-        Self::Ranked(
-            ranks
-                .map(|(time, rank)| (time, now.plus_nanos(rank * 1000)))
-                .collect(),
-        )
+        let ranks = ranks.map(|(time, rank)| (time, now.plus_nanos(rank * 1000)));
+        Self::Ranked {
+            ranks: ranks.collect(),
+            kept,
+        }
     }
 
     pub(super) fn of(&self, entry: &Entry) -> Option<Time> {
         match self {
             Self::Recorded => Some(entry.mtime),
-            Self::Ranked(ranks) => ranks.get(&entry.mtime).copied(),
+            Self::Ranked { kept, .. } if entry.content().is_some_and(|own| kept.contains(&own.digest)) => {
+                Some(entry.mtime)
+            }
+            Self::Ranked { ranks, .. } => ranks.get(&entry.mtime).copied(),
         }
     }
 }

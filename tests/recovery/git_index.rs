@@ -82,3 +82,27 @@ fn an_index_that_stages_more_is_a_later_edit() {
     let plan = sandbox.plan(&id, &[]);
     assert!(plan.conflicts.contains(&b".git/index".to_vec()), "{plan:?}");
 }
+
+#[test]
+fn a_restored_index_hides_no_change_of_the_second_in_which_it_was_written() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("racy");
+    let repository = Repository::with_history(&project, 1);
+    Build::at(&project).file("other", "before\n");
+    // Of the same length, in the same second as far as possible: git sees by the time of the index that it has to look.
+    fs::write(project.join("file"), "aaaa").unwrap();
+    repository.git(&["add", "file"]);
+    repository.git(&["commit", "-qm", "file"]);
+    fs::write(project.join("file"), "AAAA").unwrap();
+    let status = || {
+        let mut git = Command::new("git");
+        git.arg("-C")
+            .arg(&project)
+            .args(["--no-optional-locks", "status", "--porcelain", "file"]);
+        String::from_utf8(git.output().unwrap().stdout).unwrap()
+    };
+    assert_eq!(status(), " M file\n");
+    let id = sandbox.launch(&project, "git add other file; echo after > other");
+    sandbox.restore(&id, &[]);
+    assert_eq!(status(), " M file\n");
+}

@@ -1,5 +1,6 @@
 //! Modification times of what is restored: now, in the recorded order; what was not touched keeps its own.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, SystemTime};
@@ -22,7 +23,8 @@ fn ranks_keep_the_recorded_order_and_none_lies_before_now() {
         vec![at(1)],
         vec![],
     ] {
-        let Times::Ranked(ranks) = Times::rank(now, recorded.iter().copied()) else {
+        let none = HashSet::new();
+        let Times::Ranked { ranks, .. } = Times::rank(now, recorded.iter().copied(), none) else {
             panic!("these are ranks");
         };
         for a in &recorded {
