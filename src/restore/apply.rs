@@ -160,10 +160,27 @@ impl MoveExecutor<'_> {
             return self.check(step, &stand).map(drop);
         }
         self.check_staged(step)?;
-        match stand.live.is_some_and(|there| !order.clears(step, &there)) {
+        let is_cleared = |there: &Stat| order.clears(step, there) || self.is_made_again(order, step, there);
+        match stand.live.is_some_and(|there| !is_cleared(&there)) {
             true => Err(self.drift(&step.path)),
             false => Ok(()),
         }
+    }
+
+    /// Returns true for a directory that another move removes under another name: a rollback that was interrupted made it again, so that it
+    /// has another inode.
+    fn is_made_again(&self, order: &Order<'_>, step: &JournalMove, there: &Stat) -> bool {
+        let parent = |path: &RelPath| path.split().map(|(parent, _)| parent);
+        let mut removed = order.removed();
+        there.kind == NodeKind::Directory
+            && removed.any(|other| {
+                parent(&other.path) == parent(&step.path)
+                    && self.stand(other).is_ok_and(|stand| {
+                        stand
+                            .live
+                            .is_some_and(|live| (live.kind, live.ino) == (there.kind, there.ino))
+                    })
+            })
     }
 
     /// Checks that the objects moved out match the emergency snapshot. A difference means that another process wrote to them.

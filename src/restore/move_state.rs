@@ -219,6 +219,12 @@ impl<'a> Order<'a> {
         self.cleared.contains(&step.path) || self.taken.contains(&there.ino)
     }
 
+    /// Removals of directories.
+    pub(super) fn removed(&self) -> impl Iterator<Item = &'a JournalMove> {
+        let is_removal = |step: &&JournalMove| matches!(step.deed, MoveKind::RemoveDir(_));
+        self.renames.iter().copied().filter(is_removal)
+    }
+
     /// Everything but what is done in place.
     pub(super) fn renames(&self) -> impl DoubleEndedIterator<Item = &'a JournalMove> {
         self.renames.iter().copied()
