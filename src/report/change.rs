@@ -44,6 +44,9 @@ pub(crate) struct ChangeDocument {
     /// place change for them too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) names_outside: Option<u32>,
+    /// Number of names outside the snapshot that the file had, and is not linked to again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unlinked: Option<u32>,
     /// Reason that it stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
@@ -135,6 +138,7 @@ impl ChangeDocument {
             overlaps: Vec::new(),
             parted_from: Vec::new(),
             names_outside: None,
+            unlinked: None,
             reason: None,
             edited_since: None,
             reverted_since: None,
@@ -196,6 +200,7 @@ impl ChangeDocument {
         let parted = others.parted_from.iter();
         self.parted_from = parted.map(|path| PathDocument::new(coverage, path)).collect();
         self.names_outside = (others.outside > 0).then_some(others.outside);
+        self.unlinked = (others.unlinked > 0).then_some(others.unlinked);
         self
     }
 

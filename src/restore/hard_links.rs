@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::plan::{Action, Others, Step};
 use crate::diff::Change;
-use crate::model::{Manifest, RelPath};
+use crate::model::{Entry, Manifest, RelPath};
 
 /// The first name of the group that a path belonged to, when belonging to it is all that differs now.
 pub(super) fn only_link_differs(change: &Change) -> Option<&RelPath> {
@@ -87,29 +87,45 @@ pub(super) fn join_again(target: &Manifest, now: &Manifest, steps: &mut BTreeMap
     }
 }
 
-/// Writes down which other names each step concerns.
-pub(super) fn name_others(now: &Manifest, steps: &mut BTreeMap<RelPath, Step>) {
-    let names = all_names(now);
+/// Writes down which other names each step concerns: those of the file that is there, and those outside that the file had in the target.
+pub(super) fn name_others(
+    (target, now): (Option<&Manifest>, Option<&Manifest>),
+    steps: &mut BTreeMap<RelPath, Step>,
+) {
+    let names = now.map(all_names).unwrap_or_default();
+    let earlier = target.map(all_names).unwrap_or_default();
+    let outside = |entry: &Entry, seen: &[RelPath]| {
+        let seen = u32::try_from(seen.len()).unwrap_or(u32::MAX);
+        entry.nlink.saturating_sub(seen)
+    };
+    let several = |entry: &&Entry| entry.nlink > 1 && !entry.is_dir();
     let changed: BTreeSet<RelPath> = steps.keys().cloned().collect();
     for step in steps.values_mut() {
-        let Some(to) = step.change.to.as_ref().filter(|to| to.nlink > 1 && !to.is_dir()) else {
-            continue;
-        };
-        let seen = names.get(&to.ino).map(Vec::as_slice).unwrap_or_default();
-        let outside = to
-            .nlink
-            .saturating_sub(u32::try_from(seen.len()).unwrap_or(u32::MAX));
+        let to = step.change.to.as_ref().filter(several);
+        let seen = to
+            .and_then(|to| names.get(&to.ino))
+            .map_or(&[][..], Vec::as_slice);
+        let is = to.map_or(0, |to| outside(to, seen));
+        let from = step.change.from.as_ref().filter(several);
+        let was = from.map_or(0, |from| {
+            outside(from, earlier.get(&from.ino).map_or(&[][..], Vec::as_slice))
+        });
         let stay = seen.iter().filter(|name| !changed.contains(*name)).cloned();
         step.others = match step.action {
             Action::Replace => Others {
                 parted_from: stay.collect(),
-                outside,
+                outside: is,
+                unlinked: was.saturating_sub(is),
+            },
+            Action::Create => Others {
+                unlinked: was,
+                ..Others::default()
             },
             Action::Metadata => Others {
-                parted_from: Vec::new(),
-                outside,
+                outside: is,
+                ..Others::default()
             },
-            Action::Create | Action::Delete => Others::default(),
+            Action::Delete => Others::default(),
         };
     }
 }

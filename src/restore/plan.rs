@@ -45,6 +45,8 @@ pub struct Others {
     /// Number of names in no snapshot: excluded, or outside the mount. Replacing the file unlinks it from them; metadata set in place
     /// changes for them as well.
     pub outside: u32,
+    /// Number of further such names that the file had in the target: it is made without them.
+    pub unlinked: u32,
 }
 
 /// Point after which a later edit was made.

@@ -115,8 +115,8 @@ pub fn plan(
         if let Some(target) = target.manifest {
             join_again(target, now, &mut planner.steps);
         }
-        name_others(now, &mut planner.steps);
     }
+    name_others((target.manifest, now.manifest), &mut planner.steps);
     let mut plan = Plan {
         steps: planner.steps.into_values().collect(),
         left_out: left,

@@ -1,5 +1,6 @@
 //! Proposal of a restore: reads the target, scans the live trees, plans each mount, and names the later steps that changed a kept path.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::RestoreError;
@@ -7,8 +8,9 @@ use super::composed::{amend, check};
 use super::folded_names::FoldedNames;
 use super::git_index::RefreshedIndexes;
 use super::head_move::head_moves;
+use super::hidden;
 use super::merging::MergeSource;
-use super::plan::{After, KeptPath, Why};
+use super::plan::{After, KeptPath, Plan, Step, Why};
 use super::planner::plan;
 use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::scope::{Allow, ResolvedScope, Scope};
@@ -124,6 +126,7 @@ pub fn propose(
             plan = planned(manifest.as_ref(), &request);
         }
         merges.settle(&mut plan);
+        link_hidden((store.transports(), &root), &mut plan);
         if let Scope::Asked(_) = asked {
             // The resolved scope has no path but changed ones. What cannot be examined is none, and is named all the same.
             let mut gaps = differing.not_covered;
@@ -172,6 +175,26 @@ pub fn propose(
         allow,
         mounts,
     })
+}
+
+/// Removes from the plan the names that a file is not linked to again, where one of them lies below the root: there it is found and linked, with
+/// all the others.
+fn link_hidden((transports, root): (&Transports, &Path), plan: &mut Plan) {
+    let ino = |step: &Step| step.change.from.as_ref().map(|from| from.ino);
+    let lost = plan.steps.iter().filter(|step| step.others.unlinked > 0);
+    let wanted: HashSet<u64> = lost.filter_map(ino).collect();
+    let Some(root) = (!wanted.is_empty())
+        .then(|| Root::open(transports, root).ok())
+        .flatten()
+    else {
+        return;
+    };
+    let found = hidden::find(&root, &wanted);
+    for step in &mut plan.steps {
+        if ino(step).is_some_and(|ino| found.contains_key(&ino)) {
+            step.others.unlinked = 0;
+        }
+    }
 }
 
 /// Returns true if the mount root was deleted and recreated since `target`. A file system that does not show this counts as unchanged.

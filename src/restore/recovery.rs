@@ -433,9 +433,7 @@ fn steps_of(mount: &JournalMount, then: Option<&Manifest>, now: Option<&Manifest
         }
     }
     let mut steps: BTreeMap<RelPath, Step> = steps.into_iter().map(by_path).collect();
-    if let Some(now) = now {
-        name_others(now, &mut steps);
-    }
+    name_others((then, now), &mut steps);
     steps.into_values().collect()
 }
 

@@ -492,3 +492,24 @@ fn flags_of_a_file_with_a_name_outside_are_set_in_place() {
     there_and_back(&sandbox, &id, &sandbox.sources(), &[]);
     assert_eq!(inode(&project.join("c")), inode(&outside));
 }
+
+#[test]
+fn an_undo_names_the_link_to_a_name_outside_that_it_cannot_make_again() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("linked");
+    let outside = sandbox.sources().join("outside");
+    Build::at(&project)
+        .file("f", "before\n")
+        .file("gone", "gone\n")
+        .aged();
+    fs::hard_link(project.join("f"), &outside).unwrap();
+    fs::hard_link(project.join("gone"), sandbox.sources().join("kept")).unwrap();
+    let id = sandbox.launch(&project, "echo after > f; rm gone");
+    let plan = sandbox.jackin(["restore", &id, "--dry-run"]).ok();
+    plan.has("no longer linked to 1 name outside the snapshot")
+        .has("not linked again to 1 name outside the snapshot");
+    sandbox.restore(&id, &[]);
+    let undo = sandbox.jackin(["undo", &id, "--yes"]).code(6);
+    undo.has("not linked again to 1 name outside the snapshot");
+    assert_eq!(fs::read(project.join("f")).unwrap(), fs::read(&outside).unwrap());
+}

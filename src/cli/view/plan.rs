@@ -66,6 +66,11 @@ pub(in crate::cli) fn stays(plan: &RestoreDocument<'_>, columns: usize) -> Optio
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
+/// Returns the number of paths that change; one that moves counts once.
+pub(in crate::cli) fn changed(plan: &RestoreDocument<'_>) -> u64 {
+    plan.mounts().map(|mount| mount.applied.len() as u64).sum()
+}
+
 /// Returns true if a folded plan has fewer lines than paths.
 pub(in crate::cli) fn is_folded(plan: &RestoreDocument<'_>) -> bool {
     plan.mounts().any(|mount| {
@@ -479,7 +484,13 @@ fn other_names(step: &ChangeDocument) -> Option<String> {
         let and = if list.is_empty() { "" } else { " and " };
         list.push_str(&format!("{and}{names} outside the snapshot"));
     }
-    (!list.is_empty()).then(|| format!("no longer linked to {list}"))
+    let parted = (!list.is_empty()).then(|| format!("no longer linked to {list}"));
+    let apart = step.unlinked.map(|count| {
+        let names = size::counted(u64::from(count), "name", "names");
+        format!("not linked again to {names} outside the snapshot")
+    });
+    let said: Vec<String> = parted.into_iter().chain(apart).collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 fn counts(plan: &RestoreDocument<'_>) -> String {
