@@ -82,7 +82,7 @@ pub(crate) use restore::{
 pub(crate) use restore_points::RestorePoint;
 pub(crate) use session::{ChangedMeanwhileDocument, RestoredDocument, SessionReport};
 pub(crate) use sessions::{
-    InstanceDocument, JackinDocument, ListDocument, SnapshotDocument, Status, sessions, waiting,
+    InstanceDocument, JackinDocument, ListDocument, SnapshotDocument, Status, sessions, unsettled,
 };
 pub(crate) use status::{StatusDocument, StatusState};
 pub(crate) use steps::steps;

@@ -197,15 +197,26 @@ fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Fin
                     "a restore of {id} was interrupted: some paths may be old and some new until `resume` or `abort`"
                 ),
             ),
-            RestoreStage::Begun | RestoreStage::Decided(_) => (
+            RestoreStage::Begun => (
                 Severity::Warning,
                 format!(
-                    "a restore of {id} was interrupted before it changed anything, or after it was done; only \
-                    cleanup is left"
+                    "a restore of {id} was interrupted before it changed anything: `abort` removes what it prepared, \
+                    `resume` makes it again"
+                ),
+            ),
+            RestoreStage::Decided(_) => (
+                Severity::Warning,
+                format!(
+                    "a restore of {id} was interrupted after it was done or rolled back; only cleanup is left"
                 ),
             ),
         };
-        findings.push(found(severity, what).verb(format!("resume {id}")));
+        let verb = if restore.stage == RestoreStage::Begun {
+            "abort"
+        } else {
+            "resume"
+        };
+        findings.push(found(severity, what).verb(format!("{verb} {id}")));
     }
 }
 

@@ -174,12 +174,18 @@ impl Recovery<'_> {
 
 /// Fails if an interrupted restore of the session's files waits.
 pub(super) fn refuse_torn(store: &Store, row: &InstanceRow) -> Result<(), RecoveryError> {
-    let found = pending(store, &row.mounts)?;
-    match found
-        .into_iter()
-        .find(|found| found.stage == RestoreStage::Moving)
-    {
+    let mut found = pending(store, &row.mounts)?.into_iter();
+    match found.find(|found| found.stage == RestoreStage::Moving) {
         Some(found) => Err(SessionError::Restore(RestoreError::Pending(Box::new(found.intent))).into()),
+        None => Ok(()),
+    }
+}
+
+/// Fails if a restore of the session's files is done but not recorded: who only reads cannot record it.
+pub(super) fn refuse_unrecorded(store: &Store, row: &InstanceRow) -> Result<(), RecoveryError> {
+    let mut found = pending(store, &row.mounts)?.into_iter();
+    match found.find(|found| found.stage.is_unsettled()) {
+        Some(found) => Err(SessionError::Restore(RestoreError::Unsettled(Box::new(found.intent))).into()),
         None => Ok(()),
     }
 }

@@ -3,10 +3,10 @@
 use super::Recovery;
 use crate::config::settle;
 use crate::environment::Environment;
-use crate::model::{Ending, InstanceId, SnapshotKind, Time};
+use crate::model::{Ending, InstanceId, RestoreKind, SnapshotKind, Time};
 use crate::process::{INSTANCE_VARIABLE, is_alive};
 use crate::session::{SessionError, is_active, sessions_covering, those_that_began};
-use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store, StoreError};
+use crate::store::{InstanceRow, PendingRestore, RestoreRow, RestoreStage, Store, StoreError};
 
 /// State of a session, as far as it concerns an undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,9 +77,20 @@ fn status_of(store: &Store, row: InstanceRow) -> Result<Option<SessionStatus>, S
     {
         return Ok(None);
     }
+    let unsettled = unsettled(store, &row.id)?;
     let (standing, since) = match (restored, &row.ending) {
-        _ if is_interrupted(store, &row.id)? => (Standing::Interrupted, None),
+        _ if unsettled.iter().any(|found| found.stage == RestoreStage::Moving) => {
+            (Standing::Interrupted, None)
+        }
         _ if is_recording => (Standing::Recording, None),
+        // Done by a process that died before it wrote the receipt.
+        _ if unsettled
+            .iter()
+            .any(|found| found.intent.kind == RestoreKind::Restore) =>
+        {
+            let done = unsettled.first().map(|found| found.intent.at);
+            (Standing::Restored, done)
+        }
         (Some(last), _) => (Standing::Restored, Some(last.at)),
         (None, None | Some(Ending::Unseen)) => (Standing::Lost, None),
         (None, Some(_)) => (Standing::Ended, row.ended_at),
@@ -140,10 +151,9 @@ fn is_restored(last: &RestoreRow, all: &[RestoreRow]) -> bool {
     restored
 }
 
-fn is_interrupted(store: &Store, id: &InstanceId) -> Result<bool, StoreError> {
-    let mut found = store.pending_restores()?.into_iter();
-    Ok(
-        found
-            .any(|found| found.stage == RestoreStage::Moving && !found.alive && found.intent.instance == *id),
-    )
+/// Returns the restores of a session that wait for `resume` or `abort`, or are done and not recorded.
+fn unsettled(store: &Store, id: &InstanceId) -> Result<Vec<PendingRestore>, StoreError> {
+    let mut found = store.pending_restores()?;
+    found.retain(|found| found.stage.is_unsettled() && !found.alive && found.intent.instance == *id);
+    Ok(found)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::restore::refuse_torn;
+use super::restore::{refuse_torn, refuse_unrecorded};
 use super::{Caller, ChosenPaths, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_keys};
 use crate::model::{Receipt, RelPath, Time};
 use crate::restore::{Allow, MountRequest, Purpose, Report, Scope, bring_back, of_restore, propose};
@@ -102,6 +102,9 @@ impl Recovery<'_> {
         let row = self.concerned(&reading, request)?;
         ensure_outside_session(&reading, self.environment, Allowed::Nothing)?;
         refuse_living(&reading, self.environment, &row)?;
+        if request.dry_run {
+            refuse_unrecorded(&reading, &row)?;
+        }
         let roots = roots(&row.mounts);
         let keys = (request.keys)()?;
         let (store, locks) = self.store_for_plan(reading, &row, request.dry_run)?;

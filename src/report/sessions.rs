@@ -150,8 +150,15 @@ pub(crate) fn sessions(
 
 /// Returns the restores that wait for `resume` or `abort`.
 pub(crate) fn waiting(store: &Store) -> Result<Vec<PendingRestore>, StoreError> {
+    let mut found = unsettled(store)?;
+    found.retain(|found| found.stage == RestoreStage::Moving);
+    Ok(found)
+}
+
+/// Returns the same, and those that are done but not recorded yet.
+pub(crate) fn unsettled(store: &Store) -> Result<Vec<PendingRestore>, StoreError> {
     let mut found = store.pending_restores()?;
-    found.retain(|found| found.stage == RestoreStage::Moving && !found.alive);
+    found.retain(|found| found.stage.is_unsettled() && !found.alive);
     Ok(found)
 }
 

@@ -127,6 +127,9 @@ pub enum RestoreError {
     /// An interrupted restore waits on these mounts.
     #[error("a restore of {} was interrupted, and some paths may be old and some new", .0.instance)]
     Pending(Box<Intent>),
+    /// A restore on these mounts is done, and a command that only reads cannot record it.
+    #[error("a restore of {} was done, but is not recorded: its process ended before that", .0.instance)]
+    Unsettled(Box<Intent>),
     /// Another process finished an interrupted restore meanwhile.
     #[error("the restore of {} was finished by another process meanwhile", .0.instance)]
     Finished(Box<Intent>),
@@ -255,6 +258,7 @@ impl RestoreError {
             | Self::Waits { .. }
             | Self::Changed { .. }
             | Self::Pending(_)
+            | Self::Unsettled(_)
             | Self::Unrecorded { .. } => true,
             Self::Left { cause, .. } => cause.is_pending(),
             _ => false,
@@ -298,6 +302,7 @@ impl Diagnostic for RestoreError {
             Self::Locked(_) => ErrorKind::RefusedLocked,
             Self::Drift { .. } | Self::OneName { .. } => ErrorKind::Failed,
             Self::Pending(_)
+            | Self::Unsettled(_)
             | Self::RollBack { .. }
             | Self::Changed { .. }
             | Self::Waits { .. }
@@ -325,6 +330,12 @@ impl Diagnostic for RestoreError {
             Self::Store(error) => error.hints(),
             Self::Left { cause, .. } => cause.hints(),
             Self::Pending(intent) => take_up(&intent.instance),
+            Self::Unsettled(intent) => {
+                vec![Hint::command(
+                    "to record it",
+                    format!("resume {}", intent.instance),
+                )]
+            }
             Self::Waits { instance, .. } => take_up(instance),
             Self::Changed { instance, .. } => vec![Hint::command(
                 "to roll it back; your edits stay",

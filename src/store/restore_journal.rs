@@ -26,6 +26,14 @@ pub enum Stage {
     Decided(Decision),
 }
 
+impl Stage {
+    /// Returns true if the restore waits for `resume` or `abort`, or is done and has no receipt yet.
+    #[must_use]
+    pub fn is_unsettled(self) -> bool {
+        matches!(self, Self::Moving | Self::Decided(Decision::Commit))
+    }
+}
+
 /// A restore that was not finished, or is under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingRestore {

@@ -243,6 +243,31 @@ fn undo_says_that_a_restore_waits_and_takes_back_one_that_was_only_not_written_d
 }
 
 #[test]
+fn a_restore_that_is_done_and_not_recorded_is_named_until_it_is() {
+    let decided = killed_at("decided");
+    let inside = |args: &[&str]| decided.sandbox.command(args).inside(&decided.project).run();
+    inside(&["status"]).ok().shows("restored");
+    inside(&["undo", "--dry-run"])
+        .code(8)
+        .shows("is not recorded")
+        .shows("resume");
+    for args in [&["list"][..], &["show"], &["diff"]] {
+        inside(args).ok().shows("is not recorded").shows("resume");
+    }
+    let doctor = inside(&["doctor"]);
+    doctor.has("only cleanup is left");
+    inside(&["resume", "--yes"]).ok();
+    inside(&["status"]).ok().shows("restored");
+    inside(&["undo", "--yes"]).ok();
+    assert_same_tree(&decided.wrecked, &Tree::read(&decided.project));
+    let begun = killed_at("intent");
+    let doctor = begun.sandbox.jackin(["doctor"]);
+    doctor
+        .has("before it changed anything")
+        .has(&format!("abort {}", begun.id));
+}
+
+#[test]
 fn what_lies_aside_is_kept_when_its_directory_is_gone() {
     let waiting = killed_at("moved");
     let aside = Tree::read(&waiting.staging());

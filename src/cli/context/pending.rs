@@ -2,9 +2,9 @@
 
 use super::Context;
 use crate::model::Decision;
-use crate::report::waiting;
+use crate::report::unsettled;
 use crate::restore::Cleared;
-use crate::store::Store;
+use crate::store::{RestoreStage, Store};
 use crate::terminal::{sanitize, size};
 
 /// Warns about files that remain in staging directories.
@@ -31,7 +31,7 @@ pub(in crate::cli) fn what_was_cleared(done: &Cleared) -> String {
 
 /// Says which interrupted restores wait; what is read meanwhile may be old in one place and new in another.
 pub(in crate::cli) fn warn_of_pending(context: &Context<'_>, store: &Store) {
-    let found = match waiting(store) {
+    let found = match unsettled(store) {
         Ok(found) => found,
         Err(error) => return context.terminal.warn(&error.to_string()),
     };
@@ -39,6 +39,13 @@ pub(in crate::cli) fn warn_of_pending(context: &Context<'_>, store: &Store) {
         let intent = &found.intent;
         let id = &intent.instance;
         let when = size::age(intent.at, context.now());
+        if found.stage != RestoreStage::Moving {
+            context.terminal.warn(&format!(
+                "a restore of {id} was done {when}, but is not recorded: its process ended before that"
+            ));
+            context.propose("to record it", &format!("resume {id}"));
+            continue;
+        }
         context.terminal.warn(&format!(
             "a restore of {id} was interrupted {when}: some paths may be old and some new until you finish or abort it"
         ));
