@@ -175,6 +175,7 @@ fn converse(
                     app.key(key);
                 }
                 News::Input(Event::Mouse(mouse)) => app.mouse(mouse),
+                News::Input(Event::Paste(text)) => app.paste(&text),
                 News::Input(_) => {}
             }
         }

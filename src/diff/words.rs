@@ -65,7 +65,7 @@ pub fn word_changes(before: &str, after: &str) -> Vec<(Line, String)> {
 fn differing(before: &str, after: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let (mut old, mut new) = (Vec::new(), Vec::new());
     if before.len().max(after.len()) > LONGEST {
-        return (old, new);
+        return middles(before, after);
     }
     let (first, second) = (words(before), words(after));
     let diff = TextDiff::from_slices(&first, &second);
@@ -90,6 +90,39 @@ fn differing(before: &str, after: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>
         true => (Vec::new(), Vec::new()),
         false => (old, new),
     }
+}
+
+/// Returns what lies between the common beginning and the common end of two long lines, in each; nothing if that is most of them.
+fn middles(before: &str, after: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    let letters = before.char_indices().zip(after.chars());
+    let start = letters
+        .take_while(|((_, one), other)| one == other)
+        .last()
+        .map_or(0, |((at, one), _)| at + one.len_utf8());
+    let rest = |line: &str| line.len() - start;
+    let ends = before.chars().rev().zip(after.chars().rev());
+    let alike = ends.take_while(|(one, other)| one == other);
+    // The end must not reach into the beginning.
+    let most = rest(before).min(rest(after));
+    let mut end = 0;
+    for (letter, _) in alike {
+        if end + letter.len_utf8() > most {
+            break;
+        }
+        end += letter.len_utf8();
+    }
+    let all = before.len() + after.len();
+    if 2 * (start + end) * 100 < all * LIKE {
+        return (Vec::new(), Vec::new());
+    }
+    let middle = |line: &str| {
+        let middle = start..line.len() - end;
+        Some(middle)
+            .filter(|middle| !middle.is_empty())
+            .into_iter()
+            .collect()
+    };
+    (middle(before), middle(after))
 }
 
 /// Cuts a line into words, blanks between them, and signs, each of which is one by itself.
@@ -176,8 +209,20 @@ mod tests {
         let long = "a ".repeat(LONGEST);
         assert_eq!(
             marked(&[(Removed, &long), (Added, &format!("{long}b"))]),
-            [empty(), empty()]
+            [empty(), vec!["b".to_owned()]]
         );
+        // Of long lines what lies between their common ends, each letter of which counts once.
+        let with = |middle: &str| format!("{long}{middle}{long}");
+        assert_eq!(
+            marked(&[(Removed, &with("xä")), (Added, &with("xüy"))]),
+            [vec!["ä".to_owned()], vec!["üy".to_owned()]]
+        );
+        assert_eq!(
+            marked(&[(Removed, &with("")), (Added, &with("a a "))]),
+            [empty(), vec!["a a ".to_owned()]]
+        );
+        let other = "b ".repeat(LONGEST).replace(' ', "-");
+        assert_eq!(marked(&[(Removed, &long), (Added, &other)]), [empty(), empty()]);
         // A name within a call, and signs by themselves.
         assert_eq!(
             marked(&[

@@ -9,7 +9,9 @@ use base64::prelude::BASE64_STANDARD as STANDARD;
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
-use ratatui::crossterm::event::{DisableMouseCapture, EnableMouseCapture};
+use ratatui::crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::style::Print;
 use ratatui::crossterm::terminal::{
@@ -128,7 +130,9 @@ fn take() -> io::Result<()> {
         stdout(),
         EnterAlternateScreen,
         Clear(ClearType::All),
-        EnableMouseCapture
+        EnableMouseCapture,
+        // Pasted text must not be taken for keys.
+        EnableBracketedPaste
     )
 }
 
@@ -150,7 +154,13 @@ fn give_back() {
     if taken.is_some_and(|mut taken| !std::mem::replace(&mut *taken, false)) {
         return;
     }
-    let _ = execute!(stdout(), DisableMouseCapture, Show, LeaveAlternateScreen);
+    let _ = execute!(
+        stdout(),
+        DisableBracketedPaste,
+        DisableMouseCapture,
+        Show,
+        LeaveAlternateScreen
+    );
     let _ = disable_raw_mode();
 }
 

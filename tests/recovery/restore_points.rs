@@ -131,7 +131,7 @@ fn a_prompt_or_call_is_chosen_on_the_screen_and_the_restore_undone() {
         tmux.screen()
     );
     tmux.press(&["/"]).press(&["-l", "RM B"]).sees("(1 of 5)");
-    tmux.press(&["Enter", "Enter"]).sees("Restore these files?");
+    tmux.press(&["Enter", "Enter"]).sees("Restore 2 paths?");
     assert_eq!(state(&project), "fixed - new");
     tmux.press(&["y"]).sees("Done: 2 paths restored and verified.");
     tmux.sees("to roll back the conversation as well (then /rewind)");

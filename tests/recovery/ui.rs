@@ -90,7 +90,7 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     tmux.press(&["Escape"]).sees("6 paths");
     tmux.press(&["f", "f", "f"]).sees("only: deleted");
     tmux.press(&["a"]).sees("4 marked");
-    tmux.press(&["r"]).sees("Restore these files?");
+    tmux.press(&["r"]).sees("Restore 4 paths?");
     let plan = tmux.screen();
     let has_line = |end: &str| plan.lines().any(|line| line.trim_end().ends_with(end));
     assert!(has_line(project.to_str().unwrap()), "{plan}");
@@ -100,7 +100,7 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     // Not yet: a restore that is not agreed to does nothing.
     tmux.press(&["Escape"]).sees("4 marked");
     assert_same_tree(&bad, &Tree::read(&project));
-    tmux.press(&["r"]).sees("Restore these files?");
+    tmux.press(&["r"]).sees("Restore 4 paths?");
     tmux.press(&["y"]).sees("Done: 4 paths restored and verified.");
     assert!(tmux.screen().contains("to undo: jackin recovery undo"));
     assert_eq!(
@@ -113,7 +113,10 @@ fn a_session_is_browsed_restored_and_the_restore_undone_by_keys() {
     tmux.press(&["u"]).sees("Undo restore ");
     tmux.press(&["y"]).sees("Done: 4 paths restored");
     assert_same_tree(&bad, &Tree::read(&project));
-    tmux.press(&["Enter"]).sees("undid receipt");
+    // Back to where it was asked for.
+    tmux.press(&["Enter"]).sees("only: deleted");
+    tmux.press(&["Escape"]).misses("only: deleted");
+    tmux.press(&["Escape"]).sees("undid receipt");
     tmux.press(&["l"]).sees("undid");
     tmux.press(&["Escape", "s"]).sees("in archives");
     tmux.press(&["?"]).sees("An active session is read-only");
@@ -193,8 +196,8 @@ const KEYS: &[(&[&str], &str)] = &[
     (&["Escape"], "!closing snapshot sn-"),
     (&["u"], "nothing to undo"),
     (&["x"], "!nothing to undo"),
-    (&["r"], "Restore these files?"),
-    (&["Escape"], "!Restore these files?"),
+    (&["r"], "y  yes    Esc  no"),
+    (&["Escape"], "!y  yes    Esc  no"),
     // The changes.
     (&["G", "Enter"], "4 paths"),
     (&["f"], "only: added"),
@@ -233,14 +236,14 @@ const KEYS: &[(&[&str], &str)] = &[
     (&["w"], "!END"),
     (&["e"], "opened"),
     (&["Enter"], "!opened"),
-    (&["Tab", "R"], "Restore these files?"),
+    (&["Tab", "R"], "Restore 4 paths?"),
     (&["o"], "later edits are overwritten"),
     (&["d"], "later files are deleted"),
     (&["y"], "Done: 4 paths restored"),
     (&["u"], "Undo restore "),
     (&["C-y"], ""),
     (&["y"], "Done: 4 paths"),
-    (&["Enter"], "undid receipt"),
+    (&["Enter", "Escape"], "undid receipt"),
     (&["q"], "code=0"),
 ];
 
@@ -342,7 +345,7 @@ fn marked_hunks_and_lines_are_restored_and_the_restore_undone() {
     tmux.press(&["y"]).sees("Done: 1 path restored");
     assert_eq!(now(), agent);
     // One of the lines that were added, and one that was replaced.
-    tmux.press(&["Enter"]).sees("undid receipt");
+    tmux.press(&["Enter", "Escape"]).sees("undid receipt");
     tmux.press(&["G", "Enter"]).sees("+three");
     tmux.press(&["Tab", "/"])
         .press(&["-l", "more"])
@@ -359,7 +362,7 @@ fn marked_hunks_and_lines_are_restored_and_the_restore_undone() {
     // A text that changed meanwhile is refused.
     tmux.press(&["u"]).sees("Undo restore ");
     tmux.press(&["y"]).sees("Done: 1 path restored");
-    tmux.press(&["Enter"]).sees("undid receipt");
+    tmux.press(&["Enter", "Escape"]).sees("undid receipt");
     tmux.press(&["G", "Enter"]).sees("+three");
     tmux.press(&["Tab", "Space"]).sees("marked");
     fs::write(project.join("a.txt"), numbered(&[(3, "mine\n")])).unwrap();
@@ -460,7 +463,7 @@ fn what_changed_between_plan_and_yes_is_shown_and_not_done() {
     let Some(tmux) = opened(&sandbox, &project, &id) else {
         return;
     };
-    tmux.press(&["G", "r"]).sees("Restore these files?");
+    tmux.press(&["G", "r"]).sees("y  yes    Esc  no");
     fs::write(project.join("lib/y"), "mine\n").unwrap();
     tmux.press(&["y"]).sees("changed meanwhile");
     assert!(!project.join(".env").exists());
@@ -498,7 +501,7 @@ fn a_session_that_lives_is_looked_at_and_not_touched() {
     // It is seen as it is now, and put back.
     tmux.press(&["Escape"]).misses("M a.txt");
     tmux.press(&["F5"]).sees("closing");
-    tmux.press(&["G", "r"]).sees("Restore these files?");
+    tmux.press(&["G", "r"]).sees("y  yes    Esc  no");
     tmux.press(&["y"]).sees("Done: 1 path");
     assert_eq!(fs::read_to_string(project.join("a.txt")).unwrap(), "one\n");
 }

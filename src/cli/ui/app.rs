@@ -1,16 +1,15 @@
 //! State of the screen: the stack of views, the contents of each, and the work under way.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use super::data::{
     Answer, Ask, Goal, Holding, Moment, PatchText, Point, Request, Session, Sides, Timeline, What,
 };
-use super::preview::{Part, Preview, Reading};
+use super::preview::{Part, Reading};
 use super::scroll::Scroll;
 use super::settings::Settings;
 use super::timeline::{TimelineRow, fold_moments, head_of};
-use super::tree::Tree;
 use super::views::{Compared, Copyable, Drawn, ForgetPlan, Page, Plan, Question, View, Waiting};
 use crate::cli::line_choice::MarkedFile;
 use crate::model::Time;
@@ -31,6 +30,8 @@ pub(super) struct App {
     pub(super) timeline_scroll: Scroll,
     /// Rows of the timeline.
     pub(super) timeline_rows: Vec<TimelineRow>,
+    /// Narrows the timeline.
+    pub(super) timeline_filter: String,
     /// Receipts whose rows are open.
     pub(super) opened: BTreeSet<u64>,
     pub(super) points_scroll: Scroll,
@@ -96,6 +97,7 @@ impl App {
             timeline: None,
             timeline_scroll: Scroll::default(),
             timeline_rows: Vec::new(),
+            timeline_filter: String::new(),
             opened: BTreeSet::new(),
             points_scroll: Scroll::default(),
             points_filter: String::new(),
@@ -320,10 +322,11 @@ impl App {
                 if !same {
                     self.points_scroll = Scroll::default();
                     self.points_filter.clear();
+                    self.timeline_filter.clear();
                     self.opened.clear();
                     self.marked.clear();
                 }
-                self.timeline_rows = fold_moments(&timeline.moments, &self.opened);
+                self.timeline_rows = self.rows_of(&timeline.moments);
                 match at.and_then(|at| self.row_of(&timeline, at)) {
                     Some(at) => self.timeline_scroll.at = at,
                     None => self.timeline_scroll = Scroll::default(),
@@ -335,16 +338,18 @@ impl App {
                 }
             }
             Answer::Changes(changes) => {
-                let tree = Tree::new(&changes);
                 let sides = changes.sides.clone();
-                self.compared = Some(Compared {
-                    changes,
-                    tree,
-                    scroll: Scroll::default(),
-                    preview: Preview::default(),
-                    later: BTreeMap::new(),
-                });
-                self.open(View::Changes);
+                let before = self.compared.take();
+                let mut compared = Compared::of(changes);
+                match before.filter(|before| before.changes.sides == sides) {
+                    Some(before) => compared.stay_at(&before),
+                    None => compared.begin(),
+                }
+                self.compared = Some(compared);
+                // What is read again behind the outcome of a restore stays behind it.
+                if !self.views.contains(&View::Changes) {
+                    self.open(View::Changes);
+                }
                 self.follow();
                 self.number += 1;
                 self.asks.push((self.number, Ask::Later(sides)));
@@ -361,7 +366,7 @@ impl App {
                     compared.later = marked.collect();
                 }
             }
-            Answer::Plan(request, text, does_something) => {
+            Answer::Plan(request, text, paths) => {
                 let changed = self.plan.as_ref().filter(|_| self.view() == View::Plan);
                 if changed.is_some_and(|plan| plan.request == request) {
                     self.message = Some("The files changed meanwhile. This is the new plan.".to_owned());
@@ -369,7 +374,8 @@ impl App {
                 self.plan = Some(Plan {
                     request,
                     page: Page::of(text),
-                    does_something,
+                    does_something: paths.is_some(),
+                    paths: paths.unwrap_or(0),
                     seen: false,
                 });
                 self.open(View::Plan);
@@ -377,11 +383,15 @@ impl App {
             Answer::Done(text) => {
                 self.done = Page::of(text);
                 self.views
-                    .retain(|view| matches!(view, View::Sessions | View::Timeline));
-                self.compared = None;
+                    .retain(|view| matches!(view, View::Sessions | View::Timeline | View::Changes));
                 self.restored_after = Some(self.timeline.as_ref().map_or(0, newest_restore));
                 self.open(View::Done);
                 self.refresh();
+                if let Some(compared) = &self.compared {
+                    let sides = compared.changes.sides.clone();
+                    self.number += 1;
+                    self.asks.push((self.number, Ask::Changes(sides)));
+                }
             }
             Answer::JobDone(text) => {
                 if self.view() == View::Forget {
@@ -420,6 +430,30 @@ impl App {
         }
     }
 
+    /// Returns the rows of the timeline that the filter leaves.
+    fn rows_of(&self, moments: &[Moment]) -> Vec<TimelineRow> {
+        let filter = self.timeline_filter.to_lowercase();
+        let fits = |row: &TimelineRow| {
+            let Some(moment) = moments.get(row.moment) else {
+                return false;
+            };
+            [&moment.name, &moment.note]
+                .iter()
+                .any(|text| text.to_lowercase().contains(&filter))
+        };
+        let mut rows = fold_moments(moments, &self.opened);
+        rows.retain(|row| filter.is_empty() || fits(row));
+        rows
+    }
+
+    /// Makes the rows of the timeline anew, for another filter.
+    pub(super) fn lay_out_timeline(&mut self) {
+        if let Some(timeline) = &self.timeline {
+            self.timeline_rows = self.rows_of(&timeline.moments);
+            self.timeline_scroll = Scroll::default();
+        }
+    }
+
     /// Returns the row of a moment, or that of the one that it is folded below.
     fn row_of(&self, timeline: &Timeline, moment: usize) -> Option<usize> {
         let rows = &self.timeline_rows;
@@ -441,7 +475,7 @@ impl App {
         };
         if let (true, Some(timeline)) = (changed, &self.timeline) {
             let moment = row.moment;
-            self.timeline_rows = fold_moments(&timeline.moments, &self.opened);
+            self.timeline_rows = self.rows_of(&timeline.moments);
             self.timeline_scroll.at = self.row_of(timeline, moment).unwrap_or(0);
         }
         changed

@@ -126,7 +126,7 @@ pub(super) enum Answer {
     /// Host paths that a restore keeps, with the reason in two words.
     Later(Sides, BTreeMap<PathBuf, &'static str>),
     /// The plan in words, and whether there is anything to do.
-    Plan(Request, String, bool),
+    Plan(Request, String, Option<u64>),
     /// Outcome of a restore.
     Done(String),
     /// Outcome of a job.

@@ -35,7 +35,7 @@ Enter \u{2192}    open a session, its changes, the lines of a path, a folded row
 Esc \u{2190}      back (clears the filter first)
 r R        restore what is marked or selected; restore everything
 u          undo the last restore, or the selected one
-/          filter a list, or search in the preview
+/ n N      filter a list, search a text; next match, previous one
 s l        size of the store; log
 F5         reload
 Ctrl-Z q   suspend; quit
@@ -95,8 +95,8 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
         View::Changes | View::Patch => changes::changes(app, frame, body),
         View::Plan => texts::plan(app, frame, body),
         View::Forget => texts::forget(app, frame, body),
-        View::Done => texts::page(&mut app.done, &mut app.drawn, frame, body),
-        View::Log => texts::page(&mut app.log, &mut app.drawn, frame, body),
+        View::Done => texts::page(&mut app.done, app.typing, &mut app.drawn, frame, body),
+        View::Log => texts::page(&mut app.log, app.typing, &mut app.drawn, frame, body),
     }
     frame.render_widget(Paragraph::new(keys), foot);
     if let Some(question) = &app.question {

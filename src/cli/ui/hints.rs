@@ -16,10 +16,9 @@ pub(super) fn help_line(app: &App) -> Vec<(&'static str, &'static str)> {
         return vec![("p i c", "choose"), ("Esc", "cancel")];
     }
     if app.typing {
-        let what = if app.view() == View::Patch {
-            "to search"
-        } else {
-            "to filter"
+        let what = match app.view() {
+            View::Sessions | View::Timeline | View::Points | View::Changes => "to filter",
+            _ => "to search",
         };
         return vec![("type", what), ("Enter", "keep"), ("Esc", "clear")];
     }

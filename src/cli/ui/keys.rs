@@ -5,7 +5,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::app::App;
 use super::data::{Ask, Goal, Kind, What};
 use super::scroll::Scroll;
-use super::views::{Compared, View};
+use super::views::{Compared, Page, View};
 
 /// Returns the key that a letter with Ctrl stands for, as in `less`; never the letter itself, which may restore or delete.
 const fn of_control(letter: char) -> KeyCode {
@@ -39,6 +39,10 @@ impl App {
                 return;
             }
             KeyCode::Char('c') if control => return self.leave(),
+            // As a line of the shell.
+            KeyCode::Char(letter @ ('u' | 'w')) if control && self.text().is_some() => {
+                return self.erase(letter == 'w');
+            }
             KeyCode::Char(letter) if control => of_control(letter),
             code => code,
         };
@@ -51,6 +55,53 @@ impl App {
             code if !self.copies.is_empty() => self.copy(code),
             code if self.typing => self.typed(code),
             code => self.pressed(code),
+        }
+    }
+
+    /// A text was pasted. It goes where a text is typed, and is no keys.
+    pub(super) fn paste(&mut self, text: &str) {
+        let is_plain = |letter: &char| !letter.is_control();
+        let pasted: String = text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .filter(is_plain)
+            .collect();
+        match self.text() {
+            Some(typed) => typed.push_str(&pasted),
+            None => self.notice = Some("Pasted text is ignored here.".to_owned()),
+        }
+        if self.question.is_none() && self.typing {
+            self.narrow();
+        }
+    }
+
+    /// The text that is being typed.
+    fn text(&mut self) -> Option<&mut String> {
+        if self.message.is_some() || self.help.is_some() || self.acts() || !self.copies.is_empty() {
+            return None;
+        }
+        if self.question.is_some() {
+            return self
+                .question
+                .as_mut()
+                .and_then(|question| question.typed.as_mut());
+        }
+        match self.typing {
+            true => self.filter(),
+            false => None,
+        }
+    }
+
+    /// Erases the last word of the text that is being typed, or all of it.
+    fn erase(&mut self, word: bool) {
+        if let Some(text) = self.text() {
+            let kept = text.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
+            text.truncate(if word { kept } else { 0 });
+        }
+        if self.question.is_none() {
+            self.narrow();
         }
     }
 
@@ -67,7 +118,6 @@ impl App {
     }
 
     fn typed(&mut self, code: KeyCode) {
-        let view = self.view();
         let Some(filter) = self.filter() else {
             self.typing = false;
             return;
@@ -89,29 +139,64 @@ impl App {
             }
             _ => return,
         }
-        match view {
+        self.narrow();
+    }
+
+    /// Shows what another filter leaves, or where the searched text is.
+    fn narrow(&mut self) {
+        match self.view() {
             View::Sessions => self.sessions_scroll = Scroll::default(),
             View::Points => self.points_scroll = Scroll::default(),
+            View::Timeline => self.lay_out_timeline(),
+            View::Changes => self.lay_out(),
             View::Patch => {
                 if let Some(compared) = &mut self.compared {
                     compared.preview.find(true, true);
                 }
             }
-            _ => self.lay_out(),
+            View::Plan | View::Forget | View::Done | View::Log => {
+                if let Some(page) = self.page() {
+                    page.find(true, true);
+                }
+            }
+            View::Store => {}
         }
     }
 
-    /// The filter of the list that is looked at.
+    /// The text that is looked at.
+    fn page(&mut self) -> Option<&mut Page> {
+        match self.view() {
+            View::Plan => self.plan.as_mut().map(|plan| &mut plan.page),
+            View::Forget => self.forget.as_mut().map(|plan| &mut plan.page),
+            View::Done => Some(&mut self.done),
+            View::Log => Some(&mut self.log),
+            _ => None,
+        }
+    }
+
+    /// The filter of the list that is looked at, or what is searched for in the text.
     pub(super) fn filter(&mut self) -> Option<&mut String> {
         match self.view() {
             View::Sessions => Some(&mut self.sessions_filter),
+            View::Timeline => Some(&mut self.timeline_filter),
             View::Points => Some(&mut self.points_filter),
             View::Changes => self.compared.as_mut().map(|compared| &mut compared.tree.filter),
             View::Patch => self
                 .compared
                 .as_mut()
                 .map(|compared| &mut compared.preview.search),
-            _ => None,
+            View::Plan | View::Forget | View::Done | View::Log => self.page().map(|page| &mut page.search),
+            View::Store => None,
+        }
+    }
+
+    /// Begins another filter or search.
+    fn begin_filter(&mut self) {
+        let Some(filter) = self.filter() else { return };
+        let is_other = !std::mem::take(filter).is_empty();
+        self.typing = true;
+        if is_other {
+            self.narrow();
         }
     }
 
@@ -149,7 +234,12 @@ impl App {
             KeyCode::Esc | KeyCode::Backspace => self.escape(),
             KeyCode::Char('q') => self.leave(),
             KeyCode::Char('?') => self.help = Some(0),
-            KeyCode::Char('/') if self.filter().is_some() => self.typing = true,
+            KeyCode::Char('/') => self.begin_filter(),
+            KeyCode::Char('n' | 'N') if self.page().is_some_and(|page| !page.search.is_empty()) => {
+                if let Some(page) = self.page() {
+                    page.find(code == KeyCode::Char('n'), false);
+                }
+            }
             KeyCode::Char('f') if self.view() == View::Changes => {
                 if let Some(compared) = &mut self.compared {
                     compared.tree.kind = compared.tree.kind.next();
@@ -482,8 +572,9 @@ impl App {
             filter.clear();
             match self.view() {
                 View::Points => self.points_scroll = Scroll::default(),
-                View::Patch => {}
-                _ => self.lay_out(),
+                View::Timeline => self.lay_out_timeline(),
+                View::Changes => self.lay_out(),
+                _ => {}
             }
             return;
         }

@@ -141,7 +141,11 @@ impl Preview {
             true => (self.at + 1..lines.len()).find(starts),
             false => (0..self.at).rev().find(starts),
         };
-        self.at = found.unwrap_or(self.at);
+        if let Some(found) = found {
+            self.at = found;
+            // Its lines are below it.
+            self.top = found.saturating_sub(1);
+        }
     }
 
     /// Returns the lines of the hunk that the cursor is in.

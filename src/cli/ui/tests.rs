@@ -2,6 +2,7 @@
 
 mod flows;
 mod made;
+mod places;
 mod screens;
 mod trees;
 

@@ -1,11 +1,12 @@
 //! Contents of each view.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use ratatui::text::Line;
 
 use super::data::{Changes, Job, PathChange, Request};
-use super::preview::{LineMarks, Preview};
+use super::preview::{LineMarks, Preview, found};
 use super::scroll::Scroll;
 use super::tree::Tree;
 
@@ -34,6 +35,8 @@ pub(super) struct Plan {
     pub(super) page: Page,
     /// True if the plan changes anything.
     pub(super) does_something: bool,
+    /// Number of paths that it changes.
+    pub(super) paths: u64,
     /// True once the plan was drawn; keys typed ahead of that confirm nothing.
     pub(super) seen: bool,
 }
@@ -66,6 +69,8 @@ pub(super) struct Page {
     pub(super) scroll: Scroll,
     /// Its lines, for as many columns as they were laid out for.
     pub(super) laid: Option<(usize, Vec<Line<'static>>)>,
+    /// Text that is searched for.
+    pub(super) search: String,
 }
 
 impl Page {
@@ -74,6 +79,32 @@ impl Page {
             text,
             ..Self::default()
         }
+    }
+
+    /// Returns the numbers of the lines with the searched text, once they were laid out.
+    pub(super) fn hits(&self) -> Vec<usize> {
+        let lines = self.laid.iter().flat_map(|(_, lines)| lines.iter().enumerate());
+        let is_hit = |line: &Line<'_>| found(&line.to_string(), &self.search).next().is_some();
+        lines
+            .filter(|(_, line)| !self.search.is_empty() && is_hit(line))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// Scrolls to the next line with the searched text, or to the one before; with `stays`, the first line that is shown counts too.
+    /// Returns false if there is none.
+    pub(super) fn find(&mut self, forward: bool, stays: bool) -> bool {
+        let hits = self.hits();
+        let top = self.scroll.top;
+        let next = match forward {
+            true => hits.iter().find(|hit| **hit > top || stays && **hit == top),
+            false => hits.iter().rev().find(|hit| **hit < top),
+        };
+        let around = if forward { hits.first() } else { hits.last() };
+        if let Some(hit) = next.or(around) {
+            (self.scroll.top, self.scroll.at) = (*hit, *hit);
+        }
+        !hits.is_empty()
     }
 }
 
@@ -89,6 +120,50 @@ pub(super) struct Compared {
 }
 
 impl Compared {
+    /// Returns the tree of these differences, with nothing selected and marked.
+    pub(super) fn of(changes: Changes) -> Self {
+        Self {
+            tree: Tree::new(&changes),
+            changes,
+            scroll: Scroll::default(),
+            preview: Preview::default(),
+            later: BTreeMap::new(),
+        }
+    }
+
+    /// Selects the first path that has lines to show. What git keeps for itself comes after the files.
+    pub(super) fn begin(&mut self) {
+        let file = |at: &usize| {
+            let change = self.changes.all.get(self.tree.change(*at)?)?;
+            (!change.is_directory).then_some(change)
+        };
+        let is_files_own = |at: &usize| {
+            let host = file(at).and_then(|change| change.hosts.first());
+            host.is_some_and(|host| host.components().all(|part| part.as_os_str() != ".git"))
+        };
+        let rows = 0..self.tree.rows.len();
+        self.scroll.at = rows.clone().find(is_files_own).unwrap_or(0);
+    }
+
+    /// Stays where the operator was in the same comparison when it was made before: the filter, and the path or the one behind it.
+    pub(super) fn stay_at(&mut self, before: &Self) {
+        self.tree.filter.clone_from(&before.tree.filter);
+        self.tree.kind = before.tree.kind;
+        self.tree.lay_out(&self.changes);
+        let hosts = |compared: &Self, at: usize| {
+            let change = compared.changes.all.get(compared.tree.change(at)?)?;
+            change.hosts.first().cloned()
+        };
+        let of_row = |row: usize| hosts(before, row).map(|host| (row, host));
+        let behind = (before.scroll.at..before.tree.rows.len()).filter_map(of_row);
+        let ours: Vec<_> = (0..self.tree.rows.len()).map(|at| hosts(self, at)).collect();
+        let again = |(_, host): (usize, PathBuf)| ours.iter().position(|own| own.as_ref() == Some(&host));
+        let last = self.tree.rows.len().saturating_sub(1);
+        let at = behind.into_iter().find_map(again);
+        self.scroll.at = at.unwrap_or(before.scroll.at).min(last);
+        self.scroll.top = before.scroll.top;
+    }
+
     /// Returns the selected change, unless it is of a directory.
     pub(super) fn chosen_file(&self) -> Option<&PathChange> {
         let change = self.changes.all.get(self.tree.change(self.scroll.at)?)?;

@@ -47,7 +47,7 @@ pub(super) fn sessions(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     }
     if all == 0 {
         if app.sessions.is_some() {
-            said(frame, list, " no sessions yet");
+            said(frame, list, " no sessions yet; `launch -- COMMAND` begins one");
         }
         return;
     }
@@ -106,7 +106,13 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
         frame.render_widget(Paragraph::new(lines), right);
         area = left;
     }
+    let filter = &app.timeline_filter;
     let head = match &timeline.active {
+        _ if app.typing || !filter.is_empty() => {
+            let cursor = if app.typing { "_" } else { "" };
+            let (length, all) = (app.timeline_rows.len(), timeline.moments.len());
+            format!(" filter: {filter}{cursor}  ({length} of {all})")
+        }
         Some(why) => format!(" {why}"),
         None => format!(
             " {}{}",
@@ -124,7 +130,7 @@ pub(super) fn timeline(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     app.drawn.list = list;
     let length = app.timeline_rows.len();
     app.timeline_scroll.keep(length, usize::from(list.height));
-    if length == 0 {
+    if length == 0 && filter.is_empty() {
         said(frame, list, " no snapshots");
     }
     let most = usize::from(list.width) / 3;

@@ -115,6 +115,8 @@ struct Form {
     /// Columns of a line number; 0 without numbers.
     digits: usize,
     wraps: bool,
+    /// Rows for the lines.
+    height: usize,
 }
 
 impl Form {
@@ -129,6 +131,7 @@ impl Form {
             columns,
             digits: if columns < NUMBERED { 0 } else { digits },
             wraps: reading.wraps,
+            height: usize::from(area.height),
         }
     }
 
@@ -145,14 +148,39 @@ impl Form {
         format!("{then:>0$} {now:>0$} ", self.digits)
     }
 
+    /// Columns beside the numbers.
+    fn room(&self) -> usize {
+        self.columns.saturating_sub(2 + self.numbers(None).len())
+    }
+
     /// Returns a line broken or cut to the columns beside the numbers.
-    fn body(&self, parts: Vec<(Style, String)>) -> Vec<Line<'static>> {
-        let before = 2 + self.numbers(None).len();
-        let room = self.columns.saturating_sub(before);
+    fn body(&self, line: &PatchLine, search: &str) -> Vec<Line<'static>> {
+        let parts = parts(line, search, self.start(line, search));
         match self.wraps {
-            true => paint::fold(parts, room),
-            false => vec![paint::cut(parts, room)],
+            true => paint::fold(parts, self.room()),
+            false => vec![paint::cut(parts, self.room())],
         }
+    }
+
+    /// Returns the byte from which a line is shown. One that is longer than what can be seen of it begins shortly before the searched text, else
+    /// before what differs.
+    fn start(&self, line: &PatchLine, search: &str) -> usize {
+        let text = line.text();
+        let seen = self.room() * if self.wraps { self.height / 2 } else { 1 };
+        let (PatchLine::Line(of), true) = (line, text.len() > seen) else {
+            return 0;
+        };
+        let mut hits = found(text, search);
+        let wanted = hits.next().or_else(|| of.words.first().cloned());
+        let Some(wanted) = wanted.filter(|wanted| wanted.end > seen) else {
+            return 0;
+        };
+        let before = self.room() / 3;
+        let mut start = wanted.start.saturating_sub(before);
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        start
     }
 }
 
@@ -163,7 +191,7 @@ fn lines(compared: &mut Compared, reading: Reading, is_focused: bool, area: Rect
     let preview = &compared.preview;
     let count = |at: usize| {
         let line = preview.text.lines.get(at);
-        line.map_or(0, |line| form.body(parts(line, "")).len())
+        line.map_or(0, |line| form.body(line, "").len())
     };
     // The first line from which all of them up to `last` are seen.
     let first_before = |last: usize| {
@@ -195,7 +223,7 @@ fn lines(compared: &mut Compared, reading: Reading, is_focused: bool, area: Rect
         let bar = if hunk.contains(&of) { "\u{2502}" } else { " " };
         let mark = if compared.is_marked(of) { "*" } else { " " };
         let search = if is_focused { search.as_str() } else { "" };
-        for (at, body) in form.body(parts(line, search)).into_iter().enumerate() {
+        for (at, body) in form.body(line, search).into_iter().enumerate() {
             let numbers = form.numbers(Some(line).filter(|_| at == 0));
             let mark = if at == 0 { mark } else { " " };
             let mut spans = vec![
@@ -217,8 +245,8 @@ fn lines(compared: &mut Compared, reading: Reading, is_focused: bool, area: Rect
     rows
 }
 
-/// Returns a line in its parts, each with its look.
-fn parts(line: &PatchLine, search: &str) -> Vec<(Style, String)> {
+/// Returns a line from a byte on in its parts, each with its look.
+fn parts(line: &PatchLine, search: &str, from: usize) -> Vec<(Style, String)> {
     let tokens = match line {
         PatchLine::Line(line) => line.tokens.as_slice(),
         PatchLine::Said(_) | PatchLine::Metadata(_) => &[],
@@ -241,11 +269,15 @@ fn parts(line: &PatchLine, search: &str) -> Vec<(Style, String)> {
         .chain(&hits)
         .chain(tokens.iter().map(|(range, _)| range))
         .flat_map(|range| [range.start, range.end])
-        .chain([0, text.len()])
+        .chain([from, text.len()])
+        .filter(|edge| *edge >= from)
         .collect();
     edges.sort_unstable();
     edges.dedup();
     let mut parts = vec![(look, sign.to_owned())];
+    if from > 0 {
+        parts.push((paint::look(Role::Dim), "\u{2026}".to_owned()));
+    }
     for (start, end) in edges.iter().zip(edges.iter().skip(1)) {
         let within = |ranges: &[Range<usize>]| ranges.iter().any(|range| range.contains(start));
         let token = tokens.iter().find(|(range, _)| range.contains(start));

@@ -11,7 +11,7 @@ use crate::cli::ui::data::{
 use crate::cli::ui::views::View;
 use crate::diff::Line;
 
-fn in_timeline() -> Played {
+pub(super) fn in_timeline() -> Played {
     let mut played = Played::new(80, 24);
     played.tell(Answer::Sessions(made::sessions()));
     played.press(KeyCode::Down).press(KeyCode::Enter);
@@ -20,7 +20,7 @@ fn in_timeline() -> Played {
     played
 }
 
-fn in_changes() -> Played {
+pub(super) fn in_changes() -> Played {
     let mut played = in_timeline();
     played.press(KeyCode::End).press(KeyCode::Enter);
     let sides = Sides {
@@ -70,7 +70,7 @@ fn a_moment_or_a_restore_is_gone_back_to() {
 }
 
 /// Presses a letter together with a modifier.
-fn with(played: &mut Played, modifiers: KeyModifiers, letter: char) {
+pub(super) fn with(played: &mut Played, modifiers: KeyModifiers, letter: char) {
     played.buffer();
     played.app.key(KeyEvent::new(KeyCode::Char(letter), modifiers));
 }
@@ -93,7 +93,7 @@ fn a_letter_with_ctrl_scrolls_or_does_nothing() {
     let Some(Ask::Plan(request)) = played.asked().pop() else {
         panic!()
     };
-    played.tell(Answer::Plan(request, "the plan".to_owned(), true));
+    played.tell(Answer::Plan(request, "the plan".to_owned(), Some(2)));
     with(&mut played, KeyModifiers::CONTROL, 'y');
     assert!(played.asked().is_empty(), "only y alone agrees");
     // Esc and a key in one read.
@@ -105,6 +105,7 @@ fn a_letter_with_ctrl_scrolls_or_does_nothing() {
 #[test]
 fn the_past_of_the_selected_file_is_shown() {
     let mut played = in_changes();
+    played.press(KeyCode::Home).asked();
     played.keys("H");
     assert!(played.asked().is_empty());
     assert!(played.app.message.take().is_some(), "the first row is no file");
@@ -204,6 +205,7 @@ fn after_a_restore_the_new_one_is_chosen_and_else_what_was_chosen_before() {
 fn only_what_is_marked_or_chosen_is_restored() {
     let mut played = in_changes();
     // The first row stands for no path.
+    played.press(KeyCode::Home).asked();
     played.keys("r");
     assert!(played.app.message.is_some() && played.asked().is_empty());
     played.keys("x").press(KeyCode::Down);
@@ -242,7 +244,7 @@ fn nothing_is_done_before_yes_and_only_what_was_shown() {
     let mut played = in_changes();
     played.keys("R");
     let request = made::request(Goal::Snapshot("sn-baseline00000".to_owned()));
-    played.tell(Answer::Plan(request.clone(), "the plan".to_owned(), true));
+    played.tell(Answer::Plan(request.clone(), "the plan".to_owned(), Some(2)));
     assert_eq!(played.app.view(), View::Plan);
     played.press(KeyCode::Enter).keys("n ");
     assert!(played.asked().is_empty() && played.app.view() == View::Plan);
@@ -256,7 +258,7 @@ fn nothing_is_done_before_yes_and_only_what_was_shown() {
     assert!(played.asked().is_empty());
     played.app.told(
         played.app.waiting.unwrap().number,
-        Answer::Plan(wider.clone(), "the wider plan".to_owned(), true),
+        Answer::Plan(wider.clone(), "the wider plan".to_owned(), Some(2)),
     );
     assert!(played.app.message.is_none(), "what was asked for is no surprise");
     played.keys("y");
@@ -275,7 +277,7 @@ fn nothing_is_done_before_yes_and_only_what_was_shown() {
     // How it went is told when the screen is gone.
     let mut left = in_changes();
     left.keys("R");
-    left.tell(Answer::Plan(request.clone(), "the plan".to_owned(), true))
+    left.tell(Answer::Plan(request.clone(), "the plan".to_owned(), Some(2)))
         .keys("y");
     left.app
         .key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
@@ -285,14 +287,14 @@ fn nothing_is_done_before_yes_and_only_what_was_shown() {
     // There was something else meanwhile: it is shown, and not done.
     played
         .app
-        .told(number, Answer::Plan(wider, "another plan".to_owned(), true));
+        .told(number, Answer::Plan(wider, "another plan".to_owned(), Some(2)));
     assert!(played.app.message.as_ref().unwrap().contains("changed meanwhile"));
     assert!(!played.app.acts());
     // A plan with nothing to do is not agreed to.
     let mut played = in_changes();
     played.keys("R");
     played
-        .tell(Answer::Plan(request, "nothing".to_owned(), false))
+        .tell(Answer::Plan(request, "nothing".to_owned(), None))
         .keys("y");
     assert!(played.asked().is_empty());
 }
@@ -302,7 +304,7 @@ fn what_was_typed_before_a_plan_was_seen_agrees_to_nothing() {
     let mut played = in_changes();
     played.keys("R");
     let request = made::request(Goal::Snapshot("sn-baseline00000".to_owned()));
-    played.tell(Answer::Plan(request, "the plan".to_owned(), true));
+    played.tell(Answer::Plan(request, "the plan".to_owned(), Some(2)));
     // It came with the answer, before anything was drawn.
     let yes = KeyEvent::new(KeyCode::Char('y'), KeyModifiers::NONE);
     played.app.key(yes);
@@ -316,7 +318,7 @@ fn what_was_typed_before_a_plan_was_seen_agrees_to_nothing() {
     let number = played.app.waiting.unwrap().number;
     played
         .app
-        .told(number, Answer::Plan(request, "another plan".to_owned(), true));
+        .told(number, Answer::Plan(request, "another plan".to_owned(), Some(2)));
     played.app.key(yes);
     played.app.key(yes);
     assert!(played.asked().is_empty() && !played.app.acts());
@@ -600,7 +602,7 @@ fn keys_are_chosen_in_the_configuration() {
     );
     played.keys("z");
     let request = made::request(Goal::Snapshot("sn-baseline00000".to_owned()));
-    played.tell(Answer::Plan(request, "the plan".to_owned(), true));
+    played.tell(Answer::Plan(request, "the plan".to_owned(), Some(2)));
     // An answer is always y.
     assert!(played.text().contains("y yes, do it"), "{}", played.text());
     played.keys("y");

@@ -64,7 +64,7 @@ fn every_view(played: &mut Played, mut see: impl FnMut(&mut Played, &str)) {
     played.tell(Answer::Plan(
         made::request(Goal::Snapshot("sn-baseline00000".to_owned())),
         made::PLAN.to_owned(),
-        true,
+        Some(2),
     ));
     see(played, "plan");
     played.keys("y");

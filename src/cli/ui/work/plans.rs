@@ -156,7 +156,9 @@ fn told(mut request: Request, planned: &RestorePlan) -> Answer {
         request.goal = Goal::Undo(Some(receipt));
     }
     let does_something = !planned.proposal.is_empty() && refuse_locked(&planned.proposal).is_ok();
-    Answer::Plan(request, text(planned), does_something)
+    let document = restore_document(&planned.row, &planned.proposal, None);
+    let paths = does_something.then(|| view::plan::changed(&document));
+    Answer::Plan(request, text(planned), paths)
 }
 
 /// The plan as the command shows it, with what it warns of.
