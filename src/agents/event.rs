@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostic, ErrorKind};
 /// Maximum size of the input, in bytes; a tool call may hold a whole file.
 pub const LARGEST: u64 = 32 << 20;
 
-/// Maximum nesting depth of what is read of the input. The arguments of a tool may be nested more deeply, and its call is reported all the same.
+/// Maximum nesting depth of what is read of the input. The arguments of a tool may be nested more deeply, and its call is reported anyway.
 const DEEPEST: usize = 100;
 
 /// Kind of an event.

@@ -1,7 +1,7 @@
 //! A text that the operator edits in a temporary file.
 
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
 use std::slice::from_ref;
 
@@ -13,7 +13,7 @@ use crate::process::Exit;
 /// Most bytes that are read back.
 const MOST: u64 = 16 << 20;
 
-/// Opens the operator's editor, else `vi`, on a text, and returns what it holds afterwards; `None` if the editor failed.
+/// Opens the operator's editor, else `vi`, on a text, and returns what it holds afterwards; `None` if the editor failed or removed it.
 pub(super) fn edited(context: &Context<'_>, text: &[u8]) -> Result<Option<Vec<u8>>, CliError> {
     let directory = PrivateDirectory::make(context)?;
     let (mut file, path) = directory.file(Path::new("hunk.diff"), 0o600)?;
@@ -25,7 +25,10 @@ pub(super) fn edited(context: &Context<'_>, text: &[u8]) -> Result<Option<Vec<u8
     }
     let mut text = Vec::new();
     // An editor may have replaced the file.
-    let file = File::open(path).map_err(unwritable)?;
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(unwritable)?,
+    };
     file.take(MOST).read_to_end(&mut text).map_err(unwritable)?;
     Ok(Some(text))
 }

@@ -522,6 +522,12 @@ pub(super) fn name_fault(name: &str) -> Option<&'static str> {
     if TAKEN.contains(&name) {
         return Some("this word has another meaning");
     }
+    if name.contains("..") {
+        return Some("`..` stands between two snapshots");
+    }
+    if name.bytes().all(|b| b.is_ascii_digit()) {
+        return Some("a number stands for the checkpoint with this number");
+    }
     // Also without what stands before its letters: so ids are written, too.
     let is_bare = SnapshotId::parse(&format!("sn-{name}")).is_ok();
     (is_bare || IDS.iter().any(|prefix| name.starts_with(prefix))).then_some("it looks like an id")

@@ -37,6 +37,10 @@ pub(in crate::cli) fn heading(found: &BlameDocument, now: Time) -> Option<String
             };
             Some(format!("{path} was deleted {by}{had}"))
         }
+        (Some(why), false) if step.by == StepAuthor::Before => {
+            let why = sanitize::text(why);
+            Some(format!("{path}: {why}; not changed since the first snapshot"))
+        }
         (Some(why), false) => Some(format!("{path}: {}; last change {by}", sanitize::text(why))),
         (None, false) => None,
     }

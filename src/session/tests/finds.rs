@@ -160,7 +160,7 @@ fn a_checkpoints_name_is_short_plain_and_stands_for_nothing_else() {
     for good in [
         "a",
         "_",
-        "0",
+        "0a",
         "before-refactoring",
         "v1.2.3",
         "A_b-C.d",
@@ -182,6 +182,9 @@ fn a_checkpoints_name_is_short_plain_and_stands_for_nothing_else() {
         "-a",
         ".",
         "..",
+        "v1..v2",
+        "0",
+        "12",
         ".hidden",
         "a b",
         "a/b",
