@@ -47,13 +47,24 @@ pub(crate) fn record(
         entries,
         bytes,
         gap_count: lacks.len() as u64,
-        gaps: lacks
-            .into_iter()
-            .take(NAMED)
-            .map(|(path, reason)| RecordedGap { path, reason })
-            .collect(),
+        gaps: named(lacks),
         ..missing(coverage, started_at)
     }
+}
+
+/// Counts and names what the manifest lacks, once it is known which private files are stored.
+pub(super) fn name_lacks(record: &mut MountRecord, manifest: &Manifest) {
+    if record.withheld.is_empty() {
+        return;
+    }
+    let lacks = manifest.lacks(&record.agreed());
+    record.gap_count = lacks.len() as u64;
+    record.gaps = named(lacks);
+}
+
+fn named(lacks: Vec<(RelPath, String)>) -> Vec<RecordedGap> {
+    let named = lacks.into_iter().take(NAMED);
+    named.map(|(path, reason)| RecordedGap { path, reason }).collect()
 }
 
 /// Names links in the state of agents as links: they are restored, and what they lead to is not captured.

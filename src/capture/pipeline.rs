@@ -21,7 +21,7 @@ pub use self::step::CountChanges;
 use super::contents::{Completed, HashOnly, complete};
 use super::fs_snapshot::Frozen;
 use super::limit::{Big, biggest};
-use super::mounted::{missing, name_links, record, with_changed};
+use super::mounted::{missing, name_lacks, name_links, record, with_changed};
 use super::pack::Packer;
 use super::parent::ParentSnapshot;
 use super::private::{PrivateFile, look_at_private};
@@ -218,6 +218,7 @@ impl<'a> Capture<'a> {
             let before = self.known.private_before(at);
             record.sealed = keep_private(coverage, &found, before, packer, used)?;
             record.withheld = found.facts;
+            name_lacks(&mut record, &manifest);
             name_links(&mut record);
             relies |= kept.is_some();
             record.native = kept;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ArchiveId, Content, Coverage, Digest, DigestMethod, FileSystemId, InstanceId, NativeRef, Recorded,
-    RelPath, RepositoryFacts, SnapshotId, SnapshotKind, Time, WithheldReason,
+    RelPath, RepositoryFacts, SnapshotId, SnapshotKind, Time, WithheldPath, WithheldReason,
 };
 
 /// A path that the snapshot lacks, with the reason in words.
@@ -152,6 +152,20 @@ impl MountRecord {
             method: DigestMethod::Plain,
         });
         settings.map(SettingsFact::content).chain(sealed)
+    }
+
+    /// Returns the paths whose absence from the manifest is no lack: what the coverage withholds, and private files that are stored apart
+    /// from it, which rules by name found.
+    #[must_use]
+    pub fn agreed(&self) -> Vec<WithheldPath> {
+        let is_stored =
+            |fact: &&WithheldFact| fact.settings.is_some() || self.sealed.is_some() && fact.digest.is_some();
+        let stored = self.withheld.iter().filter(is_stored);
+        let stored = stored.map(|fact| WithheldPath {
+            path: fact.path.clone(),
+            reason: WithheldReason::Settings,
+        });
+        self.coverage.withheld.iter().cloned().chain(stored).collect()
     }
 
     /// Its repositories, with where it lies.

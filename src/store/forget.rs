@@ -132,7 +132,7 @@ impl<'s> AmendedRecord<'s> {
                     digest: list,
                     entries,
                     bytes,
-                    gap_count: left.lacks(&mount.coverage.withheld).len() as u64,
+                    gap_count: left.lacks(&mount.agreed()).len() as u64,
                     gaps: gaps.cloned().collect(),
                 })
             }

@@ -493,3 +493,31 @@ fn killed_at_every_point_settings_are_the_old_or_the_new_ones() {
         has_no_canary(&sandbox, &[]);
     }
 }
+
+#[test]
+fn settings_that_a_rule_found_by_name_make_no_snapshot_incomplete() {
+    let sandbox = Sandbox::new();
+    let plugin = ".claude/plugins/x/plugin.json";
+    let before = "{\"name\": \"x\"}";
+    let id = session(
+        &sandbox,
+        &[(plugin, before), (".claude/settings.json", "{}")],
+        |home| {
+            write(home, plugin, "{\"name\": \"evil\"}");
+        },
+    );
+    let show = sandbox.jackin(["show", &id]).ok();
+    assert!(!show.text().contains("incomplete"), "{show}");
+    let plan = sandbox.jackin(["restore", &id, "--dry-run"]).ok();
+    assert!(!plan.text().contains("not touched"), "{plan}");
+    plan.has("plugin.json");
+    sandbox
+        .jackin(["restore", &id, "--require-complete", "--yes"])
+        .ok();
+    let now = fs::read_to_string(sandbox.home().join(plugin)).unwrap();
+    assert_eq!(now, before);
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    let now = fs::read_to_string(sandbox.home().join(plugin)).unwrap();
+    assert_eq!(now, "{\"name\": \"evil\"}");
+    sandbox.jackin(["verify", "--read-data"]).ok();
+}
