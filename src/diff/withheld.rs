@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Manifest, RelPath, WithheldFact};
+use crate::model::{Manifest, MountRecord, RelPath, WithheldFact};
 
 /// Change of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +17,10 @@ pub enum WithheldKind {
     Secret,
     /// Deleted credential.
     Deleted,
-    /// Unknown change: one side could not be read, or both are too large to compare.
+    /// Unknown change: one side could not be read, both are too large to compare, or their digests have different keys.
     Unknown,
+    /// Unknown change: the path was forgotten.
+    Forgotten,
 }
 
 impl WithheldKind {
@@ -32,6 +34,7 @@ impl WithheldKind {
             Self::Secret => "a secret in it changed",
             Self::Deleted => "it is gone",
             Self::Unknown => "it is unknown whether it changed",
+            Self::Forgotten => "it was forgotten",
         }
     }
 }
@@ -65,9 +68,20 @@ impl WithheldChange {
     }
 }
 
-/// Compares the recorded facts of credentials. If `after` is `None`, every change is unknown.
+/// Compares the recorded facts of a mount's credentials with those of a later side. If `after` is `None`, every change is unknown. Of a path
+/// that was forgotten nothing is known.
 #[must_use]
-pub fn compare_withheld(before: &[WithheldFact], after: Option<&[WithheldFact]>) -> Vec<WithheldChange> {
+pub fn compare_withheld(before: &MountRecord, after: Option<&[WithheldFact]>) -> Vec<WithheldChange> {
+    let mut changes = differing(&before.withheld, after);
+    for change in &mut changes {
+        if before.coverage.has_forgotten(&change.path) {
+            change.kind = WithheldKind::Forgotten;
+        }
+    }
+    changes
+}
+
+fn differing(before: &[WithheldFact], after: Option<&[WithheldFact]>) -> Vec<WithheldChange> {
     let Some(after) = after else {
         let unknown = |fact: &WithheldFact| WithheldChange {
             path: fact.path.clone(),

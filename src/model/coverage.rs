@@ -191,6 +191,13 @@ impl Coverage {
         meet.then_some((in_own, in_other))
     }
 
+    /// Returns true for a path that was forgotten, or lies below one.
+    #[must_use]
+    pub fn has_forgotten(&self, path: &RelPath) -> bool {
+        let mut forgotten = self.withheld.iter();
+        forgotten.any(|own| own.reason == WithheldReason::Forgotten && path.is_within(&own.path))
+    }
+
     /// Returns the host paths at and below which the coverage lies.
     #[must_use]
     pub fn places(&self) -> Vec<PathBuf> {

@@ -434,8 +434,11 @@ impl Recovery<'_> {
             if question.pairs_renames {
                 comparison.changes = pair_renames(comparison.changes);
             }
-            let mut withheld =
-                compare_withheld(&mount.withheld, later.withheld(&reveal, &mount.coverage, &row.id));
+            let facts = later.withheld(&reveal, &mount.coverage, &row.id);
+            // Another store's key made the digests of what was imported.
+            let is_comparable =
+                matches!(later, Later::Snapshot(_)) || !store.catalog().is_adopted(&row.id)?;
+            let mut withheld = compare_withheld(mount, facts.filter(|_| is_comparable));
             let sides = (before.as_ref(), after.manifest.as_ref());
             withheld.retain(|change| {
                 (scope.holds(&change.path) || asked.holds(&change.path)) && !change.is_told_by(sides)

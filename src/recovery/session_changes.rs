@@ -58,7 +58,7 @@ pub(crate) fn of_session(
             skipped: &[],
         };
         let Comparison { changes, .. } = compare(&from, &to);
-        let mut private = compare_withheld(&mount.withheld, Some(&later.withheld));
+        let mut private = compare_withheld(mount, Some(&later.withheld));
         private.retain(|change| !change.is_told_by((before.as_ref(), now.as_ref())));
         withheld += private.len() as u64;
         mounts.push((mount.coverage.clone(), pair_renames(changes)));

@@ -137,7 +137,9 @@ pub fn propose(
         let sides = (plain.as_ref(), now.manifest.as_ref());
         let heads = head_moves((store, &target), &root, sides, &plan);
         let not_checked = changed_since(store.transports(), &root, &now.skipped, record.started_at);
-        let mut withheld = compare_withheld(&record.withheld, reveal.facts());
+        // Another store's key made the digests of what was imported.
+        let is_comparable = !store.catalog().is_adopted(&target.instance)?;
+        let mut withheld = compare_withheld(record, reveal.facts().filter(|_| is_comparable));
         let sides = (manifest.as_ref(), now.manifest.as_ref());
         let is_asked = |path: &RelPath| match asked {
             Scope::Asked(_) => asked.holds(path),

@@ -521,3 +521,23 @@ fn settings_that_a_rule_found_by_name_make_no_snapshot_incomplete() {
     assert_eq!(now, "{\"name\": \"evil\"}");
     sandbox.jackin(["verify", "--read-data"]).ok();
 }
+
+#[test]
+fn settings_that_were_forgotten_are_called_so() {
+    let sandbox = Sandbox::new();
+    let settings = ".claude/settings.json";
+    let id = session(&sandbox, &[(settings, "{\"apiKey\": \"hunter2\"}")], |home| {
+        write(home, settings, "{\"apiKey\": \"hunter2\", \"x\": 1}");
+    });
+    let path = sandbox.home().join(settings);
+    sandbox
+        .jackin(["forget", "--path", path.to_str().unwrap(), "--yes"])
+        .ok();
+    for args in [&["restore", &id, "--dry-run"][..], &["diff", &id]] {
+        let run = sandbox.jackin(args);
+        assert!(!run.text().contains("it is new"), "{run}");
+    }
+    sandbox
+        .jackin(["restore", &id, "--dry-run"])
+        .has("it was forgotten");
+}

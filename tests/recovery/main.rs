@@ -128,6 +128,7 @@ mod renamed_paths;
 mod repeat;
 mod replaced;
 mod replicas;
+mod replicas_imported;
 mod restore_points;
 mod retention;
 mod retention_killed;

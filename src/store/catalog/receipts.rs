@@ -95,6 +95,19 @@ impl Catalog {
         self.of_instance(sql, instance)
     }
 
+    /// Returns true if the session came from the copy of another store.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`].
+    pub fn is_adopted(&self, instance: &InstanceId) -> Result<bool, StoreError> {
+        let (begun, _) = self.lifetime(instance)?;
+        let receipt = match begun {
+            Some(number) => self.receipt(number)?,
+            None => None,
+        };
+        Ok(receipt.is_some_and(|receipt| matches!(receipt.act, Operation::Adopt { .. })))
+    }
+
     /// Returns the receipts that a query finds for an instance.
     fn of_instance(&self, sql: &str, instance: &InstanceId) -> Result<Vec<Receipt>, StoreError> {
         self.query(|connection| {

@@ -1,0 +1,121 @@
+//! What an import from an object store brings back: the end of a session, its pin, nothing that was forgotten, and facts that only the lost
+//! store could compare.
+
+use std::fs;
+
+use crate::replicas::{PLACE, RECIPIENT, bring_back, brought_back, copied, own_key, session, signed};
+use crate::support::bucket::Bucket;
+use crate::support::sandbox::Sandbox;
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn a_session_that_was_active_when_it_was_copied_gets_its_end_and_keeps_its_pin() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let project = sandbox.project("web");
+    fs::write(project.join("a"), "before").unwrap();
+    let begun = signed(&sandbox, &bucket, &["begin", project.to_str().unwrap()]).ok();
+    let id = String::from_utf8(begun.stdout).unwrap().trim().to_owned();
+    fs::write(project.join("a"), "after").unwrap();
+    signed(&sandbox, &bucket, &["checkpoint", &id]).ok();
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let (fresh, _) = brought_back(&bucket, &[]);
+    fresh.jackin(["show", &id]).ok().shows("lost");
+    signed(&sandbox, &bucket, &["end", &id]).ok();
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    bring_back(&fresh, &bucket, &[]);
+    let show = fresh.jackin(["show", &id]).ok();
+    assert!(!show.text().contains("no closing snapshot"), "{show}");
+    show.has("ended");
+    // A pin that the operator took back does not come again.
+    fresh.jackin(["unpin", &id]).ok();
+    bring_back(&fresh, &bucket, &[]);
+    fresh.jackin(["forget", &id, "--yes"]).ok();
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn a_forgotten_session_does_not_come_back_from_what_is_left_there() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let (secret, _) = session(&sandbox, &bucket, "secret");
+    let (other, _) = session(&sandbox, &bucket, "other");
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    signed(&sandbox, &bucket, &["forget", &secret, "--yes"]).ok();
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let identity = own_key(&sandbox);
+    let from = ["import", "--from", PLACE, "--identity", &identity, "--dry-run"];
+    let planned = signed(&Sandbox::new(), &bucket, &from).ok();
+    planned.shows("3 more snapshots were forgotten there, and are not imported");
+    let (fresh, told) = brought_back(&bucket, &["--trust"]);
+    assert_eq!(told["forgotten"], 3, "{told}");
+    let list = fresh.jackin(["list"]).ok();
+    assert!(!list.text().contains(&secret), "{list}");
+    list.has(&other);
+    // What came from another store's objects is still there when it is forgotten here.
+    fresh.jackin(["unpin", &other]).ok();
+    fresh
+        .jackin(["forget", &other, "--yes"])
+        .ok()
+        .shows("was imported from s3://bucket/machines/one/st-");
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn what_was_copied_for_earlier_recipients_is_said() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    session(&sandbox, &bucket, "web");
+    let run = signed(&sandbox, &bucket, &["replicate"]).ok();
+    assert!(!run.text().contains("recipients"), "{run}");
+    let config = sandbox.home().join(".config/jackin/config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    let ssh = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBqd2yequ7lgkGFQ1K6M151Dp8SNBUTuIMg3fAgR/ZgH me@host";
+    fs::write(&config, text.replace(RECIPIENT, ssh)).unwrap();
+    let said = "opens only with the private keys of the earlier ones";
+    signed(&sandbox, &bucket, &["replicate"])
+        .ok()
+        .shows(said)
+        .shows("replicate --new-store");
+    let run = bucket.signed(sandbox.command(["doctor"])).run();
+    run.has(said);
+    let run = signed(&sandbox, &bucket, &["replicate", "--new-store"]).ok();
+    assert!(!run.text().contains(said), "{run}");
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn secrets_that_another_stores_key_knows_are_not_called_changed() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let config = sandbox.home().join(".config/jackin/config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    let text = text.replace("\"project\"", "\"project-and-state\"");
+    fs::write(
+        &config,
+        text.replace("[recovery.state]\n", "[recovery.state]\nhome = true\n"),
+    )
+    .unwrap();
+    for (name, text) in [
+        (".credentials.json", "{}"),
+        ("settings.json", "{\"apiKey\": \"hunter2\"}"),
+    ] {
+        fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+        fs::write(sandbox.home().join(".claude").join(name), text).unwrap();
+    }
+    let project = sandbox.project("web");
+    fs::write(project.join("a"), "before").unwrap();
+    let begun = signed(&sandbox, &bucket, &["begin", project.to_str().unwrap()]).ok();
+    let id = String::from_utf8(begun.stdout).unwrap().trim().to_owned();
+    fs::write(project.join("a"), "after").unwrap();
+    signed(&sandbox, &bucket, &["end", &id]).ok();
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    fs::remove_dir_all(sandbox.store()).unwrap();
+    bring_back(&sandbox, &bucket, &["--trust"]);
+    for args in [&["diff", &id][..], &["restore", &id, "--dry-run"]] {
+        let run = sandbox.jackin(args);
+        assert!(!run.text().contains(": it changed"), "{run}");
+        assert!(!run.text().contains("a secret in it changed"), "{run}");
+        run.has(" a");
+    }
+}
