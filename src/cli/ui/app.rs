@@ -337,6 +337,8 @@ impl App {
                     self.open(View::Timeline);
                 }
             }
+            // Read again for a comparison that the operator has left meanwhile.
+            Answer::Changes(_) if waited.is_none() && !self.views.contains(&View::Changes) => {}
             Answer::Changes(changes) => {
                 let sides = changes.sides.clone();
                 let before = self.compared.take();
