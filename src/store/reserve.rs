@@ -27,7 +27,7 @@ fn kept(layout: &Layout) -> Result<(), StoreError> {
     match is_whole {
         true if free < SCARCE => remove(&path),
         false if free >= PLENTY => {
-            // Whoever made it may have been killed.
+            // The process that made it may have been killed.
             remove(&path)?;
             make(&path).inspect_err(|_| drop(remove(&path)))
         }

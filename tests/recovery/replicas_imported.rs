@@ -1,5 +1,4 @@
-//! What an import from an object store brings back: the end of a session, its pin, nothing that was forgotten, and facts that only the lost
-//! store could compare.
+//! Sessions after an import from an object store: their end and pin, forgotten ones, and facts that only the lost store could compare.
 
 use std::fs;
 

@@ -448,7 +448,7 @@ impl App {
         rows
     }
 
-    /// Makes the rows of the timeline anew, for another filter.
+    /// Rebuilds the rows of the timeline for another filter.
     pub(super) fn lay_out_timeline(&mut self) {
         if let Some(timeline) = &self.timeline {
             self.timeline_rows = self.rows_of(&timeline.moments);

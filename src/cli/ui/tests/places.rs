@@ -1,4 +1,4 @@
-//! Where typed and pasted text goes, and where one is after a restore.
+//! Destination of typed and pasted text, and the place on the screen after a restore.
 
 use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 
