@@ -169,10 +169,11 @@ pub(crate) fn is_like(shown: &str, printed: &str) -> bool {
 fn loose(text: &str) -> String {
     let mut text = text.to_owned();
     for (pattern, with) in [
+        // First: a line may break within a size.
+        ("\\s+", " "),
         ("[0-9]+([.,][0-9]+)* (B|KiB|MiB|bytes)", "SIZE"),
         ("[0-9]+(\\.[0-9]+)? m?s\\b", "TIME"),
         ("\\b[0-9a-f]{64}\\b", "DIGEST"),
-        ("\\s+", " "),
     ] {
         text = Regex::new(pattern).unwrap().replace_all(&text, with).into_owned();
     }
