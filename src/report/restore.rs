@@ -464,8 +464,7 @@ impl MountPlan<'_> {
 
     fn foldable(&self) -> Vec<Foldable<'_>> {
         let marked = self.applied.iter().map(|(told, change)| {
-            let outside = [told.names_outside, told.unlinked].iter().any(Option::is_some);
-            let names = !told.parted_from.is_empty() || outside;
+            let names = !told.parted_from.is_empty() || told.names_outside.is_some();
             let is_usual = matches!(
                 (change.kind, told.action),
                 (ChangeKind::Added, Some(Action::Delete))

@@ -187,9 +187,7 @@ impl Proposal {
         let is_stuck = |why: &Why| matches!(why, Why::Holds(_) | Why::Socket | Why::Root | Why::Excluded);
         let kept = mount.plan.kept.iter();
         let stuck = kept.filter(|kept| is_undo && is_stuck(&kept.why)).count();
-        let steps = mount.plan.steps.iter();
-        let unlinked = steps.filter(|step| is_undo && step.others.unlinked > 0).count();
-        (mount.hidden().count() + private + stuck + unlinked) as u64
+        (mount.hidden().count() + private + stuck) as u64
     }
 }
 

@@ -1,6 +1,6 @@
 //! Proposal of a restore: reads the target, scans the live trees, plans each mount, and names the later steps that changed a kept path.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::RestoreError;
@@ -180,20 +180,19 @@ pub fn propose(
 }
 
 /// Removes from the plan the names that a file is not linked to again, where one of them lies below the root: there it is found and linked, with
-/// all the others.
+/// all the others. Another machine is not searched for it, as that takes a call for each directory; then nothing is said.
 fn link_hidden((transports, root): (&Transports, &Path), plan: &mut Plan) {
     let ino = |step: &Step| step.change.from.as_ref().map(|from| from.ino);
     let lost = plan.steps.iter().filter(|step| step.others.unlinked > 0);
     let wanted: HashSet<u64> = lost.filter_map(ino).collect();
-    let Some(root) = (!wanted.is_empty())
-        .then(|| Root::open(transports, root).ok())
-        .flatten()
-    else {
+    if wanted.is_empty() {
         return;
-    };
-    let found = hidden::find(&root, &wanted);
+    }
+    let root = Root::open(transports, root).ok().filter(|root| !root.is_far());
+    let found = root.map(|root| hidden::find(&root, &wanted));
     for step in &mut plan.steps {
-        if ino(step).is_some_and(|ino| found.contains_key(&ino)) {
+        let is_linked = |found: &HashMap<u64, RelPath>| ino(step).is_some_and(|ino| found.contains_key(&ino));
+        if found.as_ref().is_none_or(is_linked) {
             step.others.unlinked = 0;
         }
     }

@@ -284,11 +284,22 @@ fn step(told: &ChangeDocument, change: &Change) -> String {
     line
 }
 
-/// The lines of what stays, and why, after a note about a recreated root.
+/// The lines of what stays, and why, after notes about a recreated root and about hard links.
 fn what_stays(mount: &MountPlan<'_>, columns: usize, listed: Listed, lines: &mut Vec<String>) {
     if mount.is_recreated {
         lines.push("  Note: this directory was deleted and recreated after the snapshot".to_owned());
     }
+    // Caches of package managers link thousands of files, so they are counted.
+    let unlinked = mount.applied.iter().filter(|(told, _)| told.unlinked.is_some());
+    let files = match unlinked.count() as u64 {
+        0 => None,
+        1 => Some("1 file is not linked again to a name".to_owned()),
+        some => Some(format!(
+            "{} files are not linked again to names",
+            size::count(some)
+        )),
+    };
+    lines.extend(files.map(|files| format!("  Note: {files} outside the snapshot")));
     if !mount.conflicts.is_empty() {
         lines.push(style::paint(Role::Warning, "  Conflicts, not changed:"));
         for kept in mount.conflicts {
@@ -484,13 +495,7 @@ fn other_names(step: &ChangeDocument) -> Option<String> {
         let and = if list.is_empty() { "" } else { " and " };
         list.push_str(&format!("{and}{names} outside the snapshot"));
     }
-    let parted = (!list.is_empty()).then(|| format!("no longer linked to {list}"));
-    let apart = step.unlinked.map(|count| {
-        let names = size::counted(u64::from(count), "name", "names");
-        format!("not linked again to {names} outside the snapshot")
-    });
-    let said: Vec<String> = parted.into_iter().chain(apart).collect();
-    (!said.is_empty()).then(|| said.join("; "))
+    (!list.is_empty()).then(|| format!("no longer linked to {list}"))
 }
 
 fn counts(plan: &RestoreDocument<'_>) -> String {
