@@ -48,6 +48,7 @@ fn the_first_command_builds_wrecks_and_restores() {
         .stdin(Stdio::null())
         .current_dir(&clone)
         .env_remove("CARGO_TARGET_DIR")
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
         // Dependencies that the tests have built with the same features are not built again.
         .env(
             "CARGO_BUILD_BUILD_DIR",
