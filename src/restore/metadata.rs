@@ -93,11 +93,14 @@ impl Object<'_> {
             is_mode_known = false;
             if let Err(error) = self.chown(entry.uid, entry.gid) {
                 // The group alone may be one of ours.
-                let _ = self.chown(now.uid, entry.gid);
+                let is_of_group = now.gid == entry.gid || self.chown(now.uid, entry.gid).is_ok();
                 let owner = format!("{}:{}", entry.uid, entry.gid);
                 notes.push(Problem::caused(format!("owner {owner} could not be set"), &error));
                 // A set-id bit under another owner would be a right that nobody gave.
                 mode &= 0o1777;
+                if !is_of_group {
+                    mode = for_another_group(mode);
+                }
             }
         }
         let present = self.attributes()?;
@@ -114,8 +117,8 @@ impl Object<'_> {
             }
             self.remove_others(&present, &entry.xattrs, &mut notes);
             self.set_attributes(&attributes, &mut notes)?;
-            if mtime.is_none() {
-                self.set_attributes(&lists, &mut notes)?;
+            if mtime.is_none() && !self.set_attributes(&lists, &mut notes)? {
+                mode = without_list(mode, &lists);
             }
         }
         if !matches!(entry.kind, EntryKind::Symlink(_)) {
@@ -130,7 +133,9 @@ impl Object<'_> {
         }
         if let Some(mtime) = mtime {
             self.set_mtime(mtime)?;
-            self.set_attributes(&lists, &mut notes)?;
+            if !self.set_attributes(&lists, &mut notes)? && mode != without_list(mode, &lists) {
+                self.chmod(without_list(mode, &lists))?;
+            }
         }
         Ok(notes)
     }
@@ -147,17 +152,31 @@ impl Object<'_> {
         }
     }
 
-    fn set_attributes(self, wanted: &[&Xattr], notes: &mut Vec<Problem>) -> io::Result<()> {
+    /// Sets attributes. Returns false if one of them could not be set.
+    fn set_attributes(self, wanted: &[&Xattr], notes: &mut Vec<Problem>) -> io::Result<bool> {
+        let mut are_set = true;
         for want in wanted {
             if let Err(error) = self.set_attribute(want) {
                 if is_out_of_space(&error) {
                     return Err(error);
                 }
                 notes.push(attribute_note(want, "could not be set", &error));
+                are_set = false;
             }
         }
-        Ok(())
+        Ok(are_set)
     }
+}
+
+/// Returns the mode for an object whose group could not be set: the other group may do no more than everybody may.
+fn for_another_group(mode: u32) -> u32 {
+    mode & (!0o070 | (mode & 0o007) << 3)
+}
+
+/// Returns the mode for an object whose access list could not be set: what was the mask of the list would be the rights of the group.
+fn without_list(mode: u32, lists: &[&Xattr]) -> u32 {
+    let rights = lists.iter().find_map(|list| list.rights_of_group());
+    rights.map_or(mode, |rights| mode & (!0o070 | rights << 3))
 }
 
 /// Sets the metadata of the object at a name, if it is the `meant` one.
@@ -241,8 +260,12 @@ pub(super) fn is_between(is: &Stat, was: &Entry, will: &Entry) -> bool {
     let mut modes = vec![was.mode, will.mode];
     if (was.uid, was.gid) != (will.uid, will.gid) {
         modes.extend([was.mode & 0o1777, will.mode & 0o1777]);
+        modes.extend([was.mode, will.mode].map(|mode| for_another_group(mode & 0o1777)));
     }
     if was.xattrs != will.xattrs {
+        let lists: Vec<&Xattr> = will.xattrs.iter().collect();
+        let narrowed: Vec<u32> = modes.iter().map(|mode| without_list(*mode, &lists)).collect();
+        modes.extend(narrowed);
         let listed = |(by, rights): (u32, u32)| (by & 0o7000) | (rights & 0o777);
         let pairs = modes.iter().flat_map(|by| [(*by, was.mode), (*by, will.mode)]);
         let mixed: Vec<u32> = pairs.map(listed).collect();

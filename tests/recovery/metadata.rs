@@ -1,13 +1,14 @@
 //! Modes, attributes, access lists and times (scenarios 8 and 33).
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_kept, assert_same_tree};
-use crate::support::machine::{skip, tool};
+use crate::support::machine::{is_root, skip, tool};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -308,4 +309,69 @@ fn s08_access_lists_of_macos_come_back() {
     sandbox
         .diff(&id, &["--from", "baseline", "--to", "now"])
         .are::<&str>(&[]);
+}
+
+/// Mode of what lies at a path.
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().mode() & 0o7777
+}
+
+#[test]
+fn another_group_gets_no_rights_that_it_did_not_have() {
+    let (true, Some(sandbox)) = (is_root(), Sandbox::unprivileged()) else {
+        return skip("an ordinary user", "only root can give files to groups");
+    };
+    let project = sandbox.project("grouped");
+    Build::at(&project)
+        .file("secret", "x")
+        .file("read by all", "x")
+        .dir("box");
+    sandbox.give(&project);
+    for (name, bits) in [("secret", 0o660), ("read by all", 0o664), ("box", 0o770)] {
+        let path = project.join(name);
+        std::os::unix::fs::chown(&path, None, Some(12345)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(bits)).unwrap();
+    }
+    let id = sandbox.launch(&project, "rm -r secret 'read by all' box");
+    sandbox
+        .jackin(["restore", &id, "--yes"])
+        .code(6)
+        .has("owner 65534:12345 could not be set");
+    assert_eq!(mode(&project.join("secret")), 0o600);
+    assert_eq!(mode(&project.join("read by all")), 0o644);
+    assert_eq!(mode(&project.join("box")), 0o700);
+    // Undone and restored again, nothing else is there.
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    assert!(!project.join("secret").exists());
+}
+
+#[test]
+fn without_access_lists_the_mask_of_one_is_no_right_of_the_group() {
+    if !is_root() || tool("setfacl").is_none() {
+        return skip("access lists", "only root can mount, and setfacl is needed");
+    }
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("listed");
+    Build::at(&project)
+        .file("key", "secret\n")
+        .mode("key", 0o600)
+        .acl("key", "u:12345:r")
+        .dir("box")
+        .mode("box", 0o700)
+        .acl("box", "u:12345:rwx");
+    assert_eq!(mode(&project.join("key")), 0o640);
+    let id = sandbox.launch(&project, "rm key");
+    // It keeps no access lists.
+    let bare = sandbox.scratch("bare");
+    fs::create_dir(&bare).unwrap();
+    let mount = |words: &[&str]| Command::new(words[0]).args(&words[1..]).status().unwrap();
+    if !mount(&["mount", "-t", "ramfs", "ramfs", bare.to_str().unwrap()]).success() {
+        return skip("access lists", "nothing can be mounted");
+    }
+    let to = bare.join("x");
+    let run = sandbox.jackin(["restore", &id, "--to", to.to_str().unwrap(), "--yes"]);
+    let modes = [mode(&to.join("key")), mode(&to.join("box"))];
+    mount(&["umount", bare.to_str().unwrap()]);
+    run.has("system.posix_acl_access could not be set");
+    assert_eq!(modes, [0o600, 0o700]);
 }
