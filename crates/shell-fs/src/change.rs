@@ -80,11 +80,27 @@ impl Session {
             }
             Call::Mode { handle, mode, .. } => {
                 let place = known!(self.table.place(handle, b""));
-                let name = known!(place.name());
                 // Five digits: with fewer, some tools leave a directory the bits above the others.
                 let mode = format!("{:05o}", mode & 0o7777);
-                let command = words(&[b"[ ! -L", &name, b"] && chmod", mode.as_bytes(), b"--", &name]);
-                self.run(&place.enter(), &command)?
+                let set = |place: &Place| {
+                    let (enter, name) = (place.enter()?, place.name()?);
+                    let chmod = words(&[b"[ ! -L", &name, b"] && chmod", mode.as_bytes(), b"--", &name]);
+                    Ok(words(&[&enter, b"&&", &chmod]))
+                };
+                let all = match place.number() {
+                    // A directory that its owner may not enter is reached by its name.
+                    Some(_) => {
+                        let (inside, outside) = (
+                            known!(set(&place)),
+                            known!(set(&known!(self.table.by_name(handle)))),
+                        );
+                        let is_open =
+                            [b"[ -x ".as_slice(), &known!(line::quoted(&place.dir)), b" ]"].concat();
+                        words(&[b"if", &is_open, b"; then", &inside, b"; else", &outside, b"; fi"])
+                    }
+                    None => known!(set(&place)),
+                };
+                self.line.run(&all)?.output()
             }
             Call::Modified { dir, path, mtime } => {
                 let (sec, nsec) = mtime;

@@ -195,17 +195,7 @@ impl Table {
                 file: None,
                 name: b".".to_vec(),
             }),
-            None => {
-                let (dir, name) = in_front_of(&held.path);
-                let (ino, file) = (None, Some(held.ino));
-                Ok(Place {
-                    dir,
-                    sure,
-                    ino,
-                    file,
-                    name,
-                })
-            }
+            None => self.by_name(dir),
             Some(_) if !held.directory => Err(Errno::NOTDIR),
             Some((last, above)) => Ok(Place {
                 dir: match above {
@@ -218,6 +208,19 @@ impl Table {
                 name: [b"./", *last].concat(),
             }),
         }
+    }
+
+    /// Returns where a held object is, by the directory that has its name: the name and the number are looked at there.
+    pub(super) fn by_name(&self, handle: u64) -> Result<Place, Errno> {
+        let held = self.get(handle)?;
+        let (dir, name) = in_front_of(&held.path);
+        Ok(Place {
+            dir,
+            sure: true,
+            ino: None,
+            file: Some(held.ino),
+            name,
+        })
     }
 
     /// Updates the handles after a move. Handles of objects at or below `to` are removed, those at or below `from` follow.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use handle_fs::Time;
 
@@ -116,6 +116,34 @@ fn times_before_1970_and_far_away_are_read_and_set() {
                 Time { sec, nsec },
                 "{shell}"
             );
+        }
+    }
+}
+
+#[test]
+fn the_mode_of_a_directory_that_lets_its_owner_not_in_is_set() {
+    for shell in shells() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = transports()
+            .open_root(&through(shell, "shut", place.path()))
+            .unwrap();
+        for mode in [0o600, 0] {
+            let shut = place.path().join("shut");
+            std::fs::create_dir(&shut).unwrap();
+            let opened = handle_fs::open_child_dir(&dir, OsStr::new("shut")).unwrap();
+            std::fs::set_permissions(&shut, std::fs::Permissions::from_mode(mode)).unwrap();
+            handle_fs::chmod_handle(&opened, 0o755).unwrap();
+            assert_eq!(
+                std::fs::metadata(&shut).unwrap().mode() & 0o7777,
+                0o755,
+                "{shell}"
+            );
+            // Another one in its place is not meant.
+            std::fs::rename(&shut, place.path().join(format!("away-{mode:o}"))).unwrap();
+            std::fs::create_dir(&shut).unwrap();
+            std::fs::set_permissions(&shut, std::fs::Permissions::from_mode(0o600)).unwrap();
+            assert!(handle_fs::chmod_handle(&opened, 0o755).is_err(), "{shell}");
+            std::fs::remove_dir(&shut).unwrap();
         }
     }
 }
