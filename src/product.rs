@@ -2,6 +2,9 @@
 
 use handle_fs::FileReplacer;
 
+/// Name of mounted snapshots in the table of mounts.
+pub const FILE_SYSTEM: &str = "jackin-recovery";
+
 /// Replaces files of others: settings of agents and jackin's configuration.
 pub const FILE_REPLACER: FileReplacer = FileReplacer {
     temporary_prefix: ".jackin-new-",

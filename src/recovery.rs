@@ -111,7 +111,7 @@ pub use forget::{ForgetRequest, OutsideCopy, PlannedForget};
 pub use fork::{ForkError, ForkRequest, Forked};
 pub use interrupted::{HeldRestore, InterruptedRestore};
 pub use log::Log;
-pub use mount_point::{FILE_SYSTEM, MountPoint, MountPointError};
+pub use mount_point::{MountPoint, MountPointError};
 pub(crate) use output::refuse_address;
 pub use output::{MissingClaim, OutputError, OutputPlan, WrittenMount, WrittenSnapshot};
 pub use path_history::{BlamedLine, Origin, PathHistory, PathStep, PathStepKind, WholeReason};

@@ -112,6 +112,15 @@ pub enum ContractError {
         /// The store.
         store: PathBuf,
     },
+    /// A mount is a snapshot that `mount` shows.
+    #[error(
+        "{} is a mounted snapshot, and the recovery store never captures itself",
+        shown(root)
+    )]
+    Mounted {
+        /// Canonical root.
+        root: PathBuf,
+    },
     /// File-system snapshots are required, and a mount cannot be frozen.
     #[error(
         "native = \"require\" ({required}), and {} has no file-system snapshot: {why}",

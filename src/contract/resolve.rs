@@ -15,6 +15,7 @@ use super::{ContractError, Verdict, agent_state, coverage, native, overlap};
 use crate::config::{Isolation, Mode, MountConfig, Native, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
 use crate::model::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
+use crate::product::FILE_SYSTEM;
 
 /// Options of the command line that go beyond the configuration, and the query to git.
 #[derive(Clone, Copy, Debug, Default)]
@@ -161,6 +162,9 @@ fn refuse(
             root,
             store: store.to_path_buf(),
         });
+    }
+    if handle_fs::kind_mounted_around(&root) == Some(format!("fuse.{FILE_SYSTEM}")) {
+        return Err(ContractError::Mounted { root });
     }
     if resolved.sensitive.value == Sensitive::Withhold
         && let Some(place) = places.secret_around(&root)

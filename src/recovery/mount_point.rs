@@ -9,12 +9,10 @@ pub use error::MountPointError;
 use super::{Recovery, RecoveryError, refuse_address};
 use crate::config::settle_path;
 use crate::model::Coverage;
+use crate::product::FILE_SYSTEM;
 use crate::session::without_forgotten;
 use handle_fs::NodeKind;
 use handle_fs::remote::is_elsewhere;
-
-/// Name of the file system in the table of mounts.
-pub const FILE_SYSTEM: &str = "jackin-recovery";
 
 /// A directory that snapshots can be mounted on.
 #[derive(Clone, Debug, PartialEq, Eq)]

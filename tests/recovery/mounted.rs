@@ -627,6 +627,18 @@ fn a_mount_is_not_captured() {
     });
     assert_eq!(within.count(), 0, "{shown}");
     await_that("the new session", || mounted.path(&id).exists());
+    // Nor as a target of its own.
+    for target in [mounted.point.clone(), mounted.path(&id)] {
+        let words = [
+            "launch",
+            "--snapshot",
+            "project",
+            target.to_str().unwrap(),
+            "--",
+            "true",
+        ];
+        sandbox.jackin(words).refused().has("is a mounted snapshot");
+    }
     mounted.end();
 }
 

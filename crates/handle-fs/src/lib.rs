@@ -81,7 +81,9 @@ pub use inode_flags::set_inode_flags;
 pub use local_socket::connect_at_once;
 pub use many::{NewFile, NewName, Survey, make_files, remove_many, rename_many, settable, survey};
 pub use mount::{Dir, Frozen, MountError, Root};
-pub use mount_table::{has_mount_option, kind_mounted_at, mount_table, mounts_below, unescaped};
+pub use mount_table::{
+    has_mount_option, kind_mounted_around, kind_mounted_at, mount_table, mounts_below, unescaped,
+};
 pub use native::{BTRFS_TOP, NativeKind, native_kind};
 pub use open::{
     is_bound, is_io_failure, is_sync_unsupported, is_through_link, names, open_beneath, open_child_dir,

@@ -37,16 +37,34 @@ pub fn kind_mounted_at(directory: &Path) -> Option<String> {
     kind_at(&std::fs::read("/proc/self/mountinfo").ok()?, directory)
 }
 
+/// Returns the type of the file system that a directory is on, as this process sees it; `None` if the system does not tell.
+#[must_use]
+pub fn kind_mounted_around(directory: &Path) -> Option<String> {
+    kind_around(&std::fs::read("/proc/self/mountinfo").ok()?, directory)
+}
+
 fn kind_at(table: &[u8], directory: &Path) -> Option<String> {
+    let of_it = mounted(table).filter(|(point, _)| point == directory);
+    // The last one of a place lies on top.
+    of_it.last().map(|(_, kind)| kind)
+}
+
+fn kind_around(table: &[u8], directory: &Path) -> Option<String> {
+    let above = mounted(table).filter(|(point, _)| directory.starts_with(point));
+    // The last one of a place lies on top.
+    let nearest = above.max_by_key(|(point, _)| point.components().count());
+    nearest.map(|(_, kind)| kind)
+}
+
+/// Returns the mount points with the types of what is mounted there.
+fn mounted(table: &[u8]) -> impl Iterator<Item = (PathBuf, String)> {
     let lines = table.split(|byte| *byte == b'\n');
-    let mut kinds = lines.filter_map(|line| {
+    lines.filter_map(|line| {
         let mut fields = line.split(|byte| *byte == b' ');
         let point = PathBuf::from(std::ffi::OsString::from_vec(unescaped(fields.nth(4)?)));
         let kind = fields.skip_while(|field| field != b"-").nth(1)?;
-        (point == directory).then(|| String::from_utf8_lossy(kind).into_owned())
-    });
-    // The last one of a place lies on top.
-    kinds.next_back()
+        Some((point, String::from_utf8_lossy(kind).into_owned()))
+    })
 }
 
 /// Returns the table of mounts as it is, to be compared with a later one.
@@ -101,7 +119,7 @@ pub fn unescaped(field: &[u8]) -> Vec<u8> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{kind_at, option_of, points_below};
+    use super::{kind_around, kind_at, option_of, points_below};
 
     #[test]
     fn the_options_of_the_mount_that_lies_on_top_count() {
@@ -122,6 +140,9 @@ mod tests {
         assert_eq!(kind("/a b").as_deref(), Some("fuse.thing"));
         assert_eq!(kind("/").as_deref(), Some("ext4"));
         assert_eq!(kind("/a b/c"), None);
+        let around = |directory: &str| kind_around(table, Path::new(directory));
+        assert_eq!(around("/a b/c").as_deref(), Some("fuse.thing"));
+        assert_eq!(around("/a bc").as_deref(), Some("ext4"));
     }
 
     #[test]

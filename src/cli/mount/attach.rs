@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::process::Fusermount;
-use crate::recovery::FILE_SYSTEM;
+use crate::product::FILE_SYSTEM;
 use crate::session::recorded_mounts;
 use crate::terminal::sanitize;
 use handle_fs::{FUSE_DEVICE, FuseOptions};
