@@ -24,8 +24,11 @@ pub(in crate::cli) trait Command: clap::Args {
     const READS_CONFIG: bool = false;
     /// True if its result is something to read, which a pager may show.
     const IS_READ: bool = false;
-    /// True if opening the store reports interrupted restores: a tree that is half restored can be read, but is half true.
-    const TELLS_PENDING: bool = false;
+
+    /// Returns true if opening the store reports interrupted restores: a tree that is half restored can be read, but is half true.
+    fn tells_pending(&self) -> bool {
+        false
+    }
 
     /// Returns true if opening the store for writing stores or removes what dead processes froze.
     fn takes_up_frozen(&self) -> bool {
@@ -62,7 +65,6 @@ pub(super) const fn info<C: Command>() -> CommandInfo {
         documents: C::DOCUMENTS,
         reads_config: C::READS_CONFIG,
         is_read: C::IS_READ,
-        tells_pending: C::TELLS_PENDING,
     }
 }
 
@@ -102,6 +104,12 @@ macro_rules! commands {
             fn info(&self) -> CommandInfo {
                 match self {
                     $($(Self::$verb(_) => info::<$args>(),)+)+
+                }
+            }
+
+            fn tells_pending(&self) -> bool {
+                match self {
+                    $($(Self::$verb(args) => Command::tells_pending(args),)+)+
                 }
             }
 

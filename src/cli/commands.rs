@@ -97,7 +97,7 @@ pub(super) fn perform(
         ..environment.clone()
     };
     let mut context = Context::new(interrupts, environment, terminal, invocation.called_as);
-    context.tells_pending = invocation.verb.info().tells_pending;
+    context.tells_pending = invocation.verb.tells_pending();
     context.takes_up_frozen = invocation.verb.takes_up_frozen();
     let done = thread::scope(|scope| {
         // The command itself waits meanwhile.

@@ -17,12 +17,13 @@ pub(super) fn documents(changes: &SessionChanges) -> Vec<ChangeDocument> {
         .collect()
 }
 
-/// One screen: how much changed, the first paths, and the commands that show and undo it.
+/// One screen: how much changed, the first paths, and the commands that show and undo it. `is_torn` tells of an interrupted restore of
+/// these files: until it is over no other one is possible.
 pub(super) fn screen(
     changes: &SessionChanges,
     context: &Context<'_>,
     instance: &InstanceId,
-    columns: usize,
+    (columns, is_torn): (usize, bool),
 ) -> String {
     const SHOWN: usize = 12;
     let said = |words: String| width::wrap(&words, columns).join("\n");
@@ -75,7 +76,9 @@ pub(super) fn screen(
         false => format!("{verb} {instance}"),
     };
     lines.push(context.proposal("details", &words("diff"), columns));
-    lines.push(context.proposal("to undo", &words("restore"), columns));
+    if !is_torn {
+        lines.push(context.proposal("to undo", &words("restore"), columns));
+    }
     lines.join("\n")
 }
 

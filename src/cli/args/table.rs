@@ -57,7 +57,6 @@ pub struct CommandInfo {
     pub(in crate::cli) documents: &'static [Document],
     pub(in crate::cli) reads_config: bool,
     pub(in crate::cli) is_read: bool,
-    pub(in crate::cli) tells_pending: bool,
 }
 
 /// Commands of a program: a type that clap parses, and their table.

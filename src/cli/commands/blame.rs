@@ -94,10 +94,13 @@ impl Command for BlameArgs {
     ];
     const DOCUMENTS: &'static [Document] = &[Document::of::<BlameDocument>("blame")];
     const IS_READ: bool = true;
-    const TELLS_PENDING: bool = true;
 
     fn json(&self) -> bool {
         self.json
+    }
+
+    fn tells_pending(&self) -> bool {
+        true
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {

@@ -64,7 +64,10 @@ impl Command for CatArgs {
         ),
     ];
     const IS_READ: bool = true;
-    const TELLS_PENDING: bool = true;
+
+    fn tells_pending(&self) -> bool {
+        true
+    }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);

@@ -83,6 +83,10 @@ impl Command for CheckpointArgs {
         true
     }
 
+    fn tells_pending(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let engine = context.engine();

@@ -174,10 +174,13 @@ impl Command for DiffArgs {
         Document::lines_of::<DiffDocument<'static>>("diff-lines"),
     ];
     const IS_READ: bool = true;
-    const TELLS_PENDING: bool = true;
 
     fn json(&self) -> bool {
         self.json.is_json()
+    }
+
+    fn tells_pending(&self) -> bool {
+        true
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {

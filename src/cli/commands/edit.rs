@@ -47,7 +47,10 @@ impl Command for EditArgs {
             "jackin recovery edit @2 src/main.rs --tool vimdiff",
         ),
     ];
-    const TELLS_PENDING: bool = true;
+
+    fn tells_pending(&self) -> bool {
+        true
+    }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);

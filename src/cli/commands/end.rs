@@ -5,6 +5,7 @@ use clap::Args;
 use crate::cli::args::{Example, Group, some_text};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
+use crate::cli::context::pending::warn_of_torn;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::at_the_end;
@@ -62,6 +63,7 @@ impl Command for EndArgs {
             warn_of_unsteady(context, &closing.record);
             tell_notes(context, Some(closing));
         }
+        let is_torn = warn_of_torn(context, store, &ended.row);
         let changed = ended.changes()?;
         if args.json {
             let closing = ended.closed.closing.as_ref();
@@ -75,7 +77,9 @@ impl Command for EndArgs {
             });
         } else {
             let width = context.terminal.width_out();
-            context.terminal.out(&screen(&changed, context, id, width));
+            context
+                .terminal
+                .out(&screen(&changed, context, id, (width, is_torn)));
         }
         by_the_rules(context, store, id);
         at_the_end(context, store);

@@ -48,6 +48,10 @@ impl Command for ExplainArgs {
         self.json
     }
 
+    fn tells_pending(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let asking = contract_args::Asking {

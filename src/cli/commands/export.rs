@@ -59,6 +59,10 @@ impl Command for ExportArgs {
         true
     }
 
+    fn tells_pending(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let engine = context.engine();

@@ -82,10 +82,13 @@ impl Command for FindArgs {
         Document::lines_of::<FindDocument>("find-lines"),
     ];
     const IS_READ: bool = true;
-    const TELLS_PENDING: bool = true;
 
     fn json(&self) -> bool {
         self.json.is_json()
+    }
+
+    fn tells_pending(&self) -> bool {
+        true
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {

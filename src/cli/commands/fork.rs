@@ -51,6 +51,10 @@ impl Command for ForkArgs {
         true
     }
 
+    fn tells_pending(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let keys = || identities(context, &args.unlock);
@@ -113,8 +117,8 @@ fn tell(context: &Context<'_>, args: &ForkArgs, fork: &ForkDocument) -> Status {
         ));
     }
     if !fork.failed.is_empty() {
-        let count = size::counted(fork.failed.len() as u64, "path is", "paths are");
-        terminal.warn(&format!("{count} differ from the snapshot; each is listed above"));
+        let count = size::counted(fork.failed.len() as u64, "path differs", "paths differ");
+        terminal.warn(&format!("{count} from the snapshot; each is listed above"));
     }
     // The reference alone, so that a script can keep what it reads; it is not meant for a screen.
     if !terminal.is_tty_out() {

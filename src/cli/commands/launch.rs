@@ -15,6 +15,7 @@ use crate::cli::checkpoint_timer::{self, Taken};
 use crate::cli::child::{checked, start, status};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
+use crate::cli::context::pending::warn_of_torn;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_file::{Kind, Output};
@@ -410,7 +411,9 @@ fn tell_end(
     }
     if !begun_without_files(begun) {
         let width = context.terminal.width_err();
-        let screen = session_changes::screen(&changed, context, &begun.instance, width);
+        let row = store.catalog().instance(&begun.instance).ok().flatten();
+        let is_torn = row.is_some_and(|row| warn_of_torn(context, store, &row));
+        let screen = session_changes::screen(&changed, context, &begun.instance, (width, is_torn));
         // The first line is the result, which a quiet launch tells too.
         let (head, more) = screen.split_once('\n').unwrap_or((&screen, ""));
         context.terminal.err(head);

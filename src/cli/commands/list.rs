@@ -61,10 +61,13 @@ impl Command for ListArgs {
     ];
     const DOCUMENTS: &'static [Document] = &[Document::of::<ListDocument>("list")];
     const IS_READ: bool = true;
-    const TELLS_PENDING: bool = true;
 
     fn json(&self) -> bool {
         self.json
+    }
+
+    fn tells_pending(&self) -> bool {
+        true
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {

@@ -63,7 +63,10 @@ impl Command for MountArgs {
             "jackin recovery mount --session @latest --show-secrets /tmp/snapshots",
         ),
     ];
-    const TELLS_PENDING: bool = true;
+
+    fn tells_pending(&self) -> bool {
+        true
+    }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         run(&context, self)

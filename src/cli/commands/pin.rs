@@ -47,6 +47,10 @@ impl Command for PinArgs {
         true
     }
 
+    fn tells_pending(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         pin(&context, self)
     }
@@ -72,6 +76,10 @@ impl Command for UnpinArgs {
     }
 
     fn changes_something(&self) -> bool {
+        true
+    }
+
+    fn tells_pending(&self) -> bool {
         true
     }
 

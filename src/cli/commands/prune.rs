@@ -62,6 +62,10 @@ impl Command for PruneArgs {
         self.forget.is_none()
     }
 
+    fn tells_pending(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let terminal = context.terminal;

@@ -56,6 +56,10 @@ impl Command for RenameArgs {
         true
     }
 
+    fn tells_pending(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let name = match (&args.name, args.no_name) {

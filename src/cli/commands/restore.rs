@@ -167,6 +167,11 @@ impl Command for RestoreArgs {
         !self.dry_run
     }
 
+    fn tells_pending(&self) -> bool {
+        // Into its own place it is refused.
+        self.to.is_some()
+    }
+
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         if args.patch && !args.dry_run {

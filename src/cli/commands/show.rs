@@ -53,10 +53,13 @@ impl Command for ShowArgs {
         Document::of::<SessionContractDocument>("show-contract"),
     ];
     const IS_READ: bool = true;
-    const TELLS_PENDING: bool = true;
 
     fn json(&self) -> bool {
         self.json
+    }
+
+    fn tells_pending(&self) -> bool {
+        true
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {

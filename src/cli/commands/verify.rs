@@ -33,10 +33,13 @@ impl Command for VerifyArgs {
         "Checks that the data of every snapshot exists, and lists each incomplete snapshot.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery verify --read-data")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<VerifyDocument>("verify")];
-    const TELLS_PENDING: bool = true;
 
     fn json(&self) -> bool {
         self.json
+    }
+
+    fn tells_pending(&self) -> bool {
+        true
     }
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {

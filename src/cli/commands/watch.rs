@@ -58,6 +58,10 @@ impl Command for WatchArgs {
         self.json
     }
 
+    fn tells_pending(&self) -> bool {
+        true
+    }
+
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let context = &context;
         // Without progress: a look every two seconds is no news.

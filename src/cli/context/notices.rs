@@ -25,13 +25,13 @@ impl Listener for Context<'_> {
             Event::OpenedForWriting(store, directory) => {
                 self.print_store(directory, "opened for writing");
                 self.warn_about(store);
+                self.tell_pending(store);
             }
             Event::OpenedForReading(None, directory) => self.print_store(directory, "not there"),
             Event::OpenedForReading(Some(store), directory) => {
                 self.print_store(directory, "opened for reading");
                 self.warn_about(store);
-                if self.tells_pending && !self.has_told_pending.swap(true, Ordering::Relaxed) {
-                    warn_of_pending(self, store);
+                if self.tell_pending(store) {
                     warn_of_frozen(self, store);
                 }
             }
@@ -83,6 +83,15 @@ impl Context<'_> {
             format!("; root acts as user {} in it (sudo)", operator.uid)
         });
         self.terminal.detail(&format!("store {shown}: {how}{whose}"));
+    }
+
+    /// Tells of interrupted restores, if the command does and has not done so. Returns true if it was done now.
+    fn tell_pending(&self, store: &Store) -> bool {
+        let tells = self.tells_pending && !self.has_told_pending.swap(true, Ordering::Relaxed);
+        if tells {
+            warn_of_pending(self, store);
+        }
+        tells
     }
 
     fn warn_about(&self, store: &Store) {

@@ -1,10 +1,10 @@
 //! Handling of interrupted restores in every command: clean up, refuse, or report them.
 
 use super::Context;
-use crate::model::Decision;
+use crate::model::{Decision, Intent};
 use crate::report::unsettled;
 use crate::restore::Cleared;
-use crate::store::{RestoreStage, Store};
+use crate::store::{InstanceRow, RestoreStage, Store};
 use crate::terminal::{sanitize, size};
 
 /// Warns about files that remain in staging directories.
@@ -31,10 +31,27 @@ pub(in crate::cli) fn what_was_cleared(done: &Cleared) -> String {
 
 /// Says which interrupted restores wait; what is read meanwhile may be old in one place and new in another.
 pub(in crate::cli) fn warn_of_pending(context: &Context<'_>, store: &Store) {
-    let found = match unsettled(store) {
+    warn_of(context, store, |_| true);
+}
+
+/// Says which interrupted restores of the session's files wait. Returns true if there are any.
+pub(in crate::cli) fn warn_of_torn(context: &Context<'_>, store: &Store, row: &InstanceRow) -> bool {
+    warn_of(context, store, |intent| {
+        let mut torn = intent.mounts.iter().map(|mount| &mount.coverage);
+        torn.any(|torn| row.mounts.iter().any(|own| own.meeting(torn).is_some()))
+    })
+}
+
+fn warn_of(context: &Context<'_>, store: &Store, is_meant: impl Fn(&Intent) -> bool) -> bool {
+    let mut found = match unsettled(store) {
         Ok(found) => found,
-        Err(error) => return context.terminal.warn(&error.to_string()),
+        Err(error) => {
+            context.terminal.warn(&error.to_string());
+            return false;
+        }
     };
+    found.retain(|found| is_meant(&found.intent));
+    let has_any = !found.is_empty();
     for found in found {
         let intent = &found.intent;
         let id = &intent.instance;
@@ -47,9 +64,10 @@ pub(in crate::cli) fn warn_of_pending(context: &Context<'_>, store: &Store) {
             continue;
         }
         context.terminal.warn(&format!(
-            "a restore of {id} was interrupted {when}: some paths may be old and some new until you finish or abort it"
+            "a restore of {id} was interrupted {when}: some paths may be old and some new until it is finished or aborted"
         ));
         context.propose("to finish it", &format!("resume {id}"));
         context.propose("to roll it back", &format!("abort {id}"));
     }
+    has_any
 }

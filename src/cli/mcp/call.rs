@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::bound::{Bound, Found, Reply};
 use super::tools::Tool;
 use super::{act, text};
+use crate::cli::context::pending::warn_of_torn;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::session::is_active;
 use crate::terminal::sanitize;
@@ -30,6 +31,9 @@ pub(super) fn call(
         let found = bound.find(context)?;
         if !bound.allows(context, found.as_ref(), tool.needs()) {
             return Err(refused(bound, tool, found.as_ref()));
+        }
+        if let Some(Found { store, row, .. }) = &found {
+            warn_of_torn(context, store, row);
         }
         act::perform(bound, context, tool, given, found)
     });
