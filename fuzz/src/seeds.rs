@@ -344,6 +344,7 @@ fn receipts() -> Vec<u8> {
             target: target.clone(),
             emergency: Some(emergency),
             as_is: true,
+            inside: true,
         },
         Operation::Prune {
             automatic: true,

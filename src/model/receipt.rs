@@ -309,6 +309,9 @@ pub enum Operation {
         /// Nothing was rolled back: the operator wanted everything left as it was then.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         as_is: bool,
+        /// The session itself had asked for it, from within.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        inside: bool,
     },
     /// Snapshots were pruned; their records go, and archives that nothing needs any more.
     Prune {

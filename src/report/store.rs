@@ -38,6 +38,8 @@ pub(crate) struct VerifyDocument {
     pub(crate) receipts: u64,
     /// Content read, in bytes.
     pub(crate) bytes: u64,
+    /// Number of encrypted bundles that none of the given keys opens.
+    pub(crate) unopened: u64,
     /// The damaged items.
     pub(crate) findings: Vec<DamageDocument>,
     /// Sessions whose interrupted restores can only be left as they are.
@@ -61,6 +63,7 @@ impl VerifyDocument {
             archives: verified.archives,
             receipts: verified.receipts,
             bytes: verified.bytes,
+            unopened: verified.unopened,
             findings: verified.findings.iter().map(DamageDocument::from).collect(),
             lost_restores: found.lost_restores.iter().map(ToString::to_string).collect(),
         }

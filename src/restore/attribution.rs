@@ -30,6 +30,8 @@ pub struct ChangeHistory {
     pub elsewhere: HashMap<RelPath, Vec<Option<Entry>>>,
     /// States since the target, and who made them.
     pub timeline: Timeline,
+    /// Restores that the session itself began, and that were rolled back after its end.
+    pub rolled_back: Vec<RolledBack>,
     /// Indexes of git that differ from known states only in what git caches.
     pub refreshed: RefreshedIndexes,
     /// Names that the live tree takes for one.
@@ -46,6 +48,15 @@ pub struct ChangeHistory {
     pub composed: ComposedFiles,
     /// One step is reverted, and `last` is what it left: the session may have gone on.
     pub of_step: bool,
+}
+
+/// A restore that the session itself began and that was interrupted. The end of the session was seen in between, so its last snapshot
+/// shows some paths as the restore had made them.
+pub struct RolledBack {
+    /// What the restore was to bring back.
+    pub target: Manifest,
+    /// What was there before it, and is there again.
+    pub before: Manifest,
 }
 
 /// Attribution of a path's current state.
@@ -120,7 +131,7 @@ impl ChangeHistory {
             if is_among(&self.elsewhere) && !self.known(last, path, now) && self.known(last, path, then) {
                 return Verdict::Settled;
             }
-            return if self.known(last, path, now) {
+            return if self.known(last, path, now) || self.came_back(last, path, now) {
                 Verdict::Ours
             } else {
                 Verdict::Later
@@ -146,6 +157,17 @@ impl ChangeHistory {
     /// Returns true if `manifest` shows `path` in the state `now`; false if it does not cover `path`.
     fn known(&self, manifest: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
         is_known(manifest, path) && self.same(path, manifest.entry(path), now)
+    }
+
+    /// Returns true if the session's last snapshot shows what an interrupted restore had made of the path, and `now` is what was there
+    /// before that.
+    fn came_back(&self, last: &Manifest, path: &RelPath, now: Option<&Entry>) -> bool {
+        let came_back = |restore: &RolledBack| {
+            is_known(&restore.target, path)
+                && self.known(last, path, restore.target.entry(path))
+                && self.known(&restore.before, path, now)
+        };
+        self.rolled_back.iter().any(came_back)
     }
 
     /// Returns true if both are the same state, or an index of git that only was refreshed.

@@ -210,6 +210,7 @@ impl Commit<'_> {
                 target: intent.target.clone(),
                 emergency: Some(self.emergency.clone()),
                 as_is: false,
+                inside: intent.inside,
             };
             self.store
                 .append(self.acting.now, self.acting.uid, &intent.instance, act)?;

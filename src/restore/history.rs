@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry as Place;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::RestoreError;
-use super::attribution::ChangeHistory;
+use super::attribution::{ChangeHistory, RolledBack};
 use super::scope::{ResolvedScope, Scope};
 use super::states::manifest;
 use super::timeline::timeline;
@@ -44,13 +44,10 @@ pub fn of_instance(
         let loaded = store
             .record(&row.id)
             .map_err(RestoreError::from)
-            .and_then(|record| manifest(store, &record, &coverage.label, &mut reveal));
+            .and_then(|record| shown(store, &record, &coverage.label, &mut reveal));
         let manifest = match loaded {
             Ok(Some(manifest)) => manifest,
             Ok(None) => continue,
-            Err(RestoreError::Store(error @ StoreError::Sealed { is_key: true, .. })) => {
-                return Err(error.into());
-            }
             // A damaged snapshot vouches for nothing; what it alone vouched for becomes a conflict.
             Err(error) => {
                 witness.unreadable.push((row.id.clone(), error.to_string()));
@@ -64,6 +61,21 @@ pub fn of_instance(
             break;
         }
         witness.live.push((row.id, manifest));
+    }
+    for (target, before) in store.catalog().rolled_back_later(&instance.id)? {
+        let mut load = |id: &SnapshotId| -> Result<Option<Manifest>, RestoreError> {
+            shown(store, &store.record(id)?, &coverage.label, &mut reveal)
+        };
+        // What cannot be read, or was pruned, proves nothing.
+        if let (Ok(Some(target)), Ok(Some(shown))) = (load(&target), load(&before)) {
+            if witness.last.is_none() {
+                witness.live.push((before, shown.clone()));
+            }
+            witness.rolled_back.push(RolledBack {
+                target,
+                before: shown,
+            });
+        }
     }
     if witness.last.is_none() {
         witness.missing = store.catalog().missing_closings()?.remove(&instance.id);
@@ -132,8 +144,8 @@ pub fn of_step(
     scope: &Scope,
 ) -> Result<(ChangeHistory, BTreeSet<RelPath>, Vec<RelPath>), RestoreError> {
     let mut reveal = PrivateOverlay::of(store, coverage, Show::Whole)?;
-    let earlier = manifest(store, before, &coverage.label, &mut reveal)?;
-    let later = manifest(store, after, &coverage.label, &mut reveal)?;
+    let earlier = shown(store, before, &coverage.label, &mut reveal)?;
+    let later = shown(store, after, &coverage.label, &mut reveal)?;
     let side = |manifest| Side {
         manifest,
         skipped: &[],
@@ -154,6 +166,23 @@ pub fn of_step(
     let paths = changed.into_iter().map(|change| change.path);
     let paths = paths.filter(|path| scope.holds(path)).collect();
     Ok((witness, paths, also))
+}
+
+/// Returns a snapshot's manifest. Private files that the given keys do not open are gaps in it, as without keys: recipients may have changed
+/// between two snapshots, and what cannot be read proves nothing.
+fn shown(
+    store: &Store,
+    record: &SnapshotRecord,
+    label: &str,
+    reveal: &mut PrivateOverlay,
+) -> Result<Option<Manifest>, RestoreError> {
+    match manifest(store, record, label, reveal) {
+        Err(RestoreError::Store(error @ StoreError::Sealed { is_key: true, .. })) => match reveal.locked() {
+            Some(mut locked) => manifest(store, record, label, &mut locked),
+            None => Err(error.into()),
+        },
+        other => other,
+    }
 }
 
 /// States that restores left.
@@ -208,7 +237,7 @@ fn left(
                     if let Some(mut other) = reveal.locked() {
                         locked.insert(&row.target, manifest(store, &record, label, &mut other)?);
                     }
-                    place.insert(Target::There(manifest(store, &record, label, reveal)?))
+                    place.insert(Target::There(shown(store, &record, label, reveal)?))
                 }
                 Err(StoreError::NoSnapshot { .. } | StoreError::LostRecord { .. }) => {
                     place.insert(Target::Pruned)
@@ -273,7 +302,7 @@ fn later_edits<'a>(rows: &'a [RestoreRow], row: &'a RestoreRow, label: &str) -> 
     found
 }
 
-/// Returns the sessions on the same files that lived at the same time.
+/// Returns the sessions on the same files that lived at the same time. What came from a file ran at none: it changed nothing here.
 fn overlapping(
     store: &Store,
     instance: &InstanceRow,
@@ -282,7 +311,8 @@ fn overlapping(
     let overlaps = |other: &Coverage| coverage.meeting(other).is_some();
     let mut others: Vec<InstanceRow> = Vec::new();
     for other in store.catalog().instances()? {
-        let meets = other.id != instance.id && other.mounts.iter().any(overlaps);
+        let ran = other.id != instance.id && !other.is_imported();
+        let meets = ran && other.mounts.iter().any(overlaps);
         if meets && lived_together(store, instance, &other)? {
             others.push(other);
         }

@@ -301,6 +301,7 @@ pub fn leave(
             target: intent.target.clone(),
             emergency: journal.ok().flatten().map(|journal| journal.emergency),
             as_is: true,
+            inside: intent.inside,
         };
         store.append(acting.now, acting.uid, &intent.instance, act)?;
     }

@@ -336,8 +336,8 @@ impl Diagnostic for StoreError {
                 object: LockedObject::Root(_, holders),
             } => vec![wait_hint(holders)],
             Self::Sealed { is_key: true, .. } => vec![Hint::text(
-                "--identity takes the private key that belongs to one of the recipients; the contract named them; \
-                without it everything else is restored",
+                "--identity takes a file with the private key that belongs to one of the recipients, or with several keys; \
+                the contract named the recipients; without it everything else is restored",
             )],
             Self::Catalog { is_full: true, .. } | Self::NoRoom { .. } => vec![Hint::text(MAKE_ROOM)],
             Self::Io { source, .. } | Self::Create { source, .. } => match source.kind() {

@@ -39,6 +39,8 @@ pub struct Verified {
     pub receipts: u64,
     /// Bytes of content read.
     pub bytes: u64,
+    /// Encrypted bundles that none of the given keys opens: only what is not encrypted of them was checked.
+    pub unopened: u64,
     /// Problems found; empty if everything is valid.
     pub findings: Vec<Finding>,
     /// The operator stopped it.
@@ -51,7 +53,7 @@ impl Store {
     /// With `read_data` every stored byte is read and compared with its digest.
     ///
     /// # Errors
-    /// Only when the store's directory cannot be listed; damage is a finding.
+    /// When the store's directory cannot be listed, or none of the given keys opens anything. Damage is a finding.
     pub fn verify(&self, read_data: bool, observer: &dyn Observer) -> Result<Verified, StoreError> {
         let _kept = self.layout.enter()?;
         let mut check = Check {
@@ -60,6 +62,8 @@ impl Store {
             observer,
             seen: HashMap::new(),
             loose: HashMap::new(),
+            opened: false,
+            unfit: None,
             out: Verified::default(),
         };
         observer.begin(Phase::Verify);
@@ -107,7 +111,11 @@ impl Store {
             check.archives(&archives.into_values().collect::<Vec<_>>())?;
         }
         observer.end();
-        Ok(check.out)
+        match check.unfit {
+            // Keys that open nothing were not meant for this store.
+            Some(error) if !check.opened && check.out.findings.is_empty() => Err(error),
+            _ => Ok(check.out),
+        }
     }
 }
 
@@ -119,6 +127,10 @@ struct Check<'a> {
     seen: HashMap<ArchiveId, HashMap<Content, Option<String>>>,
     /// The same of what was read from none.
     loose: HashMap<Content, Option<String>>,
+    /// One of the given keys opened a bundle.
+    opened: bool,
+    /// Error of a bundle that none of them opens.
+    unfit: Option<StoreError>,
     out: Verified,
 }
 
@@ -238,11 +250,18 @@ impl Check<'_> {
                     .as_ref()
                     .filter(|sealed| sealed.digest == content.digest)
                 {
-                    Some(sealed) => self
-                        .store
-                        .unseal(sealed, blobs)
-                        .err()
-                        .map(|error| error.to_string()),
+                    Some(sealed) => match self.store.unseal(sealed, blobs) {
+                        Ok(files) => {
+                            self.opened |= files.is_some();
+                            None
+                        }
+                        Err(error @ StoreError::Sealed { is_key: true, .. }) => {
+                            self.out.unopened += 1;
+                            self.unfit = Some(error);
+                            None
+                        }
+                        Err(error) => Some(error.to_string()),
+                    },
                     None => None,
                 },
             };

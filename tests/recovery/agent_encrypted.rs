@@ -13,6 +13,7 @@ use crate::support::sandbox::Sandbox;
 const RECIPIENT: &str = "age1pv3t7xy42wx35l0gvyn29t475hgukr2cut2e9dtmcwe5ggrk7s2sjs9uq3";
 const IDENTITY: &str =
     "# made for tests\nAGE-SECRET-KEY-174T4CAM2X72K9H0JMEQL6WMZ8NUTHTSRGMHC0WXY4SH57LUH6EJQGSL99U\n";
+const OTHER_RECIPIENT: &str = "age12sku3n8mydsn08jfv0yajzc0dqd9ttcef3emrnd9vcta5t5dv45sazzuf0";
 const OTHER: &str = "AGE-SECRET-KEY-1NWWM0EL4X9NNZYMX6QE5X9YPE6S9CWCQCCAFA3NT560J07X4HS6QYPUN8K\n";
 /// One of ssh.
 const SSH_RECIPIENT: &str =
@@ -416,4 +417,72 @@ fn elsewhere_a_snapshot_is_written_with_its_credentials_when_there_is_a_key() {
     ];
     sandbox.jackin(args).ok();
     assert_eq!(private(&copy.join("state")), before);
+}
+
+#[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
+fn the_right_key_serves_after_the_recipients_changed() {
+    let Harmed {
+        sandbox,
+        home,
+        id,
+        own,
+        before,
+        ..
+    } = Harmed::by(HARM);
+    configure(&sandbox, &state(&[OTHER_RECIPIENT]));
+    let harm = "cd \"$HOME\" && echo third > .claude/.credentials.json";
+    sandbox.jackin(["launch", "shop", "--", "sh", "-c", harm]).ok();
+    let second = sandbox.newest();
+    let other = key(&sandbox, "other", OTHER);
+    sandbox
+        .jackin(["restore", &second, "--yes", "--identity", &other])
+        .ok();
+    sandbox.jackin(["restore", &id, "--yes", "--identity", &own]).ok();
+    assert_eq!(private(&home), before);
+    // A bundle for somebody else is not damaged.
+    let one = sandbox
+        .jackin(["verify", "--identity", &own, "--json"])
+        .ok()
+        .json();
+    assert_eq!(
+        (&one["outcome"], one["unopened"].as_u64() > Some(0)),
+        (&"whole".into(), true)
+    );
+    let both = format!(
+        "{}\n{}",
+        fs::read_to_string(&own).unwrap(),
+        fs::read_to_string(&other).unwrap()
+    );
+    let both = key(&sandbox, "both", &both);
+    let all = sandbox
+        .jackin(["verify", "--identity", &both, "--json"])
+        .ok()
+        .json();
+    assert_eq!(all["unopened"], 0);
+}
+
+#[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
+fn a_secret_that_comes_back_is_not_said_to_stay() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, &state(&[RECIPIENT]));
+    let file = sandbox.home().join(".claude/settings.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let content =
+        |key: &str, x: u8| format!("{{\"env\": {{\"ANTHROPIC_API_KEY\": \"sk-ant-{key}\"}}, \"x\": {x}}}");
+    fs::write(&file, content("OLD", 1)).unwrap();
+    let id = {
+        let script = format!("echo '{}' > \"$HOME/.claude/settings.json\"", content("NEW", 2));
+        sandbox.jackin(["launch", "shop", "--", "sh", "-c", &script]).ok();
+        sandbox.newest()
+    };
+    let own = key(&sandbox, "own", IDENTITY);
+    let stays = "a secret in it changed; the current one stays";
+    sandbox.jackin(["restore", &id, "--dry-run"]).ok().has(stays);
+    sandbox
+        .jackin(["restore", &id, "--yes", "--identity", &own])
+        .ok()
+        .hides(stays);
+    assert_eq!(fs::read_to_string(&file).unwrap(), content("OLD", 1));
 }

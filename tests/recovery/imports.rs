@@ -312,3 +312,19 @@ fn a_killed_one_leaves_nothing_that_looks_good() {
     here.jackin(["verify", "--read-data"]).ok();
     here.jackin(["log", "--verify"]).ok();
 }
+
+#[test]
+fn what_is_imported_beside_a_session_makes_none_of_its_changes_a_conflict() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("f", "orig\n").file("g", "orig\n");
+    let earlier = sandbox.launch(&project, "echo a >> g");
+    let file = exported(&sandbox, &earlier);
+    let good = Tree::read(&project);
+    let id = sandbox.session(&project, |project| {
+        fs::write(project.join("f"), "of the agent\n").unwrap();
+        import(&sandbox, &file, &["--yes"]).ok();
+    });
+    sandbox.jackin(["restore", &id, "--yes"]).ok();
+    assert_same_tree(&good, &Tree::read(&project));
+}

@@ -98,6 +98,7 @@ mod mapped;
 mod mcp;
 mod mcp_clients;
 mod mcp_hooks;
+mod mcp_killed;
 mod merging;
 mod metadata;
 mod mistakes;

@@ -21,6 +21,15 @@ pub(in crate::cli) fn result(found: &VerifyDocument, columns: usize) -> String {
         0 => "all valid".to_owned(),
         damaged => size::counted(damaged, "item is damaged", "items are damaged"),
     };
+    let unopened = match found.unopened {
+        0 => None,
+        1 => Some("1 encrypted bundle is for other keys, and was not opened".to_owned()),
+        some => Some(format!(
+            "{} encrypted bundles are for other keys, and were not opened",
+            size::count(some)
+        )),
+    };
+    lines.extend(unopened.map(|line| width::wrap(&line, columns).join("\n  ")));
     lines.push(format!("{snapshots}, {receipts}{read}: {result}"));
     lines.join("\n")
 }

@@ -228,6 +228,35 @@ impl Catalog {
         Ok(found.into_iter().filter_map(row::restore).collect())
     }
 
+    /// Returns the restores that the session itself began and that were rolled back after its end: the snapshot that each was to bring
+    /// back, and the one that shows what is there again.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn rolled_back_later(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<Vec<(SnapshotId, SnapshotId)>, StoreError> {
+        let (_, Some(ended)) = self.lifetime(instance)? else {
+            return Ok(Vec::new());
+        };
+        let sql = "SELECT json FROM receipts WHERE instance = ?1 AND act = 'abort' ORDER BY number DESC";
+        let found = self.of_instance(sql, instance)?;
+        let later = found.into_iter().filter(|receipt| receipt.number > ended);
+        Ok(later
+            .filter_map(|receipt| match receipt.act {
+                Operation::Abort {
+                    target,
+                    emergency: Some(emergency),
+                    as_is: false,
+                    inside: true,
+                    ..
+                } => Some((target, emergency)),
+                _ => None,
+            })
+            .collect())
+    }
+
     /// The last restore or undo of each instance that had one.
     ///
     /// # Errors
