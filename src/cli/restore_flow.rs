@@ -491,6 +491,20 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
     }
 }
 
+/// Returns how many paths are not as they should be, and how many of them only could not be read back.
+fn not_done(failed: u64, unread: u64) -> String {
+    let incomplete = match failed.saturating_sub(unread) {
+        0 => None,
+        some => Some(format!("{} could not be restored completely", size::count(some))),
+    };
+    let unread = match unread {
+        0 => None,
+        some => Some(format!("{} could not be verified", size::count(some))),
+    };
+    let both: Vec<String> = incomplete.into_iter().chain(unread).collect();
+    both.join(", ")
+}
+
 fn tell(
     context: &Context<'_>,
     (row, caller): (&InstanceRow, Caller),
@@ -511,11 +525,12 @@ fn tell(
             "{files} blocks with what was on the file system already"
         ));
     }
-    let (mut failed, mut denied) = (0, false);
+    let (mut failed, mut unread, mut denied) = (0, 0, false);
     for (mount, done) in proposal.mounts.iter().zip(&report.mounts) {
         let root = mount.request.coverage.root.to_path();
         for failure in &done.failed {
             failed += 1;
+            unread += u64::from(failure.problem.unread);
             denied |= failure.problem.denied;
             let host = sanitize::path(&failure.path.on_host(&root));
             terminal.warn(&format!("{host}: {}", failure.problem));
@@ -558,8 +573,8 @@ fn tell(
         terminal.out(&match failed {
             0 => format!("Done: {changed} {verb} and verified{aside}."),
             some => format!(
-                "Done in part: {changed} {verb} and verified{aside}, {} could not be restored completely.",
-                size::count(some)
+                "Done in part: {changed} {verb} and verified{aside}, {}.",
+                not_done(some, unread)
             ),
         });
     }

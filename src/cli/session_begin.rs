@@ -4,6 +4,7 @@ use super::context::Context;
 use super::view;
 use crate::capture::Captured;
 use crate::contract::Contract;
+use crate::display::size;
 use crate::model::{Coverage, RepositoryFacts, SnapshotRecord, WatchedMount};
 use crate::report::{ChangedMeanwhileDocument, RepositoryStateDocument};
 use crate::session::Begun;
@@ -49,7 +50,8 @@ pub(super) fn warn_about(context: &Context<'_>, begun: &Begun, with_git: bool) {
         return;
     }
     let lacking: u64 = record.mounts.iter().map(|mount| mount.gap_count).sum();
-    let mut text = format!("the baseline is incomplete: {lacking} paths are missing");
+    let lacking = size::counted(lacking, "path is missing", "paths are missing");
+    let mut text = format!("the baseline is incomplete: {lacking}");
     for gap in record.mounts.iter().flat_map(|mount| &mount.gaps).take(5) {
         let path = sanitize::name(gap.path.as_bytes());
         text.push_str(&format!("\n  {path}: {}", gap.reason));

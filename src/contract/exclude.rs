@@ -197,8 +197,13 @@ impl Matcher {
             .withheld
             .iter()
             .filter(|withheld| path.is_within(&withheld.path));
-        // The innermost place names the reason.
-        let hit = hits.max_by_key(|withheld| withheld.path.as_bytes().len());
+        // What was forgotten is so with all below it, whatever else it was. Else the innermost place names the reason.
+        let hit = hits.max_by_key(|withheld| {
+            (
+                withheld.reason == WithheldReason::Forgotten,
+                withheld.path.as_bytes().len(),
+            )
+        });
         // The existence of a directory is no secret, and a restore of its contents needs the directory.
         let is_open = |reason: &WithheldReason| is_dir && reason.is_private();
         hit.map(|withheld| withheld.reason)

@@ -243,6 +243,7 @@ pub(crate) fn why_words(why: &Why) -> String {
             )
         }
         Why::Holds(path) => format!("holds {}, which stays", String::from_utf8_lossy(path.as_bytes())),
+        Why::Parent(path) if path.is_root() => "the protected directory itself was deleted later".to_owned(),
         Why::Parent(path) => {
             format!("is in {}, which stays", String::from_utf8_lossy(path.as_bytes()))
         }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::diff::NotCovered;
-use crate::model::{Coverage, RelPath};
+use crate::model::{Coverage, GapReason, RelPath};
 
 /// A path below a mount: text, and the exact bytes beside it when they are no text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -111,6 +111,10 @@ impl ReasonDocument {
     }
 
     pub(crate) fn gap(coverage: &Coverage, gap: &NotCovered) -> Self {
-        Self::new(coverage, &gap.path, gap.reason.clone())
+        let reason = match coverage.has_forgotten(&gap.path) {
+            true => GapReason::Forgotten.words(),
+            false => gap.reason.clone(),
+        };
+        Self::new(coverage, &gap.path, reason)
     }
 }

@@ -15,8 +15,9 @@ use super::{
 };
 use crate::display::size;
 use crate::model::{
-    AgentRef, AsideChange, CallRef, ContainerRef, Coverage, ForkId, PathCounts, RestoreKind, SnapshotId,
-    SnapshotKind, SnapshotRecord, StepRef, Time, WatchedMount,
+    AgentRef, AsideChange, CallRef, ContainerRef, Coverage, ForkId, GapReason, MountRecord, PathCounts,
+    RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, StepRef, Time, WatchedMount,
+    WithheldReason,
 };
 use crate::session::{SessionError, forked_from, state};
 use crate::store::{InstanceRow, RestoreRow, Store};
@@ -202,16 +203,32 @@ impl SessionReport {
 
 /// Returns what a baseline lacks, and for each of its mounts how many of that are its own, and how many are not listed.
 fn lacks(record: &SnapshotRecord) -> (Vec<ReasonDocument>, Vec<(usize, u64)>) {
-    let gaps = record.mounts.iter().flat_map(|mount| {
+    let is_whole = record.complete && record.mounts.iter().flat_map(forgotten_settings).next().is_none();
+    let mut all = Vec::new();
+    let mut counts = Vec::new();
+    for mount in &record.mounts {
         let gaps = mount.gaps.iter();
-        gaps.map(|gap| ReasonDocument::new(&mount.coverage, &gap.path, gap.reason.clone()))
-    });
-    let incomplete = record.mounts.iter().filter(|_| !record.complete);
-    let counts = incomplete.map(|mount| {
-        let listed = mount.gaps.len();
-        (listed, mount.gap_count.saturating_sub(listed as u64))
-    });
-    (gaps.collect(), counts.collect())
+        let gaps = gaps.map(|gap| ReasonDocument::new(&mount.coverage, &gap.path, gap.reason.clone()));
+        let settings = forgotten_settings(mount);
+        let settings =
+            settings.map(|path| ReasonDocument::new(&mount.coverage, path, GapReason::Forgotten.words()));
+        let before = all.len();
+        all.extend(gaps.chain(settings));
+        let own = all.len().saturating_sub(before);
+        let more = mount.gap_count.saturating_sub(mount.gaps.len() as u64);
+        if !is_whole {
+            counts.push((own, more));
+        }
+    }
+    (all, counts)
+}
+
+/// Returns the forgotten settings files of an agent, which are no gaps of the manifest, because it never had them.
+fn forgotten_settings(mount: &MountRecord) -> impl Iterator<Item = &RelPath> {
+    let withheld = mount.coverage.withheld.iter();
+    let forgotten = withheld.filter(|path| mount.coverage.state && path.reason == WithheldReason::Forgotten);
+    let is_gap = |path: &RelPath| mount.gaps.iter().any(|gap| gap.path == *path);
+    forgotten.map(|path| &path.path).filter(move |path| !is_gap(path))
 }
 
 /// Files that changed after they were read, while the rest of the snapshot was taken. Each is one version, but those of several files

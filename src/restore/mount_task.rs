@@ -18,7 +18,7 @@ use super::reflink::Twins;
 use super::report::{Failed, MountReport};
 use super::stage::{OwnedInodes, Stage};
 use super::tree_writer::{Builder, Times};
-use super::verify::verify;
+use super::verify::{Verified, verify};
 use super::{RestoreContext, RestoreError, left};
 use crate::capture::{Captured, is_gone};
 use crate::model::{
@@ -403,6 +403,10 @@ pub(super) fn report(
         let path = &step.change.path;
         let mut said = reasons.remove(path).unwrap_or_default();
         let changed = match &verified {
+            Ok(Verified { unread, .. }) if unread.contains_key(path) => {
+                said.extend(unread.get(path).map(Problem::unread));
+                true
+            }
             Ok(verified) if !verified.differ.contains(path) => continue,
             Ok(verified) => {
                 if said.is_empty() {
@@ -411,7 +415,7 @@ pub(super) fn report(
                 verified.changed.contains(path)
             }
             Err(error) => {
-                said.push(Problem::new(format!("it could not be verified: {error}")));
+                said.push(Problem::unread(error));
                 true
             }
         };

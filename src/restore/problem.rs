@@ -11,6 +11,8 @@ pub struct Problem {
     pub words: String,
     /// True if the system denied this user the change.
     pub denied: bool,
+    /// True if the path may be right: it was changed, and could not be read back.
+    pub unread: bool,
 }
 
 impl Problem {
@@ -19,14 +21,23 @@ impl Problem {
         Self {
             words: words.into(),
             denied: false,
+            unread: false,
+        }
+    }
+
+    /// Returns the problem of a path that was changed and could not be read back.
+    pub(super) fn unread(why: impl fmt::Display) -> Self {
+        Self {
+            unread: true,
+            ..Self::new(format!("it could not be verified: {why}"))
         }
     }
 
     /// Returns a problem from an error of the system, in `words`.
     pub(super) fn caused(words: String, error: &io::Error) -> Self {
         Self {
-            words,
             denied: is_denial(error),
+            ..Self::new(words)
         }
     }
 
@@ -34,6 +45,7 @@ impl Problem {
     pub(super) fn joined(problems: Vec<Self>) -> Self {
         Self {
             denied: problems.iter().any(|problem| problem.denied),
+            unread: problems.iter().all(|problem| problem.unread),
             words: problems
                 .into_iter()
                 .map(|problem| problem.words)

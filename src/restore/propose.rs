@@ -145,7 +145,9 @@ pub fn propose(
             Scope::Asked(_) => asked.holds(path),
             _ => request.scope.holds(path),
         };
-        let holds = |change: &WithheldChange| is_asked(&change.path) && !change.is_told_by(sides);
+        // A secret that was encrypted comes back with the file.
+        let is_told = |change: &WithheldChange| change.is_told_by(sides) || reveal.has_opened(&change.path);
+        let holds = |change: &WithheldChange| is_asked(&change.path) && !is_told(change);
         withheld.retain(holds);
         let is_planned = |note: &Note| plan.steps.iter().any(|step| step.change.path == note.path);
         let notes = notes.into_iter().filter(is_planned).collect();

@@ -1,13 +1,13 @@
 //! Reads what a restore made back from the tree, path by path, and compares it with what it should be. Nothing else is looked
 //! at: what was not touched is as it was.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use super::folded_names::is_by_another_name;
 use super::plan::Step;
 use super::survey::{self, TOGETHER};
-use crate::capture::{ContentSource, entry_of, is_gone};
+use crate::capture::{ContentSource, entry_of, is_gone, words};
 use crate::model::{Content, Entry, EntryKind, Manifest, Name, RelPath};
 use crate::observer::{Observer, Phase};
 use handle_fs::{Dir, Root};
@@ -23,6 +23,8 @@ pub(super) struct Verified {
     pub(super) differ: BTreeSet<RelPath>,
     /// Differing paths that do not have their old state either.
     pub(super) changed: BTreeSet<RelPath>,
+    /// Paths that could not be read back, with the reason.
+    pub(super) unread: BTreeMap<RelPath, String>,
 }
 
 /// Compares the paths of `steps` below `root` with `target`.
@@ -54,11 +56,19 @@ pub(super) fn verify(
     observer.end();
     let mut verified = Verified::default();
     for (step, verdict) in steps.iter().zip(found) {
-        if verdict != Verdict::Right {
-            verified.differ.insert(step.change.path.clone());
-        }
-        if verdict == Verdict::Other {
-            verified.changed.insert(step.change.path.clone());
+        let path = &step.change.path;
+        match verdict {
+            Ok(Verdict::Right) => {}
+            Ok(Verdict::Before) => {
+                verified.differ.insert(path.clone());
+            }
+            Ok(Verdict::Other) => {
+                verified.differ.insert(path.clone());
+                verified.changed.insert(path.clone());
+            }
+            Err(error) => {
+                verified.unread.insert(path.clone(), words(&error));
+            }
         }
     }
     verified
@@ -147,13 +157,15 @@ struct Eye<'a> {
 }
 
 impl Eye<'_> {
-    fn judge(&mut self, step: &Step, target: Option<&Manifest>) -> Verdict {
+    fn judge(&mut self, step: &Step, target: Option<&Manifest>) -> io::Result<Verdict> {
         let (from, to) = (step.change.from.as_ref(), step.change.to.as_ref());
         let live = match self.state(&step.change.path, from.and_then(Entry::content)) {
             Ok(live) => live,
             // What was put back lets its owner in no more; it was compared when it was written.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Verdict::Right,
-            Err(_) => return Verdict::Other,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Verdict::Right),
+            // A socket, for example, in the place of a file is no error of reading.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(Verdict::Other),
+            Err(error) => return Err(error),
         };
         // What a directory that ignores case shows for a name that is gone is another path.
         let live = match from {
@@ -162,13 +174,14 @@ impl Eye<'_> {
         };
         if is_like(from, live.as_ref()) && from.is_none_or(|from| self.is_linked(from, live.as_ref(), target))
         {
-            return Verdict::Right;
+            return Ok(Verdict::Right);
         }
         // Content is digested as each side has it.
-        match self.state(&step.change.path, to.and_then(Entry::content)) {
-            Ok(live) if is_like(to, live.as_ref()) => Verdict::Before,
-            _ => Verdict::Other,
-        }
+        let live = self.state(&step.change.path, to.and_then(Entry::content))?;
+        Ok(match is_like(to, live.as_ref()) {
+            true => Verdict::Before,
+            false => Verdict::Other,
+        })
     }
 
     /// Returns true if a path that was written matches the manifest.

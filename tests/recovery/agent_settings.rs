@@ -540,4 +540,8 @@ fn settings_that_were_forgotten_are_called_so() {
     sandbox
         .jackin(["restore", &id, "--dry-run"])
         .has("it was forgotten");
+    sandbox.jackin(["diff", &id]).hides("secret").has("forgotten");
+    sandbox
+        .jackin(["show", &id])
+        .has(".claude/settings.json: forgotten: deleted from the store on request");
 }

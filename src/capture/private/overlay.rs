@@ -47,6 +47,8 @@ pub struct PrivateOverlay {
     /// True if the emergency snapshot will be encrypted, and the operator's key is available.
     is_sealing: bool,
     is_unlocked: bool,
+    /// Paths of encrypted files that were opened.
+    opened: BTreeSet<RelPath>,
     lent: DecryptedContent,
 }
 
@@ -134,6 +136,12 @@ impl PrivateOverlay {
         self.facts.as_deref()
     }
 
+    /// Returns true if the file at `path` was encrypted, and is shown as it was.
+    #[must_use]
+    pub(crate) fn has_opened(&self, path: &RelPath) -> bool {
+        self.opened.contains(path)
+    }
+
     /// Adds content that no archive holds.
     pub fn lend(&mut self, digest: Digest, bytes: Arc<[u8]>) {
         self.lent.lend(digest, bytes);
@@ -177,6 +185,9 @@ impl PrivateOverlay {
                 continue;
             }
             let sealed = sealed.as_mut().and_then(|files| files.remove(&fact.path));
+            if sealed.is_some() {
+                self.opened.insert(fact.path.clone());
+            }
             let whole = match (self.unchanged(fact, &entry.0).or(sealed), &fact.settings) {
                 (Some(whole), _) => Some(whole),
                 (None, Some(settings)) if !self.is_before => {
