@@ -4,6 +4,7 @@
 mod act;
 mod bound;
 mod call;
+mod lines;
 mod results;
 mod server;
 mod text;

@@ -54,13 +54,13 @@ enum News {
     Input(Event),
 }
 
-/// Draws the screen until the operator has seen enough. Gives what became of a restore that they left while it was under way.
+/// Draws the screen until the operator has seen enough; `is_elsewhere` says that no session covers the current directory. Gives what became of a restore that they left while it was under way.
 ///
 /// # Errors
 /// When the terminal cannot be drawn on or read from.
 pub(in crate::cli) fn run(
     context: &Context<'_>,
-    instance: Option<String>,
+    (instance, is_elsewhere): (Option<String>, bool),
     settings: Settings,
 ) -> io::Result<Option<String>> {
     // Before anything else: what panics gives it back.
@@ -77,6 +77,9 @@ pub(in crate::cli) fn run(
         let mut app = App::new(instance, context.now());
         app.called = context.called_as.prefix().to_owned();
         app.settings = settings;
+        if is_elsewhere {
+            app.notice = Some("No session covers the current directory.".to_owned());
+        }
         let outside = Outside {
             ask: &ask,
             tell,

@@ -293,6 +293,7 @@ fn unmerged_words(why: &Unmerged) -> String {
 fn after_words(after: &After) -> String {
     match after {
         After::Session => "after the session".to_owned(),
+        After::Restore => "after that restore".to_owned(),
         After::Step => "after that step".to_owned(),
         After::LaterStep(step) => format!("by a later step ({})", step.called()),
     }

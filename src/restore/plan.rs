@@ -56,6 +56,8 @@ pub enum After {
     Session,
     /// The reverted step. It is unknown whether the session made the edit or something else.
     Step,
+    /// The restore that is undone.
+    Restore,
     /// The step that is reverted, by this step of the same session.
     LaterStep(StepRef),
 }

@@ -220,9 +220,10 @@ impl Planner {
             Verdict::Unvouched => Some(Why::Unvouched(witness.missing.clone())),
             Verdict::Shared(others) => Some(Why::Shared(others)),
             Verdict::Later => {
-                let after = match witness.of_step {
-                    true => After::Step,
-                    false => After::Session,
+                let after = match (witness.of_step, witness.only_left) {
+                    (true, _) => After::Step,
+                    (false, true) => After::Restore,
+                    (false, false) => After::Session,
                 };
                 Some(match action {
                     Action::Create => Why::LaterDeletion(after),

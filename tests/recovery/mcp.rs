@@ -727,3 +727,39 @@ fn a_snapshot_that_was_pruned_is_named_as_such() {
     );
     client.end();
 }
+
+#[test]
+#[cfg_attr(not(feature = "mcp"), ignore = "the feature mcp is not built")]
+fn odd_messages_are_answered() {
+    let (sandbox, project) = workspace(ALLOWED);
+    let asked = |params: &str| {
+        let script = format!(
+            r#"{{ printf '%s\n' '{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"2025-06-18","capabilities":{{}},"clientInfo":{{"name":"m","version":"1"}}}}}}' '{{"jsonrpc":"2.0","method":"notifications/initialized"}}' '{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}'; sleep 0.5; }} | "$JACKIN" recovery mcp"#
+        );
+        let run = sandbox.command::<[&str; 0], &str>([]).with("JACKIN", binary());
+        let run = run.through(&["bash", "-c", &script]).inside(&project).run().ok();
+        let lines: Vec<Value> = run
+            .text()
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        lines
+            .into_iter()
+            .find(|line| line["id"] == 2)
+            .unwrap_or_else(|| panic!("no answer\n{run}"))
+    };
+    let half = asked(r#"{"name":"snapshot_diff","arguments":{"paths":["\ud800"]}}"#);
+    assert_eq!(half["result"]["isError"], true, "{half}");
+    for params in [
+        r#"{"name":"snapshot_diff","arguments":[1]}"#,
+        r#"{"name":"snapshot_diff","arguments":"x"}"#,
+        r#"{"arguments":{}}"#,
+    ] {
+        let told = asked(params);
+        assert_eq!(told["error"]["code"], -32602, "{params}: {told}");
+        assert!(
+            told["error"]["message"].as_str().unwrap().contains("`name`"),
+            "{told}"
+        );
+    }
+}

@@ -611,6 +611,11 @@ fn without_a_terminal_or_a_session_it_says_so() {
     };
     tmux.sees("nobody");
     tmux.press(&["x"]).sees("SESSION");
+    let elsewhere = sandbox.project("elsewhere");
+    let Some(tmux) = Tmux::start(&sandbox, &elsewhere, SMALL, "jackin recovery ui", &[]) else {
+        return;
+    };
+    tmux.sees("No session covers the current directory.");
 }
 
 fn session() -> (Sandbox, PathBuf, String) {

@@ -24,6 +24,9 @@ pub struct ScreenArgs {
     /// The session to open: an id or its prefix, a workspace, a container, or @latest
     #[arg(value_name = "INSTANCE", value_parser = some_text())]
     pub instance: Option<String>,
+    /// No session covers the current directory
+    #[arg(long)]
+    pub elsewhere: bool,
 }
 
 impl Command for ScreenArgs {
@@ -42,7 +45,7 @@ pub(super) fn run(context: &Context<'_>, args: &ScreenArgs) -> Result<Status, Cl
         keys: chosen.keys,
         colors: chosen.colors,
     };
-    let farewell = ui::run(context, args.instance.clone(), settings)
+    let farewell = ui::run(context, (args.instance.clone(), args.elsewhere), settings)
         .map_err(|error| CliError::new(ErrorKind::Io, "the screen failed").because(error))?;
     if let Some(farewell) = farewell {
         context.terminal.err(farewell.trim_end());

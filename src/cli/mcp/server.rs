@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as Definition,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    Tool as Definition,
 };
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
-use rmcp::transport::stdio;
 use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
 use tokio::sync::Mutex as Turn;
 
 use super::bound::Bound;
 use super::call::call;
+use super::lines;
 use super::tools::{Right, Tool};
 use crate::diagnostic::{Diagnostic, ErrorKind};
 
@@ -78,7 +79,7 @@ pub(in crate::cli) fn serve(bound: Bound, over: &AtomicBool) -> Result<(), Serve
 }
 
 async fn converse(server: Server) -> Result<(), ServeError> {
-    let running = match server.serve(stdio()).await {
+    let running = match server.serve((lines::input(), tokio::io::stdout())).await {
         Ok(running) => running,
         // Nobody said anything.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -92,6 +93,9 @@ async fn asked(over: &AtomicBool) {
         tokio::time::sleep(LOOK).await;
     }
 }
+
+/// Longest name of a tool or a method that is repeated in an error, in characters.
+const LONGEST_NAME: usize = 100;
 
 struct Server {
     bound: Arc<Bound>,
@@ -157,13 +161,29 @@ impl ServerHandler for Server {
         Tool::named(name).map(Tool::definition)
     }
 
+    /// Answers what is no request of the protocol, or has no parameters of one.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method: String = request.method.chars().take(LONGEST_NAME).collect();
+        Err(match method.as_str() {
+            "tools/call" => {
+                let wanted = "tools/call needs `name`, which is text; `arguments` are an object or absent";
+                ErrorData::invalid_params(wanted, None)
+            }
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
+        })
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::named(&request.name) else {
-            let name: String = request.name.chars().take(100).collect();
+            let name: String = request.name.chars().take(LONGEST_NAME).collect();
             let message = format!("unknown tool {name:?}");
             return Err(ErrorData::invalid_params(message, None));
         };

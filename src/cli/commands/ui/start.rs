@@ -32,17 +32,20 @@ pub(super) fn run(context: &Context<'_>, args: &UiArgs) -> Result<Status, CliErr
         words.push("--color=never".into());
     }
     words.extend(context.agent_words());
-    words.push("--".into());
-    match (&args.session.instance, args.session.any) {
+    let instance = match (&args.session.instance, args.session.any) {
         // The screen reports one that is not there, and shows the others.
-        (Some(named), _) => words.push(named.into()),
-        (None, true) => {}
-        (None, false) => words.extend(
-            args.session
-                .settle_here(context, Wanted::Any)?
-                .map(OsString::from),
-        ),
-    }
+        (Some(named), _) => Some(named.into()),
+        (None, true) => None,
+        (None, false) => {
+            let here = args.session.settle_here(context, Wanted::Any)?;
+            if here.is_none() {
+                words.push("--elsewhere".into());
+            }
+            here.map(OsString::from)
+        }
+    };
+    words.push("--".into());
+    words.extend(instance);
     let ended = in_front(name, &words, &context.interrupts)
         .map_err(|error| CliError::new(ErrorKind::Failed, "the screen cannot be started").because(error))?;
     match ended {
