@@ -92,7 +92,7 @@ impl Recovery<'_> {
         };
         if rows.is_empty() {
             let all = without_forgotten(store, store.catalog().instances()?)?;
-            let mut all = those_that_began(all);
+            let mut all = those_that_began(store, all);
             if choice.wanted == Wanted::Restored {
                 let restored = store.catalog().last_restores()?;
                 all.retain(|row| restored.contains_key(&row.id));
@@ -105,7 +105,7 @@ impl Recovery<'_> {
                 },
             });
         }
-        let rows = those_that_began(rows);
+        let rows = those_that_began(store, rows);
         let chosen = match choice.wanted {
             Wanted::Any => rows.into_iter().next(),
             Wanted::Active => {
@@ -134,7 +134,7 @@ impl Recovery<'_> {
         let (Some(store), Some(own)) = (self.store_for_reading()?, row.ended_at) else {
             return Ok(None);
         };
-        let here = those_that_began(sessions_covering(&store, &self.environment.current)?);
+        let here = those_that_began(&store, sessions_covering(&store, &self.environment.current)?);
         let here = here.into_iter().zip(1..);
         let mut earlier = here.skip_while(|(other, _)| other.id != row.id).skip(1);
         Ok(earlier.find(|(other, _)| other.ended_at.is_none_or(|ended| ended > own)))

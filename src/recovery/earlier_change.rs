@@ -37,7 +37,7 @@ impl Recovery<'_> {
         if self.did_change(store, row, paths)? {
             return Ok(None);
         }
-        let here = those_that_began(sessions_covering(store, &self.environment.current)?);
+        let here = those_that_began(store, sessions_covering(store, &self.environment.current)?);
         let here = here.into_iter().zip(1..);
         let earlier = here.skip_while(|(other, _)| other.id != row.id).skip(1);
         for (row, number) in earlier.take(MOST) {

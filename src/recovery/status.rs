@@ -60,7 +60,7 @@ fn covering(store: &Store, environment: &Environment) -> Result<Option<InstanceR
         return Ok(store.catalog().instance(&own)?);
     }
     let covering = sessions_covering(store, &settle(&environment.current))?;
-    Ok(those_that_began(covering).into_iter().next())
+    Ok(those_that_began(store, covering).into_iter().next())
 }
 
 fn status_of(store: &Store, row: InstanceRow) -> Result<Option<SessionStatus>, StoreError> {

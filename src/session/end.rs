@@ -2,6 +2,7 @@
 
 use super::deferred_baseline::wait_for_baseline;
 use super::guard::overlap;
+use super::here::lacks_baseline;
 use super::liveness::state;
 use super::recovery::is_torn;
 use super::{Services, SessionError, State, watcher};
@@ -131,6 +132,12 @@ pub fn close_orphaned_sessions(
             end_import(store, world, &fresh)?;
             Ok(None)
         }
+        // A closing snapshot alone would be of no use.
+        Some(fresh) if lacks_baseline(store, &fresh)? => {
+            let ending = Ending::Failed("it was killed before its baseline was stored".to_owned());
+            append_end(store, world, &fresh, ending)?;
+            Ok(None)
+        }
         Some(fresh) if fresh.ended_at.is_none() => {
             let request = EndRequest {
                 row: &fresh,
@@ -153,6 +160,16 @@ fn end_import(store: &Store, world: Services<'_>, row: &InstanceRow) -> Result<(
         true => Ending::Ended,
         false => Ending::Failed("the import was interrupted".to_owned()),
     };
+    append_end(store, world, row, ending)
+}
+
+/// Records the end of a session of which no closing snapshot is taken.
+fn append_end(
+    store: &Store,
+    world: Services<'_>,
+    row: &InstanceRow,
+    ending: Ending,
+) -> Result<(), SessionError> {
     let survivors = Vec::new();
     store.append(
         world.clock.now(),

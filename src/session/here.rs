@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::SessionError;
-use crate::model::{Coverage, Ending};
+use super::deferred_baseline::awaited;
+use super::liveness::is_active;
+use crate::config::Mode;
+use crate::model::{Coverage, Ending, SnapshotKind};
 use crate::store::{InstanceRow, Store, StoreError};
 
 /// Returns the sessions that cover a directory (canonical path), newest first, without those that were forgotten. Imported ones cover
@@ -72,6 +75,7 @@ fn number(word: &str) -> Option<usize> {
 /// # Errors
 /// [`SessionError::TooFarBack`] if there are fewer sessions; [`SessionError::Unknown`] if the word is not `@latest` or `@N`.
 pub(super) fn count_back(
+    store: &Store,
     rows: Vec<InstanceRow>,
     word: &str,
     directory: Option<&Path>,
@@ -83,7 +87,7 @@ pub(super) fn count_back(
             some_recorded: !rows.is_empty(),
         });
     };
-    let rows = those_that_began(rows);
+    let rows = those_that_began(store, rows);
     let count = rows.len();
     rows.into_iter()
         .nth(number - 1)
@@ -103,12 +107,30 @@ pub(super) fn count_back(
 
 /// Returns the sessions without those that never began or were imported; all of them if no others are left.
 #[must_use]
-pub fn those_that_began(rows: Vec<InstanceRow>) -> Vec<InstanceRow> {
-    let began = |row: &InstanceRow| !row.is_imported() && !matches!(row.ending, Some(Ending::Failed(_)));
-    match rows.iter().any(began) {
-        true => rows.into_iter().filter(began).collect(),
-        false => rows,
+pub fn those_that_began(store: &Store, rows: Vec<InstanceRow>) -> Vec<InstanceRow> {
+    let began = |row: &InstanceRow| {
+        let failed = matches!(row.ending, Some(Ending::Failed(_)));
+        // What cannot be told is no reason to pass over one.
+        let is_useless = || lacks_baseline(store, row).unwrap_or(false) && !is_active(store, row);
+        !row.is_imported() && !failed && !is_useless()
+    };
+    let (began, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(began);
+    if began.is_empty() { others } else { began }
+}
+
+/// Returns true for a session that has not ended, and whose baseline neither is stored nor will be. If it does not live either, nothing of
+/// it can be restored.
+///
+/// # Errors
+/// [`StoreError`].
+pub(super) fn lacks_baseline(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
+    // Once its end is recorded it has failed.
+    if row.ended_at.is_some() || !Mode::parse(&row.mode).is_some_and(Mode::captures) {
+        return Ok(false);
     }
+    let snapshots = store.catalog().snapshots(&row.id)?;
+    let has_baseline = snapshots.iter().any(|row| row.kind == SnapshotKind::Baseline);
+    Ok(!has_baseline && awaited(store, row)?.is_empty())
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub fn find_called(
         // A directory whose sessions were all forgotten is still one that sessions covered: no other directory's is meant.
         return match all_sessions_covering(store, here)?.is_empty() {
             true => find_instance(store, wanted),
-            false => count_back(sessions_covering(store, here)?, wanted, Some(here)),
+            false => count_back(store, sessions_covering(store, here)?, wanted, Some(here)),
         };
     }
     let unknown = match find_instance(store, wanted) {
@@ -82,7 +82,12 @@ fn began_for_a_container(store: &Store, row: &InstanceRow) -> Result<bool, Sessi
 pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, SessionError> {
     let catalog = store.catalog();
     if counts_back(wanted) {
-        return count_back(without_forgotten(store, catalog.instances()?)?, wanted, None);
+        return count_back(
+            store,
+            without_forgotten(store, catalog.instances()?)?,
+            wanted,
+            None,
+        );
     }
     // A whole id needs no list of all sessions.
     if let Ok(id) = InstanceId::parse(wanted)
@@ -133,7 +138,7 @@ fn find_among(store: &Store, all: &[InstanceBrief], wanted: &str) -> Result<Inst
     if let Some(row) = of_container.iter().find(began).or(of_container.first()) {
         return Ok(row.clone());
     }
-    if let Some(named) = those_that_began(among(catalog.instances_named(wanted)?))
+    if let Some(named) = those_that_began(store, among(catalog.instances_named(wanted)?))
         .into_iter()
         .next()
     {

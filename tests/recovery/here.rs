@@ -564,3 +564,37 @@ fn a_workspace_comes_before_a_session_elsewhere_that_is_called_alike() {
     let shown = sandbox.jackin(["show", "shop", "--json"]).ok().json();
     assert_eq!(shown["instance"]["id"], of_workspace.as_str(), "{shown}");
 }
+
+#[test]
+fn a_launch_that_was_killed_in_its_baseline_hides_no_session() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("a", "a\n").aged();
+    let before = Tree::read(&project);
+    run(&sandbox, &project, &["launch", "--", "sh", "-c", "echo x >> a"]).ok();
+    let good = sandbox.newest();
+    Build::at(&project).big("large", 128 << 20);
+    let mut launch = sandbox.command(["launch", "--", "true"]).inside(&project).start();
+    let sessions = || instances(&sandbox.jackin(["list", "--json"]).ok());
+    while sessions().len() < 2 {
+        assert!(
+            launch.child.try_wait().unwrap().is_none(),
+            "it ended before it was killed"
+        );
+    }
+    launch.child.kill().unwrap();
+    launch.finish();
+    let killed = sessions().remove(0);
+    assert!(killed.snapshots.is_empty(), "its baseline was stored: {killed:?}");
+    fs::remove_file(project.join("large")).unwrap();
+    let run = run(&sandbox, &project, &["restore", "--yes"]).ok();
+    run.has(&good);
+    assert_same_tree(&before, &Tree::read(&project));
+    // Named, it says why nothing comes of it, and no snapshot is taken of it.
+    sandbox.jackin(["restore", &killed.id, "--yes"]).refused();
+    let killed = sessions()
+        .into_iter()
+        .find(|session| session.id == killed.id)
+        .unwrap();
+    assert_eq!((killed.status.as_str(), killed.snapshots.len()), ("failed", 0));
+}

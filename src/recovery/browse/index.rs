@@ -71,7 +71,7 @@ impl Index {
                 id: row.id,
             });
         }
-        let covering = those_that_began(sessions_covering(store, current)?);
+        let covering = those_that_began(store, sessions_covering(store, current)?);
         let is_listed = |id: &InstanceId| sessions.iter().any(|session| session.id == *id);
         let here = covering.into_iter().map(|row| row.id).find(is_listed);
         Ok(Self {
