@@ -229,6 +229,7 @@ pub(crate) fn why_words(why: &Why) -> String {
         Why::Unvouched(Some(reason)) => {
             format!("no closing snapshot ({reason}); this may be a later edit")
         }
+        Why::Unseen => "not in the closing snapshot; this may be a later edit".to_owned(),
         Why::Shared(others) if others.is_empty() => "also changed between turns, not by the agent".to_owned(),
         Why::Others(others) if others.is_empty() => "changed between turns".to_owned(),
         Why::Others(others) => {

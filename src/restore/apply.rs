@@ -16,7 +16,7 @@ use super::folded_names::is_by_another_name;
 use super::holding_dir::{HoldingDir, is_aside};
 use super::metadata::{is_between, is_meant, may_change, set_directory_mode, set_metadata};
 use super::move_state::{Order, Other, Progress, place, progress, survey_moves};
-use super::problem::{Problem, concerns_all};
+use super::problem::{Problem, concerns_all, is_denial};
 use super::slot::{Slot, seat};
 use super::stage::{OwnedInodes, Stage, is_as_before};
 use super::survey::TOGETHER;
@@ -85,7 +85,11 @@ impl MoveExecutor<'_> {
             let progress = progress(step, live, &self.other(step))?;
             Ok(Stand { seat, live, progress })
         };
-        look().map_err(|_| self.drift(&step.path))
+        let stand = look().or_else(|error| match self.open_unsearchable(step, &error) {
+            true => look(),
+            false => Err(error),
+        });
+        stand.map_err(|_| self.drift(&step.path))
     }
 
     /// Returns true if what answers to the path of a directory to be removed is not that directory, but one that came under another case
@@ -472,6 +476,20 @@ impl MoveExecutor<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Opens the directory of a move if its owner may not even search it: nothing in it can be looked at before.
+    fn open_unsearchable(&self, step: &JournalMove, error: &io::Error) -> bool {
+        let open = || -> io::Result<bool> {
+            let seat = self.seat(step)?;
+            let closed = self.closed(step, &seat)?;
+            let is_unsearchable = closed.is_some_and(|mode| mode & 0o100 == 0);
+            if is_unsearchable {
+                self.open_parent(step, &seat)?;
+            }
+            Ok(is_unsearchable)
+        };
+        is_denial(error) && open().unwrap_or(false)
     }
 
     /// Gives the directories that had to be opened their modes again.

@@ -9,6 +9,7 @@ use super::git_index::RefreshedIndexes;
 use super::states::{is_known, same};
 use super::timeline::{Author, Timeline};
 use crate::contract::{Matcher, Verdict as Excluded};
+use crate::diff::Change;
 use crate::model::{Content, Entry, InstanceId, Manifest, RelPath, SnapshotId};
 
 /// Evidence about the states that one mount went through.
@@ -18,6 +19,8 @@ pub struct ChangeHistory {
     pub last: Option<Manifest>,
     /// The snapshot that shows `last`.
     pub last_snapshot: Option<SnapshotId>,
+    /// True if the session's end was seen. `last` is missing even so if the mount was not there then.
+    pub is_closed: bool,
     /// Reason for the missing closing snapshot, if the session's end was recorded without one.
     pub missing: Option<String>,
     /// Snapshots taken while it lived, for when its end was not seen: the late closing proves nothing.
@@ -127,7 +130,8 @@ impl ChangeHistory {
                 false => Verdict::Later,
             };
         }
-        if let Some(last) = &self.last {
+        // What the last snapshot could not see it proves nothing about.
+        if let Some(last) = self.last.as_ref().filter(|last| is_known(last, path)) {
             if is_among(&self.elsewhere) && !self.known(last, path, now) && self.known(last, path, then) {
                 return Verdict::Settled;
             }
@@ -147,6 +151,18 @@ impl ChangeHistory {
 }
 
 impl ChangeHistory {
+    /// Returns true if a path only became another name of a file, and the session had left it as it was.
+    pub(super) fn is_linked_later(&self, change: &Change) -> bool {
+        let (Some(then), Some(now)) = (&change.from, &change.to) else {
+            return false;
+        };
+        let is_only_link = now.link.is_some() && then.link != now.link && same(Some(then), Some(now));
+        let last = self.last.as_ref().and_then(|last| last.entry(&change.path));
+        is_only_link
+            && !self.left.contains_key(&change.path)
+            && last.is_some_and(|last| last.link == then.link && last.ino == now.ino)
+    }
+
     /// Returns the state in which the agent left the files, if it did nothing since, and no closing snapshot shows the end.
     fn at_rest(&self) -> Option<&Manifest> {
         let rest = self.timeline.at_rest.as_ref().filter(|_| self.last.is_none())?;

@@ -41,6 +41,7 @@ pub fn of_instance(
         if !vouches {
             continue;
         }
+        witness.is_closed |= row.kind == SnapshotKind::Closing;
         let loaded = store
             .record(&row.id)
             .map_err(RestoreError::from)

@@ -73,6 +73,8 @@ pub enum Why {
     LaterDeletion(After),
     /// No snapshot was taken when the session ended, with the reason when one is recorded.
     Unvouched(Option<String>),
+    /// The snapshot that was taken when the session ended could not see it.
+    Unseen,
     /// Two sessions changed it while both lived, or one of them did; without any other session, the operator changed it between turns
     /// as well.
     Shared(Vec<crate::model::InstanceId>),

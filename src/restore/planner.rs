@@ -203,7 +203,10 @@ impl Planner {
         if unproven.is_some_and(|now| witness.may_have_been_excluded(&change.path, now)) {
             return self.keep(change, Why::Excluded);
         }
-        let verdict = witness.judge(&change.path, change.from.as_ref(), change.to.as_ref());
+        let verdict = match witness.judge(&change.path, change.from.as_ref(), change.to.as_ref()) {
+            Verdict::Ours if witness.is_linked_later(&change) => Verdict::Later,
+            other => other,
+        };
         let overrode = verdict != Verdict::Ours;
         let may = if action == Action::Delete {
             allow.delete_later
@@ -217,6 +220,7 @@ impl Planner {
             Verdict::Others(others) if !others.is_empty() => Some(Why::Others(others)),
             _ if may => None,
             Verdict::Others(others) => Some(Why::Others(others)),
+            Verdict::Unvouched if witness.is_closed => Some(Why::Unseen),
             Verdict::Unvouched => Some(Why::Unvouched(witness.missing.clone())),
             Verdict::Shared(others) => Some(Why::Shared(others)),
             Verdict::Later => {

@@ -13,7 +13,7 @@ use super::stage::Location;
 use crate::capture::{Note, PrivateOverlay, ScannedTree, Skipped};
 use crate::contract::PrivateFiles;
 use crate::diff::{NotCovered, WithheldChange, WithheldKind};
-use crate::model::{AsideStep, Coverage, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
+use crate::model::{AsideStep, Coverage, GapReason, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
 use crate::store::{Blobs, Store};
 use handle_fs::NodeKind;
 use handle_fs::remote::Transports;
@@ -109,6 +109,11 @@ impl ProposedMount {
         !self.plan.steps.is_empty() || !self.aside.is_empty()
     }
 
+    /// Returns true for a path that a restore changed, and whose earlier state was forgotten since.
+    fn is_forgotten(&self, gap: &NotCovered) -> bool {
+        gap.reason == GapReason::Forgotten.words() && self.request.witness.left.contains_key(&gap.path)
+    }
+
     /// Settings that stay although they are not what they were: they cannot be put together.
     pub fn left_alone(&self) -> impl Iterator<Item = &WithheldChange> {
         let whole = self
@@ -187,7 +192,9 @@ impl Proposal {
         let is_stuck = |why: &Why| matches!(why, Why::Holds(_) | Why::Socket | Why::Root | Why::Excluded);
         let kept = mount.plan.kept.iter();
         let stuck = kept.filter(|kept| is_undo && is_stuck(&kept.why)).count();
-        (mount.hidden().count() + private + stuck) as u64
+        let lost = mount.plan.not_covered.iter();
+        let lost = lost.filter(|gap| is_undo && mount.is_forgotten(gap)).count();
+        (mount.hidden().count() + private + stuck + lost) as u64
     }
 }
 

@@ -97,6 +97,7 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::LaterFile(_) => "file".to_owned(),
                 Why::LaterDeletion(_) => "deletion".to_owned(),
                 Why::Unvouched(_) => "unvouched".to_owned(),
+                Why::Unseen => "unseen".to_owned(),
                 Why::Shared(ids) => format!("shared by {}", ids.len()),
                 Why::Needed(path) => format!("needed by {}", String::from_utf8_lossy(path.as_bytes())),
                 Why::Others(ids) => format!("changed by {} others", ids.len()),

@@ -519,3 +519,35 @@ fn links_to_names_outside_that_are_not_made_again_are_counted() {
         fs::read(outside.join("f")).unwrap()
     );
 }
+
+#[test]
+fn a_name_that_the_operator_linked_to_another_later_keeps_its_file() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("later");
+    Build::at(&project)
+        .file("a", "one\n")
+        .file("K", "K\n")
+        .file("b", "b\n")
+        .aged();
+    let id = sandbox.session(&project, |project| {
+        fs::write(project.join("b"), "oops\n").unwrap()
+    });
+    fs::remove_file(project.join("K")).unwrap();
+    fs::hard_link(project.join("a"), project.join("K")).unwrap();
+    let linked = inode(&project.join("a"));
+    sandbox
+        .jackin(["restore", &id, "--yes"])
+        .code(6)
+        .has("    a: changed after the session")
+        .has("    K: changed after the session");
+    assert_eq!(
+        [inode(&project.join("a")), inode(&project.join("K"))],
+        [linked; 2]
+    );
+    assert_eq!(fs::read_to_string(project.join("b")).unwrap(), "b\n");
+    // A flag allows it.
+    sandbox
+        .jackin(["restore", &id, "--yes", "--overwrite-later-edits"])
+        .ok();
+    assert_ne!(inode(&project.join("a")), inode(&project.join("K")));
+}

@@ -210,3 +210,53 @@ fn a_memory_file_system_that_is_mounted_elsewhere_meanwhile_is_the_same() {
     sandbox.restore(&id, &[]);
     assert_eq!(fs::read_to_string(project.join("f1")).unwrap(), "disk\n");
 }
+
+#[test]
+fn what_a_closing_snapshot_could_not_see_is_not_said_to_have_none() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("away");
+    fs::write(project.join("a"), "a\n").unwrap();
+    let aside = project.with_file_name("aside");
+    let script = format!("echo x >> a; mv {0} {1}", project.display(), aside.display());
+    let launch = [
+        "launch",
+        "-q",
+        "--snapshot",
+        "project",
+        ".",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
+    sandbox.command(launch).inside(&project).run().ok();
+    fs::rename(&aside, &project).unwrap();
+    let id = sandbox.newest();
+    let run = sandbox.jackin(["restore", &id, "--dry-run"]).code(6);
+    run.has("a: not in the closing snapshot; this may be a later edit");
+}
+
+#[test]
+fn a_quiet_launch_tells_its_result_as_a_whole() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("replaced");
+    let script = format!("mv {0} {0}-away; ln -s nowhere {0}", project.display());
+    let launch = [
+        "launch",
+        "-q",
+        "--snapshot",
+        "project",
+        ".",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
+    let run = sandbox.command(launch).inside(&project).run().ok();
+    let said = run.said();
+    let words: Vec<&str> = said.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("compares with the current files"),
+        "{run}"
+    );
+}

@@ -61,3 +61,46 @@ fn a_directory_whose_entries_changed_has_changed_since() {
     let now = fs::metadata(session.place.at("d")).unwrap().modified().unwrap();
     assert_ne!(now, long_ago);
 }
+
+/// Tests the case of an ordinary user: root may search any directory.
+#[test]
+fn what_was_deleted_comes_back_in_a_directory_that_its_owner_may_not_search() {
+    for shut in [0o600, 0o400] {
+        let session = wrecked(
+            &[("shut/deep/f", "kept"), ("shut/g", "kept"), ("other", "kept")],
+            |place| {
+                fs::remove_dir_all(place.at("shut/deep")).unwrap();
+                place.write("other", "after!");
+                set_mode(place, "shut", shut);
+            },
+        );
+        let report = session.execute(&session.propose());
+        let now = mode(&session.place, "shut");
+        set_mode(&session.place, "shut", 0o755);
+        let report = report.unwrap();
+        assert_eq!(report.outcome, Outcome::Done, "{shut:o}: {report:?}");
+        assert_eq!(now, 0o755, "{shut:o}");
+        for name in ["shut/deep/f", "shut/g", "other"] {
+            assert_eq!(
+                fs::read(session.place.at(name)).unwrap(),
+                b"kept",
+                "{shut:o} {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_was_shut_after_the_session_is_shut_again() {
+    let session = wrecked(&[("shut/deep/f", "kept"), ("other", "kept")], |place| {
+        fs::remove_dir_all(place.at("shut/deep")).unwrap();
+        place.write("other", "after!");
+    });
+    set_mode(&session.place, "shut", 0o600);
+    let report = session.execute(&session.propose());
+    let now = mode(&session.place, "shut");
+    set_mode(&session.place, "shut", 0o755);
+    assert_eq!(report.unwrap().outcome, Outcome::Partial);
+    assert_eq!(now, 0o600);
+    assert_eq!(fs::read(session.place.at("shut/deep/f")).unwrap(), b"kept");
+}
