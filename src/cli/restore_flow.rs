@@ -408,7 +408,9 @@ fn can_merge(proposal: &Proposal) -> bool {
     let mut conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
     let is_mergeable = |kept: &KeptPath| {
         let sides = [&kept.change.from, &kept.change.to].into_iter().flatten();
-        matches!(kept.why, Why::LaterEdit(_)) && sides.clone().all(can_be_composed)
+        // Git's own files are never merged.
+        let is_git = kept.change.path.parts().any(|part| part == b".git");
+        matches!(kept.why, Why::LaterEdit(_)) && !is_git && sides.clone().all(can_be_composed)
     };
     proposal.allow.merging == Merging::Off && conflicts.any(is_mergeable)
 }

@@ -17,16 +17,16 @@ pub(super) fn documents(changes: &SessionChanges) -> Vec<ChangeDocument> {
         .collect()
 }
 
-/// One screen: how much changed, the first paths, and the commands that show and undo it. `is_torn` tells of an interrupted restore of
-/// these files: until it is over no other one is possible.
+/// One screen: the result, and apart from it the first paths and the commands that show and undo the changes. `is_torn` tells of an
+/// interrupted restore of these files: until it is over no other one is possible.
 pub(super) fn screen(
     changes: &SessionChanges,
     context: &Context<'_>,
     instance: &InstanceId,
     (columns, is_torn): (usize, bool),
-) -> String {
+) -> (String, String) {
     const SHOWN: usize = 12;
-    let said = |words: String| width::wrap(&words, columns).join("\n");
+    let said = |words: String| (width::wrap(&words, columns).join("\n"), String::new());
     if !changes.has_closing && changes.has_baseline {
         return said(format!(
             "session {instance} ended without a closing snapshot; `diff` compares with the current files"
@@ -44,7 +44,7 @@ pub(super) fn screen(
     }
     let total: usize = changes.mounts.iter().map(|(_, paths)| paths.len()).sum();
     if total == 0 && changes.withheld == 0 {
-        return format!("session {instance} changed nothing");
+        return said(format!("session {instance} changed nothing"));
     }
     let all = changes.mounts.iter().flat_map(|(_, paths)| paths);
     let mut parts = view::changes::counts(all);
@@ -53,7 +53,7 @@ pub(super) fn screen(
         parts.push(format!("{private} private (see `diff`)"));
     }
     let head = format!("session {instance}: {}", parts.join(", "));
-    let mut lines = width::wrap(&head, columns);
+    let mut lines = Vec::new();
     let mut left = SHOWN;
     let mut shown = 0;
     for (coverage, paths) in &changes.mounts {
@@ -79,7 +79,7 @@ pub(super) fn screen(
     if !is_torn {
         lines.push(context.proposal("to undo", &words("restore"), columns));
     }
-    lines.join("\n")
+    (said(head).0, lines.join("\n"))
 }
 
 /// Returns at most so many lines of a folded list, each with the number of its paths. If there are more, those that folds never hide

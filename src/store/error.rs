@@ -66,10 +66,7 @@ pub enum StoreError {
     #[error("interrupted; everything in the store is as it was")]
     Interrupted,
     /// A directory or file of the store cannot be made.
-    #[error(
-        "cannot create {path:?}: {source}; make the directory above it writable, or name another jackin home \
-         in JACKIN_HOME_DIR"
-    )]
+    #[error("cannot create {path:?}: {source}")]
     Create {
         /// The first thing that could not be made.
         path: PathBuf,
@@ -345,6 +342,14 @@ impl Diagnostic for StoreError {
                 io::ErrorKind::FileTooLarge => {
                     vec![Hint::text(
                         "raise the limit on the size of files: ulimit -f unlimited",
+                    )]
+                }
+                _ if handle_fs::is_out_of_handles(source) => {
+                    vec![Hint::text("raise the limit on open files: ulimit -n 1024")]
+                }
+                kind if matches!(self, Self::Create { .. }) || kind == io::ErrorKind::ReadOnlyFilesystem => {
+                    vec![Hint::text(
+                        "make the directory above it writable, or name another jackin home in JACKIN_HOME_DIR",
                     )]
                 }
                 // As after `sudo` or `su` with the other user's HOME.

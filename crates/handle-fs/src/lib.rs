@@ -86,8 +86,8 @@ pub use mount_table::{
 };
 pub use native::{BTRFS_TOP, NativeKind, native_kind};
 pub use open::{
-    is_bound, is_io_failure, is_sync_unsupported, is_through_link, names, open_beneath, open_child_dir,
-    open_child_file, open_child_file_blindly, open_root, read_link,
+    is_bound, is_io_failure, is_out_of_handles, is_sync_unsupported, is_through_link, names, open_beneath,
+    open_child_dir, open_child_file, open_child_file_blindly, open_root, read_link,
 };
 pub use paths::{
     Opening, all_bytes_at, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path, path_of_held,

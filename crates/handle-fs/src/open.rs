@@ -179,6 +179,12 @@ pub fn is_io_failure(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::IO.raw_os_error())
 }
 
+/// Returns true if this process has as many files open as it may (EMFILE).
+#[must_use]
+pub fn is_out_of_handles(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::MFILE.raw_os_error())
+}
+
 /// Returns true if the object itself forbids the operation (EPERM). A refusal by its mode is EACCES.
 #[must_use]
 pub fn is_bound(error: &io::Error) -> bool {

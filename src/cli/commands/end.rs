@@ -77,9 +77,11 @@ impl Command for EndArgs {
             });
         } else {
             let width = context.terminal.width_out();
-            context
-                .terminal
-                .out(&screen(&changed, context, id, (width, is_torn)));
+            let (head, more) = screen(&changed, context, id, (width, is_torn));
+            context.terminal.out(&head);
+            if !more.is_empty() {
+                context.terminal.out(&more);
+            }
         }
         by_the_rules(context, store, id);
         at_the_end(context, store);

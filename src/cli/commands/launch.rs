@@ -413,12 +413,11 @@ fn tell_end(
         let width = context.terminal.width_err();
         let row = store.catalog().instance(&begun.instance).ok().flatten();
         let is_torn = row.is_some_and(|row| warn_of_torn(context, store, &row));
-        let screen = session_changes::screen(&changed, context, &begun.instance, (width, is_torn));
-        // The first line is the result, which a quiet launch tells too.
-        let (head, more) = screen.split_once('\n').unwrap_or((&screen, ""));
-        context.terminal.err(head);
+        let (head, more) = session_changes::screen(&changed, context, &begun.instance, (width, is_torn));
+        // A quiet launch tells the result too.
+        context.terminal.err(&head);
         if !more.is_empty() {
-            context.terminal.note(more);
+            context.terminal.note(&more);
         }
         // A command that used the whole screen has wiped what was printed before it.
         for line in view::contract::warnings(contract, width) {
