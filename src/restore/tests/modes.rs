@@ -77,8 +77,10 @@ fn what_was_deleted_comes_back_in_a_directory_that_its_owner_may_not_search() {
         let report = session.execute(&session.propose());
         let now = mode(&session.place, "shut");
         set_mode(&session.place, "shut", 0o755);
+        // What is in it besides could not be examined when the restore was planned.
         let report = report.unwrap();
-        assert_eq!(report.outcome, Outcome::Done, "{shut:o}: {report:?}");
+        let failed = report.mounts.iter().flat_map(|mount| &mount.failed);
+        assert_eq!(failed.count(), 0, "{shut:o}: {report:?}");
         assert_eq!(now, 0o755, "{shut:o}");
         for name in ["shut/deep/f", "shut/g", "other"] {
             assert_eq!(
