@@ -125,7 +125,8 @@ pub fn those_that_began(store: &Store, rows: Vec<InstanceRow>) -> Vec<InstanceRo
 /// [`StoreError`].
 pub(super) fn lacks_baseline(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
     // Once its end is recorded it has failed.
-    if row.ended_at.is_some() || !Mode::parse(&row.mode).is_some_and(Mode::captures) {
+    if row.ended_at.is_some() || row.mounts.is_empty() || !Mode::parse(&row.mode).is_some_and(Mode::captures)
+    {
         return Ok(false);
     }
     let snapshots = store.catalog().snapshots(&row.id)?;

@@ -8,10 +8,10 @@ mod lives;
 mod whole;
 
 use super::{BeginRequest, Begun, Services, SessionError, begin};
-use crate::capture::Limits;
 use crate::capture::tests::Place;
+use crate::capture::{Limits, Request, take};
 use crate::clock::Clock as _;
-use crate::model::{Coverage, InstanceId, Operation, ProcessRef};
+use crate::model::{Coverage, InstanceId, Operation, ProcessRef, SnapshotKind};
 use crate::observer::{Observer, Silent};
 use crate::store::InstanceRow;
 
@@ -75,6 +75,15 @@ fn record(place: &Place, id: &str, workspace: Option<&str>, mounts: Vec<Coverage
     };
     place.store.append(place.clock.now(), 1000, &id, act).unwrap();
     row(place, &id)
+}
+
+/// Records one that was killed after its baseline.
+fn lost(place: &Place, id: &str, mounts: Vec<Coverage>) -> InstanceRow {
+    let made = record(place, id, None, mounts);
+    let now = (place.clock.now(), 1000);
+    let request = Request::of(&made.id, SnapshotKind::Baseline, &made.mounts, now);
+    take(&place.store, &request, &Silent, &place.entropy).unwrap();
+    made
 }
 
 fn row(place: &Place, id: &InstanceId) -> InstanceRow {

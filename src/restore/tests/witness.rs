@@ -298,8 +298,15 @@ fn what_a_snapshot_does_not_know_it_does_not_show() {
             last: Some(last.build().manifest),
             ..ChangeHistory::default()
         };
+        // To create what is missing loses nothing.
         let verdict = witness.judge(&path(at), Some(&file("base")), None);
-        let expected = if *known { Verdict::Ours } else { Verdict::Later };
+        assert_eq!(verdict, Verdict::Ours, "{about}");
+        let verdict = witness.judge(&path(at), Some(&file("base")), Some(&file("mine")));
+        let expected = if *known {
+            Verdict::Later
+        } else {
+            Verdict::Unvouched
+        };
         assert_eq!(verdict, expected, "{about}");
     }
 }

@@ -1,6 +1,6 @@
 //! Beginning: what is written down, and what happens when the baseline fails.
 
-use super::{acts, begun, record, request, row, world};
+use super::{acts, begun, lost, record, request, row, world};
 use crate::capture::tests::{Meddler, Moment, Place};
 use crate::capture::{CaptureError, Limits};
 use crate::model::{Ending, SnapshotKind};
@@ -83,10 +83,10 @@ fn an_earlier_session_on_the_same_files_is_closed_first() {
     let place = Place::with(&[("d/f", "f")]);
     let inner = crate::capture::tests::coverage(&place.at("d"), "inner");
     let beside = crate::capture::tests::coverage(&place.base.join("project-two"), "two");
-    let lost = record(&place, "rc-aaaaaaaa-lost", None, vec![inner]);
+    let lost = lost(&place, "rc-aaaaaaaa-lost", vec![inner]);
     let apart = record(&place, "rc-bbbbbbbb-apart", None, vec![beside]);
     begun(&place, request(vec![place.coverage()])).unwrap();
-    assert_eq!(acts(&place, &lost.id), ["begin", "closing", "end"]);
+    assert_eq!(acts(&place, &lost.id), ["begin", "baseline", "closing", "end"]);
     assert_eq!(row(&place, &lost.id).ending, Some(Ending::Unseen));
     assert_eq!(
         acts(&place, &apart.id),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{acts, begun, record, request, row, world};
+use super::{acts, begun, lost, record, request, row, world};
 use crate::capture::tests::Place;
 use crate::model::{Ending, SnapshotKind};
 use crate::observer::Silent;
@@ -59,7 +59,7 @@ fn a_closing_that_fails_does_not_keep_the_session_from_ending() {
 #[test]
 fn a_lost_session_gets_one_late_closing_however_often_it_is_found() {
     let place = Place::with(&[("f", "f")]);
-    let lost = record(&place, "rc-aaaaaaaa-lost", None, vec![place.coverage()]);
+    let lost = lost(&place, "rc-aaaaaaaa-lost", vec![place.coverage()]);
     let closed = close_orphaned_sessions(&place.store, world(&place, &Silent), &lost)
         .unwrap()
         .unwrap();
@@ -69,14 +69,14 @@ fn a_lost_session_gets_one_late_closing_however_often_it_is_found() {
         let again = close_orphaned_sessions(&place.store, world(&place, &Silent), &seen).unwrap();
         assert!(again.is_none());
     }
-    assert_eq!(acts(&place, &lost.id), ["begin", "closing", "end"]);
+    assert_eq!(acts(&place, &lost.id), ["begin", "baseline", "closing", "end"]);
     assert_eq!(state(&place.store, &row(&place, &lost.id)), State::Lost);
 }
 
 #[test]
 fn of_several_who_find_it_at_once_one_closes_it() {
     let place = Place::with(&[("f", "f")]);
-    let lost = record(&place, "rc-aaaaaaaa-lost", None, vec![place.coverage()]);
+    let lost = lost(&place, "rc-aaaaaaaa-lost", vec![place.coverage()]);
     let closed = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -91,13 +91,13 @@ fn of_several_who_find_it_at_once_one_closes_it() {
     });
     assert_eq!(closed.load(Ordering::Relaxed), 1);
     // Another connection wrote it: the log is the truth.
-    assert_eq!(acts(&place, &lost.id), ["begin", "closing", "end"]);
+    assert_eq!(acts(&place, &lost.id), ["begin", "baseline", "closing", "end"]);
 }
 
 #[test]
 fn a_living_or_ended_session_is_not_settled() {
     let place = Place::with(&[("f", "f")]);
-    let lost = record(&place, "rc-aaaaaaaa-lost", None, vec![place.coverage()]);
+    let lost = lost(&place, "rc-aaaaaaaa-lost", vec![place.coverage()]);
     let settle = || close_orphaned_sessions(&place.store, world(&place, &Silent), &lost).unwrap();
     let lock = place.store.lock_instance(&lost.id).unwrap();
     assert!(settle().is_none(), "somebody holds its lock");
@@ -110,13 +110,13 @@ fn a_living_or_ended_session_is_not_settled() {
         assert!(settled.is_none());
     }
     assert!(settle().is_none(), "`begin` on the same files closed it");
-    assert_eq!(acts(&place, &lost.id), ["begin", "closing", "end"]);
+    assert_eq!(acts(&place, &lost.id), ["begin", "baseline", "closing", "end"]);
 }
 
 #[test]
 fn a_lost_session_whose_files_are_gone_is_closed_all_the_same() {
     let place = Place::with(&[("f", "f")]);
-    let lost = record(&place, "rc-aaaaaaaa-lost", None, vec![place.coverage()]);
+    let lost = lost(&place, "rc-aaaaaaaa-lost", vec![place.coverage()]);
     std::fs::remove_dir_all(&place.root).unwrap();
     let closed = close_orphaned_sessions(&place.store, world(&place, &Silent), &lost)
         .unwrap()
@@ -130,4 +130,15 @@ fn a_lost_session_whose_files_are_gone_is_closed_all_the_same() {
         .unwrap();
     assert!(closed.closing.is_none() && closed.error.is_none());
     assert_eq!(acts(&place, &bare.id), ["begin", "end"]);
+}
+
+#[test]
+fn a_session_that_was_killed_before_its_baseline_has_failed() {
+    let place = Place::with(&[("f", "f")]);
+    let killed = record(&place, "rc-aaaaaaaa-killed", None, vec![place.coverage()]);
+    assert_eq!(state(&place.store, &killed), State::Lost);
+    let closed = close_orphaned_sessions(&place.store, world(&place, &Silent), &killed).unwrap();
+    assert!(closed.is_none());
+    assert_eq!(acts(&place, &killed.id), ["begin", "end"]);
+    assert_eq!(state(&place.store, &row(&place, &killed.id)), State::Failed);
 }

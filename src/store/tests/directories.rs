@@ -3,6 +3,7 @@
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink};
 
 use super::*;
+use crate::diagnostic::Diagnostic as _;
 
 fn refused(root: &Path) -> String {
     let read = Store::open_read(root).map(|store| store.is_some());
@@ -124,7 +125,7 @@ fn a_file_in_the_way_is_named() {
         matches!(&error, StoreError::Create { path, .. } if path.starts_with(&place.root)),
         "{error:?}"
     );
-    assert!(error.to_string().contains("JACKIN_HOME_DIR"));
+    assert!(format!("{:?}", error.hints()).contains("JACKIN_HOME_DIR"));
     assert_eq!(fs::read(&place.root).unwrap(), b"mine");
 }
 
