@@ -56,9 +56,9 @@ pub struct ChangeHistory {
 /// A restore that the session itself began and that was interrupted. The end of the session was seen in between, so its last snapshot
 /// shows some paths as the restore had made them.
 pub struct RolledBack {
-    /// What the restore was to bring back.
+    /// State that the restore was to bring back.
     pub target: Manifest,
-    /// What was there before it, and is there again.
+    /// State before it, which is there again.
     pub before: Manifest,
 }
 

@@ -110,7 +110,7 @@ pub(super) fn count_back(
 pub fn those_that_began(store: &Store, rows: Vec<InstanceRow>) -> Vec<InstanceRow> {
     let began = |row: &InstanceRow| {
         let failed = matches!(row.ending, Some(Ending::Failed(_)));
-        // What cannot be told is no reason to pass over one.
+        // A session of which this cannot be read counts.
         let is_useless = || lacks_baseline(store, row).unwrap_or(false) && !is_active(store, row);
         !row.is_imported() && !failed && !is_useless()
     };

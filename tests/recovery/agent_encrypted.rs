@@ -440,7 +440,7 @@ fn the_right_key_serves_after_the_recipients_changed() {
         .ok();
     sandbox.jackin(["restore", &id, "--yes", "--identity", &own]).ok();
     assert_eq!(private(&home), before);
-    // A bundle for somebody else is not damaged.
+    // A bundle for other recipients is not damaged.
     let one = sandbox
         .jackin(["verify", "--identity", &own, "--json"])
         .ok()

@@ -1,4 +1,4 @@
-//! An agent's own restore that is killed: what is told of it, and whose work it is once the session is over.
+//! Restores that an agent made and that were killed: the warnings about them, and the author of the changes once the session is over.
 
 use std::fs;
 use std::path::Path;
