@@ -2,6 +2,7 @@
 //! groups, and gaps for what could not be read.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::io;
 use std::sync::Arc;
 use std::thread;
@@ -11,10 +12,9 @@ use super::facts::{insert_gap, is_gone, same_moment, words};
 use super::readahead::{Loaded, ReadAhead, Taken};
 use super::source::{ContentSource, method_of};
 use super::walk::{Reference, Walked};
-use crate::model::{Content, Directory, Entry, EntryKind, Gap, GapReason, Manifest, RelPath, Time};
+use crate::model::{Content, Directory, Entry, EntryKind, Gap, GapReason, Manifest, Name, RelPath, Time};
 use crate::observer::Observer;
-use handle_fs::parallel;
-use handle_fs::{Dir, Root};
+use handle_fs::{Dir, NodeKind, Root, parallel};
 
 /// Takes what a scan finds, in manifest order. A capture stores it; a comparison only hashes.
 pub(super) trait Sink {
@@ -127,7 +127,8 @@ pub(super) struct Completed {
     pub(super) manifest: Manifest,
     /// True if every file was written back before it was read, here or for the reference that it was taken from.
     pub(super) written_back: bool,
-    /// Files that changed after they were read (or listed, beside one that was read), in manifest order.
+    /// Files that changed after they were read (or listed, beside one that was read), in manifest order. Files that came after their
+    /// directory was listed are among them, also excluded ones.
     pub(super) changed: Vec<RelPath>,
 }
 
@@ -304,7 +305,8 @@ fn complete_with(
 /// Looks once more at the directories in which files were read.
 ///
 /// Each file that was read held still meanwhile, but a program may go on writing, so that a database and its log show two times.
-/// A file beside one that was read counts as well: a log can be emptied into a file that had not changed before.
+/// A file beside one that was read counts as well: a log can be emptied into a file that had not changed before. So does a new one: it can
+/// be the journal of a transaction of which the file shows a part.
 fn changed_meanwhile(root: &Root, manifest: &Manifest, pending: &[(usize, usize)]) -> Vec<RelPath> {
     // A frozen state does not change; a shell would need a command for each directory.
     if root.frozen_since().is_some() || root.is_by_shell() {
@@ -320,18 +322,40 @@ fn changed_meanwhile(root: &Root, manifest: &Manifest, pending: &[(usize, usize)
             .filter(|entry| entry.content().is_some())
             .collect();
         let dir = root.dir(&directory.path).ok()?;
-        let stats = dir.look_at(files.iter().map(|file| file.name.as_os_str())).ok()?;
+        let names = files.iter().map(|file| file.name.as_os_str());
+        let stats = dir.look_at(std::iter::once(OsStr::new(".")).chain(names)).ok()?;
+        let (own, stats) = stats.split_first()?;
         let moved = files.iter().zip(stats).filter(|(file, stat)| {
             let held = stat.as_ref().is_ok_and(|stat| same_moment(file, stat));
             !held && !file.unstable
         });
-        Some(
-            moved
-                .map(|(file, _)| directory.path.join(&file.name))
-                .collect::<Vec<_>>(),
-        )
+        let moved = moved.map(|(file, _)| file.name.clone());
+        let listed = match directory.path.is_root() {
+            true => Some(&manifest.root),
+            false => manifest.entry(&directory.path),
+        };
+        let came = match own
+            .as_ref()
+            .is_ok_and(|own| listed.is_some_and(|listed| listed.mtime == own.mtime))
+        {
+            true => Vec::new(),
+            false => came(&dir, directory),
+        };
+        let all = moved.chain(came).map(|name| directory.path.join(&name));
+        Some(all.collect::<Vec<_>>())
     });
     changed.into_iter().flatten().flatten().collect()
+}
+
+/// Returns the files of a directory that came after it was listed.
+fn came(dir: &Dir, listed: &Directory) -> Vec<Name> {
+    let mut names = dir.names().unwrap_or_default();
+    names.retain(|name| {
+        let is_new = listed.entry(name).is_none() && listed.gap(name).is_none();
+        let is_file = || matches!(dir.look(name.as_os_str()), Ok(Some(stat)) if stat.kind == NodeKind::File);
+        is_new && is_file()
+    });
+    names
 }
 
 struct Reading<'a> {

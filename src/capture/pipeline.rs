@@ -27,9 +27,9 @@ use super::parent::ParentSnapshot;
 use super::private::{PrivateFile, look_at_private};
 use super::walk::{Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
-use crate::contract::Matcher;
+use crate::contract::{Matcher, Verdict};
 use crate::model::{
-    ArchiveRef, Coverage, Manifest, MountRecord, SnapshotId, SnapshotKind, SnapshotRecord, add_sizes,
+    ArchiveRef, Coverage, Manifest, MountRecord, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, add_sizes,
 };
 use crate::observer::Observer;
 use crate::store::{DigestKey, Store, Told};
@@ -174,6 +174,7 @@ impl<'a> Capture<'a> {
             };
             let again = self.steady(&mut taken, packer)?;
             let (written_back, changed) = (taken.written_back, taken.changed);
+            let changed = covered(coverage, &manifest, changed)?;
             let relied = settled.filter(|settled| !settled.is_nothing());
             // The commits were compared before the files were read. A file that changed in between would have its content in
             // no commit and in no archive.
@@ -393,6 +394,20 @@ impl<'a> Capture<'a> {
             written_by: concat!("jackin-recovery ", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }
+}
+
+/// Returns the changed files without those that came meanwhile and are excluded.
+fn covered(
+    coverage: &Coverage,
+    manifest: &Manifest,
+    mut changed: Vec<RelPath>,
+) -> Result<Vec<RelPath>, CaptureError> {
+    if changed.iter().any(|path| manifest.entry(path).is_none()) {
+        let matcher = matcher(coverage)?;
+        let is_covered = |path: &RelPath| matcher.verdict_with_parents(path, false) == Verdict::Covered;
+        changed.retain(|path| manifest.entry(path).is_some() || is_covered(path));
+    }
+    Ok(changed)
 }
 
 /// Returns the compiled excludes of a coverage.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Meddler, Moment, Place, entry, only, path};
+use super::{Meddler, Moment, Place, at, entry, excluding, only, path};
 use crate::capture::{Captured, Limits};
 use crate::model::{Digest, GapReason, SnapshotKind};
 
@@ -151,4 +151,18 @@ fn a_writer_that_never_rests_gives_a_whole_version_or_a_flag() {
         }
         stop.store(true, Ordering::Relaxed);
     });
+}
+
+#[test]
+fn a_file_that_comes_while_one_beside_it_is_read_is_named() {
+    let place = Place::with(&[("d/db", "half a transaction"), ("e/f", "f")]);
+    let coverage = excluding(place.coverage(), &["*.log"]);
+    let meddler = at(Moment::Read, || {
+        place.write("d/db-journal", "the other half");
+        place.write("d/x.log", "excluded");
+        fs::create_dir_all(place.at("d/directory")).unwrap();
+    });
+    let taken = place.try_take(SnapshotKind::Baseline, &[coverage], Limits::NONE, &meddler);
+    let record = taken.unwrap().record;
+    assert_eq!(record.mounts[0].changed_meanwhile, [path("d/db-journal")]);
 }
