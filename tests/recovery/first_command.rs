@@ -40,13 +40,10 @@ fn checked_out() -> PathBuf {
 
 /// Returns `PATH` with a `cargo` that checks what it is to build, and then has it.
 fn checking(place: &Path) -> OsString {
+    let script = "#!/bin/sh\n[ \"$1\" = build ] || exit 1\nshift\n\
+         PATH=$REAL_PATH cargo check \"$@\" --bin jackin && mkdir -p target/debug && ln -sf \"$BUILT\" target/debug/jackin\n";
+    write_script(&place.join("cargo"), script);
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let script = format!(
-        "#!/bin/sh\n[ \"$1\" = build ] || exit 1\nshift\nPATH={path:?} cargo check \"$@\" --bin jackin && \
-         mkdir -p target/debug && ln -sf {program:?} target/debug/jackin\n",
-        program = binary(),
-    );
-    write_script(&place.join("cargo"), &script);
     std::env::join_paths(
         [place.to_path_buf()]
             .into_iter()
@@ -85,6 +82,8 @@ fn the_first_command_builds_wrecks_and_restores() {
         .env("CARGO_HOME", kept("CARGO_HOME", ".cargo"))
         .env("RUSTUP_HOME", kept("RUSTUP_HOME", ".rustup"))
         .env("PATH", path)
+        .env("REAL_PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("BUILT", binary())
         .env("HOME", home.path())
         .env("TMPDIR", home.path())
         .env_remove("JACKIN_HOME_DIR")

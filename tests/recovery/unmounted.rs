@@ -2,12 +2,13 @@
 //! lies below the mount point is none of the session's business.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::compare::assert_untouched;
 use crate::support::documents::instances;
 use crate::support::machine::run_tool;
+use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 use crate::support::volume::{Volume, unmount};
@@ -29,7 +30,7 @@ fn only_baseline(sandbox: &Sandbox) {
     assert_eq!(kinds, ["baseline"], "{run}");
 }
 
-fn restore(sandbox: &Sandbox, id: &str) -> crate::support::run::Run {
+fn restore(sandbox: &Sandbox, id: &str) -> Run {
     sandbox.jackin([&["restore", id][..], &BOTH].concat())
 }
 
@@ -211,13 +212,8 @@ fn a_memory_file_system_that_is_mounted_elsewhere_meanwhile_is_the_same() {
     assert_eq!(fs::read_to_string(project.join("f1")).unwrap(), "disk\n");
 }
 
-#[test]
-fn what_a_closing_snapshot_could_not_see_is_not_said_to_have_none() {
-    let sandbox = Sandbox::new();
-    let project = sandbox.project("away");
-    fs::write(project.join("a"), "a\n").unwrap();
-    let aside = project.with_file_name("aside");
-    let script = format!("echo x >> a; mv {0} {1}", project.display(), aside.display());
+/// A quiet session of a directory in which `script` ran.
+fn quietly(sandbox: &Sandbox, project: &Path, script: &str) -> Run {
     let launch = [
         "launch",
         "-q",
@@ -227,12 +223,23 @@ fn what_a_closing_snapshot_could_not_see_is_not_said_to_have_none() {
         "--",
         "sh",
         "-c",
-        &script,
+        script,
     ];
-    sandbox.command(launch).inside(&project).run().ok();
+    sandbox.command(launch).inside(project).run().ok()
+}
+
+#[test]
+fn what_a_closing_snapshot_could_not_see_is_not_said_to_have_none() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("away");
+    fs::write(project.join("a"), "a\n").unwrap();
+    let aside = project.with_file_name("aside");
+    let script = format!("echo x >> a; mv {0} {1}", project.display(), aside.display());
+    quietly(&sandbox, &project, &script);
     fs::rename(&aside, &project).unwrap();
-    let id = sandbox.newest();
-    let run = sandbox.jackin(["restore", &id, "--dry-run"]).code(6);
+    let run = sandbox
+        .jackin(["restore", &sandbox.newest(), "--dry-run"])
+        .code(6);
     run.has("a: not in the closing snapshot; this may be a later edit");
 }
 
@@ -241,22 +248,9 @@ fn a_quiet_launch_tells_its_result_as_a_whole() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("replaced");
     let script = format!("mv {0} {0}-away; ln -s nowhere {0}", project.display());
-    let launch = [
-        "launch",
-        "-q",
-        "--snapshot",
-        "project",
-        ".",
-        "--",
-        "sh",
-        "-c",
-        &script,
-    ];
-    let run = sandbox.command(launch).inside(&project).run().ok();
+    let run = quietly(&sandbox, &project, &script);
     let said = run.said();
     let words: Vec<&str> = said.split_whitespace().collect();
-    assert!(
-        words.join(" ").contains("compares with the current files"),
-        "{run}"
-    );
+    let told = words.join(" ");
+    assert!(told.contains("compares with the current files"), "{run}");
 }
