@@ -68,6 +68,8 @@ pub(super) struct App {
     /// Said over everything until a key is pressed.
     pub(super) message: Option<String>,
     pub(super) waiting: Option<Waiting>,
+    /// What a job did. It is said when the lists show it, so that the next key finds them as they are.
+    job_done: Option<String>,
     number: u64,
     /// To be asked.
     pub(super) asks: Vec<(u64, Ask)>,
@@ -122,6 +124,7 @@ impl App {
             help: None,
             message: None,
             waiting: None,
+            job_done: None,
             number: 0,
             asks: Vec::new(),
             given_up: 0,
@@ -172,9 +175,9 @@ impl App {
         self.give_up();
     }
 
-    /// Files are being changed.
+    /// Files or the store are being changed, or the lists read again after that.
     pub(super) fn acts(&self) -> bool {
-        self.waiting.is_some_and(|waiting| waiting.acts)
+        self.job_done.is_some() || self.waiting.is_some_and(|waiting| waiting.acts)
     }
 
     /// The sessions that the filter leaves.
@@ -297,9 +300,7 @@ impl App {
             self.show_lines(change, text);
             return;
         }
-        if let (true, true, Answer::Done(text) | Answer::JobDone(text) | Answer::Failed(text)) =
-            (self.over, self.acts(), &answer)
-        {
+        if let (true, true, Answer::Done(text) | Answer::Failed(text)) = (self.over, self.acts(), &answer) {
             self.farewell = Some(text.clone());
         }
         let waited = self.waiting.filter(|waiting| waiting.number == number);
@@ -401,7 +402,7 @@ impl App {
                     self.views = vec![View::Sessions];
                     (self.timeline, self.compared, self.forget) = (None, None, None);
                 }
-                self.message = Some(text);
+                self.job_done = Some(text);
                 self.refresh();
             }
             Answer::Forget(session, text) => {
@@ -429,6 +430,23 @@ impl App {
                 }
                 self.message = Some(why);
             }
+        }
+        if self.waiting.is_none() {
+            self.say_what_was_done();
+        }
+    }
+
+    /// Says what a job did, and why the lists could not be read after it.
+    fn say_what_was_done(&mut self) {
+        let Some(mut done) = self.job_done.take() else {
+            return;
+        };
+        if let Some(why) = self.message.take() {
+            done = format!("{done}\n{why}");
+        }
+        match self.over {
+            true => self.farewell = Some(done),
+            false => self.message = Some(done),
         }
     }
 

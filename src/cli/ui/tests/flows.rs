@@ -519,6 +519,11 @@ fn the_jobs_of_a_session_have_a_question_each() {
         Answer::JobDone("is pinned".to_owned()),
     );
     assert_eq!(played.asked(), [Ask::Sessions], "it is read again");
+    // The list still shows the session as it was, so a key would ask for what is done already.
+    played.keys("P");
+    assert!(played.app.question.is_none() && played.app.message.is_none());
+    played.tell(Answer::Sessions(made::sessions()));
+    assert_eq!(played.app.message.as_deref(), Some("is pinned"));
     played
         .press(KeyCode::Esc)
         .keys("mfirst")
