@@ -24,11 +24,11 @@ pub use processes::{
 };
 pub use processes::{find, path_outside};
 pub use transport::{
-    AGENT_VARIABLE, HELPER_VARIABLE, carry, containers, left_behind, permissions, settle_cluster,
+    AGENT_VARIABLE, HELPER_VARIABLE, carry, containers, kept_copy, left_behind, permissions, settle_cluster,
 };
 pub use transports::{
-    AgentSource, ClusterContexts, Cut, LeftBehind, NewClaim, Permission, Purpose, VolumePlan, hold,
-    remove_copy,
+    AgentSource, ClusterContexts, Cut, LeftBehind, NewClaim, Permission, Purpose, RunningCopy, VolumePlan,
+    hold,
 };
 
 /// Names the instance in the environment of every process of a session.

@@ -13,7 +13,7 @@ use super::exit_code::{ExitCode, Status};
 use crate::clock::SystemEntropy;
 use crate::environment::Environment;
 use crate::process::{AGENT_VARIABLE, ClusterContexts, carry, settle_cluster, snapshot_programs};
-use crate::session::recorded_mounts;
+use crate::session::{recorded_mounts, settle_copies};
 use crate::terminal::{Terminal, sanitize};
 use handle_fs::remote::{Lost, MISSING, Transports};
 
@@ -109,6 +109,7 @@ pub(super) fn perform(
         drop(end);
         done
     });
+    settle_copies(environment);
     environment.transports.disconnect_all();
     tell_lost(terminal, environment.transports.lost(), done)
 }

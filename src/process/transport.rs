@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +14,7 @@ use transports::{AgentSource, ClusterContexts, LeftBehind, Permission, Product, 
 use super::INSTANCE_VARIABLE;
 use crate::clock::Entropy;
 use crate::environment::Environment;
-use handle_fs::remote::{Address, Channel, Spot};
+use handle_fs::remote::{Address, Channel, Spot, machine_id};
 
 /// The variable that names the image of helpers, which are containers and pods.
 pub const HELPER_VARIABLE: &str = "JACKIN_RECOVERY_HELPER_IMAGE";
@@ -71,6 +72,20 @@ pub(super) fn helper_image(environment: &Environment) -> Option<&str> {
     environment.get(HELPER_VARIABLE)?.to_str()
 }
 
+/// Returns the name of the directory in which a copy of this program is kept at an address, for the sessions of this store.
+#[must_use]
+pub fn kept_copy(environment: &Environment, address: &Address) -> Option<String> {
+    let store = environment.store_directory()?;
+    let node = rustix::system::uname();
+    let address = address.to_string();
+    let whose = machine_id(
+        store.as_os_str().as_bytes(),
+        node.nodename().to_bytes(),
+        address.as_bytes(),
+    );
+    Some(format!("{}-{whose}", PRODUCT.package))
+}
+
 /// Starts an agent at an address. No program in one of `mounts` is ever started: an agent can write there. `stop` is set when the
 /// operator wants to stop: a machine that does not answer soon after is no longer waited for. `given_up` ends only waits for helpers.
 /// `waiting` receives what is waited for, if that takes long.
@@ -85,11 +100,13 @@ pub fn carry(
     entropy: &dyn Entropy,
     address: &Address,
 ) -> io::Result<Channel> {
+    let kept = kept_copy(environment, address);
     let settings = Settings {
         product: &PRODUCT,
         path: environment.get("PATH"),
         untrusted: mounts,
         source: source(environment).map_err(io::Error::other)?,
+        kept: kept.as_deref(),
         image: helper_image(environment),
         given_up,
         waiting: Waiting(waiting),

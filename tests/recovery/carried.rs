@@ -549,6 +549,81 @@ fn a_build_beside_the_program_serves_where_it_is_not_installed() {
     }
 }
 
+/// Returns the only directory of a copy that is kept on the machine.
+#[track_caller]
+fn kept(sandbox: &Sandbox) -> PathBuf {
+    let found = fs::read_dir(sandbox.machine().temporary()).unwrap();
+    let all: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
+    let [only] = all.as_slice() else {
+        panic!("{all:?}");
+    };
+    only.clone()
+}
+
+#[test]
+fn a_copy_is_sent_once_and_stays_for_as_long_as_a_session_is_active() {
+    let Some((sandbox, project)) = without(Kind::Shell, &binary()) else {
+        return;
+    };
+    let size = binary().metadata().unwrap().len();
+    let sent = sandbox.machine().record();
+    // Whether all that a command sends is less than a copy.
+    let sends_none = |words: &[&str]| {
+        let before = sent.metadata().map_or(0, |found| found.len());
+        sandbox.jackin(words).ok();
+        sent.metadata().unwrap().len() - before < size / 2
+    };
+    let before = sandbox.tree(&project);
+    let target = sandbox.target(&project);
+    let id = sandbox.begin(&target);
+    let directory = kept(&sandbox);
+    let agent = directory.join("agent");
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&directory), mode(&agent)), (0o700, 0o700));
+    fs::write(project.join("src/main.rs"), "changed\n").unwrap();
+    assert!(sends_none(&["checkpoint", &id]));
+    // What is no whole copy, or another version, is not run.
+    fs::write(&agent, "#!/bin/sh\ntouch never\n").unwrap();
+    assert!(!sends_none(&["checkpoint", &id]));
+    assert!(fs::read(&agent).unwrap() == fs::read(binary()).unwrap());
+    // Nor one that another user put there.
+    if crate::support::machine::is_root() {
+        std::os::unix::fs::chown(&directory, Some(65_534), None).unwrap();
+        assert!(!sends_none(&["checkpoint", &id]));
+        std::os::unix::fs::chown(&directory, Some(0), None).unwrap();
+    }
+    assert!(sends_none(&["show", &id]) && sends_none(&["diff", &id]));
+    assert_eq!(kept(&sandbox), directory);
+    assert!(sends_none(&["end", &id]));
+    nothing_stays(&sandbox);
+    assert!(!sends_none(&["restore", &id, "--yes"]));
+    nothing_stays(&sandbox);
+    assert_same_tree(&before, &sandbox.tree(&project));
+
+    // A launch leaves it for others while its command runs, and for the next command if it is killed.
+    let listed = sandbox.scratch("listed");
+    let there = sandbox.machine().temporary();
+    let script = format!("ls {} >{}; kill -9 $PPID", there.display(), listed.display());
+    let killed = sandbox.launching(&target, &["sh", "-c", &script]).run();
+    assert!(killed.exit() != Some(0), "{killed}");
+    let directory = kept(&sandbox);
+    let name = directory.file_name().unwrap().to_str().unwrap();
+    assert_eq!(fs::read_to_string(&listed).unwrap().trim(), name);
+    assert!(sends_none(&["diff", &sandbox.newest()]));
+    nothing_stays(&sandbox);
+}
+
+#[test]
+fn no_copy_is_kept_in_a_mount() {
+    let Some((sandbox, _)) = without(Kind::Shell, &binary()) else {
+        return;
+    };
+    let id = sandbox.begin(sandbox.target(&sandbox.machine().temporary()));
+    nothing_stays(&sandbox);
+    sandbox.jackin(["end", &id]).ok();
+    assert!(sandbox.diff(&id, &[]).touched().is_empty());
+}
+
 #[test]
 fn a_build_that_does_not_run_there_leaves_the_work_to_the_shell() {
     let place = tempfile::TempDir::with_prefix("jr-build-").unwrap();

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -58,15 +58,25 @@ pub fn carry(
         return Err(io::Error::other(NotBuilt::remote_shell(product)));
     }
     let carrier = Carrier::new(settings, stop, entropy, address)?;
+    let kept = settings
+        .kept
+        // A helper's files go with it.
+        .filter(|_| {
+            matches!(
+                address,
+                Address::Ssh { .. } | Address::Docker { .. } | Address::Pod(_)
+            )
+        })
+        .map_or_else(String::new, |name| script::kept(product, name));
     let script = match source {
         AgentSource::Auto => {
             let last = match has_shell {
                 true => shell::LOOP.to_owned(),
                 false => script::no_shell(product),
             };
-            [script::installed(product), script::offer(product), last].concat()
+            [kept, script::installed(product), script::offer(product), last].concat()
         }
-        AgentSource::Copy => [script::offer(product), script::no_copy(product)].concat(),
+        AgentSource::Copy => [kept, script::offer(product), script::no_copy(product)].concat(),
         AgentSource::Shell => shell::LOOP.to_owned(),
     };
     carrier.start(&script, |machine| {
@@ -169,18 +179,33 @@ impl<'e> Carrier<'e> {
         processes::start_child(command).map_err(named)
     }
 
-    /// Finds out who listens. Sends a copy of this program to a machine that takes one, and returns its size if it serves.
+    /// Finds out who listens. Sends a copy of this program to a machine that takes one and does not have it already, and returns its size
+    /// if it serves.
     fn introduced(
         &self,
         from: &mut impl Read,
         to: &mut impl Write,
         token: &str,
         mark: String,
-        copy: impl FnOnce(&str) -> io::Result<Option<Program>>,
+        copy: impl Fn(&str) -> io::Result<Option<Program>>,
     ) -> io::Result<(Listener, Option<u64>)> {
         let mut copied = None;
         self.patience.begin();
         let mut heard = hear(from, token)?;
+        // One in each of its directories.
+        let mut most = script::DIRECTORIES;
+        while let Heard::Has { digest, machine } = &heard {
+            most = most.checked_sub(1).ok_or_else(again)?;
+            let build = copy(machine)?;
+            let same = match build {
+                Some(build) if build.digest()? == *digest => Some(build.size),
+                _ => None,
+            };
+            writeln!(to, "{}", if same.is_some() { "use" } else { "no" })?;
+            to.flush()?;
+            copied = same;
+            heard = hear(from, token)?;
+        }
         if let Heard::Wants(machine) = heard {
             match copy(&machine)? {
                 Some(Program { file, size }) => {
@@ -199,7 +224,7 @@ impl<'e> Carrier<'e> {
         match heard {
             Heard::Agent => Ok((Listener::Agent, copied)),
             Heard::Shell => Ok((shell::listener(self.product, mark), None)),
-            Heard::Wants(_) => Err(io::Error::other("it asks for a copy of this program again")),
+            Heard::Wants(_) | Heard::Has { .. } => Err(again()),
         }
     }
 
@@ -229,7 +254,7 @@ impl<'e> Carrier<'e> {
     fn start(
         mut self,
         script: &str,
-        copy: impl FnOnce(&str) -> io::Result<Option<Program>>,
+        copy: impl Fn(&str) -> io::Result<Option<Program>>,
     ) -> io::Result<Channel> {
         let (token, mark) = (unguessable(self.entropy), unguessable(self.entropy));
         let watch = if self.by_line { script::WATCH } else { "" };
@@ -307,6 +332,10 @@ impl<'e> Carrier<'e> {
     }
 }
 
+fn again() -> io::Error {
+    io::Error::other("it asks for a copy of this program again")
+}
+
 /// Returns the message for a container without a shell.
 fn without_shell(product: &Product, address: &Address) -> String {
     match address {
@@ -331,15 +360,6 @@ fn without_shell(product: &Product, address: &Address) -> String {
 fn lacks_shell(complaint: &str) -> bool {
     let is_missing = |words: &str| complaint.contains(words);
     is_missing("executable file") && is_missing("not found") && (is_missing("\"sh\"") || is_missing("`sh`"))
-}
-
-/// Removes the copy of this program that runs here.
-///
-/// # Errors
-/// The system's error.
-pub fn remove_copy(directory: &Path) -> io::Result<()> {
-    std::fs::remove_file(directory.join("agent"))?;
-    std::fs::remove_dir(directory)
 }
 
 #[cfg(test)]

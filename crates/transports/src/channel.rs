@@ -43,6 +43,8 @@ pub(crate) enum Heard {
     Shell,
     /// A copy of this program could run there. The value is what `uname -sm` prints.
     Wants(String),
+    /// A copy of this program is kept there. Its SHA-256 in hex, and what `uname -sm` prints.
+    Has { digest: String, machine: String },
 }
 
 /// Reads the line that begins with `token`. Output of start-up files before it is skipped.
@@ -72,6 +74,13 @@ pub(crate) fn hear(from: &mut impl Read, token: &str) -> io::Result<Heard> {
             Some(rest) => {
                 if let Some(machine) = rest.strip_prefix("wants ") {
                     return Ok(Heard::Wants(machine.to_owned()));
+                }
+                let kept = rest.strip_prefix("has ").and_then(|kept| kept.split_once(' '));
+                if let Some((digest, machine)) = kept {
+                    return Ok(Heard::Has {
+                        digest: digest.to_owned(),
+                        machine: machine.to_owned(),
+                    });
                 }
             }
             None => {}

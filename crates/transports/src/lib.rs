@@ -13,6 +13,7 @@ mod claims;
 mod cleanup;
 mod cluster;
 mod container;
+mod copies;
 mod docker;
 #[cfg(feature = "kubernetes")]
 mod kubernetes;
@@ -33,10 +34,11 @@ mod shell;
 mod shell;
 mod token;
 
-pub use carrier::{carry, remove_copy};
+pub use carrier::carry;
 pub use claims::Claims;
 pub use cleanup::hold;
 pub use cluster::{Cut, LeftBehind, NewClaim, Permission, Purpose, VolumePlan, VolumePlans};
+pub use copies::RunningCopy;
 pub use docker::containers;
 pub use kubernetes::{ClusterContexts, left_behind, permissions};
 pub use not_built::NotBuilt;

@@ -2,12 +2,17 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
 
 use super::product::Product;
 use super::settings::{AgentSource, Settings};
 use processes::is_outside;
+
+/// Bytes that are hashed at once.
+const PIECE: usize = 256 << 10;
 
 /// A build of this program, open for reading.
 pub(crate) struct Program {
@@ -29,6 +34,27 @@ impl Program {
         let file = File::open(path)?;
         let size = file.metadata()?.len();
         Ok(Self { file, size })
+    }
+
+    /// Returns its SHA-256, in hex.
+    pub(crate) fn digest(&self) -> io::Result<String> {
+        let mut hasher = Sha256::new();
+        let mut piece = vec![0; PIECE];
+        let mut at = 0;
+        loop {
+            let count = self.file.read_at(&mut piece, at)?;
+            let read = piece.get(..count).unwrap_or_default();
+            if read.is_empty() {
+                break;
+            }
+            hasher.update(read);
+            at = at.saturating_add(count as u64);
+        }
+        Ok(hasher
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect())
     }
 }
 

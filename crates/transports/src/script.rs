@@ -19,6 +19,33 @@ pub(crate) fn installed(product: &Product) -> String {
     }
 }
 
+/// Number of [`directories`].
+pub(crate) const DIRECTORIES: u8 = 3;
+
+/// Directories in which a copy may lie, as words of a shell.
+fn directories() -> &'static str {
+    "\"${TMPDIR:-/tmp}\" /var/tmp /dev/shm"
+}
+
+/// Runs the copy that an earlier connection kept in a directory of this name, if the other side says that it is the same program. One that
+/// another user could have put there is passed over, and one of another version removed.
+pub(crate) fn kept(product: &Product, name: &str) -> String {
+    [
+        "for D in ",
+        directories(),
+        "; do d=\"$D/",
+        name,
+        "\"; if [ -d \"$d\" ] && [ ! -L \"$d\" ] && [ -O \"$d\" ] && \
+         [ -f \"$d/agent\" ] && [ ! -L \"$d/agent\" ] && [ -O \"$d/agent\" ] && \
+         S=$(sha256sum <\"$d/agent\" 2>/dev/null); then echo \"$T has ${S%% *} $(uname -sm)\"; IFS=\" \" read -r U; \
+         if [ \"$U\" = use ]; then \"$d/agent\" ",
+        product.serve_arguments,
+        " --kept \"$d\" --listening \"$T agent\"; case $? in 126|127) ;; *) exit;; esac; fi; \
+         rm -rf \"$d\"; fi; done; ",
+    ]
+    .concat()
+}
+
 /// Takes a copy of the program in and runs it, if a directory can be made in which programs may run. It says which machine it is, reads
 /// the length of the copy (0: there is none for it), then the copy. The copy removes itself and its directory when it starts, and says
 /// who listens. Where it cannot run, all of it was read, nothing of it stays, and the script goes on with the reason in `W`. Where `dd`
@@ -32,8 +59,9 @@ pub(crate) fn offer(product: &Product) -> String {
     } = product;
     [
         "W=\"no directory lets it run (TMPDIR, /tmp, /var/tmp, /dev/shm)\"; \
-         for D in \"${TMPDIR:-/tmp}\" /var/tmp /dev/shm; do \
-         if d=$(mktemp -d \"$D/",
+         for D in ",
+        directories(),
+        "; do if d=$(mktemp -d \"$D/",
         package,
         ".XXXXXXXXXX\"); then trap \"rm -rf \\\"\\$d\\\"\" 0; trap \"exit 1\" 1 2 15; \
          echo exit >\"$d/agent\" && chmod 700 \"$d/agent\" && \"$d/agent\" && break; rm -rf \"$d\"; trap - 0 1 2 15; fi 2>/dev/null; d=; done; \
@@ -65,7 +93,7 @@ pub(crate) fn no_shell(product: &Product) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{WATCH, installed, no_copy, no_shell, offer};
+    use super::{WATCH, installed, kept, no_copy, no_shell, offer};
     use crate::product::{EXAMPLE, Product};
 
     #[test]
@@ -85,6 +113,7 @@ mod tests {
     #[test]
     fn a_script_fits_between_single_quotes() {
         let all = [
+            kept(&EXAMPLE, "tool-box-1"),
             installed(&EXAMPLE),
             offer(&EXAMPLE),
             no_copy(&EXAMPLE),

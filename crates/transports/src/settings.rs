@@ -41,6 +41,8 @@ pub struct Settings<'a> {
     pub untrusted: &'a [PathBuf],
     /// Source of the agent.
     pub source: AgentSource,
+    /// Name of the directory of a copy that is kept; `None`: none is.
+    pub kept: Option<&'a str>,
     /// Image of helpers; `None` for the default one.
     pub image: Option<&'a str>,
     /// True while waits for helpers that do not run yet should end.

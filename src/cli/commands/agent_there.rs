@@ -11,7 +11,8 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::contract::{COUNT, count_answer};
-use crate::process::remove_copy;
+use crate::process::RunningCopy;
+use crate::session::Copies;
 use handle_fs::remote::serve;
 
 /// Answer on standard output what another machine asks on standard input
@@ -20,6 +21,9 @@ pub struct AgentThereArgs {
     /// Remove this copy of the program, and the directory that it lies in alone
     #[arg(long, value_name = "DIR")]
     pub remove: Option<std::path::PathBuf>,
+    /// This program is the copy that is kept in this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "remove")]
+    pub kept: Option<std::path::PathBuf>,
     /// Print this line before anything else
     #[arg(long, value_name = "LINE")]
     pub listening: Option<String>,
@@ -33,23 +37,25 @@ impl Command for AgentThereArgs {
         let (context, args) = (&context, self);
         let failed =
             |error: std::io::Error| CliError::new(ErrorKind::Io, format!("the agent stops: {error}"));
-        if let Some(directory) = &args.remove {
-            remove_copy(directory).map_err(failed)?;
-        }
+        let copy = match (&args.remove, &args.kept) {
+            (Some(directory), _) => Some(RunningCopy::temporary(directory)),
+            (None, directory) => directory.as_deref().map(RunningCopy::kept),
+        };
+        let copies = Copies::new(copy.transpose().map_err(failed)?);
         let (from, mut to) = context.terminal.pipes().map_err(failed)?;
         if let Some(line) = &args.listening {
             writeln!(to, "{line}").and_then(|()| to.flush()).map_err(failed)?;
         }
-        serve(from, to, &knows).map_err(failed)?;
+        serve(from, to, &|question| knows(&copies, question)).map_err(failed)?;
         Ok(ExitCode::Done.into())
     }
 }
 
 /// Answers a request that is not a file call; its first byte names its kind.
-fn knows(question: &[u8]) -> Option<Vec<u8>> {
+fn knows(copies: &Copies, question: &[u8]) -> Option<Vec<u8>> {
     match question.split_first()? {
         (&COUNT, rest) => count_answer(rest),
         (&UNCHANGED, rest) => answer(rest),
-        _ => None,
+        _ => copies.answer(question),
     }
 }

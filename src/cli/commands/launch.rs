@@ -34,6 +34,7 @@ use crate::recovery::{
     Begun, Closed, Contract, NewSession, RecoveryError, Services, Store, check_session_name,
 };
 use crate::report::{Head, ReportDocument};
+use crate::session::settle_copies;
 use crate::terminal::{Verbosity, sanitize, size};
 use settings_redaction::redact_arguments;
 
@@ -165,6 +166,8 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     };
     let mut begun = context.engine().begin_in(&store, &session)?;
     shown.begun(context, &store, &contract, &begun);
+    // A checkpoint of another process finds it there.
+    settle_copies(context.environment);
     if begun.baseline.is_some() {
         watcher::leave(context.environment, &contract, &begun.instance);
     }

@@ -65,7 +65,7 @@ pub struct Channel {
     pub backings: Vec<Backing>,
     /// Helper that was started only for this channel.
     pub helper: Option<Helper>,
-    /// Size of the copy of this program that was sent there (bytes); `None`: none was.
+    /// Size of the copy of this program that runs there (bytes); `None`: none does.
     pub copied: Option<u64>,
     /// Ends the other side if it may not notice the closed pipe, or if something has to be removed. Called after the last call.
     pub end: Option<Box<dyn FnMut() + Send>>,
@@ -367,7 +367,7 @@ impl Connection {
         self.helper.as_ref()
     }
 
-    /// Returns the size of the copy of this program that was sent there (bytes).
+    /// Returns the size of the copy of this program that runs there (bytes).
     pub(super) fn copied(&self) -> Option<u64> {
         self.copied
     }

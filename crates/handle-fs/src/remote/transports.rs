@@ -221,7 +221,19 @@ impl Transports {
         self.near(path)?.helper().cloned()
     }
 
-    /// Returns the size of the copy of this program that was sent to the machine a path leads to (bytes).
+    /// Returns the addresses with a connection that a copy of this program serves.
+    #[must_use]
+    pub fn served_by_copies(&self) -> Vec<Address> {
+        let open = locked(&self.0.open);
+        let of_copy = |slot: &Slot| match &*locked(slot) {
+            Some(Reached::Open(connection)) => connection.copied().is_some(),
+            _ => false,
+        };
+        let all = open.iter().filter(|(_, slot)| of_copy(slot));
+        all.map(|(address, _)| address.clone()).collect()
+    }
+
+    /// Returns the size of the copy of this program that runs on the machine a path leads to (bytes).
     #[must_use]
     pub fn copied_near(&self, path: &Path) -> Option<u64> {
         self.near(path)?.copied()

@@ -41,9 +41,7 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
             sheet.below(&[
                 Part::Text("a copy of this program ("),
                 Part::Text(&size),
-                Part::Text(
-                    ") runs there for each command, from a temporary directory that it removes at once",
-                ),
+                Part::Text(") runs there, from a temporary directory that is removed when the session ends"),
             ]);
         }
         state(sheet, contract, mount);
