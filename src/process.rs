@@ -1,6 +1,7 @@
 //! Processes of sessions: the variable by which they are known, and the programs that the operator has. The crate `processes` starts
 //! and examines them; what an answer means for a session is decided above.
 
+mod copies;
 mod freeze;
 mod launch_error;
 mod transport;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use crate::environment::Environment;
 use crate::model::{InstanceId, ProcessRef};
 
+pub use copies::{Copies, CopyQuestion};
 pub use freeze::{Dataset, Freezer, snapshot_programs};
 #[cfg(all(target_os = "linux", feature = "mount"))]
 pub use processes::Fusermount;

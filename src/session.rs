@@ -36,7 +36,7 @@ pub use guard::{
 pub use here::{all_sessions_covering, counts_back, sessions_covering, those_that_began, without_forgotten};
 pub use import::{ImportRequest, import};
 pub use import_replica::{AdoptError, AdoptRequest, Adopted, adopt};
-pub use kept_copies::{Copies, settle_copies};
+pub use kept_copies::settle_copies;
 pub use liveness::{LivenessProbe, Reason, State, distinct, is_active, state, state_by};
 pub use mounts::recorded_mounts;
 pub use recovery::{is_torn, recover_interrupted_restores, roots};

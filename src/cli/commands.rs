@@ -166,8 +166,8 @@ fn tell_lost(
     };
     let advice = |lost: &Lost| match lost.why.starts_with(MISSING) {
         true => Some(format!(
-            "install them or this program there, or use --agent copy (or {AGENT_VARIABLE}=copy) to copy this program \
-            for each command"
+            "install them or this program there, or use --agent copy (or {AGENT_VARIABLE}=copy) to run a copy of this \
+            program there"
         )),
         false => None,
     };

@@ -248,7 +248,7 @@ pub struct MountTerms {
     pub lacks: Vec<Limitation>,
     /// What was started to reach it, and is removed again; none where nothing has to be.
     pub helper: Option<Helper>,
-    /// Size of the copy of this program that is sent to the mount's machine for each command (bytes); none where it is installed
+    /// Size of the copy of this program that is runs on the mount's machine (bytes); none where it is installed
     /// or a shell serves.
     pub copied_bytes: Option<u64>,
     /// How captures freeze it, or why they do not; none where its file system makes no snapshots of itself.

@@ -14,7 +14,7 @@ use transports::{AgentSource, ClusterContexts, LeftBehind, Permission, Product, 
 use super::INSTANCE_VARIABLE;
 use crate::clock::Entropy;
 use crate::environment::Environment;
-use handle_fs::remote::{Address, Channel, Spot, machine_id};
+use handle_fs::remote::{Address, Channel, Spot, machine_id, node_name};
 
 /// The variable that names the image of helpers, which are containers and pods.
 pub const HELPER_VARIABLE: &str = "JACKIN_RECOVERY_HELPER_IMAGE";
@@ -76,13 +76,8 @@ pub(super) fn helper_image(environment: &Environment) -> Option<&str> {
 #[must_use]
 pub fn kept_copy(environment: &Environment, address: &Address) -> Option<String> {
     let store = environment.store_directory()?;
-    let node = rustix::system::uname();
     let address = address.to_string();
-    let whose = machine_id(
-        store.as_os_str().as_bytes(),
-        node.nodename().to_bytes(),
-        address.as_bytes(),
-    );
+    let whose = machine_id(store.as_os_str().as_bytes(), &node_name(), address.as_bytes());
     Some(format!("{}-{whose}", PRODUCT.package))
 }
 

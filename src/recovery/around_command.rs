@@ -6,7 +6,7 @@ use crate::contract::Contract;
 use crate::model::{Ending, InstanceId, Operation, ProcessRef, SnapshotKind};
 use crate::session::{
     Allowed, Closed, EndRequest, LivenessProbe, end, ensure_outside_session, find_instance, overlap,
-    state_by, store_baseline,
+    settle_copies, state_by, store_baseline,
 };
 use crate::store::{InstanceRow, Store};
 
@@ -17,6 +17,12 @@ impl Recovery<'_> {
     /// [`RecoveryError::Session`].
     pub fn ensure_outside_in(&self, store: &Store) -> Result<(), RecoveryError> {
         Ok(ensure_outside_session(store, self.environment, Allowed::Nothing)?)
+    }
+
+    /// Keeps the copies of this program on machines with mounts of active sessions, for the commands of other processes, and removes the
+    /// others.
+    pub fn settle_copies(&self) {
+        settle_copies(self.environment);
     }
 
     /// Returns the active sessions on paths of a contract: it is unknown which of them makes a change.

@@ -1,31 +1,13 @@
 //! Copies of this program on other machines: one is kept while a session with a mount there is active, and removed afterwards.
 
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-
-use serde::{Deserialize, Serialize};
 
 use super::liveness::is_active;
 use crate::environment::Environment;
-use crate::process::{RunningCopy, kept_copy};
+use crate::process::{CopyQuestion, kept_copy};
 use crate::store::{Layout, Store};
 use handle_fs::remote::{Address, place_there};
-
-/// First byte of a question about the copy.
-const COPY: u8 = b'c';
-
-/// What is to become of the copy that runs.
-#[derive(Debug, Serialize, Deserialize)]
-enum Question {
-    /// It is kept in a directory of this name, unless that would lie in one of the mounts.
-    Keep {
-        name: String,
-        roots: Vec<Vec<u8>>,
-    },
-    Forget,
-}
 
 /// Keeps the copy of this program on every connected machine on which an active session has a mount, and removes it from the others.
 ///
@@ -48,10 +30,10 @@ pub fn settle_copies(environment: &Environment) {
             .map(|root| root.into_os_string().into_vec())
             .collect();
         let question = match kept_copy(environment, &address).filter(|_| !there.is_empty()) {
-            Some(name) => Question::Keep { name, roots: there },
-            None => Question::Forget,
+            Some(name) => CopyQuestion::Keep { name, roots: there },
+            None => CopyQuestion::Forget,
         };
-        if let Ok(question) = postcard::to_extend(&question, vec![COPY]) {
+        if let Some(question) = question.encode() {
             drop(transports.ask(&address.with(Path::new("/")), question));
         }
     }
@@ -67,33 +49,4 @@ fn active_roots(environment: &Environment) -> Option<Vec<PathBuf>> {
     let active = rows.iter().filter(|row| is_active(&store, row));
     let mounts = active.flat_map(|row| &row.mounts);
     Some(mounts.map(|mount| mount.root.to_path()).collect())
-}
-
-/// Answers questions about the copy that runs here.
-#[derive(Debug)]
-pub struct Copies(Option<Mutex<RunningCopy>>);
-
-impl Copies {
-    /// Creates the value; `None` for an installed program.
-    #[must_use]
-    pub fn new(running: Option<RunningCopy>) -> Self {
-        Self(running.map(Mutex::new))
-    }
-
-    /// Answers a question; `None` if it is none of these, or was not carried out.
-    #[must_use]
-    pub fn answer(&self, question: &[u8]) -> Option<Vec<u8>> {
-        let question = question.strip_prefix(&[COPY])?;
-        let mut running = self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = match postcard::from_bytes(question).ok()? {
-            Question::Keep { name, roots } => {
-                let roots = roots
-                    .into_iter()
-                    .map(|root| PathBuf::from(OsString::from_vec(root)));
-                running.keep(&name, &roots.collect::<Vec<_>>())
-            }
-            Question::Forget => running.forget(),
-        };
-        done.ok().map(|()| Vec::new())
-    }
 }

@@ -14,7 +14,7 @@ pub enum AgentSource {
     /// This program where it is installed; else a static copy; else the shell and the tools there.
     #[default]
     Auto,
-    /// This program is copied there for as long as the command runs.
+    /// A copy of this program, which is sent there.
     Copy,
     /// The shell and the tools there, whatever is installed.
     Shell,

@@ -69,7 +69,7 @@ pub enum Check {
 pub enum AgentThere {
     /// This program if installed there, else a static copy, else the shell and its tools
     Auto,
-    /// A copy of this program, for as long as the command runs
+    /// A copy of this program, removed when the session ends
     Copy,
     /// The shell and the tools there, whatever is installed
     Shell,

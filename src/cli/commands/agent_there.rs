@@ -11,8 +11,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::contract::{COUNT, count_answer};
-use crate::process::RunningCopy;
-use crate::session::Copies;
+use crate::process::{Copies, RunningCopy};
 use handle_fs::remote::serve;
 
 /// Answer on standard output what another machine asks on standard input

@@ -34,7 +34,6 @@ use crate::recovery::{
     Begun, Closed, Contract, NewSession, RecoveryError, Services, Store, check_session_name,
 };
 use crate::report::{Head, ReportDocument};
-use crate::session::settle_copies;
 use crate::terminal::{Verbosity, sanitize, size};
 use settings_redaction::redact_arguments;
 
@@ -167,7 +166,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let mut begun = context.engine().begin_in(&store, &session)?;
     shown.begun(context, &store, &contract, &begun);
     // A checkpoint of another process finds it there.
-    settle_copies(context.environment);
+    context.engine().settle_copies();
     if begun.baseline.is_some() {
         watcher::leave(context.environment, &contract, &begun.instance);
     }

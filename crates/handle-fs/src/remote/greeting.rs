@@ -18,9 +18,14 @@ pub(super) fn greeting() -> Greeting {
     }
 }
 
+/// Returns the name of this machine in its network.
+#[must_use]
+pub fn node_name() -> Vec<u8> {
+    rustix::system::uname().nodename().to_bytes().to_vec()
+}
+
 fn machine() -> String {
     let id = std::fs::read("/etc/machine-id").unwrap_or_default();
     let view = std::fs::read_link("/proc/self/ns/mnt").unwrap_or_default();
-    let node = rustix::system::uname();
-    machine_id(&id, node.nodename().to_bytes(), view.as_os_str().as_bytes())
+    machine_id(&id, &node_name(), view.as_os_str().as_bytes())
 }

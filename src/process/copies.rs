@@ -1,0 +1,64 @@
+//! What the copy of this program on another machine is asked about itself.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use transports::RunningCopy;
+
+/// First byte of a question about the copy.
+const COPY: u8 = b'c';
+
+/// What is to become of the copy that answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum CopyQuestion {
+    /// It is kept in a directory of this name, unless that would lie in one of the mounts.
+    Keep {
+        /// Name of the directory.
+        name: String,
+        /// Mounts on its machine.
+        roots: Vec<Vec<u8>>,
+    },
+    /// It is removed.
+    Forget,
+}
+
+impl CopyQuestion {
+    /// Returns the question as it is sent.
+    #[must_use]
+    pub fn encode(&self) -> Option<Vec<u8>> {
+        postcard::to_extend(self, vec![COPY]).ok()
+    }
+}
+
+/// Answers questions about the copy that runs here.
+#[derive(Debug)]
+pub struct Copies(Option<Mutex<RunningCopy>>);
+
+impl Copies {
+    /// Creates the value; `None` for an installed program.
+    #[must_use]
+    pub fn new(running: Option<RunningCopy>) -> Self {
+        Self(running.map(Mutex::new))
+    }
+
+    /// Answers a question; `None` if it is none of these, or was not carried out.
+    #[must_use]
+    pub fn answer(&self, question: &[u8]) -> Option<Vec<u8>> {
+        let question = question.strip_prefix(&[COPY])?;
+        let mut running = self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = match postcard::from_bytes(question).ok()? {
+            CopyQuestion::Keep { name, roots } => {
+                let roots = roots
+                    .into_iter()
+                    .map(|root| PathBuf::from(OsString::from_vec(root)));
+                running.keep(&name, &roots.collect::<Vec<_>>())
+            }
+            CopyQuestion::Forget => running.forget(),
+        };
+        done.ok().map(|()| Vec::new())
+    }
+}
