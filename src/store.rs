@@ -50,6 +50,7 @@ mod reserve;
 mod restore_journal;
 mod sealed;
 mod store_id;
+mod unchanged;
 mod upload_source;
 mod verify;
 

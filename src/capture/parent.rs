@@ -11,6 +11,8 @@ pub(crate) struct Latest {
     id: SnapshotId,
     manifest: Manifest,
     mount: MountRecord,
+    /// Time when a later look began that found it as it is in the snapshot.
+    unchanged_at: Option<Time>,
     /// True if its coverage equals the current one.
     same_rules: bool,
     /// Archives of its snapshot that hold this mount's content.
@@ -24,16 +26,19 @@ impl Latest {
     pub(crate) fn find(store: &Store, coverage: &Coverage) -> Option<Self> {
         let (record, at) = record(store, coverage)?;
         let blobs = store.blobs(&record.archives);
-        Self::read(record, at, coverage, &blobs)
+        Self::read(store, record, at, coverage, &blobs)
     }
 
     /// Returns it as the earlier state to compare with.
+    ///
+    /// A later look that found the same read each file that the facts did not prove, and proves as much as the capture.
     pub(crate) fn earlier(&self) -> Earlier<'_> {
+        let later = self.unchanged_at.filter(|at| *at > self.mount.started_at);
         Earlier {
             manifest: &self.manifest,
-            started_at: self.mount.started_at,
+            started_at: later.unwrap_or(self.mount.started_at),
             same_rules: self.same_rules,
-            written_back: self.mount.written_back,
+            written_back: self.mount.written_back || later.is_some(),
         }
     }
 
@@ -52,7 +57,13 @@ impl Latest {
         native || !self.is_native() && (by_commit || !self.is_by_commit())
     }
 
-    fn read(mut record: SnapshotRecord, at: usize, coverage: &Coverage, blobs: &Blobs) -> Option<Self> {
+    fn read(
+        store: &Store,
+        mut record: SnapshotRecord,
+        at: usize,
+        coverage: &Coverage,
+        blobs: &Blobs,
+    ) -> Option<Self> {
         let is_state = coverage.state;
         let is_held = |mount: &&MountRecord| mount.manifest.is_some() && mount.coverage.state == is_state;
         let alone = record.mounts.iter().filter(is_held).count() == 1;
@@ -61,6 +72,7 @@ impl Latest {
             .archives
             .retain(|archive| archive.id.is_state() == is_state);
         Some(Self {
+            unchanged_at: store.unchanged_at(&record.id, at),
             id: record.id,
             manifest: blobs.manifest(mount.manifest.as_ref()?).ok()?,
             same_rules: mount.coverage == *coverage,
@@ -110,8 +122,9 @@ impl ParentSnapshot {
             blobs: archives.map(|archives| store.blobs(&archives)),
         };
         for (found, coverage) in records.into_iter().zip(coverages) {
-            let latest = found
-                .and_then(|(record, at)| Latest::read(record, at, coverage, known.blobs(coverage.state)));
+            let latest = found.and_then(|(record, at)| {
+                Latest::read(store, record, at, coverage, known.blobs(coverage.state))
+            });
             known.mounts.push(latest);
         }
         known

@@ -132,10 +132,13 @@ impl<'a> Capture<'a> {
         let mut all_used = [BTreeSet::new(), BTreeSet::new()];
         let mut stored = 0;
         let mut differs = self.last.is_none();
+        // When each walk began that the snapshot which was given is as good as.
+        let mut looks = Vec::new();
         let mounts_of = self.request.coverages.iter().enumerate().zip(walks);
         for (((at, coverage), walked), settled) in mounts_of.zip(&settled) {
             let Some((root, mut walked)) = walked else {
                 differs = differs || self.differs(at, None);
+                looks.push(None);
                 mounts.push(missing(coverage, self.request.now));
                 manifests.push(None);
                 skipped.push(Vec::new());
@@ -182,8 +185,11 @@ impl<'a> Capture<'a> {
                 return Ok(Outcome::Again);
             }
             differs = differs || self.differs(at, Some(&manifest));
+            // What changed while it was read may have been read before.
+            looks.push((written_back && changed.is_empty()).then_some(started_at));
             if !differs && at + 1 == self.request.coverages.len() {
                 root.answers()?;
+                self.note_same(looks);
                 return Ok(Outcome::Same);
             }
             let by_commit = self.by_commit(coverage) && settled.is_none();
@@ -238,6 +244,7 @@ impl<'a> Capture<'a> {
             skipped.push(left_out);
         }
         if !differs {
+            self.note_same(looks);
             return Ok(Outcome::Same);
         }
         let mut archives: Vec<ArchiveRef> = Vec::new();

@@ -125,7 +125,17 @@ pub(crate) fn shows_holes(place: &Place) -> bool {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let home = crate::workplace::scratch();
+        Self::within(crate::workplace::scratch())
+    }
+
+    /// Does the same on a disk; `None` if its file system does not write back.
+    pub(super) fn on_disk() -> Option<Self> {
+        let place = Self::within(tempfile::tempdir_in("/var/tmp").unwrap());
+        let facts = handle_fs::open_root(&place.base).and_then(handle_fs::file_system);
+        facts.unwrap().writes_back.then_some(place)
+    }
+
+    fn within(home: tempfile::TempDir) -> Self {
         let base = home.path().canonicalize().unwrap();
         let root = base.join("project");
         fs::create_dir(&root).unwrap();

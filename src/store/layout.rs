@@ -194,6 +194,18 @@ impl Layout {
         self.root.join("receipts.log")
     }
 
+    /// The directory with the newest looks that found nothing changed.
+    #[must_use]
+    pub fn all_unchanged(&self) -> PathBuf {
+        self.root.join("unchanged")
+    }
+
+    /// The file with the newest look that found nothing changed since a snapshot.
+    #[must_use]
+    pub fn unchanged(&self, id: &SnapshotId) -> PathBuf {
+        self.all_unchanged().join(format!("{id}.json"))
+    }
+
     /// The catalog.
     #[must_use]
     pub fn catalog(&self) -> PathBuf {

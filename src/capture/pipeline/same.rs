@@ -3,7 +3,7 @@
 use super::{Capture, CountChanges};
 use crate::capture::walk::{Earlier, Walked};
 use crate::capture::{CaptureError, LiveScan, look};
-use crate::model::{Manifest, PathCounts, SnapshotRecord};
+use crate::model::{Manifest, PathCounts, SnapshotRecord, Time};
 use crate::observer::Observer;
 use crate::store::Store;
 use handle_fs::Root;
@@ -77,6 +77,18 @@ impl Capture<'_> {
             root.answers()?;
         }
         Ok(true)
+    }
+
+    /// Records the walks that found each mount as it is in the given snapshot, for the walks after them.
+    pub(super) fn note_same(&self, mut looks: Vec<Option<Time>>) {
+        let Some(last) = self.last else { return };
+        for (at, look) in looks.iter_mut().enumerate() {
+            // Otherwise another snapshot said which files need not be read.
+            if self.known.manifest_of(at, &last.id).is_none() {
+                *look = None;
+            }
+        }
+        self.store.note_unchanged(&last.id, looks);
     }
 
     /// Returns true if a path of the mount with this number differs from the given snapshot, or if that cannot be determined.

@@ -2,14 +2,20 @@
 //!
 //! The proof of "not read": the reference names a digest that the file does not have, and it comes out again.
 
-use super::{Place, earlier, entry, long_after, path};
+use super::{Moment, Place, at, earlier, entry, long_after, path};
 use crate::capture::walk::FAULT_NANOS;
-use crate::capture::{Earlier, LiveScan, look};
+use crate::capture::{Earlier, LiveScan, Request, look, take_unless_same};
+use crate::clock::Clock as _;
+use crate::diff::count_changes;
 use crate::model::{Content, Digest, Entry, EntryKind, Manifest, SnapshotKind, SnapshotRecord, Time};
 use crate::observer::Silent;
 use handle_fs::TICK_NANOS;
 use handle_fs::remote::Transports;
+use std::fs;
+use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 const FORGED: Digest = Digest([7; 32]);
 
@@ -154,6 +160,83 @@ fn a_time_in_the_future_is_never_trusted() {
     );
 }
 
+/// Takes a snapshot unless nothing changed since the latest; returns whether it did, and how often a file was read.
+fn take_if_changed(place: &Place) -> (bool, usize) {
+    let store = &place.store;
+    let latest = store.catalog().latest_snapshot_on_root(&place.coverage().root.0);
+    let last = store.record(&latest.unwrap().unwrap()).unwrap();
+    let coverages = [place.coverage()];
+    let request = Request {
+        count: Some(count_changes),
+        ..Request::of(
+            &place.instance,
+            SnapshotKind::Checkpoint,
+            &coverages,
+            (place.clock.now(), 1000),
+        )
+    };
+    let reads = AtomicUsize::new(0);
+    let counting = at(Moment::Read, || {
+        reads.fetch_add(1, Ordering::Relaxed);
+    });
+    let taken = take_unless_same(store, &request, &last, &counting, &place.entropy).unwrap();
+    drop(counting);
+    (taken.is_some(), reads.into_inner())
+}
+
+#[test]
+fn a_look_that_found_nothing_changed_proves_as_much_as_a_snapshot() {
+    let Some(place) = Place::on_disk() else { return };
+    place.write("file", "content");
+    place.write("other", "content");
+    let id = place.take(SnapshotKind::Baseline).record.id;
+    // Both changed shortly before the snapshot.
+    let (taken, reads) = take_if_changed(&place);
+    assert!(!taken && reads > 0, "{reads}");
+    let first = place.store.unchanged_at(&id, 0).unwrap();
+    std::thread::sleep(Duration::from_millis(1_100));
+    assert!(matches!(take_if_changed(&place), (false, 1..)));
+    let second = place.store.unchanged_at(&id, 0).unwrap();
+    assert!(second > first);
+    // That look began long enough after the changes.
+    assert_eq!(take_if_changed(&place), (false, 0));
+    assert_eq!(place.store.unchanged_at(&id, 0), Some(second));
+    // What changes from then on is seen, also with the old length and modification time.
+    let file = fs::File::options().write(true).open(place.at("file")).unwrap();
+    let before = file.metadata().unwrap().modified().unwrap();
+    file.write_all_at(b"CONTENT", 0).unwrap();
+    file.set_modified(before).unwrap();
+    assert!(matches!(take_if_changed(&place), (true, 1..)));
+    // What was noted for the earlier snapshot says nothing about the new one.
+    assert!(matches!(take_if_changed(&place), (false, 1..)));
+    assert_eq!(place.stored("unchanged").len(), 2);
+}
+
+#[test]
+fn what_cannot_be_read_of_looks_proves_nothing() {
+    let place = Place::with(&[("file", "content")]);
+    let id = place.take(SnapshotKind::Baseline).record.id;
+    for text in [
+        "",
+        "{}",
+        r#"{"format":2,"mounts":["2999-01-01T00:00:00.000000000Z"]}"#,
+    ] {
+        let noted = place.store.layout().unchanged(&id);
+        fs::create_dir_all(noted.parent().unwrap()).unwrap();
+        fs::write(&noted, text).unwrap();
+        assert_eq!(place.store.unchanged_at(&id, 0), None, "{text}");
+    }
+    // Of a deleted snapshot.
+    let gone = crate::model::SnapshotId::new([9; 12]);
+    place.store.note_unchanged(&gone, vec![Some(long_after())]);
+    place.store.note_unchanged(&id, vec![None]);
+    assert_eq!(place.store.unchanged_at(&id, 0), None);
+    place.store.note_unchanged(&id, vec![None, Some(long_after())]);
+    assert_eq!(place.store.unchanged_at(&id, 0), None);
+    assert!(place.store.unchanged_at(&id, 1).is_some());
+    assert_eq!(place.stored("unchanged"), [format!("{id}.json")]);
+}
+
 #[test]
 fn checking_content_reads_whatever_the_stat_data_say() {
     let place = Place::with(&[("file", "content")]);
@@ -178,8 +261,8 @@ fn a_link_target_and_a_name_that_moved_are_looked_at_anew() {
     std::os::unix::fs::symlink("before", place.at("link")).unwrap();
     place.rest();
     let forged = forge(&place.look(None), "one", |_| {});
-    std::fs::rename(place.at("one"), place.at("two")).unwrap();
-    std::fs::remove_file(place.at("link")).unwrap();
+    fs::rename(place.at("one"), place.at("two")).unwrap();
+    fs::remove_file(place.at("link")).unwrap();
     std::os::unix::fs::symlink("after!", place.at("link")).unwrap();
     let now = place.look(Some((&forged, long_after())));
     assert!(now.entry(&path("one")).is_none());
