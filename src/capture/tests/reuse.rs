@@ -6,8 +6,9 @@ use super::{Moment, Place, at, earlier, entry, long_after, path};
 use crate::capture::walk::FAULT_NANOS;
 use crate::capture::{Earlier, LiveScan, Request, look, take_unless_same};
 use crate::clock::Clock as _;
-use crate::diff::count_changes;
-use crate::model::{Content, Digest, Entry, EntryKind, Manifest, SnapshotKind, SnapshotRecord, Time};
+use crate::model::{
+    Content, Digest, Entry, EntryKind, Manifest, PathCounts, SnapshotKind, SnapshotRecord, Time,
+};
 use crate::observer::Silent;
 use handle_fs::TICK_NANOS;
 use handle_fs::remote::Transports;
@@ -160,6 +161,22 @@ fn a_time_in_the_future_is_never_trusted() {
     );
 }
 
+/// Counts the files whose content differs.
+fn differences(from: Option<&Manifest>, to: Option<&Manifest>) -> PathCounts {
+    let contents = |manifest: Option<&Manifest>| {
+        let entries = manifest.into_iter().flat_map(Manifest::entries);
+        entries
+            .map(|(path, entry)| (path, entry.content().copied()))
+            .collect::<Vec<_>>()
+    };
+    let (from, to) = (contents(from), contents(to));
+    let changed = from.iter().zip(&to).filter(|(from, to)| from != to).count();
+    PathCounts {
+        changed: changed as u64,
+        ..PathCounts::default()
+    }
+}
+
 /// Takes a snapshot unless nothing changed since the latest; returns whether it did, and how often a file was read.
 fn take_if_changed(place: &Place) -> (bool, usize) {
     let store = &place.store;
@@ -167,7 +184,7 @@ fn take_if_changed(place: &Place) -> (bool, usize) {
     let last = store.record(&latest.unwrap().unwrap()).unwrap();
     let coverages = [place.coverage()];
     let request = Request {
-        count: Some(count_changes),
+        count: Some(differences),
         ..Request::of(
             &place.instance,
             SnapshotKind::Checkpoint,
