@@ -581,6 +581,9 @@ fn tell(
         });
     }
     propose_next(context, proposal, how, false);
+    if opened(proposal, report) {
+        context.propose("to restore what can be read now", &how.again.clone().text());
+    }
     denied |= lies_out_of_reach(proposal) || proposal.mounts.iter().any(ProposedMount::is_denied);
     if denied && !is_privileged() {
         context.propose_to_root("to change them as root", &how.again.clone().text());
@@ -597,6 +600,18 @@ fn tell(
             propose_conversation(context, row, &proposal.purpose);
         }
     }
+}
+
+/// Returns true if directories got a mode that shows what could not be listed before.
+fn opened(proposal: &Proposal, report: &Report) -> bool {
+    let mut mounts = proposal.mounts.iter().zip(&report.mounts);
+    mounts.any(|(mount, done)| {
+        let applied = done.applied(&mount.plan);
+        let mut steps = applied
+            .iter()
+            .filter(|step| matches!(step.change.kind, ChangeKind::Mode | ChangeKind::Metadata));
+        steps.any(|step| mount.hidden().any(|gap| gap.path.is_within(&step.change.path)))
+    })
 }
 
 /// Returns the conversation that a session is a part of. Without it a restore is complete, so a store that cannot be read has none.

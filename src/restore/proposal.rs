@@ -109,9 +109,13 @@ impl ProposedMount {
         !self.plan.steps.is_empty() || !self.aside.is_empty()
     }
 
-    /// Returns true for a path that a restore changed, and whose earlier state was forgotten since.
-    fn is_forgotten(&self, gap: &NotCovered) -> bool {
-        gap.reason == GapReason::Forgotten.words() && self.request.witness.left.contains_key(&gap.path)
+    /// Returns true for a path that was to be restored, and was forgotten: one that an undone restore changed, or one that is asked for by
+    /// its name.
+    fn is_forgotten(&self, gap: &NotCovered, is_undo: bool) -> bool {
+        let mut named = self.request.scope.named().iter();
+        gap.reason == GapReason::Forgotten.words()
+            && (is_undo && self.request.witness.left.contains_key(&gap.path)
+                || named.any(|path| path.is_within(&gap.path)))
     }
 
     /// Settings that stay although they are not what they were: they cannot be put together.
@@ -178,7 +182,8 @@ impl Proposal {
     /// Returns the number of paths that stay for another reason than a later edit.
     ///
     /// jackin cannot examine them or put them together, or the undo would need the key that the restore had. An undo also counts
-    /// the paths that it cannot change: it promises the state before the restore. A restore leaves those to rules that it states.
+    /// the paths that it cannot change: it promises the state before the restore. A restore leaves those to rules that it states, but for
+    /// a forgotten path that is asked for.
     pub(super) fn untouched(&self, mount: &ProposedMount) -> u64 {
         let is_undo = matches!(self.purpose, Purpose::Undo(_));
         let whole = mount
@@ -193,7 +198,7 @@ impl Proposal {
         let kept = mount.plan.kept.iter();
         let stuck = kept.filter(|kept| is_undo && is_stuck(&kept.why)).count();
         let lost = mount.plan.not_covered.iter();
-        let lost = lost.filter(|gap| is_undo && mount.is_forgotten(gap)).count();
+        let lost = lost.filter(|gap| mount.is_forgotten(gap, is_undo)).count();
         (mount.hidden().count() + private + stuck + lost) as u64
     }
 }

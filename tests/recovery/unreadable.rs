@@ -102,6 +102,24 @@ fn s35_what_was_unreadable_is_not_deleted_when_it_can_be_read_later() {
 }
 
 #[test]
+fn a_directory_that_the_session_closed_is_opened_and_the_next_command_is_said() {
+    let Some((sandbox, project)) = with_gaps() else {
+        return;
+    };
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "echo agent > sub/edited; chmod 000 sub; rm readable");
+    let opened = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    opened.shows(&format!(
+        "to restore what can be read now: jackin recovery restore {id}\n"
+    ));
+    // What the closing snapshot could not see may be the operator's.
+    let kept = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    kept.shows("sub/edited: not in the closing snapshot; this may be a later edit");
+    sandbox.restore(&id, &["--overwrite-later-edits"]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
 fn what_cannot_be_examined_is_named_whatever_else_is_excluded() {
     let Some((sandbox, project)) = with_gaps() else {
         return;
