@@ -121,6 +121,22 @@ fn a_command_that_runs_outside_of_the_mounts_is_said() {
 }
 
 #[test]
+fn in_a_current_directory_that_is_gone_the_command_runs_in_the_target() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    let target = project.display().to_string();
+    let gone = "mkdir gone; cd gone; rmdir ../gone; exec \"$0\" \"$@\"";
+    let run = sandbox
+        .launching(&target, &["pwd"])
+        .inside(&project)
+        .through(&["sh", "-c", gone])
+        .run()
+        .ok();
+    assert_eq!(String::from_utf8_lossy(&run.stdout), format!("{target}\n"), "{run}");
+    run.shows(&format!("running in {target}\n"));
+}
+
+#[test]
 fn root_in_another_users_home_is_warned_and_never_told_to_take_it_over() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("p");

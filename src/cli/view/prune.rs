@@ -47,14 +47,14 @@ pub(in crate::cli) fn plan(plan: &PruneDocument, now: Time, columns: usize) -> S
         let text = format!(
             "The record of {records} is missing or cannot be read, so no archive is deleted: any may be needed."
         );
-        lines.push(style::paint(Role::Warning, &text));
+        lines.extend(warning(&text, columns));
     }
     if plan.lacking > 0 {
         let text = format!(
             "{} more would have to be deleted, but all other snapshots are kept:",
             size::bytes(plan.lacking)
         );
-        lines.push(style::paint(Role::Warning, &text));
+        lines.extend(warning(&text, columns));
         for (held, count) in &plan.left {
             let count = size::counted(*count, "snapshot", "snapshots");
             lines.push(format!("  {count}: {}", held_words(*held)));
@@ -64,14 +64,16 @@ pub(in crate::cli) fn plan(plan: &PruneDocument, now: Time, columns: usize) -> S
     }
     if let Some(shortage) = plan.shortage {
         let text = shortage_words(shortage, plan.size);
-        lines.push(style::paint(Role::Warning, &text));
+        lines.extend(warning(&text, columns));
     }
     for id in &plan.frozen {
         lines.push(format!(
             "  the file-system snapshot of the baseline {id}, unless it can be stored now"
         ));
     }
+    let is_missed = plan.shortage.is_some() || plan.lacking > 0;
     lines.push(match plan.outcome == PruneOutcome::Nothing {
+        true if is_missed => "No snapshot to delete.".to_owned(),
         true => "Nothing exceeds the retention policy.".to_owned(),
         false => {
             let count = match plan.snapshots.len() as u64 {
@@ -83,6 +85,12 @@ pub(in crate::cli) fn plan(plan: &PruneDocument, now: Time, columns: usize) -> S
         }
     });
     lines.join("\n")
+}
+
+/// Returns a warning in lines that fit.
+fn warning(text: &str, columns: usize) -> impl Iterator<Item = String> {
+    let lines = width::wrap(text, columns).into_iter();
+    lines.map(|line| style::paint(Role::Warning, &line))
 }
 
 /// Describes the repack, if any: it frees bytes, or merges many small archives.

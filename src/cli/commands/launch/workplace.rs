@@ -31,6 +31,8 @@ impl Workplace {
         given: Option<&OsString>,
     ) -> Result<Self, CliError> {
         let current = &context.environment.current;
+        let is_gone =
+            || matches!(current.metadata(), Err(error) if error.kind() == std::io::ErrorKind::NotFound);
         let stay = Self {
             path: current.clone(),
             is_moved: false,
@@ -43,7 +45,7 @@ impl Workplace {
         }
         let here = settle(current);
         let mut roots = contract.workplaces();
-        if roots.iter().any(|root| here.starts_with(root)) {
+        if roots.iter().any(|root| here.starts_with(root)) && !is_gone() {
             return Ok(stay);
         }
         roots.retain(|root| root.is_dir());
