@@ -33,7 +33,10 @@ pub use guard::{
     Allowed, ensure_idle, ensure_no_overlap, ensure_outside_session, is_inside, overlap, refuse_living,
     sessions_of_caller,
 };
-pub use here::{all_sessions_covering, counts_back, sessions_covering, those_that_began, without_forgotten};
+pub use here::{
+    all_sessions_covering, counts_back, lacks_baseline, sessions_covering, those_that_began,
+    without_forgotten,
+};
 pub use import::{ImportRequest, import};
 pub use import_replica::{AdoptError, AdoptRequest, Adopted, adopt};
 pub use kept_copies::settle_copies;

@@ -48,6 +48,11 @@ impl Words {
     /// A flag with its value, when there is one.
     pub(super) fn flag(self, flag: &str, value: Option<impl AsRef<OsStr>>) -> Self {
         match value {
+            // Otherwise it would be taken for another flag.
+            Some(value) if value.as_ref().as_encoded_bytes().starts_with(b"-") => {
+                let value = shell::word(value.as_ref());
+                self.plain(&format!("{flag}={value}"))
+            }
             Some(value) => self.plain(flag).arg(value),
             None => self,
         }
@@ -109,5 +114,18 @@ impl Words {
         let dash = |path: &OsString| path.as_encoded_bytes().starts_with(b"-");
         let (flagged, paths) = (self.paths.iter().any(dash), self.paths.clone());
         paths.iter().fold(self.switch("--", flagged), Self::arg).text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Words;
+
+    #[test]
+    fn a_value_that_looks_like_a_flag_is_none() {
+        let words = Words::new("restore").flag("--exclude", Some("-x y"));
+        let words = words.flags("--path", &["a", "-b"]).paths(&["-c".into()]);
+        assert_eq!(words.text(), "restore --exclude='-x y' --path a --path=-b -- -c");
+        assert_eq!(Words::new("find").flag("--path", None::<&str>).text(), "find");
     }
 }

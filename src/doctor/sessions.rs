@@ -13,7 +13,7 @@ use crate::display::shell;
 use crate::environment::Environment;
 use crate::model::{AsideChange, InstanceId, StagePlace};
 use crate::restore::damaged_journals;
-use crate::session::{Reason, State, state};
+use crate::session::{Reason, State, lacks_baseline, state};
 use crate::store::{
     HeldLock, Holder, InstanceRow, Layout, LockName, RestoreStage, Store, StoreError, Survey,
 };
@@ -83,6 +83,13 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
             findings.push(found(Severity::Warning, what).verb(format!("diff {}", row.id)));
         }
         match state(store, row) {
+            State::Lost if lacks_baseline(store, row).unwrap_or(false) => {
+                let what = format!(
+                    "{} was interrupted before its baseline was stored: its command did not run",
+                    row.id
+                );
+                findings.push(found(Severity::Note, what).at(store.layout().root()));
+            }
             // Those whose end was found unseen before have their closing snapshot.
             State::Lost if row.ended_at.is_none() => {
                 lost += 1;
@@ -283,7 +290,12 @@ impl Roots {
         // On another machine nothing is looked for: it may not answer for a while.
         let places = beside.chain(self.all().into_iter().cloned());
         let places: BTreeSet<PathBuf> = places.filter(|place| !is_elsewhere(place)).collect();
-        let is_staging = |name: &OsStr| name.as_bytes().starts_with(STAGING_PREFIX.as_bytes());
+        // A kept copy of this program is removed by the command that has no more use for it.
+        let is_copy = |rest: &[u8]| rest.starts_with(b"copy-");
+        let is_staging = |name: &OsStr| {
+            let rest = name.as_bytes().strip_prefix(STAGING_PREFIX.as_bytes());
+            rest.is_some_and(|rest| !is_copy(rest))
+        };
         let entries = places
             .iter()
             .flat_map(|place| fs::read_dir(place).into_iter().flatten().flatten());
@@ -292,6 +304,12 @@ impl Roots {
             .map(|entry| entry.path())
             .collect()
     }
+}
+
+/// Returns true for the first name of what a command writes elsewhere. A restore adds its own letters behind those of its root.
+fn is_unfinished_output(name: &OsStr) -> bool {
+    let letters = name.as_bytes().strip_prefix(STAGING_PREFIX.as_bytes());
+    letters.is_some_and(|letters| letters.len() == 16 && letters.iter().all(u8::is_ascii_hexdigit))
 }
 
 fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings: &mut Vec<Finding>) {
@@ -320,10 +338,16 @@ fn mounts(roots: &Roots, left: &BTreeSet<PathBuf>, locks: &[HeldLock], findings:
             judged.push(found(Severity::Note, what).at(path).shell(step));
             continue;
         }
-        let what = format!(
-            "{}: left by an interrupted restore; it may hold the only copy of some files",
-            shown(path)
-        );
+        let what = match path.file_name().is_some_and(is_unfinished_output) {
+            true => format!(
+                "{}: unfinished output of `export`, `fork` or `restore --to`; nothing else needs it once that command has ended",
+                shown(path)
+            ),
+            false => format!(
+                "{}: left by an interrupted restore; it may hold the only copy of some files",
+                shown(path)
+            ),
+        };
         let word = shell::word(path);
         judged.push(
             found(Severity::Warning, what)

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +21,11 @@ pub enum CopyQuestion {
         /// Mounts on its machine.
         roots: Vec<Vec<u8>>,
     },
-    /// It is removed.
-    Forget,
+    /// The directory of this name is removed, also if another connection made it.
+    Forget {
+        /// Name of the directory.
+        name: String,
+    },
 }
 
 impl CopyQuestion {
@@ -36,20 +38,20 @@ impl CopyQuestion {
 
 /// Answers questions about the copy that runs here.
 #[derive(Debug)]
-pub struct Copies(Option<Mutex<RunningCopy>>);
+pub struct Copies(Option<RunningCopy>);
 
 impl Copies {
     /// Creates the value; `None` for an installed program.
     #[must_use]
     pub fn new(running: Option<RunningCopy>) -> Self {
-        Self(running.map(Mutex::new))
+        Self(running)
     }
 
     /// Answers a question; `None` if it is none of these, or was not carried out.
     #[must_use]
     pub fn answer(&self, question: &[u8]) -> Option<Vec<u8>> {
         let question = question.strip_prefix(&[COPY])?;
-        let mut running = self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.0.as_ref()?;
         let done = match postcard::from_bytes(question).ok()? {
             CopyQuestion::Keep { name, roots } => {
                 let roots = roots
@@ -57,7 +59,7 @@ impl Copies {
                     .map(|root| PathBuf::from(OsString::from_vec(root)));
                 running.keep(&name, &roots.collect::<Vec<_>>())
             }
-            CopyQuestion::Forget => running.forget(),
+            CopyQuestion::Forget { name } => running.forget(&name),
         };
         done.ok().map(|()| Vec::new())
     }

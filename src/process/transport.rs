@@ -14,7 +14,7 @@ use transports::{AgentSource, ClusterContexts, LeftBehind, Permission, Product, 
 use super::INSTANCE_VARIABLE;
 use crate::clock::Entropy;
 use crate::environment::Environment;
-use handle_fs::remote::{Address, Channel, Spot, machine_id, node_name};
+use handle_fs::remote::{Address, Channel, Spot, machine_id, own_id};
 
 /// The variable that names the image of helpers, which are containers and pods.
 pub const HELPER_VARIABLE: &str = "JACKIN_RECOVERY_HELPER_IMAGE";
@@ -76,9 +76,12 @@ pub(super) fn helper_image(environment: &Environment) -> Option<&str> {
 #[must_use]
 pub fn kept_copy(environment: &Environment, address: &Address) -> Option<String> {
     let store = environment.store_directory()?;
+    // However it is spelled, and whatever network this machine is in.
+    let store = store.canonicalize().unwrap_or(store);
     let address = address.to_string();
-    let whose = machine_id(store.as_os_str().as_bytes(), &node_name(), address.as_bytes());
-    Some(format!("{}-{whose}", PRODUCT.package))
+    let whose = machine_id(store.as_os_str().as_bytes(), &own_id(), address.as_bytes());
+    // With the prefix that no capture of the directory around it stores.
+    Some(format!(".{}-copy-{whose}", PRODUCT.package))
 }
 
 /// Starts an agent at an address. No program in one of `mounts` is ever started: an agent can write there. `stop` is set when the

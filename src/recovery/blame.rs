@@ -153,9 +153,13 @@ fn unknown(row: &InstanceRow, host: PathBuf) -> RecoveryError {
     if let Some(error) = mounts.find_map(|coverage| left_out(coverage, &below(coverage, &host)?)) {
         return error;
     }
+    let described = match host.symlink_metadata() {
+        Ok(_) => format!("is in no snapshot of {}", row.id),
+        Err(_) => "is in no snapshot, nor there now".to_owned(),
+    };
     RecoveryError::Nowhere {
         path: host,
-        described: "is in no snapshot, nor there now".to_owned(),
+        described,
         is_dashed: false,
         instance: row.id.clone(),
     }

@@ -531,6 +531,9 @@ impl Diagnostic for RecoveryError {
                     None => vec![Hint::command(
                         "to look for it by name",
                         match path.file_name() {
+                            Some(name) if name.as_encoded_bytes().starts_with(b"-") => {
+                                format!("find --any -- {}", shell::word(name))
+                            }
                             Some(name) => format!("find --any {}", shell::word(name)),
                             None => "find --any PATTERN".to_owned(),
                         },

@@ -146,6 +146,7 @@ fn emergency(
         .collect();
     let request = Request {
         workspace: proposal.target.workspace.as_deref(),
+        since: Some(store.newest_known_receipt()?),
         ..Request::of(
             &proposal.target.instance,
             SnapshotKind::Emergency,

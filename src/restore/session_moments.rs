@@ -64,7 +64,11 @@ impl<'r> SessionMoments<'r> {
                 is_emergency: capture.kind == SnapshotKind::Emergency,
                 is_baseline: capture.kind == SnapshotKind::Baseline,
                 look: Look {
-                    since: capture.since.unwrap_or(begun),
+                    since: capture.since.unwrap_or(match capture.kind {
+                        // Older programs did not record it. What was written before a restore began is not the session's.
+                        SnapshotKind::Emergency => number.saturating_sub(1),
+                        _ => begun,
+                    }),
                     number,
                     by,
                     at_rest: capture.kind == SnapshotKind::Closing && !is_late,

@@ -123,7 +123,7 @@ pub fn those_that_began(store: &Store, rows: Vec<InstanceRow>) -> Vec<InstanceRo
 ///
 /// # Errors
 /// [`StoreError`].
-pub(super) fn lacks_baseline(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
+pub fn lacks_baseline(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
     // Once its end is recorded it has failed.
     if row.ended_at.is_some() || row.mounts.is_empty() || !Mode::parse(&row.mode).is_some_and(Mode::captures)
     {

@@ -29,9 +29,12 @@ pub fn settle_copies(environment: &Environment) {
             .filter_map(|root| place_there(root))
             .map(|root| root.into_os_string().into_vec())
             .collect();
-        let question = match kept_copy(environment, &address).filter(|_| !there.is_empty()) {
-            Some(name) => CopyQuestion::Keep { name, roots: there },
-            None => CopyQuestion::Forget,
+        let Some(name) = kept_copy(environment, &address) else {
+            continue;
+        };
+        let question = match there.is_empty() {
+            false => CopyQuestion::Keep { name, roots: there },
+            true => CopyQuestion::Forget { name },
         };
         if let Some(question) = question.encode() {
             drop(transports.ask(&address.with(Path::new("/")), question));

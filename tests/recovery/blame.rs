@@ -189,6 +189,35 @@ fn sessions_restores_and_renames_are_followed() {
 }
 
 #[test]
+fn what_is_written_after_a_restore_is_the_operators() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    fs::write(project.join("f"), "one\n").unwrap();
+    fs::write(project.join("other"), "one\n").unwrap();
+    let id = sandbox.launch(&project, "echo oops >> f; echo theirs >> other");
+    sandbox.restore(&id, &["f"]);
+    for name in ["f", "other"] {
+        let file = project.join(name);
+        let before = fs::read_to_string(&file).unwrap();
+        fs::write(&file, format!("{before}mine\n")).unwrap();
+    }
+    let check = || {
+        expect(
+            &blamed(&sandbox, &project, "f"),
+            &[("one", "before"), ("mine", "operator")],
+        );
+        let other = blamed(&sandbox, &project, "other");
+        expect(
+            &other,
+            &[("one", "before"), ("theirs", "session"), ("mine", "operator")],
+        );
+    };
+    check();
+    sandbox.launch(&project, "true");
+    check();
+}
+
+#[test]
 fn hidden_binary_and_hostile_content_is_safe() {
     let (sandbox, project) = workspace();
     fs::write(project.join(".env"), "TOKEN=hunter2\n").unwrap();

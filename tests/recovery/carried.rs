@@ -14,7 +14,7 @@ use crate::support::build::Build;
 use crate::support::carried::Kind;
 use crate::support::compare::{assert_kept, assert_same_tree, assert_untouched};
 use crate::support::documents::instances;
-use crate::support::machine::{SmallDisk, binary, has_points, is_nightly, run_tool, skip};
+use crate::support::machine::{SmallDisk, binary, has_points, is_nightly, run_tool, skip, write_script};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -583,7 +583,10 @@ fn a_copy_is_sent_once_and_stays_for_as_long_as_a_session_is_active() {
     fs::write(project.join("src/main.rs"), "changed\n").unwrap();
     assert!(sends_none(&["checkpoint", &id]));
     // What is no whole copy, or another version, is not run.
-    fs::write(&agent, "#!/bin/sh\ntouch never\n").unwrap();
+    // A file of its own: the connection before may not have ended yet.
+    let other = directory.join("other");
+    write_script(&other, "#!/bin/sh\ntouch never\n");
+    fs::rename(&other, &agent).unwrap();
     assert!(!sends_none(&["checkpoint", &id]));
     assert!(fs::read(&agent).unwrap() == fs::read(binary()).unwrap());
     // Nor one that another user put there.
@@ -610,6 +613,37 @@ fn a_copy_is_sent_once_and_stays_for_as_long_as_a_session_is_active() {
     let name = directory.file_name().unwrap().to_str().unwrap();
     assert_eq!(fs::read_to_string(&listed).unwrap().trim(), name);
     assert!(sends_none(&["diff", &sandbox.newest()]));
+    nothing_stays(&sandbox);
+}
+
+#[test]
+fn no_copy_stays_whatever_became_of_it_meanwhile() {
+    let Some((sandbox, project)) = without(Kind::Shell, &binary()) else {
+        return;
+    };
+    let target = sandbox.target(&project);
+    // A process was killed while it wrote the copy.
+    let id = sandbox.begin(&target);
+    let directory = kept(&sandbox);
+    fs::rename(directory.join("agent"), directory.join("agent.1")).unwrap();
+    sandbox.jackin(["end", &id]).ok();
+    nothing_stays(&sandbox);
+    // A second session covers the place of the copy. No snapshot of it has the copy, and it changes nothing.
+    let id = sandbox.begin(&target);
+    let around = sandbox.begin(sandbox.target(&sandbox.machine().temporary()));
+    sandbox.jackin(["end", &id]).ok();
+    sandbox.jackin(["end", &around]).ok();
+    nothing_stays(&sandbox);
+    assert!(sandbox.diff(&around, &[]).touched().is_empty());
+    sandbox
+        .jackin(["restore", &around, "--yes"])
+        .ok()
+        .shows("Nothing to do");
+    // Nothing there can compare it.
+    sandbox.machine().break_tool("sha256sum");
+    let id = sandbox.begin(&target);
+    sandbox.jackin(["checkpoint", &id]).ok();
+    sandbox.jackin(["end", &id]).ok();
     nothing_stays(&sandbox);
 }
 

@@ -602,7 +602,14 @@ fn a_copy_in_an_object_store_loses_it_when_asked_and_an_import_does_not_bring_it
         before.iter().all(|name| archives().contains(name)),
         "it was not asked to delete there"
     );
-    replicas::signed(&sandbox, &bucket, &["forget", "--replica"])
+    // It is planned and asked about as everything else that is deleted.
+    let planned = replicas::signed(&sandbox, &bucket, &["forget", "--replica", "--dry-run"]).ok();
+    planned
+        .shows("are deleted in s3://")
+        .shows("to apply: jackin recovery forget --replica\n");
+    replicas::signed(&sandbox, &bucket, &["forget", "--replica"]).code(4);
+    assert!(before.iter().all(|name| archives().contains(name)), "{before:?}");
+    replicas::signed(&sandbox, &bucket, &["forget", "--replica", "--yes"])
         .ok()
         .shows("deleted in s3://");
     assert!(before.iter().all(|name| !archives().contains(name)), "{before:?}");

@@ -132,7 +132,11 @@ fn in_a_current_directory_that_is_gone_the_command_runs_in_the_target() {
         .through(&["sh", "-c", gone])
         .run()
         .ok();
-    assert_eq!(String::from_utf8_lossy(&run.stdout), format!("{target}\n"), "{run}");
+    assert_eq!(
+        String::from_utf8_lossy(&run.stdout),
+        format!("{target}\n"),
+        "{run}"
+    );
     run.shows(&format!("running in {target}\n"));
 }
 

@@ -30,7 +30,7 @@ pub use backing::Backing;
 pub(super) use backing::{is_of_container, is_of_volume};
 pub use connection::{Channel, Helper, Listener, Lost, Patience};
 pub use error_number::sent;
-pub use greeting::node_name;
+pub use greeting::own_id;
 pub use handle::RemoteHandle;
 pub use limitation::{Limitation, MISSING};
 pub use server::{Knows, serve};

@@ -197,13 +197,17 @@ impl<'e> Carrier<'e> {
         while let Heard::Has { digest, machine } = &heard {
             most = most.checked_sub(1).ok_or_else(again)?;
             let build = copy(machine)?;
-            let same = match build {
-                Some(build) if build.digest()? == *digest => Some(build.size),
-                _ => None,
+            let answer = match build {
+                Some(build) if build.digest()? == *digest => {
+                    copied = Some(build.size);
+                    "use"
+                }
+                Some(_) => "no",
+                // It is of a command that may copy this program as it is.
+                None => "skip",
             };
-            writeln!(to, "{}", if same.is_some() { "use" } else { "no" })?;
+            writeln!(to, "{answer}")?;
             to.flush()?;
-            copied = same;
             heard = hear(from, token)?;
         }
         if let Heard::Wants(machine) = heard {

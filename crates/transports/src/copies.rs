@@ -9,16 +9,16 @@ use std::path::{Component, Path, PathBuf};
 const AGENT: &str = "agent";
 /// File of the running program, also once its name is removed.
 const OWN: &str = "/proc/self/exe";
+/// Command with which a later connection compares the copy.
+const DIGEST: &str = "sha256sum";
 /// Rights that only the user has.
 const PRIVATE: u32 = 0o700;
 
 /// The copy that runs here.
 #[derive(Debug)]
 pub struct RunningCopy {
-    /// Directory in which directories of copies are made.
-    beside: PathBuf,
-    /// Directory of the kept copy.
-    kept: Option<PathBuf>,
+    /// Directory in which directories of copies are made; `None` if it is only known by a relative path.
+    beside: Option<PathBuf>,
 }
 
 impl RunningCopy {
@@ -29,73 +29,100 @@ impl RunningCopy {
     pub fn temporary(directory: &Path) -> io::Result<Self> {
         std::fs::remove_file(directory.join(AGENT))?;
         std::fs::remove_dir(directory)?;
-        Ok(Self {
-            beside: above(directory)?,
-            kept: None,
-        })
+        Ok(Self::kept(directory))
     }
 
     /// Runs from `directory`, where an earlier connection kept it.
-    ///
-    /// # Errors
-    /// The directory has no parent.
-    pub fn kept(directory: &Path) -> io::Result<Self> {
-        Ok(Self {
-            beside: above(directory)?,
-            kept: Some(directory.to_path_buf()),
-        })
+    #[must_use]
+    pub fn kept(directory: &Path) -> Self {
+        let beside = directory.parent().filter(|parent| parent.is_absolute());
+        Self {
+            beside: beside.map(Path::to_path_buf),
+        }
     }
 
-    /// Keeps the copy in the directory `name`, unless that would lie below one of `roots`.
+    /// Keeps the copy in the directory `name`, unless that would lie below one of `roots`, or nothing could compare it there.
     ///
     /// # Errors
     /// The system's error; `AlreadyExists` if the directory belongs to another user, or others may enter it.
-    pub fn keep(&mut self, name: &str, roots: &[PathBuf]) -> io::Result<()> {
-        if self.kept.is_some() {
-            return Ok(());
-        }
-        let is_name = Path::new(name)
-            .components()
-            .eq([Component::Normal(name.as_ref())]);
-        let beside = self.beside.canonicalize()?;
-        if !is_name || roots.iter().any(|root| beside.starts_with(root)) {
+    pub fn keep(&self, name: &str, roots: &[PathBuf]) -> io::Result<()> {
+        let beside = self.beside.as_ref().ok_or(io::ErrorKind::InvalidInput)?;
+        let real = beside.canonicalize()?;
+        if !is_name(name) || roots.iter().any(|root| real.starts_with(root)) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        let directory = self.beside.join(name);
+        if !is_installed(DIGEST) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let directory = beside.join(name);
         match DirBuilder::new().mode(PRIVATE).create(&directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => ensure_private(&directory)?,
         }
+        let copy = directory.join(AGENT);
+        if is_running(&copy) {
+            return Ok(());
+        }
         let unfinished = directory.join(format!("{AGENT}.{}", std::process::id()));
-        let written = write(&unfinished).and_then(|()| std::fs::rename(&unfinished, directory.join(AGENT)));
+        let written = write(&unfinished).and_then(|()| std::fs::rename(&unfinished, copy));
         if written.is_err() {
             // A full disk: what was written of it is in the way.
             let _ = std::fs::remove_file(&unfinished);
             let _ = std::fs::remove_dir(&directory);
         }
-        written?;
-        self.kept = Some(directory);
-        Ok(())
+        written
     }
 
-    /// Removes the kept copy. It may have been removed by another connection.
+    /// Removes the directory `name` wherever a connection may have kept a copy, also one that is not whole.
     ///
     /// # Errors
-    /// The system's error.
-    pub fn forget(&mut self) -> io::Result<()> {
-        let Some(directory) = self.kept.take() else {
-            return Ok(());
-        };
-        match std::fs::remove_dir_all(directory) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+    /// The system's error. The others are removed nevertheless.
+    pub fn forget(&self, name: &str) -> io::Result<()> {
+        if !is_name(name) {
+            return Err(io::ErrorKind::InvalidInput.into());
         }
+        let own = std::env::var_os("TMPDIR").map(PathBuf::from);
+        let usual = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+        let all = self.beside.iter().cloned().chain(own).chain(usual);
+        all.map(|place| remove(&place.join(name)))
+            .fold(Ok(()), io::Result::and)
     }
 }
 
-fn above(directory: &Path) -> io::Result<PathBuf> {
-    let parent = directory.parent().filter(|parent| parent.is_absolute());
-    Ok(parent.ok_or(io::ErrorKind::InvalidInput)?.to_path_buf())
+/// Returns true for a plain name of a directory.
+fn is_name(name: &str) -> bool {
+    Path::new(name)
+        .components()
+        .eq([Component::Normal(name.as_ref())])
+        && !name.contains('/')
+}
+
+/// Returns true if a command of this name is in the search path.
+fn is_installed(command: &str) -> bool {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&search).any(|place| place.join(command).is_file())
+}
+
+/// Returns true if a file is the one that runs.
+fn is_running(copy: &Path) -> bool {
+    let facts = |path: &Path| {
+        std::fs::metadata(path)
+            .ok()
+            .map(|found| (found.dev(), found.ino()))
+    };
+    facts(copy).is_some_and(|found| facts(Path::new(OWN)) == Some(found))
+}
+
+/// Removes a directory of this user alone, if it is there.
+fn remove(directory: &Path) -> io::Result<()> {
+    let removed = ensure_private(directory).and_then(|()| std::fs::remove_dir_all(directory));
+    match removed {
+        // Nothing of this user, or removed by another connection.
+        Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::AlreadyExists].contains(&error.kind()) => {
+            Ok(())
+        }
+        other => other,
+    }
 }
 
 /// Refuses a directory in which another user could replace the copy.
@@ -133,7 +160,7 @@ mod tests {
         let temporary = place.path().join("temporary");
         fs::create_dir(&temporary).unwrap();
         fs::write(temporary.join("agent"), "").unwrap();
-        let mut copy = RunningCopy::temporary(&temporary).unwrap();
+        let copy = RunningCopy::temporary(&temporary).unwrap();
         assert!(!temporary.exists());
         copy.keep("tool-1", &[]).unwrap();
         let kept = place.path().join("tool-1");
@@ -141,15 +168,15 @@ mod tests {
         assert!(fs::read(kept.join("agent")).unwrap() == own);
         assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         // Another connection that was sent a copy as well.
-        let mut other = RunningCopy {
-            beside: place.path().to_path_buf(),
-            kept: None,
-        };
-        other.keep("tool-1", &[]).unwrap();
-        RunningCopy::kept(&kept).unwrap().forget().unwrap();
+        RunningCopy::kept(&temporary).keep("tool-1", &[]).unwrap();
+        copy.forget("tool-2").unwrap();
+        assert!(kept.exists());
+        // What a killed one left goes with it, whoever is asked.
+        fs::write(kept.join("agent.1"), "").unwrap();
+        fs::remove_file(kept.join("agent")).unwrap();
+        RunningCopy::kept(&kept).forget("tool-1").unwrap();
         assert!(!kept.exists());
-        copy.forget().unwrap();
-        other.forget().unwrap();
+        copy.forget("tool-1").unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     }
 
@@ -157,25 +184,25 @@ mod tests {
     fn nothing_is_kept_in_a_mount_or_where_others_may_replace_it() {
         let place = tempfile::tempdir().unwrap();
         let beside = place.path().canonicalize().unwrap();
-        let keep = |name: &str, roots: &[_]| {
-            let mut copy = RunningCopy {
-                beside: beside.clone(),
-                kept: None,
-            };
-            copy.keep(name, roots)
-        };
+        let copy = RunningCopy::kept(&beside.join("temporary"));
         for name in ["", ".", "..", "a/b", "/tmp", "a/"] {
-            assert!(keep(name, &[]).is_err(), "{name:?}");
+            assert!(copy.keep(name, &[]).is_err(), "{name:?}");
+            assert!(copy.forget(name).is_err(), "{name:?}");
         }
-        assert!(keep("tool-1", std::slice::from_ref(&beside)).is_err());
-        assert!(keep("tool-1", &["/".into()]).is_err());
+        assert!(copy.keep("tool-1", std::slice::from_ref(&beside)).is_err());
+        assert!(copy.keep("tool-1", &["/".into()]).is_err());
+        let relative = RunningCopy::kept("temporary/tool".as_ref());
+        assert!(relative.keep("tool-1", &[]).is_err());
         assert_eq!(fs::read_dir(&beside).unwrap().count(), 0);
         let wide = beside.join("tool-1");
         fs::create_dir(&wide).unwrap();
         fs::set_permissions(&wide, fs::Permissions::from_mode(0o770)).unwrap();
-        assert!(keep("tool-1", &[]).is_err());
         std::os::unix::fs::symlink(&beside, beside.join("tool-2")).unwrap();
-        assert!(keep("tool-2", &[]).is_err());
+        for name in ["tool-1", "tool-2"] {
+            assert!(copy.keep(name, &[]).is_err());
+            copy.forget(name).unwrap();
+        }
+        assert_eq!(fs::read_dir(&beside).unwrap().count(), 2);
         assert_eq!(fs::read_dir(&wide).unwrap().count(), 0);
     }
 }

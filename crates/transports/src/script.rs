@@ -37,11 +37,11 @@ pub(crate) fn kept(product: &Product, name: &str) -> String {
         name,
         "\"; if [ -d \"$d\" ] && [ ! -L \"$d\" ] && [ -O \"$d\" ] && \
          [ -f \"$d/agent\" ] && [ ! -L \"$d/agent\" ] && [ -O \"$d/agent\" ] && \
-         S=$(sha256sum <\"$d/agent\" 2>/dev/null); then echo \"$T has ${S%% *} $(uname -sm)\"; IFS=\" \" read -r U; \
+         S=$(sha256sum <\"$d/agent\" 2>/dev/null); then echo \"$T has ${S%% *} $(uname -sm)\"; read -r U || exit; \
          if [ \"$U\" = use ]; then \"$d/agent\" ",
         product.serve_arguments,
-        " --kept \"$d\" --listening \"$T agent\"; case $? in 126|127) ;; *) exit;; esac; fi; \
-         rm -rf \"$d\"; fi; done; ",
+        " --kept \"$d\" --listening \"$T agent\"; case $? in 126|127) U=no;; *) exit;; esac; fi; \
+         if [ \"$U\" = no ]; then rm -rf \"$d\"; fi; fi; done; ",
     ]
     .concat()
 }
@@ -63,8 +63,8 @@ pub(crate) fn offer(product: &Product) -> String {
         directories(),
         "; do if d=$(mktemp -d \"$D/",
         package,
-        ".XXXXXXXXXX\"); then trap \"rm -rf \\\"\\$d\\\"\" 0; trap \"exit 1\" 1 2 15; \
-         echo exit >\"$d/agent\" && chmod 700 \"$d/agent\" && \"$d/agent\" && break; rm -rf \"$d\"; trap - 0 1 2 15; fi 2>/dev/null; d=; done; \
+        ".XXXXXXXXXX\"); then trap \"rm -rf \\\"\\$d\\\"\" 0; trap \"exit 1\" 1 2 13 15; \
+         echo exit >\"$d/agent\" && chmod 700 \"$d/agent\" && \"$d/agent\" && break; rm -rf \"$d\"; trap - 0 1 2 13 15; fi 2>/dev/null; d=; done; \
          if [ -n \"$d\" ]; then echo \"$T wants $(uname -sm)\"; IFS=\" \" read -r N V; W=\"there is no static build for $(uname -sm)\"; \
          if [ \"${N:-0}\" -gt 0 ]; then W=\"it cannot be stored in $d\"; \
          if { if echo ok | dd bs=3 count=1 iflag=fullblock >/dev/null; then dd bs=65536 count=$((N / 65536)) iflag=fullblock && \
@@ -73,7 +73,7 @@ pub(crate) fn offer(product: &Product) -> String {
         version_arguments,
         " </dev/null 2>/dev/null)\" = \"$V\" ]; then \"$d/agent\" ",
         serve_arguments,
-        " --remove \"$d\" --listening \"$T agent\"; exit; fi; fi; fi; rm -rf \"$d\"; trap - 0 1 2 15; fi; ",
+        " --remove \"$d\" --listening \"$T agent\"; exit; fi; fi; fi; rm -rf \"$d\"; trap - 0 1 2 13 15; fi; ",
     ]
     .concat()
 }

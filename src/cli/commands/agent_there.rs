@@ -38,7 +38,7 @@ impl Command for AgentThereArgs {
             |error: std::io::Error| CliError::new(ErrorKind::Io, format!("the agent stops: {error}"));
         let copy = match (&args.remove, &args.kept) {
             (Some(directory), _) => Some(RunningCopy::temporary(directory)),
-            (None, directory) => directory.as_deref().map(RunningCopy::kept),
+            (None, directory) => directory.as_deref().map(RunningCopy::kept).map(Ok),
         };
         let copies = Copies::new(copy.transpose().map_err(failed)?);
         let (from, mut to) = context.terminal.pipes().map_err(failed)?;

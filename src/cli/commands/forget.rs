@@ -117,6 +117,8 @@ impl Command for ForgetArgs {
             return no_store(context, args);
         };
         let mut document = ForgetDocument::nothing();
+        document.replica = replication.as_ref().map(|copy| copy.place.value.to_string());
+        let mut is_agreed = false;
         if !args.is_replica_alone() {
             let request = ForgetRequest {
                 session: args.instance.as_deref(),
@@ -127,16 +129,29 @@ impl Command for ForgetArgs {
             };
             let planned = engine.plan_forget(&store, &request, args.dry_run);
             let planned = planned.map_err(|error| args.explained(context, error.into()))?;
-            document = ForgetDocument::of(&planned);
-            document.replica = replication.as_ref().map(|copy| copy.place.value.to_string());
+            document = ForgetDocument {
+                replica: document.replica,
+                ..ForgetDocument::of(&planned)
+            };
             show(context, args, &document);
+            tell_replica(context, args, &document);
             if document.outcome == ForgetOutcome::Planned && !args.dry_run {
                 carry_out(context, args, &store, &planned, &mut document)?;
+                is_agreed = true;
             }
         }
-        if args.replica && !args.dry_run {
-            let replication = replication.iter().cloned();
-            for replication in replication {
+        if let Some(replication) = replication.filter(|_| args.replica) {
+            if args.is_replica_alone() {
+                tell_replica(context, args, &document);
+            }
+            if !args.dry_run {
+                let question = "Delete it there permanently? It cannot be undone.";
+                confirm(
+                    context.terminal,
+                    &context.interrupts,
+                    question,
+                    args.yes || is_agreed,
+                )?;
                 remove_there(context, args, &store, replication, &mut document)?;
             }
         }
@@ -152,18 +167,17 @@ impl ForgetArgs {
     }
 
     /// Returns the command with its arguments, without those that only say how.
-    fn words(&self) -> String {
-        let mut words = vec!["forget".to_owned()];
-        let quoted = |word: &OsString| crate::display::shell::word(word);
-        words.extend(self.instance.iter().map(|instance| quoted(&instance.into())));
-        words.extend(self.path.iter().map(|path| format!("--path {}", quoted(path))));
-        words.extend(
-            self.older_than
-                .map(|age| format!("--older-than {}", age_word(age))),
-        );
-        words.extend(self.any.then(|| "--any".to_owned()));
-        words.extend(self.content.then(|| "--content".to_owned()));
-        words.join(" ")
+    fn words(&self) -> Words {
+        let mut words = Words::new("forget");
+        if let Some(session) = &self.instance {
+            words = words.arg(session);
+        }
+        words
+            .flags("--path", &self.path)
+            .flag("--older-than", self.older_than.map(age_word))
+            .switch("--any", self.any)
+            .switch("--content", self.content)
+            .switch("--replica", self.replica)
     }
 
     /// Adds what can be typed for a file, if the word that names no session is one.
@@ -224,6 +238,7 @@ fn show(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
             true => Listed::All,
             false => Listed::Folded,
         },
+        is_by_age: args.older_than.is_some(),
         home: home.filter(|_| terminal.is_tty_out()),
     };
     if !args.json {
@@ -234,8 +249,16 @@ fn show(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
     if !args.json && document.elsewhere > 0 {
         let number = size::counted(document.elsewhere, "session", "sessions");
         terminal.note(&format!("{number} elsewhere ended as long ago and would stay"));
-        let words = format!("{} --any --dry-run", args.words());
-        context.propose("to include them", &words);
+        let words = args.words().switch("--any", true).switch("--dry-run", true);
+        context.propose("to include them", &words.text());
+    }
+}
+
+/// Says what is deleted in the object store, if anything is.
+fn tell_replica(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
+    let terminal = context.terminal;
+    if let (Some(place), true, false) = (&document.replica, args.replica, args.json) {
+        terminal.out(&view::forget::in_replica(place, terminal.width_out()));
     }
 }
 
@@ -323,11 +346,11 @@ fn finish(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
     if let (Some(place), false) = (&document.replica, args.replica) {
         terminal.note(&format!("the copy in {place} still has it"));
         let words = match args.dry_run {
-            true => format!("{} --replica", args.words()),
-            false => "forget --replica".to_owned(),
+            true => args.words(),
+            false => Words::new("forget"),
         };
-        context.propose("to delete it there", &words);
+        context.propose("to delete it there", &words.switch("--replica", true).text());
     } else if args.dry_run {
-        context.propose("to apply", &args.words());
+        context.propose("to apply", &args.words().text());
     }
 }

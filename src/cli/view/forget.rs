@@ -24,6 +24,8 @@ pub(in crate::cli) struct Form<'a> {
     pub(in crate::cli) columns: usize,
     /// Rows that are listed.
     pub(in crate::cli) listed: Listed,
+    /// True if sessions were asked for by their age.
+    pub(in crate::cli) is_by_age: bool,
     /// Home directory of the reader, if paths in it begin with `~`.
     pub(in crate::cli) home: Option<&'a Path>,
 }
@@ -78,10 +80,11 @@ pub(in crate::cli) fn plan(document: &ForgetDocument, form: &Form<'_>) -> String
     }
     if document.sessions.is_empty() && document.paths.is_empty() {
         let which = covering.map_or_else(String::new, |directory| format!(" that covers {directory}"));
-        lines.extend(width::wrap(
-            &format!("No session{which} is old enough to forget."),
-            columns,
-        ));
+        let text = match form.is_by_age {
+            true => format!("No session{which} is old enough to forget."),
+            false => "Nothing to forget: no snapshot has it.".to_owned(),
+        };
+        lines.extend(width::wrap(&text, columns));
         return lines.join("\n");
     }
     if let Some(text) = ends_undo(&document.ends_undo) {
@@ -90,6 +93,12 @@ pub(in crate::cli) fn plan(document: &ForgetDocument, form: &Form<'_>) -> String
     lines.extend(copies(document, form));
     lines.extend(width::wrap(&total(document), columns));
     lines.join("\n")
+}
+
+/// Says what is deleted in an object store.
+pub(in crate::cli) fn in_replica(place: &str, columns: usize) -> String {
+    let text = format!("Objects that this store no longer needs are deleted in {place}.");
+    width::wrap(&text, columns).join("\n")
 }
 
 /// Returns what lies outside of the store and is not deleted.

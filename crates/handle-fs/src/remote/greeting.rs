@@ -18,14 +18,18 @@ pub(super) fn greeting() -> Greeting {
     }
 }
 
-/// Returns the name of this machine in its network.
+/// Returns what tells this machine from others: its id, or its name where it has none.
 #[must_use]
-pub fn node_name() -> Vec<u8> {
-    rustix::system::uname().nodename().to_bytes().to_vec()
+pub fn own_id() -> Vec<u8> {
+    match std::fs::read("/etc/machine-id") {
+        Ok(id) if !id.trim_ascii().is_empty() => id,
+        _ => rustix::system::uname().nodename().to_bytes().to_vec(),
+    }
 }
 
 fn machine() -> String {
     let id = std::fs::read("/etc/machine-id").unwrap_or_default();
     let view = std::fs::read_link("/proc/self/ns/mnt").unwrap_or_default();
-    machine_id(&id, &node_name(), view.as_os_str().as_bytes())
+    let node = rustix::system::uname();
+    machine_id(&id, node.nodename().to_bytes(), view.as_os_str().as_bytes())
 }

@@ -207,6 +207,7 @@ fn planned(
 
 fn text(context: &Context<'_>, document: &ForgetDocument) -> String {
     let form = view::forget::Form {
+        is_by_age: false,
         now: context.now(),
         columns: super::WIDEST,
         listed: Listed::All,
