@@ -606,7 +606,7 @@ fn a_copy_is_sent_once_and_stays_for_as_long_as_a_session_is_active() {
     // A launch leaves it for others while its command runs, and for the next command if it is killed.
     let listed = sandbox.scratch("listed");
     let there = sandbox.machine().temporary();
-    let script = format!("ls {} >{}; kill -9 $PPID", there.display(), listed.display());
+    let script = format!("ls -A {} >{}; kill -9 $PPID", there.display(), listed.display());
     let killed = sandbox.launching(&target, &["sh", "-c", &script]).run();
     assert!(killed.exit() != Some(0), "{killed}");
     let directory = kept(&sandbox);

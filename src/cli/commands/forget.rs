@@ -337,7 +337,7 @@ fn finish(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
     if args.json {
         terminal.json(document);
     }
-    if document.outcome == ForgetOutcome::Nothing {
+    if document.outcome == ForgetOutcome::Nothing && !args.is_replica_alone() {
         return;
     }
     for line in view::forget::elsewhere(document) {

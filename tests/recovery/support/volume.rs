@@ -183,7 +183,15 @@ impl Volume {
         }
         let image = at.with_extension("image");
         fs::File::create(&image).unwrap().set_len(bytes).unwrap();
-        run_tool(Command::new(program).args(flags).arg(&image));
+        // It looks at the loop devices of all mounts, and fails when one of another test goes away meanwhile.
+        let is_raced = || {
+            let output = Command::new(program).args(flags).arg(&image).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            let is_raced = said.contains("cannot check mount status");
+            assert!(output.status.success() || is_raced, "{program}: {said}");
+            !output.status.success()
+        };
+        await_that("a look of mkfs at the other mounts", || !is_raced());
         Some(image)
     }
 
