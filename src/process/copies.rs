@@ -1,4 +1,4 @@
-//! What the copy of this program on another machine is asked about itself.
+//! Requests to the copy of this program on another machine, about its own file.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -11,7 +11,7 @@ use transports::RunningCopy;
 /// First byte of a question about the copy.
 const COPY: u8 = b'c';
 
-/// What is to become of the copy that answers.
+/// Request about the copy that answers.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum CopyQuestion {
     /// It is kept in a directory of this name, unless that would lie in one of the mounts.

@@ -11,7 +11,7 @@ use handle_fs::remote::{Address, place_there};
 
 /// Keeps the copy of this program on every connected machine on which an active session has a mount, and removes it from the others.
 ///
-/// A copy that cannot be kept is sent again by the next command, so no failure is told.
+/// A copy that cannot be kept is sent again by the next command, so failures are not reported.
 pub fn settle_copies(environment: &Environment) {
     let transports = &environment.transports;
     let served = transports.served_by_copies();

@@ -171,7 +171,7 @@ mod tests {
         RunningCopy::kept(&temporary).keep("tool-1", &[]).unwrap();
         copy.forget("tool-2").unwrap();
         assert!(kept.exists());
-        // What a killed one left goes with it, whoever is asked.
+        // Remains of a killed connection go with it, on the request of any other.
         fs::write(kept.join("agent.1"), "").unwrap();
         fs::remove_file(kept.join("agent")).unwrap();
         RunningCopy::kept(&kept).forget("tool-1").unwrap();

@@ -68,7 +68,7 @@ pub(super) struct App {
     /// Said over everything until a key is pressed.
     pub(super) message: Option<String>,
     pub(super) waiting: Option<Waiting>,
-    /// What a job did. It is said when the lists show it, so that the next key finds them as they are.
+    /// Outcome of a job, shown once the lists are read again, so that the next key finds them as they are.
     job_done: Option<String>,
     number: u64,
     /// To be asked.
