@@ -1,7 +1,8 @@
 //! Copies of this program on other machines: one is kept while a session with a mount there is active, and removed afterwards.
 
+use std::cell::OnceCell;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::liveness::is_active;
 use crate::environment::Environment;
@@ -13,33 +14,19 @@ use handle_fs::remote::{Address, place_there};
 ///
 /// A copy that cannot be kept is sent again by the next command, so failures are not reported.
 pub fn settle_copies(environment: &Environment) {
-    let transports = &environment.transports;
-    let served = transports.served_by_copies();
-    if served.is_empty() {
-        return;
-    }
-    let Some(roots) = active_roots(environment) else {
-        return;
-    };
-    for address in served {
-        let is_there = |root: &&PathBuf| Address::split(root).is_some_and(|(at, _)| at == address);
-        let there: Vec<Vec<u8>> = roots
-            .iter()
-            .filter(is_there)
-            .filter_map(|root| place_there(root))
-            .map(|root| root.into_os_string().into_vec())
-            .collect();
-        let Some(name) = kept_copy(environment, &address) else {
-            continue;
-        };
-        let question = match there.is_empty() {
-            false => CopyQuestion::Keep { name, roots: there },
+    let known = OnceCell::new();
+    environment.transports.ask_copies(|address| {
+        let roots = known.get_or_init(|| active_roots(environment)).as_ref()?;
+        let is_there = |root: &&PathBuf| Address::split(root).is_some_and(|(at, _)| at == *address);
+        let there = roots.iter().filter(is_there).filter_map(|root| place_there(root));
+        let roots: Vec<Vec<u8>> = there.map(|root| root.into_os_string().into_vec()).collect();
+        let name = kept_copy(environment, address)?;
+        let question = match roots.is_empty() {
+            false => CopyQuestion::Keep { name, roots },
             true => CopyQuestion::Forget { name },
         };
-        if let Some(question) = question.encode() {
-            drop(transports.ask(&address.with(Path::new("/")), question));
-        }
-    }
+        question.encode()
+    });
 }
 
 /// Returns the mounts of the active sessions; `None` if they are unknown.

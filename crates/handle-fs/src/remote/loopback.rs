@@ -82,7 +82,7 @@ fn patience() -> Arc<Patience> {
     Arc::new(Patience::new(Duration::from_secs(60), "the test"))
 }
 
-fn agent() -> io::Result<Channel> {
+pub(super) fn agent() -> io::Result<Channel> {
     let (ours, theirs) = UnixStream::pair()?;
     let again = theirs.try_clone()?;
     let knows = |question: &[u8]| KNOWS.get().and_then(|answer| answer(question));

@@ -1,5 +1,6 @@
 //! Files of another machine, which is this one: through an agent in this process.
 
+mod copies;
 mod leaving;
 mod several;
 mod views;

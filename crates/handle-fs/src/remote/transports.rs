@@ -221,16 +221,22 @@ impl Transports {
         self.near(path)?.helper().cloned()
     }
 
-    /// Returns the addresses with a connection that a copy of this program serves.
-    #[must_use]
-    pub fn served_by_copies(&self) -> Vec<Address> {
-        let open = locked(&self.0.open);
-        let of_copy = |slot: &Slot| match &*locked(slot) {
-            Some(Reached::Open(connection)) => connection.copied().is_some(),
-            _ => false,
+    /// Asks every copy of this program that serves a connection. A connection that broke is not made again for it, and no answer is
+    /// expected.
+    pub fn ask_copies(&self, question: impl Fn(&Address) -> Option<Vec<u8>>) {
+        let copy = |(address, slot): (&Address, &Slot)| match &*locked(slot) {
+            Some(Reached::Open(connection)) if connection.copied().is_some() => {
+                Some((address.clone(), Arc::clone(connection)))
+            }
+            _ => None,
         };
-        let all = open.iter().filter(|(_, slot)| of_copy(slot));
-        all.map(|(address, _)| address.clone()).collect()
+        let copies: Vec<_> = locked(&self.0.open).iter().filter_map(copy).collect();
+        for (address, connection) in copies {
+            if let Some(question) = question(&address) {
+                let question = Bytes(question);
+                let _ = RemoteHandle::nowhere(connection).bytes(Call::Ask { question });
+            }
+        }
     }
 
     /// Returns the size of the copy of this program that runs on the machine a path leads to (bytes).
