@@ -132,7 +132,7 @@ impl<'a> Capture<'a> {
         let mut all_used = [BTreeSet::new(), BTreeSet::new()];
         let mut stored = 0;
         let mut differs = self.last.is_none();
-        // When each walk began that the snapshot which was given is as good as.
+        // Start of each walk, unless the files moved during it.
         let mut looks = Vec::new();
         let mounts_of = self.request.coverages.iter().enumerate().zip(walks);
         for (((at, coverage), walked), settled) in mounts_of.zip(&settled) {

@@ -88,7 +88,7 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
                     "{} was interrupted before its baseline was stored: its command did not run",
                     row.id
                 );
-                findings.push(found(Severity::Note, what).at(store.layout().root()));
+                findings.push(found(Severity::Note, what));
             }
             // Those whose end was found unseen before have their closing snapshot.
             State::Lost if row.ended_at.is_none() => {

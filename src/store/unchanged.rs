@@ -1,6 +1,5 @@
-//! When a look that found nothing changed since a snapshot began. A file whose times are older than that need not be read by the next look,
-//! which one that changed shortly before the snapshot needs. No promise depends on it, so it is not synced, and one that cannot be read
-//! counts as missing.
+//! Start times of looks that found nothing changed since a snapshot. The next look need not read a file that is older than such a look, also if
+//! it changed shortly before the snapshot. No promise depends on them, so they are not synced, and one that cannot be read counts as missing.
 
 use std::io::Write as _;
 
@@ -23,7 +22,7 @@ struct Looks {
 }
 
 impl Store {
-    /// Records when a look at each mount began that found it as it is in a snapshot; `None` for a mount that was not read as a whole.
+    /// Records the start of a look at each mount that found it as it is in a snapshot; `None` for a mount that was not read as a whole.
     ///
     /// Without it the next look reads the same files again, so no failure is reported.
     pub fn note_unchanged(&self, snapshot: &SnapshotId, mounts: Vec<Option<Time>>) {
@@ -36,7 +35,7 @@ impl Store {
         }
     }
 
-    /// Returns when the look at a mount began that [`Self::note_unchanged`] recorded last.
+    /// Returns the start of the look at a mount that [`Self::note_unchanged`] recorded last.
     #[must_use]
     pub fn unchanged_at(&self, snapshot: &SnapshotId, mount: usize) -> Option<Time> {
         let _kept = self.layout().enter().ok()?;

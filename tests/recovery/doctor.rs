@@ -255,7 +255,22 @@ fn what_a_restore_left_and_a_root_that_is_gone_are_named() {
     let (_, findings) = doctor(&sandbox, 0);
     let finding = one(&findings, "mounts", "warning");
     assert_eq!(finding["path"], left.to_str().unwrap());
+    assert!(
+        finding["what"].as_str().unwrap().contains("only copy"),
+        "{finding}"
+    );
     fs::remove_dir(left).unwrap();
+    // An export that was killed: its source is in the store.
+    let output = sandbox.sources().join(".jackin-recovery-0123456789abcdef");
+    fs::write(&output, "half").unwrap();
+    let (_, findings) = doctor(&sandbox, 0);
+    let finding = one(&findings, "mounts", "warning");
+    assert_eq!(finding["path"], output.to_str().unwrap());
+    assert!(
+        finding["what"].as_str().unwrap().contains("unfinished output"),
+        "{finding}"
+    );
+    fs::remove_file(output).unwrap();
     fs::remove_dir_all(sandbox.sources().join("p")).unwrap();
     let (_, findings) = doctor(&sandbox, 0);
     let finding = one(&findings, "mounts", "note");

@@ -586,6 +586,10 @@ fn a_launch_that_was_killed_in_its_baseline_hides_no_session() {
     launch.finish();
     let killed = sessions().remove(0);
     assert!(killed.snapshots.is_empty(), "its baseline was stored: {killed:?}");
+    let doctor = sandbox.jackin(["doctor"]);
+    doctor
+        .hides("last changes")
+        .shows("interrupted before its baseline was stored: its command did not run");
     fs::remove_file(project.join("large")).unwrap();
     let run = run(&sandbox, &project, &["restore", "--yes"]).ok();
     run.has(&good);
@@ -597,4 +601,6 @@ fn a_launch_that_was_killed_in_its_baseline_hides_no_session() {
         .find(|session| session.id == killed.id)
         .unwrap();
     assert_eq!((killed.status.as_str(), killed.snapshots.len()), ("failed", 0));
+    let forgotten = sandbox.jackin(["forget", &killed.id, "--yes"]).ok();
+    forgotten.shows("Nothing to forget: no snapshot has it.");
 }
