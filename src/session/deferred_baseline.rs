@@ -9,6 +9,8 @@ use crate::store::{InstanceRow, NativeState, Store, StoreError};
 
 /// Pause before another attempt to reach another machine (nanoseconds).
 const REST: i128 = 300 * 1_000_000_000;
+/// Time after which a cluster has created or refused what it was asked for (nanoseconds).
+const UNDER_WAY: i128 = 60 * 1_000_000_000;
 
 /// Result for something frozen that a dead process left.
 #[derive(Debug)]
@@ -118,6 +120,11 @@ fn rests(store: &Store, id: &SnapshotId, now: Time) -> bool {
     tried.is_some_and(|at| (0..REST).contains(&(now.nanos() - at.nanos())))
 }
 
+/// Returns true if a cluster may still be creating what a dead process asked it for, so that its absence proves nothing.
+fn may_come(paper: &FsSnapshotIntent, now: Time) -> bool {
+    paper.is_slow() && (0..UNDER_WAY).contains(&(now.nanos() - paper.taken_at.nanos()))
+}
+
 fn settle(
     store: &Store,
     world: Services<'_>,
@@ -137,6 +144,9 @@ fn settle(
     // Not what was seen before it was ours.
     let is_whole = natives.is_made()? && !is_stored && !is_given_up && natives.are_there()?;
     let wanted = is_whole && is_awaited(store, natives.paper())?;
+    if !natives.is_made()? && may_come(natives.paper(), world.clock.now()) && !natives.are_there()? {
+        return Ok(None);
+    }
     let frozen = Frozen::left(natives);
     if wanted {
         let Some(limits) = limits else { return Ok(None) };

@@ -13,7 +13,7 @@ use crate::support::compare::assert_same_tree;
 use crate::support::documents::{Instance, instances};
 use crate::support::kill::fill;
 use crate::support::machine::has_points;
-use crate::support::patience::await_that;
+use crate::support::patience::{await_file, await_that};
 use crate::support::run::Run;
 use crate::support::stop::interrupt;
 use crate::support::tree::Tree;
@@ -67,7 +67,7 @@ impl Claimed {
     }
 
     /// How many snapshots of claims there are.
-    fn snapshots(&self) -> usize {
+    pub(crate) fn snapshots(&self) -> usize {
         let state = self.cluster().state();
         state["snapshots"].as_object().map_or(0, serde_json::Map::len)
     }
@@ -344,6 +344,26 @@ fn a_session_is_closed_before_its_baseline_can_be_read() {
         fs::read_to_string(claimed.project.join("mode")).unwrap(),
         "agent\n"
     );
+}
+
+/// A command that was killed while it asked the cluster for a snapshot; the cluster makes it after the next command has looked.
+#[test]
+fn what_a_cluster_makes_for_a_dead_command_is_removed_also_when_it_comes_late() {
+    let Some(claimed) = frozen("late") else { return };
+    let (cluster, sandbox) = (claimed.cluster(), &claimed.sandbox);
+    cluster.change(|state| state["held"] = "VolumeSnapshot".into());
+    let mut launch = sandbox.launching(CLAIM, &["true"]).start().child;
+    await_file(&cluster.held());
+    launch.kill().unwrap();
+    launch.wait().unwrap();
+    sandbox.jackin(["prune", "--yes"]).ok();
+    assert_eq!(claimed.snapshots(), 0);
+    cluster.change(|state| state["held"] = Value::Null);
+    await_that("the snapshot that nothing waits for", || claimed.snapshots() == 1);
+    sandbox.jackin(["prune", "--yes"]).ok();
+    claimed.left(0);
+    let papers = fs::read_dir(sandbox.store().join("native")).unwrap();
+    assert_eq!(papers.count(), 0);
 }
 
 /// Another cluster under the same name knows nothing of it, which does not mean that it is gone.

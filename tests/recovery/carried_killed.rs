@@ -50,8 +50,11 @@ fn nothing_of_a_killed_launch_stays_in_a_cluster() {
         tally.strike(launch(), dice, takes);
         is_clean(&claimed);
     });
-    // The next one stores or deletes what a killed one had frozen.
-    launch().run().ok();
+    // The next ones store or delete what a killed one had frozen, once the cluster has made it.
+    await_that("the end of all snapshots", || {
+        launch().run().ok();
+        claimed.snapshots() == 0
+    });
     claimed.left(0);
 }
 

@@ -49,6 +49,11 @@ impl Cluster {
         serde_json::from_slice(&fs::read(self.place.join("cluster.json")).unwrap()).unwrap()
     }
 
+    /// A file that a request leaves which the cluster holds, because its kind is `held`.
+    pub(crate) fn held(&self) -> PathBuf {
+        self.place.join("held")
+    }
+
     /// The pod that was made last, as it was asked for.
     pub(crate) fn created(&self) -> Value {
         serde_json::from_slice(&fs::read(self.place.join("created.json")).unwrap()).unwrap()

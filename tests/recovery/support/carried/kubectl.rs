@@ -11,6 +11,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
@@ -391,6 +392,13 @@ impl Kubectl {
 
     fn create(&mut self) {
         let made = asked();
+        if self.state["held"] == made["kind"] {
+            // What dies now does not take back what it asked the cluster for.
+            fs::write(self.place.join("held"), "").unwrap();
+            while load(&self.place)["held"] == made["kind"] {
+                sleep(Duration::from_millis(20));
+            }
+        }
         self.alone();
         let kind = text(&made["kind"]);
         for (named, resource) in [
@@ -629,7 +637,7 @@ impl Kubectl {
         std::thread::spawn(move || {
             let mut bytes = vec![0; 1 << 16];
             while let Ok(count) = std::io::stdin().read(&mut bytes) {
-                std::thread::sleep(pause);
+                sleep(pause);
                 // The other side never hears of an end: its input stays open until it ends itself.
                 if count == 0 || input.write_all(&bytes[..count]).is_err() {
                     break;
