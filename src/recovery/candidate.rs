@@ -14,6 +14,8 @@ pub struct Candidate {
     pub started_at: Time,
     /// Root of its first mount.
     pub root: Option<PathBuf>,
+    /// True if it was recorded on another machine.
+    pub imported: bool,
 }
 
 impl Candidate {
@@ -22,6 +24,7 @@ impl Candidate {
             id: row.id.clone(),
             started_at: row.started_at,
             root: row.mounts.first().map(|mount| mount.root.to_path()),
+            imported: row.is_imported(),
         }
     }
 }

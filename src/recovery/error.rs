@@ -685,14 +685,19 @@ fn can_be_set_aside(there: &[PathBuf]) -> Hint {
 fn not_here(sessions: &[Candidate]) -> Vec<Hint> {
     let shown = sessions.iter().take(NAMED).map(|session| {
         let root = session.root.as_deref().map_or_else(String::new, sanitize::path);
-        format!("{}  {}  {root}", session.id, size::moment(session.started_at))
+        let mark = if session.imported { " (imported)" } else { "" };
+        format!("{}  {}  {root}{mark}", session.id, size::moment(session.started_at))
     });
     let mut hints: Vec<Hint> = shown.map(Hint::Text).collect();
     if let Some(more) = sessions.len().checked_sub(NAMED).filter(|more| *more > 0) {
         hints.push(Hint::Text(format!("and {} more", size::count(more as u64))));
     }
-    hints.push(Hint::text(
-        "name one, change to its directory, or use --any for the latest of all",
-    ));
+    hints.push(match sessions {
+        [first, rest @ ..] if first.imported && rest.iter().all(|session| session.imported) => Hint::command(
+            "imported sessions cover no directory of this machine; to write the files of one to a new directory",
+            format!("fork {}", first.id),
+        ),
+        _ => Hint::text("name one, change to its directory, or use --any for the latest of all"),
+    });
     hints
 }

@@ -14,7 +14,7 @@ use crate::environment::Environment;
 use crate::model::{AgentRef, Ending, InstanceId, PathCounts, SnapshotKind, Time};
 use crate::session::{Docker, LivenessProbe, Reason, SessionError, State, distinct, forked_from, state_by};
 use crate::store::{
-    ForgottenRow, ForkRow, InstanceRow, PendingRestore, RestoreStage, SnapshotRow, Store, StoreError, Tally,
+    ForgottenRow, ForkRow, IMPORTED, InstanceRow, PendingRestore, RestoreStage, SnapshotRow, Store, StoreError, Tally,
 };
 
 /// `list --json`.
@@ -323,6 +323,11 @@ impl InstanceDocument {
     /// Returns the facts of a catalog row alone, for a line about the session. Its status is not looked up.
     pub(crate) fn brief(row: &InstanceRow) -> Self {
         Self::new(row, &State::Ended, &[], None, false)
+    }
+
+    /// Returns true if it came from an export, so that its paths are those of another machine.
+    pub(crate) fn is_imported(&self) -> bool {
+        self.mode == IMPORTED
     }
 
     pub(super) fn new(

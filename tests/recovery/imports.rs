@@ -109,6 +109,14 @@ fn it_is_never_put_into_the_paths_of_this_machine() {
     here.jackin(["restore", &new, "--from", "closing", "--yes"])
         .code(5);
     crate::support::compare::assert_untouched(&live, &Tree::read(&project));
+    for words in [&["show"][..], &["restore", "--yes"]] {
+        let refused = here.command(words).inside(&project).run().code(2);
+        refused
+            .shows("no session covers")
+            .shows("(imported)")
+            .shows(&format!("recovery fork {new}"));
+    }
+    here.jackin(["list"]).ok().shows("just now  imported");
     // A session of this machine on the same paths is the latest, and believes nothing of what was imported.
     let own = here.launch(&project, "echo more >> a");
     assert_eq!(here.newest(), own);

@@ -86,10 +86,12 @@ pub(in crate::cli) fn brief(sessions: &[&InstanceDocument], now: Time, home: Opt
     for session in sessions {
         let name = session.name.as_deref().filter(|name| names.insert(*name));
         let root = session.roots.first();
+        let root = root.map(|root| below_home(root, home)).unwrap_or_default();
+        let mark = if session.is_imported() { " (imported)" } else { "" };
         table.row([
             sanitize::name(name.unwrap_or(&session.id).as_bytes()).into(),
             size::age(session.started_at, now).into(),
-            root.map(|root| below_home(root, home)).unwrap_or_default().into(),
+            format!("{root}{mark}").into(),
         ]);
     }
     let table = table.render(usize::MAX);
@@ -103,8 +105,11 @@ const COMMAND: usize = 24;
 /// Mark of arguments that were not recorded.
 const UNRECORDED: &str = "…";
 
-/// Returns the time that a session took, or the word for one that has not ended properly.
+/// Returns the time that a session took, or the word for one that has not ended properly or was imported.
 fn lasted(session: &InstanceDocument) -> String {
+    if session.is_imported() {
+        return "imported".to_owned();
+    }
     match (session.status, session.ended_at) {
         (Status::Ended, Some(ended)) => {
             let nanos = ended.nanos().saturating_sub(session.started_at.nanos());
@@ -155,6 +160,7 @@ pub(in crate::cli) fn chosen(session: &InstanceDocument, now: Time, home: Option
         .map(|text| sanitize::name(text.as_bytes()))
         .collect();
     facts.extend(command(session, false));
+    facts.extend(session.is_imported().then(|| "imported".to_owned()));
     facts.push(size::age(session.started_at, now));
     let root = session.roots.first().map(|root| match home {
         Some(home) => place(root, home, usize::MAX),
