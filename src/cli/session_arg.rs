@@ -226,7 +226,9 @@ fn neither(context: &Context<'_>, word: &str, error: CliError) -> CliError {
         any: false,
         wanted: Wanted::Any,
     };
-    match context.engine().choose(&here) {
+    let engine = context.engine();
+    match engine.choose(&here) {
+        Ok(_) if let Some(excluded) = engine.excluded_here(OsStr::new(word)) => excluded.into(),
         Ok(row) if error.kind == ErrorKind::UnknownInstance => CliError {
             message: format!(
                 "{}, and there is no such path, now or in {}",

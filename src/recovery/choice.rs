@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::paths::{in_session, place};
+use super::paths::{in_session, left_out, place};
 use super::{Candidate, Recovery, RecoveryError};
 use crate::model::{InstanceId, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
@@ -189,6 +189,17 @@ impl Recovery<'_> {
         }
         // It may have been gone when the latest session began.
         self.some_session_has(word)
+    }
+
+    /// Returns the error for a path that the latest session here excludes, if `word` could name one.
+    #[must_use]
+    pub fn excluded_here(&self, word: &OsStr) -> Option<RecoveryError> {
+        let store = self.store_for_reading().ok()??;
+        let row = sessions_covering(&store, &self.environment.current).ok()?;
+        let row = row.into_iter().next()?;
+        let recorded = in_session(&store, &row).ok()?;
+        let (at, path) = place(self.environment, &row.mounts, Path::new(word), &recorded).ok()?;
+        left_out(row.mounts.get(at)?, &path)
     }
 
     /// Returns which session goes by this name, seen from the current directory.

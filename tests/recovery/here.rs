@@ -320,6 +320,12 @@ fn a_word_that_is_nothing_says_so() {
     run(&sandbox, &shop, &["diff", "@0"])
         .code(5)
         .shows("counted from 1");
+    // Gone, and in no snapshot.
+    let launch = ["launch", "--exclude", "/build/", "--", "true"];
+    run(&sandbox, &shop, &launch).ok();
+    run(&sandbox, &shop, &["restore", "build", "--yes"])
+        .code(5)
+        .shows("build is excluded by /build/, so no snapshot has it");
     let id = sandbox.newest();
     run(&sandbox, &shop, &["undo", &id])
         .code(5)
