@@ -185,7 +185,8 @@ const KEYS: &[(&[&str], &str)] = &[
     (&["F"], "Fork"),
     (&["Escape"], "!Fork"),
     (&["x"], "Export"),
-    (&["Escape"], "!Export"),
+    (&["~/kept", "Enter"], "BLAKE3"),
+    (&["x"], "!BLAKE3"),
     (&["y"], "i  id"),
     (&["Escape"], "!i  id"),
     (&["D"], "Delete this permanently?"),
@@ -272,6 +273,7 @@ fn every_key_answers_on_a_small_and_on_a_large_screen() {
                 binary().display()
             ),
         );
+        let kept = sandbox.home().join("kept");
         let editor = sandbox.scratch("editor");
         fs::write(&editor, "#!/bin/sh\necho opened; read -r line\n").unwrap();
         fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
@@ -304,6 +306,7 @@ fn every_key_answers_on_a_small_and_on_a_large_screen() {
             };
         }
         tmux.is_plain();
+        assert!(kept.exists(), "the file of the export");
     }
 }
 

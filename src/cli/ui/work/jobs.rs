@@ -1,6 +1,6 @@
 //! Commands on a session or snapshot that the screen runs: pin, rename, checkpoint, fork, export and forget. Each says what it did.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::super::data::{Answer, Job};
 use crate::cli::context::Context;
@@ -98,6 +98,15 @@ fn checkpoint(context: &Context<'_>, session: &str, name: &str) -> Result<String
     Ok(format!("checkpoint {} taken", sanitize::name(shown.as_bytes())))
 }
 
+/// Returns a path that was typed on the screen, where no shell expands `~`.
+fn typed(context: &Context<'_>, text: &str) -> PathBuf {
+    let home = context.environment.home.as_deref();
+    match text.strip_prefix("~/").zip(home) {
+        Some((below, home)) => home.join(below),
+        None => PathBuf::from(text),
+    }
+}
+
 fn fork(
     context: &Context<'_>,
     session: &str,
@@ -106,7 +115,7 @@ fn fork(
 ) -> Result<String, CliError> {
     let forked = context.engine().fork(&ForkRequest {
         from: snapshot,
-        directory: Some(Path::new(directory)).filter(|_| !directory.is_empty()),
+        directory: Some(&*typed(context, directory)).filter(|_| !directory.is_empty()),
         ..ForkRequest::of(session)
     })?;
     print_problems(context, &forked.written, false);
@@ -130,7 +139,7 @@ fn export(
 ) -> Result<String, CliError> {
     let engine = context.engine();
     let subject = engine.export_subject(session, snapshot)?;
-    let NamedFile { path, shown } = NamedFile::settle(context, Path::new(file))?;
+    let NamedFile { path, shown } = NamedFile::settle(context, &typed(context, file))?;
     let done = engine.export(subject, &path)?;
     let mut text = format!(
         "{shown}\n{}, {}\nBLAKE3 {}",
