@@ -407,10 +407,14 @@ pub(super) fn flags(proposal: &Proposal) -> (bool, bool) {
 fn can_merge(proposal: &Proposal) -> bool {
     let mut conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
     let is_mergeable = |kept: &KeptPath| {
-        let sides = [&kept.change.from, &kept.change.to].into_iter().flatten();
+        let sides = [&kept.change.from, &kept.change.to];
         // Git's own files are never merged.
         let is_git = kept.change.path.parts().any(|part| part == b".git");
-        matches!(kept.why, Why::LaterEdit(_)) && !is_git && sides.clone().all(can_be_composed)
+        matches!(kept.why, Why::LaterEdit(_))
+            && !is_git
+            && sides
+                .into_iter()
+                .all(|side| side.as_ref().is_some_and(can_be_composed))
     };
     proposal.allow.merging == Merging::Off && conflicts.any(is_mergeable)
 }

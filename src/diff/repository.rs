@@ -64,6 +64,8 @@ pub struct RepositoryChange {
     pub stashes: (u64, u64),
     /// Unfinished operations before and after: a merge, a rebase.
     pub operations: (Vec<Operation>, Vec<Operation>),
+    /// True if HEAD or a ref has changed files, but cannot be read.
+    pub unseen: bool,
     /// Messages about parts that could not be read, and are therefore not compared.
     pub doubts: Vec<String>,
     /// The files that configuration was read from.
@@ -109,8 +111,12 @@ struct State {
     refs: Refs,
     index: BTreeMap<(Vec<u8>, u8), IndexEntry>,
     recent: BTreeSet<Oid>,
+    /// Refs of the repository that a linked work tree belongs to.
+    shared: Option<Refs>,
     stashes: u64,
     operations: Vec<Operation>,
+    /// HEAD or the refs could not be read.
+    is_unread: bool,
     doubts: Vec<String>,
 }
 
@@ -133,7 +139,17 @@ pub fn compare_repository<'f>(
     };
     let (old, new) = (open(before), open(after));
     let state = |side: &Option<Repository<'_>>| side.as_ref().map(State::of).unwrap_or_default();
-    let (was, is) = (state(&old), state(&new));
+    let (mut was, mut is) = (state(&old), state(&new));
+    // What all work trees share is compared with the repository itself, which goes on without this one.
+    if let Some(main) = [&old, &new].into_iter().flatten().find_map(main_of) {
+        let reached = |files: Option<&'f dyn Files>| {
+            let repository = Repository::open(files?, &work_tree(&main)).ok()??;
+            repository.refs().ok()
+        };
+        (was.shared, is.shared) = (reached(before), reached(after));
+        (was.refs, is.refs) = (Refs::new(), Refs::new());
+        (was.stashes, is.stashes) = (0, 0);
+    }
     let sides: Vec<&Repository<'_>> = [&new, &old].into_iter().flatten().collect();
     let hook_places: BTreeSet<RelPath> = sides.iter().flat_map(|side| hook_places(side)).collect();
     let mut change = RepositoryChange {
@@ -157,10 +173,23 @@ pub fn compare_repository<'f>(
     change.executions.sort();
     change.executions.dedup();
     change.configs = sides.iter().flat_map(|side| configs(side)).collect();
-    change.made = between(&sides, &is.tips(), &was.tips());
-    change.lost = between(&sides, &was.tips(), &is.tips());
+    change.made = between(&sides, &is.tips(), &was.reached());
+    change.lost = between(&sides, &was.tips(), &is.reached());
     let meanwhile: Vec<Oid> = is.recent.difference(&was.recent).copied().collect();
-    let known: Vec<Oid> = [was.tips(), is.tips()].concat();
+    let known: Vec<Oid> = [was.reached(), is.reached()].concat();
+    let moves_refs = |change: &Change| {
+        let rest = change
+            .path
+            .as_bytes()
+            .strip_prefix(own.as_bytes())
+            .unwrap_or_default();
+        let mut parts = rest.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+        change.path.is_within(own)
+            && parts.next().is_some_and(|part| {
+                matches!(part, b"HEAD" | b"refs" | b"packed-refs" | b"reftable" | b"logs")
+            })
+    };
+    change.unseen = (was.is_unread || is.is_unread) && changes.iter().any(moves_refs);
     change.given_up = between(&sides, &meanwhile, &known);
     let mut doubts: Vec<String> = unread.into_iter().chain(was.doubts).chain(is.doubts).collect();
     doubts.sort();
@@ -183,13 +212,20 @@ impl State {
             state.executables.entry(what).or_default().insert(detail);
         }
         let mut note = |error: String| state.doubts.push(error);
+        let mut is_unread = false;
         match repository.head() {
             Ok(head) => state.head = head,
-            Err(error) => note(error.to_string()),
+            Err(error) => {
+                is_unread = true;
+                note(error.to_string());
+            }
         }
         match repository.refs() {
             Ok(refs) => state.refs = refs,
-            Err(error) => note(error.to_string()),
+            Err(error) => {
+                is_unread = true;
+                note(error.to_string());
+            }
         }
         match repository.index() {
             Ok(index) => {
@@ -200,6 +236,7 @@ impl State {
             }
             Err(error) => note(error.to_string()),
         }
+        state.is_unread = is_unread;
         state.doubts.extend(repository.doubts());
         state
     }
@@ -209,6 +246,18 @@ impl State {
         let stash = self.refs.values().copied();
         self.head.commit.into_iter().chain(stash).collect()
     }
+
+    /// Returns every commit that is named at all, also for another work tree.
+    fn reached(&self) -> Vec<Oid> {
+        let shared = self.shared.iter().flat_map(Refs::values).copied();
+        self.tips().into_iter().chain(shared).collect()
+    }
+}
+
+/// Returns the git directory that a linked work tree shares with others; `None` for any other repository.
+fn main_of(repository: &Repository<'_>) -> Option<RelPath> {
+    let main = repository.shared_git_dir()?;
+    (repository.git_dir() != Some(main)).then(|| main.clone())
 }
 
 fn executions(was: &State, is: &State) -> Vec<Execution> {

@@ -686,7 +686,11 @@ fn not_here(sessions: &[Candidate]) -> Vec<Hint> {
     let shown = sessions.iter().take(NAMED).map(|session| {
         let root = session.root.as_deref().map_or_else(String::new, sanitize::path);
         let mark = if session.imported { " (imported)" } else { "" };
-        format!("{}  {}  {root}{mark}", session.id, size::moment(session.started_at))
+        format!(
+            "{}  {}  {root}{mark}",
+            session.id,
+            size::moment(session.started_at)
+        )
     });
     let mut hints: Vec<Hint> = shown.map(Hint::Text).collect();
     if let Some(more) = sessions.len().checked_sub(NAMED).filter(|more| *more > 0) {

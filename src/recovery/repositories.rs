@@ -154,13 +154,16 @@ fn concerned<'c>(
 ) -> BTreeSet<RelPath> {
     let mut found = BTreeSet::new();
     let mut modules: BTreeSet<RelPath> = BTreeSet::new();
+    let mut linked: BTreeSet<RelPath> = BTreeSet::new();
     for change in changes {
         let Some(own) = all.holding(&change.path) else {
             continue;
         };
         found.insert(own.clone());
         modules.extend(all.submodule_holding(&change.path, manifests));
+        linked.extend(linked_holding(own, &change.path));
     }
+    found.extend(pointers(all, manifests, files, &linked).into_values());
     let pointers = pointers(all, manifests, files, &modules);
     for module in modules {
         let pointer = pointers.get(&module);
@@ -188,7 +191,14 @@ fn concerned<'c>(
     found
 }
 
-/// Returns the `.git` files of work trees that lead to the given repositories of submodules.
+/// Returns the directory of a linked work tree within a git directory that holds `path`: they have theirs in `.git/worktrees`.
+fn linked_holding(own: &RelPath, path: &RelPath) -> Option<RelPath> {
+    let all = git_reader::below(own, "worktrees");
+    let mut above = path.ancestors();
+    above.find(|dir| dir.split().is_some_and(|(parent, _)| parent == all))
+}
+
+/// Returns the `.git` files of work trees that lead to the given directories of submodules or linked work trees, by these.
 fn pointers(
     all: &Repositories,
     manifests: &[&Manifest],
@@ -283,7 +293,18 @@ pub(crate) fn emptied(
         let files: Vec<&dyn Files> = [Some(&now as &dyn Files), then].into_iter().flatten().collect();
         let changed = concerned(&all, (&manifests, &files), &changes, false)
             .into_iter()
-            .map(|own| compare_repository(&own, Some(&now), then, &changes));
+            .map(|own| {
+                let mut change = compare_repository(&own, Some(&now), then, &changes);
+                // Objects stay where something else may need them.
+                if let Ok(Some(left)) = Repository::open(&now, &work_tree(&own)) {
+                    for commits in [&mut change.made, &mut change.given_up] {
+                        commits
+                            .listed
+                            .retain(|commit| !matches!(left.commit(&commit.id), Ok(Some(_))));
+                    }
+                }
+                change
+            });
         let has_any = |change: &RepositoryChange| {
             let mut both = [&change.made, &change.given_up].into_iter();
             both.any(|commits| !commits.listed.is_empty())

@@ -14,7 +14,8 @@ use crate::environment::Environment;
 use crate::model::{AgentRef, Ending, InstanceId, PathCounts, SnapshotKind, Time};
 use crate::session::{Docker, LivenessProbe, Reason, SessionError, State, distinct, forked_from, state_by};
 use crate::store::{
-    ForgottenRow, ForkRow, IMPORTED, InstanceRow, PendingRestore, RestoreStage, SnapshotRow, Store, StoreError, Tally,
+    ForgottenRow, ForkRow, IMPORTED, InstanceRow, PendingRestore, RestoreStage, SnapshotRow, Store,
+    StoreError, Tally,
 };
 
 /// `list --json`.

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::composed::ComposedFiles;
 use super::folded_names::FoldedNames;
 use super::git_index::RefreshedIndexes;
+use super::git_links::GitLinks;
 use super::states::{is_known, same};
 use super::timeline::{Author, Timeline};
 use crate::contract::{Matcher, Verdict as Excluded};
@@ -37,6 +38,8 @@ pub struct ChangeHistory {
     pub rolled_back: Vec<RolledBack>,
     /// Indexes of git that differ from known states only in what git caches.
     pub refreshed: RefreshedIndexes,
+    /// Relations between files of git directories.
+    pub links: GitLinks,
     /// Names that the live tree takes for one.
     pub folded: FoldedNames,
     /// Snapshots that should vouch and cannot be read, with the reason.
@@ -106,6 +109,10 @@ impl ChangeHistory {
         if self.only_left {
             return Verdict::Later;
         }
+        // Its object is in `packed-refs` now, or was deleted there.
+        if !self.owned && then.is_some() && now.is_none() && self.links.is_later(path) {
+            return Verdict::Later;
+        }
         match self.timeline.author(path, then) {
             // It moved what others made.
             Author::Session if self.moves_foreign(then, now) => return Verdict::Shared(Vec::new()),
@@ -135,7 +142,8 @@ impl ChangeHistory {
             if is_among(&self.elsewhere) && !self.known(last, path, now) && self.known(last, path, then) {
                 return Verdict::Settled;
             }
-            return if self.known(last, path, now) || self.came_back(last, path, now) {
+            let is_packed = || then.is_some() && now.is_none() && self.links.is_same(path);
+            return if self.known(last, path, now) || self.came_back(last, path, now) || is_packed() {
                 Verdict::Ours
             } else {
                 Verdict::Later
@@ -161,6 +169,17 @@ impl ChangeHistory {
         is_only_link
             && !self.left.contains_key(&change.path)
             && last.is_some_and(|last| last.link == then.link && last.ino == now.ino)
+    }
+
+    /// Returns the last state of the files that jackin saw while the session may have changed them, with its snapshot.
+    pub(super) fn last_seen(&self) -> Option<(&Manifest, &SnapshotId)> {
+        if let Some(last) = self.last.as_ref().zip(self.last_snapshot.as_ref()) {
+            return Some(last);
+        }
+        let rest = self.timeline.at_rest.as_ref();
+        let rest = self.live.iter().find(|(live, _)| Some(live) == rest);
+        let (id, manifest) = rest.or(self.live.first())?;
+        Some((manifest, id))
     }
 
     /// Returns the state in which the agent left the files, if it did nothing since, and no closing snapshot shows the end.

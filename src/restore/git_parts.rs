@@ -9,10 +9,12 @@ pub(super) fn is_needed_by_others(own: &RelPath, path: &RelPath) -> bool {
     parts(own, path).any(is_store)
 }
 
-/// Returns true if a file of the git directory `own` may need others: anything but what only others need.
+/// Returns true if a file of the git directory `own` may need others: anything but what only others need, and what lists objects or packs.
 pub(super) fn needs_others(own: &RelPath, path: &RelPath) -> bool {
-    let is_list = parts(own, path).last().is_some_and(|name| name == b"tables.list");
-    is_list || !is_needed_by_others(own, path)
+    let is_list = |name: &[u8]| {
+        name == b"tables.list" || name.starts_with(b"commit-graph") || name.starts_with(b"multi-pack-index")
+    };
+    parts(own, path).any(is_list) || !is_needed_by_others(own, path)
 }
 
 /// Returns true if a path of the git directory `own` says where a branch, a tag or HEAD is.

@@ -94,7 +94,7 @@ impl MergeSource<'_> {
         let later = plan
             .conflicts
             .iter()
-            .filter(|kept| matches!(kept.why, Why::LaterEdit(_)))
+            .filter(|kept| matches!(kept.why, Why::LaterEdit(_)) && kept.change.from.is_some())
             // Hunks that the operator chose are not merged over.
             .filter(|kept| !composed.contains_key(&kept.change.path));
         let mut later = later.map(|kept| &kept.change).peekable();

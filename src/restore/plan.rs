@@ -65,7 +65,7 @@ pub enum After {
 /// Reason why a path that differs stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Changed afterwards.
+    /// Changed afterwards, also a path that the session created.
     LaterEdit(After),
     /// Created afterwards.
     LaterFile(After),
@@ -86,6 +86,8 @@ pub enum Why {
     Parent(RelPath),
     /// An object or another part of a repository of which this path stays, which may need it.
     Needed(RelPath),
+    /// HEAD, of which this branch stays.
+    Names(RelPath),
     /// It cannot be created beside this path: the directory takes both names for one.
     OneName(RelPath),
     /// It cannot be created: the file system takes no such name.
@@ -137,7 +139,8 @@ impl Why {
             | Self::Settled
             | Self::NothingToMerge(_)
             | Self::Linked(_)
-            | Self::Needed(_) => false,
+            | Self::Needed(_)
+            | Self::Names(_) => false,
             Self::Others(others) => others.is_empty(),
             _ => true,
         }

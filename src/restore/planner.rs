@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::attribution::{ChangeHistory, Verdict};
 use super::folded_names::FoldedNames;
+use super::git_links::GitLinks;
 use super::git_parts::{is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made};
 use super::hard_links::{hopeless, join_again, name_others, part_from_others};
 use super::plan::{Action, After, KeptPath, Others, Plan, Step, Why};
@@ -101,7 +102,13 @@ pub fn plan(
             beyond.entry(own).or_insert(change.path);
         }
     }
-    planner.repositories_that_stay(&repositories, (target.manifest, now.manifest), beyond);
+    planner.repositories_that_stay(
+        &repositories,
+        (target.manifest, now.manifest),
+        beyond,
+        &witness.links,
+    );
+    planner.heads_that_stay(&witness.links);
     planner.directories_that_stay();
     planner.names_that_are_one(&witness.folded);
     planner.children_of_blocked();
@@ -229,8 +236,12 @@ impl Planner {
                     (false, true) => After::Restore,
                     (false, false) => After::Session,
                 };
+                let last = witness.last.as_ref();
+                let was_there = || last.is_some_and(|last| last.entry(&change.path).is_some());
                 Some(match action {
+                    Action::Create if witness.links.is_later(&change.path) => Why::LaterEdit(after),
                     Action::Create => Why::LaterDeletion(after),
+                    Action::Delete if after == After::Session && was_there() => Why::LaterEdit(after),
                     Action::Delete => Why::LaterFile(after),
                     Action::Replace | Action::Metadata => Why::LaterEdit(after),
                 })
@@ -286,6 +297,7 @@ impl Planner {
         repositories: &'r Repositories,
         (target, now): (Option<&Manifest>, Option<&Manifest>),
         mut kept: BTreeMap<&'r RelPath, RelPath>,
+        links: &GitLinks,
     ) {
         let mut made: BTreeMap<RelPath, RelPath> = BTreeMap::new();
         for out in &self.out {
@@ -300,6 +312,16 @@ impl Planner {
                 && let Some(made_by_session) = session_made(own, path, target, now)
             {
                 made.entry(made_by_session).or_insert_with(|| path.clone());
+            }
+        }
+        // Where objects are borrowed, those that the borrower needs lie in the lender; which may borrow as well.
+        for _ in links.lenders() {
+            for (borrower, lender) in links.lenders() {
+                if let Some(held) = kept.get(borrower).cloned()
+                    && let Some(own) = repositories.holding(lender)
+                {
+                    kept.entry(own).or_insert(held);
+                }
             }
         }
         let needed = |(path, step): (&RelPath, &Step)| {
@@ -324,6 +346,23 @@ impl Planner {
         for (path, held) in needed {
             if let Some(step) = self.steps.remove(&path) {
                 self.keep(step.change, Why::Needed(held));
+            }
+        }
+    }
+
+    /// Moves no HEAD away from a branch that stays: the next commit would go to another branch, with an index of this one.
+    fn heads_that_stay(&mut self, links: &GitLinks) {
+        let stays = |branch: &&RelPath| {
+            let is_kept = |kept: &KeptPath| kept.why.is_conflict() && kept.change.path == **branch;
+            self.out.iter().any(is_kept) || links.is_later(branch)
+        };
+        let heads = self.steps.keys();
+        let heads: Vec<(RelPath, RelPath)> = heads
+            .filter_map(|path| Some((path.clone(), links.branch(path).filter(stays)?.clone())))
+            .collect();
+        for (path, branch) in heads {
+            if let Some(step) = self.steps.remove(&path) {
+                self.keep(step.change, Why::Names(branch));
             }
         }
     }

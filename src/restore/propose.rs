@@ -7,6 +7,7 @@ use super::RestoreError;
 use super::composed::{amend, check};
 use super::folded_names::FoldedNames;
 use super::git_index::RefreshedIndexes;
+use super::git_links::{GitLinks, KnownStates};
 use super::head_move::head_moves;
 use super::hidden;
 use super::merging::MergeSource;
@@ -80,6 +81,12 @@ pub fn propose(
             let known = |path: &RelPath| request.witness.contents(path);
             let refreshed = RefreshedIndexes::find(from, &root, now, known);
             request.witness.refreshed = refreshed;
+            let known = KnownStates {
+                store,
+                target: (&target, plain.as_ref()),
+                witness: &request.witness,
+            };
+            request.witness.links = GitLinks::find(&known, &root, now);
         }
         let side = Side {
             manifest: now.manifest.as_ref(),

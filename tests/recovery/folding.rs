@@ -157,7 +157,7 @@ fn later_edits_are_never_in_a_fold() {
     let all = lines(&plan);
     let conflict = all
         .iter()
-        .position(|line| line.contains("made/m1: created after"))
+        .position(|line| line.contains("made/m1: changed after"))
         .unwrap();
     let bulk = all.iter().position(|line| line.contains("benches/ (15")).unwrap();
     assert!(conflict < bulk, "{plan}");
@@ -251,7 +251,7 @@ fn a_quiet_restore_prints_its_result_and_what_stays() {
     Build::at(&project).file("made/m1", "later\n");
     let run = sandbox.jackin(["restore", &id, "--yes", "-q"]).code(6);
     assert_eq!(lines(&run).len(), 1, "{run}");
-    run.has("Done: ").has("made/m1: created after the session");
+    run.has("Done: ").has("made/m1: changed after the session");
     assert!(!run.text().contains("Temporary directory"), "{run}");
     let run = sandbox.jackin(["undo", &id, "--yes", "-q"]).ok();
     assert_eq!(lines(&run).len(), 1, "{run}");

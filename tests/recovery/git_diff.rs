@@ -385,3 +385,69 @@ fn a_plan_says_where_the_branch_goes() {
     repository.git(&["switch", "-q", "--detach", "main"]);
     plan().code_in(&[0, 6]).hides("moves back");
 }
+
+/// What a linked work tree has of its own, and nothing that its repository still has.
+#[test]
+fn a_linked_work_tree_is_told_beside_its_repository() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 3);
+    let path = repository.path.clone();
+    let subject = |id: &str, args: &[&str]| {
+        let all = repositories(&sandbox, id, args);
+        let of_tree = all.into_iter().find(|told| told["path"] == "tree/.git");
+        of_tree.expect("the linked work tree")
+    };
+    // A commit that only the HEAD of the work tree has.
+    repository.git(&["worktree", "add", "-q", "--detach", "tree"]);
+    Build::at(&path).file("tree/mine", "mine\n");
+    let tree = Repository {
+        path: path.join("tree"),
+    };
+    tree.git(&["add", "mine"]);
+    tree.git(&["commit", "-q", "-m", "only there"]);
+    let id = sandbox.launch(&path, "git -C tree reset -q --hard HEAD~1");
+    let told = subject(&id, &[]);
+    assert_eq!(texts(&told["commits_lost"], "subject"), ["only there"], "{told}");
+    assert!(told["refs"].as_array().unwrap().is_empty(), "{told}");
+    sandbox.restore(&id, &[]);
+    assert_eq!(tree.git(&["log", "-1", "--format=%s"]).trim(), "only there");
+    // Its branch and all other commits stay with the repository.
+    repository.git(&["worktree", "remove", "--force", "tree"]);
+    repository.git(&["worktree", "add", "-q", "-b", "feature", "tree"]);
+    let id = sandbox.launch(&path, "git worktree remove tree");
+    let told = subject(&id, &[]);
+    assert_eq!(told["state"], "deleted");
+    for none in ["refs", "commits_lost", "commits_given_up"] {
+        assert!(told[none].as_array().unwrap().is_empty(), "{none}: {told}");
+    }
+    let id = sandbox.launch(&path, "git worktree add -q tree feature");
+    let told = subject(&id, &[]);
+    assert_eq!(told["state"], "added");
+    for none in ["refs", "commits_made"] {
+        assert!(told[none].as_array().unwrap().is_empty(), "{none}: {told}");
+    }
+}
+
+/// A summary that cannot be made is no empty one.
+#[test]
+fn refs_that_cannot_be_read_are_named_when_they_change() {
+    for format in ["--ref-format=reftable", "--object-format=sha256"] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("project");
+        fs::create_dir_all(&project).unwrap();
+        let repository = Repository { path: project };
+        if !repository.try_git(&["init", "-q", "-b", "main", format, "."]) {
+            crate::support::machine::skip(format, "this git knows no such format");
+            continue;
+        }
+        repository.git(&["config", "user.name", "me"]);
+        repository.git(&["config", "user.email", "me@x"]);
+        Build::at(&repository.path).file("README", "text\n");
+        repository.commit("first");
+        repository.git(&["branch", "feature"]);
+        let id = sandbox.launch(&repository.path, "git branch -q -D feature");
+        sandbox.jackin(["diff", &id]).ok().shows("is not understood");
+        let id = sandbox.launch(&repository.path, "touch README; git status");
+        sandbox.jackin(["diff", &id]).ok().hides("is not understood");
+    }
+}

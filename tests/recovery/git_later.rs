@@ -153,3 +153,143 @@ fn a_later_commit_keeps_the_ends_of_a_history_that_the_session_made_shallow() {
         "mine"
     );
 }
+
+/// A command of the operator's on a repository that names itself by its arguments.
+fn mine(repository: &Repository, words: &str) {
+    repository.git(&words.split_whitespace().collect::<Vec<_>>());
+}
+
+/// The value of each ref counts, whether it has a file of its own or is packed.
+#[test]
+fn a_ref_that_was_changed_later_stays_also_where_it_is_packed() {
+    let agent = &format!("{AGENT} commit -q --allow-empty -m agent");
+    let make = "-c user.name=me -c user.email=me@x commit -q --allow-empty -m mine";
+    for (session, later, name) in [
+        (
+            format!("{agent}; git gc -q"),
+            &[make, "gc -q"][..],
+            "refs/heads/main",
+        ),
+        (
+            "git branch -q -D topic".to_owned(),
+            &[make, "branch topic", "pack-refs --all"],
+            "refs/heads/topic",
+        ),
+        (
+            "git pack-refs --all --prune".to_owned(),
+            &[make, "tag -f t1", "pack-refs --all"],
+            "refs/tags/t1",
+        ),
+        (
+            "git pack-refs --all --prune".to_owned(),
+            &["branch -D topic"],
+            "refs/heads/topic",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("project");
+        let repository = Repository::with_history(&project, 2);
+        mine(&repository, "branch topic");
+        mine(&repository, "tag t1");
+        Build::at(&project).aged();
+        let id = sandbox.launch(&project, &session);
+        for words in later {
+            mine(&repository, words);
+        }
+        let value = || repository.tried(&["rev-parse", "--verify", "-q", name]);
+        let (before, tree) = (value(), Tree::read(&project));
+        let run = sandbox.restore_in_part(&id, &[]);
+        assert_eq!(value(), before, "{session}: {run:?}");
+        repository.git(&["fsck", "--full", "--no-dangling"]);
+        sandbox.jackin(["undo", &id, "--yes"]).ok();
+        crate::support::compare::assert_same_tree(&tree, &Tree::read(&project));
+    }
+}
+
+/// What git merely packed is as it was, and nobody's later edit.
+#[test]
+fn a_ref_that_was_only_packed_later_comes_back() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    mine(&repository, "branch topic");
+    Build::at(&project).aged();
+    let was = repository.git(&["rev-parse", "topic", "main"]);
+    let agent = format!("git branch -q -D topic; {AGENT} commit -q --allow-empty -m agent");
+    let id = sandbox.launch(&project, &agent);
+    mine(&repository, "pack-refs --all");
+    sandbox.restore_in_part(&id, &[]);
+    assert_eq!(repository.git(&["rev-parse", "topic", "main"]), was);
+}
+
+#[test]
+fn head_stays_on_a_branch_that_was_changed_later() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    Build::at(&project).aged();
+    let agent = format!("git checkout -q -b w; {AGENT} commit -q --allow-empty -m agent");
+    let id = sandbox.launch(&project, &agent);
+    commit_mine(&repository);
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    run.shows("names .git/refs/heads/w, which stays")
+        .hides("only in the emergency snapshot");
+    assert_eq!(repository.git(&["branch", "--show-current"]).trim(), "w");
+    assert_eq!(repository.git(&["log", "-1", "--format=%s"]).trim(), "mine");
+    sandbox.restore(&id, &["--overwrite-later-edits", "--delete-later-files"]);
+    assert_eq!(repository.git(&["branch", "--show-current"]).trim(), "main");
+}
+
+/// A clone that shares the objects of another repository in the same directory.
+#[test]
+fn objects_stay_that_a_later_commit_of_another_repository_borrows() {
+    for shares in ["clone -q --shared A B", "clone -q --reference ../A A B"] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("project");
+        Repository::with_history(&project.join("A"), 2);
+        let both = at(&project);
+        mine(
+            &both,
+            &shares.replace("../A", project.join("A").to_str().unwrap()),
+        );
+        Build::at(&project).aged();
+        let id = sandbox.launch(
+            &project,
+            &format!("cd A; {AGENT} commit -q --allow-empty -m agent"),
+        );
+        let borrower = at(&project.join("B"));
+        mine(&borrower, "pull -q");
+        commit_mine(&borrower);
+        sandbox.restore_in_part(&id, &[]);
+        borrower.git(&["fsck", "--full", "--no-dangling"]);
+        assert_eq!(
+            borrower
+                .git(&["log", "--format=%s"])
+                .lines()
+                .take(2)
+                .collect::<Vec<_>>(),
+            ["mine", "agent"]
+        );
+    }
+}
+
+/// Git's own lists of objects and packs are written by its maintenance.
+#[test]
+fn what_a_later_list_of_objects_names_stays() {
+    let agent = format!("{AGENT} commit -q --allow-empty -m agent");
+    for (session, later) in [
+        (agent.clone(), "commit-graph write --reachable"),
+        (agent.clone(), "commit-graph write --reachable --split"),
+        (format!("{agent}; git repack -adq"), "multi-pack-index write"),
+    ] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("project");
+        let repository = Repository::with_history(&project, 2);
+        Build::at(&project).aged();
+        let id = sandbox.launch(&project, &session);
+        mine(&repository, later);
+        sandbox.restore_in_part(&id, &[]);
+        repository.git(&["fsck", "--full", "--no-dangling"]);
+        assert_ne!(repository.git(&["log", "-1", "--format=%s"]).trim(), "agent");
+    }
+}

@@ -76,7 +76,7 @@ pub struct RestoreArgs {
     /// With --merge: mark overlapping changes with conflict markers (diff3 style)
     #[arg(long, requires = "merge")]
     pub conflict_markers: bool,
-    /// Delete files created since the session
+    /// Delete files created since the session, or created by it and edited since
     #[arg(long)]
     pub delete_later_files: bool,
     /// Move this excluded directory aside: no snapshot has it; `undo` moves it back (may be repeated)

@@ -1,0 +1,208 @@
+//! Files of git whose meaning lies in other files: a ref that is absent may be packed, HEAD names a branch, and a repository may borrow the
+//! objects of another one. A plan that looks at each file alone would move a branch back over later commits, or delete objects that are needed.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::attribution::ChangeHistory;
+use crate::git_directories::{Repositories, is_git_directory, work_tree};
+use crate::model::{Digest, Manifest, Name, RelPath, SnapshotRecord};
+use crate::store::{Store, StoredTree};
+use git_reader::{Files, GitError, Live, Refs, Repository, below, whole};
+use handle_fs::Root;
+
+/// Maximum bytes of HEAD and of a list of borrowed objects.
+const SMALL: u64 = 64 << 10;
+
+/// Relations between files of git directories in a mount, as they are now.
+#[derive(Clone, Debug, Default)]
+pub struct GitLinks {
+    /// Refs that have another object than the session left them with, by the path of their own file, whether or not it exists.
+    later: HashSet<RelPath>,
+    /// Refs that have the object with which the session left them, by the path of their own file: git only packed some of them.
+    same: HashSet<RelPath>,
+    /// Git directories whose refs could not be compared.
+    unread: HashSet<RelPath>,
+    /// For each HEAD that names a branch, the path of that branch's own file.
+    branches: HashMap<RelPath, RelPath>,
+    /// Git directories that borrow objects, with those that lend them.
+    lenders: Vec<(RelPath, RelPath)>,
+}
+
+/// What a mount's git directories are compared with.
+pub(super) struct KnownStates<'a> {
+    pub store: &'a Store,
+    pub target: (&'a SnapshotRecord, Option<&'a Manifest>),
+    pub witness: &'a ChangeHistory,
+}
+
+impl GitLinks {
+    /// Reads the relations in `now`, the live state of the mount at `root`. Contents are read only where files differ.
+    pub(super) fn find(known: &KnownStates<'_>, root: &Path, now: &Manifest) -> Self {
+        let mut found = Self::default();
+        let Ok(opened) = Root::open(known.store.transports(), root) else {
+            return found;
+        };
+        let live = Live::new(&opened);
+        found.compare_refs(known, root, now, &live);
+        let repositories = Repositories::of([now]);
+        let differs = |path: &RelPath| {
+            known
+                .target
+                .1
+                .is_some_and(|target| digest(target, path) != digest(now, path))
+        };
+        for dir in &now.directories {
+            let Some(own) = repositories.holding(&dir.path) else {
+                continue;
+            };
+            let head = below(&dir.path, "HEAD");
+            if differs(&head)
+                && is_git_directory(now, &dir.path)
+                && let Some(name) = named(&live, &head)
+            {
+                let is_linked = now.entry(&below(&dir.path, "commondir")).is_some();
+                let common = if is_linked { own } else { &dir.path };
+                if let Some(branch) = file_of(common, &name) {
+                    found.branches.insert(head, branch);
+                }
+            }
+            if dir.path.as_bytes().ends_with(b"objects/info") {
+                let lenders = lenders(&live, &dir.path, root);
+                found.lenders.extend(lenders.map(|path| (own.clone(), path)));
+            }
+        }
+        found
+    }
+
+    fn compare_refs(&mut self, known: &KnownStates<'_>, root: &Path, now: &Manifest, live: &Live<'_>) {
+        let Some((last, id)) = known.witness.last_seen() else {
+            return;
+        };
+        let packed = Name::new(b"packed-refs").ok();
+        let dirs = now.directories.iter().chain(&last.directories);
+        let dirs: BTreeSet<&RelPath> = dirs
+            .filter(|dir| packed.as_ref().is_some_and(|name| dir.entry(name).is_some()))
+            .map(|dir| &dir.path)
+            .filter(|dir| is_git_directory(now, dir) || is_git_directory(last, dir))
+            .filter(|dir| {
+                let path = below(dir, "packed-refs");
+                digest(now, &path) != digest(last, &path)
+            })
+            .collect();
+        if dirs.is_empty() {
+            return;
+        }
+        let (record, target) = known.target;
+        let blobs = known.store.contents(record);
+        let target = target.map(|target| StoredTree::new(target, &blobs, root));
+        let record = known.store.record(id);
+        let blobs = record.as_ref().map(|record| known.store.contents(record));
+        for dir in dirs {
+            let states = || {
+                let blobs = blobs.as_ref().ok()?;
+                let last = refs(&StoredTree::new(last, blobs, root), dir).ok()?;
+                Some((last, refs(live, dir).ok()?))
+            };
+            let Some((last, now)) = states() else {
+                self.unread.insert(dir.clone());
+                continue;
+            };
+            // What is as the target has it loses nothing.
+            let target = target.as_ref().and_then(|target| refs(target, dir).ok());
+            let target = target.unwrap_or_default();
+            let names: BTreeSet<&Vec<u8>> = last.keys().chain(now.keys()).collect();
+            for name in names {
+                let Some(path) = file_of(dir, name) else { continue };
+                if now.get(name) == last.get(name) {
+                    self.same.insert(path);
+                } else if now.get(name) != target.get(name) {
+                    self.later.insert(path);
+                }
+            }
+        }
+    }
+
+    /// Returns true if the ref with this file was changed after the session, or may have been, although the file itself shows no change.
+    #[must_use]
+    pub(super) fn is_later(&self, path: &RelPath) -> bool {
+        let is_ref = |dir: &RelPath| path.is_within(&below(dir, "refs"));
+        self.later.contains(path) || self.unread.iter().any(is_ref)
+    }
+
+    /// Returns true if the ref with this file has the object with which the session left it, also if the file is gone.
+    #[must_use]
+    pub(super) fn is_same(&self, path: &RelPath) -> bool {
+        self.same.contains(path)
+    }
+
+    /// Returns the branch that the HEAD at this path names, by the path of its file.
+    #[must_use]
+    pub(super) fn branch(&self, head: &RelPath) -> Option<&RelPath> {
+        self.branches.get(head)
+    }
+
+    /// Returns each git directory that borrows objects with a place that lends them.
+    pub(super) fn lenders(&self) -> &[(RelPath, RelPath)] {
+        &self.lenders
+    }
+}
+
+/// Returns the path of the file of a ref; `None` if no file can have its name.
+fn file_of(dir: &RelPath, name: &[u8]) -> Option<RelPath> {
+    let parts = name.split(|byte| *byte == b'/');
+    let mut names = parts.map(|part| Name::new(part).ok());
+    names.try_fold(dir.clone(), |above, name| Some(above.join(&name?)))
+}
+
+fn digest(manifest: &Manifest, path: &RelPath) -> Option<Digest> {
+    Some(manifest.entry(path)?.content()?.digest)
+}
+
+/// Returns all refs of a git directory; none if it does not exist.
+fn refs(files: &dyn Files, dir: &RelPath) -> Result<Refs, GitError> {
+    match Repository::open(files, &work_tree(dir))? {
+        Some(repository) => repository.refs(),
+        None => Ok(Refs::new()),
+    }
+}
+
+/// Returns the ref that HEAD names; `None` if it names a commit, or cannot be read.
+fn named(live: &Live<'_>, head: &RelPath) -> Option<Vec<u8>> {
+    let text = whole(live, head, SMALL).ok()??;
+    let name = text.strip_prefix(b"ref:")?.trim_ascii();
+    name.starts_with(b"refs/").then(|| name.to_vec())
+}
+
+/// Returns the directories of objects in the mount from which the one above `info` borrows.
+fn lenders(live: &Live<'_>, info: &RelPath, root: &Path) -> impl Iterator<Item = RelPath> {
+    let text = whole(live, &below(info, "alternates"), SMALL).ok().flatten();
+    let text = text.unwrap_or_default();
+    let objects = info.split().map(|(objects, _)| objects).unwrap_or_default();
+    let objects = objects.on_host(root);
+    let lines: Vec<RelPath> = text
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+        .filter_map(|line| {
+            let path = plain(&objects.join(OsStr::from_bytes(line)));
+            let below = path.strip_prefix(root).ok()?;
+            RelPath::new(below.as_os_str().as_bytes()).ok()
+        })
+        .collect();
+    lines.into_iter()
+}
+
+/// Returns an absolute path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
