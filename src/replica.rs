@@ -23,7 +23,7 @@ pub use bucket::{Bucket, BucketError, BucketErrorKind, Listed, Put, Stop, Tag};
 pub use chain::{Chain, Told};
 pub use name::Name;
 pub use pull::{Index, Remote, by_instance, stores};
-pub use push::{Waiting, has_several_recipients, waiting};
+pub use push::{KEPT, Waiting, has_several_recipients, waiting};
 pub use s3::S3;
 pub use upload::{Copied, Copying};
 
@@ -123,19 +123,18 @@ impl Diagnostic for ReplicaError {
         let hint = match self {
             Self::Store(error) => return error.hints(),
             Self::Foreign { .. } => {
-                return vec![
-                    Hint::text(
-                        "if this jackin home was copied from another machine, give this store a name of its own",
-                    ),
-                    Hint::command("that is", "replicate --new-store"),
-                ];
+                return vec![Hint::command(
+                    "if this jackin home was copied from another machine, to give this store a name of its own",
+                    "replicate --new-store",
+                )];
             }
             Self::Bucket { source, .. } => return source.hint().map(Hint::text).into_iter().collect(),
             Self::NoIdentity { .. } => {
                 "--identity takes the private key that belongs to one of the recipients that the store was copied for"
             }
             Self::NoStore { .. } | Self::UnknownStore { .. } => {
-                "check the address: use that of `replicate` in [recovery.store] on the other machine"
+                "check the address: use that of `replicate` in [recovery.store] on the other machine; if the key of its store was \
+                deleted there, `replicate` on that machine copies it again"
             }
             Self::Unconditional { .. } => {
                 "use a service that knows `If-None-Match: *` on puts, as AWS and most others do"

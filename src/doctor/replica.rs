@@ -48,10 +48,10 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
     let store = layout.and_then(|layout| Store::open_read(layout).ok().flatten());
     let digest = replication.digest();
     let left = store.as_ref().and_then(|store| waiting(store, &digest).ok());
-    let failing = store
-        .as_ref()
-        .and_then(|store| store.replica_outcome(&digest))
-        .and_then(|outcome| outcome.error);
+    let outcome = store.as_ref().and_then(|store| store.replica_outcome(&digest));
+    let (failing, incomplete) = outcome
+        .map(|outcome| (outcome.error, outcome.incomplete))
+        .unwrap_or_default();
     let given_up = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&given_up);
     std::thread::spawn(move || {
@@ -84,6 +84,11 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
         );
         found(Severity::Note, what, Some(blank().verb("replicate --new-store")));
     }
+    if let Some(first) = incomplete.first() {
+        let count = counted(incomplete.len(), "snapshot is", "snapshots are");
+        let what = format!("{count} not whole in {place}, as the last look at it found: {first}");
+        found(Severity::Warning, what, Some(blank().verb("verify --read-data")));
+    }
     match left {
         Some(left) if !left.is_nothing() => {
             let snapshots = counted(
@@ -105,6 +110,7 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
             );
             found(severity, what, Some(blank().verb("replicate")));
         }
+        Some(_) if !incomplete.is_empty() => {}
         Some(_) => found(Severity::Ok, format!("{place} is up to date"), None),
         None => {}
     }

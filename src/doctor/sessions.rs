@@ -90,6 +90,14 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
                 );
                 findings.push(found(Severity::Note, what));
             }
+            State::Lost if row.ended_at.is_none() && row.is_imported() => {
+                lost += 1;
+                let what = format!(
+                    "the import of {} was interrupted: import its file again, and delete this one",
+                    row.id
+                );
+                findings.push(found(Severity::Warning, what).verb(format!("forget {}", row.id)));
+            }
             // Those whose end was found unseen before have their closing snapshot.
             State::Lost if row.ended_at.is_none() => {
                 lost += 1;

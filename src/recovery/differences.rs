@@ -394,7 +394,8 @@ impl Recovery<'_> {
                 (question.show_secrets, store.is_unlocked()),
             );
             let since = match &later {
-                Later::Snapshot(_) if question.marks_since => {
+                // An imported session's paths are those of another machine.
+                Later::Snapshot(_) if question.marks_since && !row.is_imported() => {
                     let earlier = plain.as_ref().map(|manifest| Earlier {
                         manifest,
                         started_at: mount.started_at,

@@ -512,10 +512,13 @@ impl Diagnostic for RecoveryError {
             Self::NothingToUndo { receipt: Some(_) } => {
                 vec![Hint::command("to find the number of a restore", "log")]
             }
-            Self::Directory(path) => vec![Hint::text(format!(
-                "name a file in it, or see its changes with `diff {}`",
-                shell::word(path.as_os_str())
-            ))],
+            Self::Directory(path) => vec![
+                Hint::text("name a file in it"),
+                Hint::command(
+                    "to see what changed in it",
+                    format!("diff {}", shell::word(path.as_os_str())),
+                ),
+            ],
             Self::Uncovered(_) => vec![Hint::command("to see the sessions", "list")],
             Self::OtherMounts { earlier, later } => vec![
                 Hint::command("to see what each changed", format!("diff {}", earlier.0)),

@@ -9,7 +9,7 @@ use super::paths::{host_path, in_session, place};
 use super::{Recovery, RecoveryError, SessionChoice, Wanted};
 use crate::model::{InstanceId, Operation, SnapshotId, Time};
 use crate::retention::{ForgetProposal, ForgetSubject, forget, propose};
-use crate::session::{State, counts_back, find_called, refuse_forgotten, state};
+use crate::session::{State, counts_back, find_called, find_instance, refuse_forgotten, state};
 use crate::store::{Forgotten, InstanceRow, Store};
 
 /// Question that [`Recovery::plan_forget`] answers.
@@ -113,7 +113,7 @@ impl Recovery<'_> {
                         wanted: Wanted::Any,
                     })?;
                 }
-                Some(self.forget_session(store, wanted, dry_run)?)
+                Some(self.forget_session(store, wanted, request.any, dry_run)?)
             }
             None => None,
         };
@@ -135,9 +135,13 @@ impl Recovery<'_> {
         &self,
         store: &Store,
         wanted: &str,
+        any: bool,
         dry_run: bool,
     ) -> Result<InstanceRow, RecoveryError> {
-        let row = find_called(store, self.environment, wanted)?;
+        let row = match any {
+            true => find_instance(store, wanted)?,
+            false => find_called(store, self.environment, wanted)?,
+        };
         refuse_forgotten(store, &row.id)?;
         if !dry_run && row.ended_at.is_none() && state(store, &row) == State::Lost {
             self.close_if_orphaned(store, &row)?;

@@ -5,9 +5,14 @@ use std::sync::Arc;
 use super::{Recovery, RecoveryError};
 use crate::config::{Config, Replication};
 use crate::model::Digest;
-use crate::replica::{Copied, Copying, ReplicaError, S3, Stop, Waiting, has_several_recipients, waiting};
+use crate::replica::{
+    Copied, Copying, KEPT, ReplicaError, S3, Stop, Waiting, has_several_recipients, waiting,
+};
 use crate::store::encryption::Recipients;
 use crate::store::{Patience, ReplicaOutcome, Store};
+
+/// Maximum number of snapshots that are recorded as incomplete in a copy.
+const MOST_INCOMPLETE: usize = 20;
 
 /// Thoroughness of a replication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +124,7 @@ impl Recovery<'_> {
             ended
         };
         let ended = work();
-        self.record_outcome(store, &place, &ended)?;
+        self.record_outcome(store, &place, &ended, &copied, care)?;
         Ok(Replicated {
             copied,
             is_busy: false,
@@ -132,6 +137,8 @@ impl Recovery<'_> {
         store: &Store,
         place: &Digest,
         ended: &Result<(), ReplicaError>,
+        copied: &Copied,
+        care: ReplicationCare,
     ) -> Result<(), RecoveryError> {
         // An interrupted attempt says nothing about the object store.
         if matches!(ended, Err(ReplicaError::Interrupted)) {
@@ -139,13 +146,24 @@ impl Recovery<'_> {
         }
         let at = self.services.clock.now();
         let error = ended.as_ref().err().map(ToString::to_string);
-        let before = store
-            .replica_outcome(place)
-            .and_then(|before| before.failing_since);
+        let before = store.replica_outcome(place);
+        let since = before.as_ref().and_then(|before| before.failing_since);
+        let mut incomplete = match care {
+            ReplicationCare::Thorough if error.is_none() => Vec::new(),
+            _ => before.map(|before| before.incomplete).unwrap_or_default(),
+        };
+        for (id, why) in copied.damaged.iter().filter(|(_, why)| why != KEPT) {
+            let line = format!("{id}: {why}");
+            if !incomplete.contains(&line) {
+                incomplete.push(line);
+            }
+        }
+        incomplete.truncate(MOST_INCOMPLETE);
         let outcome = ReplicaOutcome {
             at,
-            failing_since: error.is_some().then(|| before.unwrap_or(at)),
+            failing_since: error.is_some().then(|| since.unwrap_or(at)),
             error,
+            incomplete,
         };
         Ok(store.set_replica_outcome(place, &outcome)?)
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::restore::{refuse_torn, refuse_unrecorded};
-use super::{Caller, ChosenPaths, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_keys};
+use super::{
+    Caller, ChosenPaths, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_keys, refuse_imported,
+};
 use crate::model::{Receipt, RelPath, Time};
 use crate::restore::{Allow, MountRequest, Purpose, Report, Scope, bring_back, of_restore, propose};
 use crate::session::{
@@ -212,7 +214,7 @@ impl Recovery<'_> {
             (None, Some(_)) => store.catalog().instances()?,
             (None, None) => without_forgotten(store, store.catalog().instances()?)?,
         };
-        let named = request.session.and_then(|_| Some(rows.first()?.id.clone()));
+        let named = request.session.and_then(|_| rows.first().cloned());
         let mut found: Option<(InstanceRow, RestoreRow)> = None;
         for row in rows {
             for restore in store.catalog().restores(&row.id)? {
@@ -231,7 +233,10 @@ impl Recovery<'_> {
         }
         let receipt = request.receipt;
         let found = found.ok_or_else(|| match (named, receipt) {
-            (Some(id), None) => RecoveryError::NeverRestored(id),
+            (Some(row), None) => match refuse_imported(&row) {
+                Ok(()) => RecoveryError::NeverRestored(row.id),
+                Err(error) => error,
+            },
             _ => RecoveryError::NothingToUndo { receipt },
         })?;
         refuse_forgotten(store, &found.0.id)?;

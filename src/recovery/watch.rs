@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::sides::live;
-use super::{Recovery, RecoveryError, no_files};
+use super::{Recovery, RecoveryError, no_files, refuse_imported};
 use crate::capture::{CaptureError, Earlier, LiveScan, PrivateOverlay, Show, check_mount, look};
 use crate::diff::{Change, Side, compare};
 use crate::model::{Coverage, Entry, Manifest, MountRecord, RelPath, SnapshotKind, Time};
@@ -80,9 +80,10 @@ impl Recovery<'_> {
     ///
     /// # Errors
     /// [`RecoveryError::Session`] if no session or several go by this name; [`RecoveryError::NotRunning`];
-    /// [`RecoveryError::NoFiles`]; [`RecoveryError::Store`].
+    /// [`RecoveryError::Imported`]; [`RecoveryError::NoFiles`]; [`RecoveryError::Store`].
     pub fn watch(&self, wanted: &str) -> Result<Watch, RecoveryError> {
         let (store, row) = self.recorded(wanted)?;
+        refuse_imported(&row)?;
         if !is_active(&store, &row) {
             return Err(RecoveryError::NotRunning(row.id));
         }

@@ -72,9 +72,7 @@ impl BucketError {
     /// Returns advice for the operator.
     pub(super) fn hint(&self) -> Option<&'static str> {
         match self.kind {
-            BucketErrorKind::Unreachable => {
-                Some("check AWS_ENDPOINT_URL, AWS_REGION and the network; the next snapshot tries again")
-            }
+            BucketErrorKind::Unreachable => Some("check AWS_ENDPOINT_URL, AWS_REGION and the network"),
             BucketErrorKind::NoCredentials => Some(
                 "sign in as for AWS's own tools: AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a \
                 profile in ~/.aws",

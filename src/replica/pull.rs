@@ -162,7 +162,10 @@ impl<'a> Remote<'a> {
         };
         let opened = envelope::open(&sealed, self.identities, &self.identity, &name, most);
         Ok(opened.map_err(|fault| match fault {
-            Fault::NoIdentity => format!("{name}: none of the given private keys opens it"),
+            Fault::NoIdentity => format!(
+                "{name}: none of the given private keys opens it; if the recipients were changed, --identity takes a file with the \
+                 earlier keys as well"
+            ),
             Fault::Wrong(why) => format!("{name}: {why}"),
         }))
     }

@@ -11,7 +11,7 @@ use crate::model::{ArchiveRef, Digest, SnapshotId, Time};
 use crate::store::{Store, StoreError};
 
 /// Reason why a snapshot whose contents are in no archive cannot be copied.
-const KEPT: &str =
+pub const KEPT: &str =
     "its contents lie in snapshots of file systems, which are not copied; export writes it into a file";
 /// Note that the service has been seen to honor conditional puts.
 pub(super) const CONDITIONS: &str = "conditions";
@@ -68,6 +68,7 @@ impl Copying<'_> {
             self.look()?;
         }
         self.key()?;
+        self.goes_on_from_there()?;
         loop {
             let before = self.copied.clone();
             self.moved()?;
@@ -78,6 +79,29 @@ impl Copying<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Refuses to go on after receipts that this store does not have, before anything of a snapshot is put beside those of another store.
+    fn goes_on_from_there(&self) -> Result<(), ReplicaError> {
+        let first = last_receipt(&self.notes) + 1;
+        let lines = self.store.receipt_lines(first)?;
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let name = Name::Receipts(first).to_string();
+        let tag = self.bucket.tag(&self.full(&name));
+        match tag.map_err(|error| self.failed(error))? {
+            Some(there) if self.same_receipts(&there, first, &lines).is_none() => Err(self.foreign(&name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns how many of these lines, the first of which has the number `first`, an object has; `None` if it has others.
+    fn same_receipts(&self, there: &Tag, first: u64, lines: &[String]) -> Option<usize> {
+        let count = counted_to(there.last, first, lines.len())?;
+        let name = Name::Receipts(first).to_string();
+        let text = lines.get(..count)?.concat();
+        (envelope::mac(&self.identity, &name, text.as_bytes()) == there.mac).then_some(count)
     }
 
     /// The key comes first: without it nothing that follows could be read. With it it is tried whether the service keeps to
@@ -230,25 +254,16 @@ impl Copying<'_> {
             let taken = batch(left);
             let last = first + taken as u64 - 1;
             let name = Name::Receipts(first).to_string();
-            let payload = |count: usize| left.get(..count).unwrap_or_default().concat();
-            let text = payload(taken);
+            let text = left.get(..taken).unwrap_or_default().concat();
             let tag = Tag {
                 mac: envelope::mac(&self.identity, &name, text.as_bytes()),
                 last: Some(last),
             };
             let there = self.put(&name, text.as_bytes(), &tag)?;
-            // An earlier attempt may have put fewer, or more, than would go now.
-            let up_to = |last: Option<u64>| {
-                let count = last.and_then(|last| last.checked_add(1)?.checked_sub(first))?;
-                let count = usize::try_from(count).ok()?;
-                (1..=left.len()).contains(&count).then_some(count)
-            };
             let same = match there {
                 None => Some(taken),
-                Some(RemoteState::Tagged(there)) => up_to(there.last).filter(|count| {
-                    envelope::mac(&self.identity, &name, payload(*count).as_bytes()) == there.mac
-                }),
-                Some(RemoteState::AsSent(last)) => up_to(last),
+                Some(RemoteState::Tagged(there)) => self.same_receipts(&there, first, left),
+                Some(RemoteState::AsSent(last)) => counted_to(last, first, left.len()),
                 Some(RemoteState::Strange) => None,
             };
             let Some(count) = same else {
@@ -265,6 +280,14 @@ impl Copying<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the number of receipts from `first` to `last`, of which there are `most`: an earlier attempt may have put fewer than would go now, or
+/// more.
+fn counted_to(last: Option<u64>, first: u64, most: usize) -> Option<usize> {
+    let count = last?.checked_add(1)?.checked_sub(first)?;
+    let count = usize::try_from(count).ok()?;
+    (1..=most).contains(&count).then_some(count)
 }
 
 /// Returns the number of lines that go into one object; at least 1.

@@ -261,6 +261,8 @@ pub(crate) struct RestoreToDocument {
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) directory_bytes: Option<String>,
+    /// True if the snapshot is complete.
+    pub(crate) complete: bool,
     /// The claim that is made for it, or was; null when it is there, or is none.
     pub(crate) new_claim: Option<NewClaimDocument>,
     /// Number of paths to write, or written.

@@ -55,6 +55,9 @@ pub struct ReplicaOutcome {
     /// Error of the attempt; `None` after a success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Snapshots that are not whole in the copy, each with the reason. Only a look at all objects finds those that had been copied before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<String>,
 }
 
 impl Store {

@@ -87,6 +87,30 @@ fn it_comes_back_on_another_machine() {
     assert_eq!(here.newest(), new);
 }
 
+/// A link that the operator named is followed, and an import that was killed is told as one.
+#[test]
+fn it_comes_through_a_link_and_is_named_when_it_was_interrupted() {
+    let (there, here) = (Sandbox::new(), Sandbox::new());
+    let project = there.project("shop");
+    Build::at(&project).file("a", "a\n").aged();
+    let id = there.launch(&project, "echo agent > a");
+    let file = exported(&there, &id);
+    let link = here.scratch("link");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    import(&here, &link, &["--yes"]).ok();
+    if !has_points() {
+        return;
+    }
+    let killed = here.command(["import", file.to_str().unwrap(), "--yes"]);
+    killed.with("JACKIN_RECOVERY_FAIL_AT", "import-captured").run();
+    let new = here.newest();
+    let told = here.jackin(["doctor"]);
+    told.shows(&format!("the import of {new} was interrupted"))
+        .shows(&format!("recovery forget {new}"));
+    here.jackin(["forget", &new, "--yes"]).ok();
+    here.jackin(["doctor"]).hides("was interrupted");
+}
+
 #[test]
 fn it_is_never_put_into_the_paths_of_this_machine() {
     let (there, here) = (Sandbox::new(), Sandbox::new());
@@ -117,6 +141,27 @@ fn it_is_never_put_into_the_paths_of_this_machine() {
             .shows(&format!("recovery fork {new}"));
     }
     here.jackin(["list"]).ok().shows("just now  imported");
+    // Nothing is proposed that is refused.
+    let fork = format!("recovery fork {new}");
+    here.jackin(["show", &new])
+        .ok()
+        .shows(&fork)
+        .hides("recovery diff");
+    for words in [["undo", new.as_str(), "--yes"], ["watch", new.as_str(), "--json"]] {
+        here.jackin(words).code(5).shows(&fork);
+    }
+    let found = here.jackin(["find", "--any", "a"]).ok();
+    found
+        .shows(&format!("recovery restore {new} --from "))
+        .shows("--to DIR");
+    for words in [&["forget", "@latest", "--yes"][..], &["forget", "--any", "--yes"]] {
+        here.command(words).inside(&project).run().code(2);
+    }
+    here.command(["forget", "@latest", "--any", "--dry-run"])
+        .inside(&project)
+        .run()
+        .ok()
+        .shows(&new);
     // A session of this machine on the same paths is the latest, and believes nothing of what was imported.
     let own = here.launch(&project, "echo more >> a");
     assert_eq!(here.newest(), own);

@@ -478,6 +478,9 @@ fn propose(
     {
         return;
     }
+    if row.is_imported() {
+        return context.propose("to write its files", &format!("fork {}", row.id));
+    }
     let with_paths = |words: Words| {
         words
             .flags("--exclude", &args.exclude)

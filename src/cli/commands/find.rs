@@ -14,7 +14,7 @@ use crate::cli::schema::Document;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::recovery::{FindRequest, FoundPaths};
-use crate::report::{FindDocument, FindSummary, FoundDocument};
+use crate::report::{FindDocument, FindSummary, FoundDocument, PresenceWord};
 use crate::terminal::size;
 
 /// Place in which `find` looks.
@@ -217,9 +217,12 @@ fn propose(context: &Context<'_>, first: &FoundDocument, shows_secrets: bool) {
         let words = words.arg(snapshot).paths(&path);
         context.propose("to print the first", &words.text());
     }
+    // Of another machine's file it is unknown whether it is there.
+    let elsewhere = (first.now == PresenceWord::Unknown).then_some("DIR");
     let words = Words::new("restore")
         .arg(&source.instance)
         .flag("--from", Some(&source.snapshot))
+        .flag("--to", elsewhere)
         .paths(&path);
     context.propose("to restore it", &words.text());
 }

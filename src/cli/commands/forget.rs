@@ -40,8 +40,8 @@ pub struct ForgetArgs {
     /// Delete the sessions here that ended longer ago, such as 12h, 7d or 4w
     #[arg(long, value_name = "TIME", value_parser = age, conflicts_with_all = ["instance", "path"])]
     pub older_than: Option<Duration>,
-    /// With --older-than: delete the sessions of all directories
-    #[arg(long, requires = "older_than")]
+    /// With --older-than: delete the sessions of all directories. With @latest or @1, @2: count the sessions of all directories
+    #[arg(long)]
     pub any: bool,
     /// List every session or snapshot of the plan
     #[arg(long)]

@@ -13,7 +13,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
 use crate::cli::view;
-use crate::config::settle_path;
+use crate::config::{settle, settle_path};
 use crate::report::{AdoptDocument, ImportDocument};
 use crate::terminal::sanitize;
 
@@ -109,6 +109,8 @@ impl Command for ImportArgs {
                 CliError::new(ErrorKind::Usage, message).hint("import reads a file that `export` wrote")
             );
         }
+        // The operator named what a link leads to.
+        let file = settle(&file);
         let incoming = engine.read_export(&file, args.trust)?;
         let document = |record| ImportDocument::of(&incoming, &file, args.trust, record);
         let found = document(None);

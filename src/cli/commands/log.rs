@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::Args;
 
-use crate::cli::args::{Example, Group};
+use crate::cli::args::{Example, Group, some_path};
 use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -20,9 +20,16 @@ use crate::terminal::size;
 /// Show the log of all operations, or the changes of a file
 #[derive(Clone, Debug, Args)]
 pub struct LogArgs {
-    /// Session and file.
-    #[command(flatten)]
-    pub subject: SessionPathsArg,
+    /// The session: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back [default:
+    /// the latest that covers the current directory]
+    #[arg(value_name = "INSTANCE", value_parser = some_path())]
+    pub instance: Option<OsString>,
+    /// Show the changes of this file, which need not exist any more
+    #[arg(value_name = "PATH", value_parser = some_path(), value_hint = clap::ValueHint::AnyPath)]
+    pub path: Option<OsString>,
+    /// Show the operations of all sessions
+    #[arg(long)]
+    pub any: bool,
     /// Check that no receipt was changed, removed or moved
     #[arg(long)]
     pub verify: bool,
@@ -74,13 +81,18 @@ impl Command for LogArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
-        let words = args.subject.split(context)?;
+        let subject = SessionPathsArg {
+            instance: args.instance.clone(),
+            paths: args.path.iter().cloned().collect(),
+            any: args.any,
+        };
+        let words = subject.split(context)?;
         if let Some((path, more)) = words.paths.split_first() {
             return self.path_log(context, words.named.as_deref(), (path, more));
         }
         let session = SessionArg {
             instance: words.named,
-            any: args.subject.any,
+            any: args.any,
         };
         let known = args.anchor.as_deref().filter(|given| !given.is_empty());
         let known = known.map(parse).transpose()?;

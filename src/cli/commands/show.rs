@@ -15,6 +15,7 @@ use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::suggested_command::Words;
 use crate::cli::{html, view};
+use crate::model::SnapshotKind;
 use crate::recovery::{InstanceRow, Store, Wanted};
 use crate::report::{LogDocument, SessionContractDocument, SessionReport};
 use crate::terminal::sanitize;
@@ -100,7 +101,11 @@ impl Command for ShowArgs {
                 .terminal
                 .out(&format!("{}: {what} {place}", native.snapshot));
         }
-        if known.has_baseline {
+        let instance = &known.instance;
+        let mut snapshots = instance.snapshots.iter();
+        if instance.is_imported() && !snapshots.any(|one| one.kind == SnapshotKind::Closing) {
+            context.propose("to write its files", &format!("fork {}", row.id));
+        } else if known.has_baseline {
             let diff = Words::new("diff").session(context, &row.id, Wanted::Any);
             context.propose("see also", &diff.text());
         }

@@ -54,6 +54,15 @@ impl Command for VerifyArgs {
             if !args.read_data && found.findings.is_empty() {
                 context.propose("see also", "verify --read-data");
             }
+            if matches!(found.outcome, VerifyOutcome::Damaged)
+                && let Some(replication) = context.engine().replication()
+            {
+                let place = &replication.place.value;
+                terminal.note(&format!(
+                    "{place} may have what is damaged here: set JACKIN_HOME_DIR to a new directory and import it there"
+                ));
+                context.propose("that is", &format!("import --from {place}"));
+            }
             for instance in &found.lost_restores {
                 context.propose(
                     "to discard its restore and keep every path as it is now",

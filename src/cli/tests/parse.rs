@@ -253,9 +253,7 @@ fn the_store_and_the_rest() {
         ("log --anchor 3:ab", Some("3:ab")),
     ] {
         let understood = understood(&format!("jackin recovery {line}")).verb;
-        assert!(
-            matches!(understood, Verb::Log(a) if a.anchor.as_deref() == wanted && a.subject.instance.is_none())
-        );
+        assert!(matches!(understood, Verb::Log(a) if a.anchor.as_deref() == wanted && a.instance.is_none()));
     }
     assert!(
         matches!(understood("jackin recovery completions zsh").verb, Verb::Completions(a) if a.shell == Some(Shell::Zsh))

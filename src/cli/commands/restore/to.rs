@@ -33,6 +33,7 @@ pub(super) fn to_directory(
         target: target.id.to_string(),
         directory: place.path.clone(),
         directory_bytes: place.path_bytes.clone(),
+        complete: target.complete,
         new_claim: new.as_ref().map(claim_document),
         paths,
         failed,
@@ -52,6 +53,12 @@ pub(super) fn to_directory(
         (false, _) => terminal.out(&plan),
         (true, false) if !args.yes && terminal.can_ask() => terminal.err(&plan),
         (true, false) => {}
+    }
+    if !target.complete {
+        terminal.warn(&format!(
+            "the snapshot is incomplete; `show {}` lists what is missing",
+            row.id
+        ));
     }
     if args.dry_run {
         return Ok(ExitCode::Done.into());
