@@ -6,9 +6,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::attribution::ChangeHistory;
 use crate::git_directories::{Repositories, is_git_directory, work_tree};
-use crate::model::{Digest, Manifest, Name, RelPath, SnapshotRecord};
+use crate::model::{Digest, Manifest, Name, RelPath, SnapshotId, SnapshotRecord};
 use crate::store::{Store, StoredTree};
 use git_reader::{Files, GitError, Live, Refs, Repository, below, whole};
 use handle_fs::Root;
@@ -35,7 +34,8 @@ pub struct GitLinks {
 pub(super) struct KnownStates<'a> {
     pub store: &'a Store,
     pub target: (&'a SnapshotRecord, Option<&'a Manifest>),
-    pub witness: &'a ChangeHistory,
+    /// The last state that was seen while the session may have changed it, if any.
+    pub last: Option<(&'a Manifest, &'a SnapshotId)>,
 }
 
 impl GitLinks {
@@ -78,7 +78,7 @@ impl GitLinks {
     }
 
     fn compare_refs(&mut self, known: &KnownStates<'_>, root: &Path, now: &Manifest, live: &Live<'_>) {
-        let Some((last, id)) = known.witness.last_seen() else {
+        let Some((last, id)) = known.last else {
             return;
         };
         let packed = Name::new(b"packed-refs").ok();

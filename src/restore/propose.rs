@@ -84,7 +84,7 @@ pub fn propose(
             let known = KnownStates {
                 store,
                 target: (&target, plain.as_ref()),
-                witness: &request.witness,
+                last: request.witness.last_seen(),
             };
             request.witness.links = GitLinks::find(&known, &root, now);
         }

@@ -118,3 +118,48 @@ fn secrets_that_another_stores_key_knows_are_not_called_changed() {
         run.has(" a");
     }
 }
+
+/// What is damaged here and lacks a part there is told by each command that looks, until it is mended.
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn a_snapshot_that_is_whole_nowhere_is_told() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    session(&sandbox, &bucket, "web");
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let archives = fs::read_dir(sandbox.store().join("archives")).unwrap();
+    let archives = archives.map(|entry| entry.unwrap().path());
+    let largest = archives
+        .max_by_key(|path| fs::metadata(path).unwrap().len())
+        .unwrap();
+    let whole = fs::read(&largest).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    fs::write(&largest, damaged).unwrap();
+    let id = largest
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .split('.')
+        .next()
+        .unwrap()
+        .to_owned();
+    for object in bucket.objects() {
+        if object.to_string_lossy().contains(&id) {
+            fs::remove_file(object).unwrap();
+        }
+    }
+    signed(&sandbox, &bucket, &["replicate"])
+        .code(6)
+        .shows("is not copied");
+    let doctor = || bucket.signed(sandbox.command(["doctor"])).run();
+    doctor().shows("not whole in s3://").hides("is up to date");
+    let verify = sandbox.jackin(["verify", "--read-data"]).code(7);
+    verify
+        .shows("may have what is damaged here")
+        .shows("import --from s3://");
+    fs::write(&largest, whole).unwrap();
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    doctor().hides("not whole in").shows("is up to date");
+}

@@ -59,7 +59,7 @@ impl Command for ResumeArgs {
     const GROUP: Option<Group> = Some(Group::Restore);
     const LONG: &'static str = "\
         Finishes a restore that was killed or interrupted by a power loss. Until then some paths may be old and some \
-        new, every command warns of it, and no other restore or session can start there (exit code 8). It stops if \
+        new, every command warns of it, and no other restore or session can start there (exit code 8; 125 from `launch`). It stops if \
         you edited a path that is not restored yet.";
     const EXAMPLES: &'static [Example] = &[("", "jackin recovery resume")];
     const DOCUMENTS: &'static [Document] = &[Document::of::<RestoreDocument<'static>>("resume")];
