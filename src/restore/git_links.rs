@@ -42,12 +42,15 @@ impl GitLinks {
     /// Reads the relations in `now`, the live state of the mount at `root`. Contents are read only where files differ.
     pub(super) fn find(known: &KnownStates<'_>, root: &Path, now: &Manifest) -> Self {
         let mut found = Self::default();
+        let repositories = Repositories::of(known.last.map(|(last, _)| last).into_iter().chain([now]));
+        if repositories.iter().next().is_none() {
+            return found;
+        }
         let Ok(opened) = Root::open(known.store.transports(), root) else {
             return found;
         };
         let live = Live::new(&opened);
         found.compare_refs(known, root, now, &live);
-        let repositories = Repositories::of([now]);
         let differs = |path: &RelPath| {
             known
                 .target
@@ -69,7 +72,8 @@ impl GitLinks {
                     found.branches.insert(head, branch);
                 }
             }
-            if dir.path.as_bytes().ends_with(b"objects/info") {
+            let is_borrowing = || digest(now, &below(&dir.path, "alternates")).is_some();
+            if dir.path.as_bytes().ends_with(b"objects/info") && is_borrowing() {
                 let lenders = lenders(&live, &dir.path, root);
                 found.lenders.extend(lenders.map(|path| (own.clone(), path)));
             }

@@ -81,7 +81,7 @@ fn a_directory_that_the_session_made_goes_with_all_that_it_made_and_nothing_else
             now: plus(made(), "d/y", file("edited")),
             allow: OVERWRITE,
             expected: &[
-                "conflict d/y: file",
+                "conflict d/y: edit",
                 "delete d/e",
                 "delete d/e/x",
                 "kept d: holds d/y",

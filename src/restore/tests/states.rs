@@ -50,7 +50,7 @@ fn expected(
     };
     let later = match action {
         "create" => "deletion",
-        "delete" => "file",
+        "delete" if last.is_none() => "file",
         _ => "edit",
     };
     vec![match (same(now, last), may) {
