@@ -353,8 +353,10 @@ impl Planner {
     /// Moves no HEAD away from a branch that stays: the next commit would go to another branch, with an index of this one.
     fn heads_that_stay(&mut self, links: &GitLinks) {
         let stays = |branch: &&RelPath| {
-            let is_kept = |kept: &KeptPath| kept.why.is_conflict() && kept.change.path == **branch;
-            self.out.iter().any(is_kept) || links.is_later(branch)
+            let is_it =
+                |path: &RelPath| path == *branch || is_packed_in(path, branch) && links.is_later(branch);
+            let mut conflicts = self.out.iter().filter(|kept| kept.why.is_conflict());
+            conflicts.any(|kept| is_it(&kept.change.path))
         };
         let heads = self.steps.keys();
         let heads: Vec<(RelPath, RelPath)> = heads
@@ -445,6 +447,12 @@ impl Planner {
             }
         }
     }
+}
+
+/// Returns true if `path` is the file `packed-refs` of the git directory that holds a ref.
+fn is_packed_in(path: &RelPath, reference: &RelPath) -> bool {
+    let parts = path.split();
+    parts.is_some_and(|(dir, name)| name.as_bytes() == b"packed-refs" && reference.is_within(&dir))
 }
 
 /// Returns true if a path that stays was a directory and is none now, so that nothing can be made below it.

@@ -224,6 +224,12 @@ fn a_ref_that_was_only_packed_later_comes_back() {
 
 #[test]
 fn head_stays_on_a_branch_that_was_changed_later() {
+    for packs in [false, true] {
+        head_stays(packs);
+    }
+}
+
+fn head_stays(packs: bool) {
     let sandbox = Sandbox::new();
     let project = sandbox.project("project");
     let repository = Repository::with_history(&project, 2);
@@ -231,6 +237,9 @@ fn head_stays_on_a_branch_that_was_changed_later() {
     let agent = format!("git checkout -q -b w; {AGENT} commit -q --allow-empty -m agent");
     let id = sandbox.launch(&project, &agent);
     commit_mine(&repository);
+    if packs {
+        mine(&repository, "pack-refs --all");
+    }
     let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
     run.shows("names .git/refs/heads/w, which stays")
         .hides("only in the emergency snapshot");
