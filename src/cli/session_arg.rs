@@ -228,7 +228,12 @@ fn neither(context: &Context<'_>, word: &str, error: CliError) -> CliError {
     };
     let engine = context.engine();
     match engine.choose(&here) {
-        Ok(_) if let Some(excluded) = engine.excluded_here(OsStr::new(word)) => excluded.into(),
+        Ok(_)
+            if error.kind == ErrorKind::UnknownInstance
+                && let Some(excluded) = engine.excluded_here(OsStr::new(word)) =>
+        {
+            excluded.into()
+        }
         Ok(row) if error.kind == ErrorKind::UnknownInstance => CliError {
             message: format!(
                 "{}, and there is no such path, now or in {}",

@@ -1,6 +1,6 @@
 //! The commits that one state of a repository reaches and another does not.
 
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use git_reader::{ObjectKind, Oid, Repository};
 
@@ -31,6 +31,11 @@ pub struct Commits {
 
 /// Returns the commits that `tips` reach and `not` do not, the newest first. Commits are looked up in all of `sides`.
 pub(super) fn between(sides: &[&Repository<'_>], tips: &[Oid], not: &[Oid]) -> Commits {
+    // What both reach is the usual case, and needs no look at all that one of them reaches.
+    let reached: HashSet<&Oid> = not.iter().collect();
+    if tips.iter().all(|tip| reached.contains(tip)) {
+        return Commits::default();
+    }
     let mut walk = Walk {
         sides,
         seen: HashMap::new(),

@@ -141,14 +141,18 @@ pub fn compare_repository<'f>(
     let state = |side: &Option<Repository<'_>>| side.as_ref().map(State::of).unwrap_or_default();
     let (mut was, mut is) = (state(&old), state(&new));
     // What all work trees share is compared with the repository itself, which goes on without this one.
-    if let Some(main) = [&old, &new].into_iter().flatten().find_map(main_of) {
+    let mains = [&old, &new].map(|side| side.as_ref().and_then(main_of));
+    if let Some(main) = mains.iter().flatten().next() {
         let reached = |files: Option<&'f dyn Files>| {
-            let repository = Repository::open(files?, &work_tree(&main)).ok()??;
+            let repository = Repository::open(files?, &work_tree(main)).ok()??;
             repository.refs().ok()
         };
         (was.shared, is.shared) = (reached(before), reached(after));
-        (was.refs, is.refs) = (Refs::new(), Refs::new());
-        (was.stashes, is.stashes) = (0, 0);
+        for (side, main) in [&mut was, &mut is].into_iter().zip(&mains) {
+            if main.is_some() {
+                (side.refs, side.stashes) = (Refs::new(), 0);
+            }
+        }
     }
     let sides: Vec<&Repository<'_>> = [&new, &old].into_iter().flatten().collect();
     let hook_places: BTreeSet<RelPath> = sides.iter().flat_map(|side| hook_places(side)).collect();
@@ -177,7 +181,11 @@ pub fn compare_repository<'f>(
     change.lost = between(&sides, &was.tips(), &is.reached());
     let meanwhile: Vec<Oid> = is.recent.difference(&was.recent).copied().collect();
     let known: Vec<Oid> = [was.reached(), is.reached()].concat();
-    let moves_refs = |change: &Change| {
+    let places = sides
+        .iter()
+        .flat_map(|side| [side.git_dir(), side.shared_git_dir()]);
+    let places: BTreeSet<&RelPath> = places.flatten().chain([own]).collect();
+    let moves_refs = |change: &Change, own: &RelPath| {
         let rest = change
             .path
             .as_bytes()
@@ -189,7 +197,11 @@ pub fn compare_repository<'f>(
                 matches!(part, b"HEAD" | b"refs" | b"packed-refs" | b"reftable" | b"logs")
             })
     };
-    change.unseen = (was.is_unread || is.is_unread) && changes.iter().any(moves_refs);
+    let is_unread = was.is_unread || is.is_unread;
+    change.unseen = is_unread
+        && changes
+            .iter()
+            .any(|change| places.iter().any(|own| moves_refs(change, own)));
     change.given_up = between(&sides, &meanwhile, &known);
     let mut doubts: Vec<String> = unread.into_iter().chain(was.doubts).chain(is.doubts).collect();
     doubts.sort();

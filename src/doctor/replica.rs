@@ -86,7 +86,7 @@ pub(super) fn judge(environment: &Environment, layout: Option<&Layout>, findings
     }
     if let Some(first) = incomplete.first() {
         let count = counted(incomplete.len(), "snapshot is", "snapshots are");
-        let what = format!("{count} not whole in {place}, as the last look at it found: {first}");
+        let what = format!("{count} not whole in {place}, as the last look found: {first}");
         found(Severity::Warning, what, Some(blank().verb("verify --read-data")));
     }
     match left {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Recovery, RecoveryError};
 use crate::config::{Config, Replication};
-use crate::model::Digest;
+use crate::model::{Digest, SnapshotId};
 use crate::replica::{
     Copied, Copying, KEPT, ReplicaError, S3, Stop, Waiting, has_several_recipients, waiting,
 };
@@ -152,11 +152,14 @@ impl Recovery<'_> {
             ReplicationCare::Thorough if error.is_none() => Vec::new(),
             _ => before.map(|before| before.incomplete).unwrap_or_default(),
         };
+        let ids = store.record_ids()?;
+        let is_of = |line: &String, id: &SnapshotId| line.starts_with(&format!("{id}: "));
+        incomplete.retain(|line| {
+            ids.iter().any(|id| is_of(line, id)) && !copied.snapshots.iter().any(|id| is_of(line, id))
+        });
         for (id, why) in copied.damaged.iter().filter(|(_, why)| why != KEPT) {
-            let line = format!("{id}: {why}");
-            if !incomplete.contains(&line) {
-                incomplete.push(line);
-            }
+            incomplete.retain(|line| !is_of(line, id));
+            incomplete.push(format!("{id}: {why}"));
         }
         incomplete.truncate(MOST_INCOMPLETE);
         let outcome = ReplicaOutcome {

@@ -111,7 +111,10 @@ impl ChangeHistory {
         }
         // Its object is in `packed-refs` now, or was deleted there.
         if !self.owned && then.is_some() && now.is_none() && self.links.is_later(path) {
-            return Verdict::Later;
+            return match self.last.is_some() || self.at_rest().is_some() {
+                true => Verdict::Later,
+                false => Verdict::Unvouched,
+            };
         }
         match self.timeline.author(path, then) {
             // It moved what others made.

@@ -11,6 +11,7 @@ use crate::model::{Digest, Manifest, Name, RelPath, SnapshotId, SnapshotRecord};
 use crate::store::{Store, StoredTree};
 use git_reader::{Files, GitError, Live, Refs, Repository, below, whole};
 use handle_fs::Root;
+use handle_fs::remote::Address;
 
 /// Maximum bytes of HEAD and of a list of borrowed objects.
 const SMALL: u64 = 64 << 10;
@@ -18,9 +19,11 @@ const SMALL: u64 = 64 << 10;
 /// Relations between files of git directories in a mount, as they are now.
 #[derive(Clone, Debug, Default)]
 pub struct GitLinks {
-    /// Refs that have another object than the session left them with, by the path of their own file, whether or not it exists.
-    later: HashSet<RelPath>,
-    /// Refs that have the object with which the session left them, by the path of their own file: git only packed some of them.
+    /// Refs that have another object than the session left them with, by the path of their own file, whether or not that exists. True for
+    /// one that was deleted.
+    later: HashMap<RelPath, bool>,
+    /// Refs that have the object with which the session left them, by the path of their own file, and the directories of these: git only
+    /// packed some of them.
     same: HashSet<RelPath>,
     /// Git directories whose refs could not be compared.
     unread: HashSet<RelPath>,
@@ -67,15 +70,23 @@ impl GitLinks {
                 && let Some(name) = named(&live, &head)
             {
                 let is_linked = now.entry(&below(&dir.path, "commondir")).is_some();
-                let common = if is_linked { own } else { &dir.path };
-                if let Some(branch) = file_of(common, &name) {
+                // `worktrees/NAME` lies in the directory that all work trees share.
+                let common = match dir.path.split().and_then(|(all, _)| all.split()) {
+                    Some((common, _)) if is_linked => common,
+                    _ => dir.path.clone(),
+                };
+                if let Some(branch) = file_of(&common, &name) {
                     found.branches.insert(head, branch);
                 }
             }
             let is_borrowing = || digest(now, &below(&dir.path, "alternates")).is_some();
             if dir.path.as_bytes().ends_with(b"objects/info") && is_borrowing() {
+                // From a place that is not found it may borrow anything: an address or a container has other paths.
                 let lenders = lenders(&live, &dir.path, root);
-                found.lenders.extend(lenders.map(|path| (own.clone(), path)));
+                let lenders = lenders.unwrap_or_else(|| repositories.iter().cloned().collect());
+                found
+                    .lenders
+                    .extend(lenders.into_iter().map(|path| (own.clone(), path)));
             }
         }
         found
@@ -120,10 +131,14 @@ impl GitLinks {
             let names: BTreeSet<&Vec<u8>> = last.keys().chain(now.keys()).collect();
             for name in names {
                 let Some(path) = file_of(dir, name) else { continue };
-                if now.get(name) == last.get(name) {
+                let is = now.get(name);
+                if is == last.get(name) {
+                    let all = below(dir, "refs");
+                    let above = path.ancestors().filter(|above| above.is_within(&all));
+                    self.same.extend(above);
                     self.same.insert(path);
-                } else if now.get(name) != target.get(name) {
-                    self.later.insert(path);
+                } else if is != target.get(name) {
+                    self.later.insert(path, is.is_none());
                 }
             }
         }
@@ -133,10 +148,17 @@ impl GitLinks {
     #[must_use]
     pub(super) fn is_later(&self, path: &RelPath) -> bool {
         let is_ref = |dir: &RelPath| path.is_within(&below(dir, "refs"));
-        self.later.contains(path) || self.unread.iter().any(is_ref)
+        self.later.contains_key(path) || self.unread.iter().any(is_ref)
     }
 
-    /// Returns true if the ref with this file has the object with which the session left it, also if the file is gone.
+    /// Returns true if the ref with this file was deleted after the session, and not only its file.
+    #[must_use]
+    pub(super) fn is_deleted(&self, path: &RelPath) -> bool {
+        self.later.get(path).copied().unwrap_or_default()
+    }
+
+    /// Returns true if the ref with this file has the object with which the session left it, also if the file is gone; or for a directory of
+    /// such refs.
     #[must_use]
     pub(super) fn is_same(&self, path: &RelPath) -> bool {
         self.same.contains(path)
@@ -180,22 +202,24 @@ fn named(live: &Live<'_>, head: &RelPath) -> Option<Vec<u8>> {
     name.starts_with(b"refs/").then(|| name.to_vec())
 }
 
-/// Returns the directories of objects in the mount from which the one above `info` borrows.
-fn lenders(live: &Live<'_>, info: &RelPath, root: &Path) -> impl Iterator<Item = RelPath> {
-    let text = whole(live, &below(info, "alternates"), SMALL).ok().flatten();
-    let text = text.unwrap_or_default();
-    let objects = info.split().map(|(objects, _)| objects).unwrap_or_default();
-    let objects = objects.on_host(root);
-    let lines: Vec<RelPath> = text
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
-        .filter_map(|line| {
-            let path = plain(&objects.join(OsStr::from_bytes(line)));
-            let below = path.strip_prefix(root).ok()?;
-            RelPath::new(below.as_os_str().as_bytes()).ok()
-        })
-        .collect();
-    lines.into_iter()
+/// Returns the directories of objects in the mount from which the one above `info` borrows; `None` if they cannot be told.
+fn lenders(live: &Live<'_>, info: &RelPath, root: &Path) -> Option<Vec<RelPath>> {
+    let text = whole(live, &below(info, "alternates"), SMALL)
+        .ok()?
+        .unwrap_or_default();
+    // On another machine the address is no part of a path.
+    let root = Address::split(root).map_or_else(|| root.to_path_buf(), |(_, path)| path);
+    let objects = info.split()?.0.on_host(&root);
+    let mut found = Vec::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        if line.is_empty() || line.starts_with(b"#") {
+            continue;
+        }
+        let path = plain(&objects.join(OsStr::from_bytes(line)));
+        let below = path.strip_prefix(&root).ok()?;
+        found.push(RelPath::new(below.as_os_str().as_bytes()).ok()?);
+    }
+    Some(found)
 }
 
 /// Returns an absolute path without `.` and `..`.

@@ -75,6 +75,7 @@ pub fn plan(
     let mut left = BTreeMap::new();
     // What was not asked for stays in a repository as well, the first such path of each.
     let mut beyond: BTreeMap<&RelPath, RelPath> = BTreeMap::new();
+    let mut branches_beyond = BTreeSet::new();
     for change in comparison.changes {
         // A directory on the way to a path that comes back must come back as well.
         let on_the_way = needed.contains(&change.path)
@@ -98,6 +99,11 @@ pub fn plan(
             true => is_reference(own, &change.path),
             false => needs_others(own, &change.path),
         };
+        if let Some(own) = repositories.holding(&change.path)
+            && is_reference(own, &change.path)
+        {
+            branches_beyond.insert(change.path.clone());
+        }
         if let Some(own) = repositories.holding(&change.path).filter(needs) {
             beyond.entry(own).or_insert(change.path);
         }
@@ -108,7 +114,7 @@ pub fn plan(
         beyond,
         &witness.links,
     );
-    planner.heads_that_stay(&witness.links);
+    planner.heads_that_stay(&witness.links, &branches_beyond, scope.named());
     planner.directories_that_stay();
     planner.names_that_are_one(&witness.folded);
     planner.children_of_blocked();
@@ -239,7 +245,12 @@ impl Planner {
                 let last = witness.last.as_ref();
                 let was_there = || last.is_some_and(|last| last.entry(&change.path).is_some());
                 Some(match action {
-                    Action::Create if witness.links.is_later(&change.path) => Why::LaterEdit(after),
+                    Action::Create
+                        if witness.links.is_later(&change.path)
+                            && !witness.links.is_deleted(&change.path) =>
+                    {
+                        Why::LaterEdit(after)
+                    }
                     Action::Create => Why::LaterDeletion(after),
                     Action::Delete if after == After::Session && was_there() => Why::LaterEdit(after),
                     Action::Delete => Why::LaterFile(after),
@@ -315,7 +326,9 @@ impl Planner {
             }
         }
         // Where objects are borrowed, those that the borrower needs lie in the lender; which may borrow as well.
-        for _ in links.lenders() {
+        let mut known = 0;
+        while known != kept.len() {
+            known = kept.len();
             for (borrower, lender) in links.lenders() {
                 if let Some(held) = kept.get(borrower).cloned()
                     && let Some(own) = repositories.holding(lender)
@@ -351,16 +364,25 @@ impl Planner {
     }
 
     /// Moves no HEAD away from a branch that stays: the next commit would go to another branch, with an index of this one.
-    fn heads_that_stay(&mut self, links: &GitLinks) {
-        let stays = |branch: &&RelPath| {
+    /// Neither from one that was not asked for, unless HEAD itself is `named`.
+    fn heads_that_stay(&mut self, links: &GitLinks, beyond: &BTreeSet<RelPath>, named: &[RelPath]) {
+        let stays = |branch: &RelPath| {
             let is_it =
-                |path: &RelPath| path == *branch || is_packed_in(path, branch) && links.is_later(branch);
-            let mut conflicts = self.out.iter().filter(|kept| kept.why.is_conflict());
-            conflicts.any(|kept| is_it(&kept.change.path))
+                |path: &RelPath| path == branch || is_packed_in(path, branch) && links.is_later(branch);
+            let is_kept = |kept: &&KeptPath| kept.why.is_conflict() || matches!(kept.why, Why::Others(_));
+            let mut kept = self.out.iter().filter(is_kept);
+            kept.any(|kept| is_it(&kept.change.path))
         };
-        let heads = self.steps.keys();
-        let heads: Vec<(RelPath, RelPath)> = heads
-            .filter_map(|path| Some((path.clone(), links.branch(path).filter(stays)?.clone())))
+        let is_beyond = |head: &RelPath, branch: &RelPath| beyond.contains(branch) && !named.contains(head);
+        let moves = self
+            .steps
+            .iter()
+            .filter(|(_, step)| step.action != Action::Delete);
+        let heads: Vec<(RelPath, RelPath)> = moves
+            .filter_map(|(path, _)| {
+                let branch = links.branch(path)?;
+                (stays(branch) || is_beyond(path, branch)).then(|| (path.clone(), branch.clone()))
+            })
             .collect();
         for (path, branch) in heads {
             if let Some(step) = self.steps.remove(&path) {

@@ -213,13 +213,15 @@ fn a_ref_that_was_only_packed_later_comes_back() {
     let project = sandbox.project("project");
     let repository = Repository::with_history(&project, 2);
     mine(&repository, "branch topic");
+    mine(&repository, "checkout -q -b feature/x");
     Build::at(&project).aged();
-    let was = repository.git(&["rev-parse", "topic", "main"]);
+    let names = ["rev-parse", "topic", "main", "feature/x"];
+    let was = repository.git(&names);
     let agent = format!("git branch -q -D topic; {AGENT} commit -q --allow-empty -m agent");
     let id = sandbox.launch(&project, &agent);
     mine(&repository, "pack-refs --all");
     sandbox.restore_in_part(&id, &[]);
-    assert_eq!(repository.git(&["rev-parse", "topic", "main"]), was);
+    assert_eq!(repository.git(&names), was);
 }
 
 #[test]
@@ -247,6 +249,23 @@ fn head_stays(packs: bool) {
     assert_eq!(repository.git(&["log", "-1", "--format=%s"]).trim(), "mine");
     sandbox.restore(&id, &["--overwrite-later-edits", "--delete-later-files"]);
     assert_eq!(repository.git(&["branch", "--show-current"]).trim(), "main");
+}
+
+/// An undo touches only what the restore did, and the branch that you work on is not among that.
+#[test]
+fn an_undo_leaves_head_on_the_branch_of_a_later_commit() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    Build::at(&project).aged();
+    let agent = format!("git checkout -q -b w; {AGENT} commit -q --allow-empty -m agent");
+    let id = sandbox.launch(&project, &agent);
+    sandbox.restore(&id, &[]);
+    commit_mine(&repository);
+    let undone = sandbox.jackin(["undo", &id, "--yes"]).code_in(&[0, 6]);
+    undone.shows("names .git/refs/heads/main, which stays");
+    assert_eq!(repository.git(&["branch", "--show-current"]).trim(), "main");
+    assert_eq!(repository.git(&["log", "-1", "--format=%s"]).trim(), "mine");
 }
 
 /// A clone that shares the objects of another repository in the same directory.

@@ -101,9 +101,10 @@ fn checkpoint(context: &Context<'_>, session: &str, name: &str) -> Result<String
 /// Returns a path that was typed on the screen, where no shell expands `~`.
 fn typed(context: &Context<'_>, text: &str) -> PathBuf {
     let home = context.environment.home.as_deref();
-    match text.strip_prefix("~/").zip(home) {
-        Some((below, home)) => home.join(below),
-        None => PathBuf::from(text),
+    match (text.strip_prefix("~/"), home) {
+        (Some(below), Some(home)) => home.join(below),
+        (None, Some(home)) if text == "~" => home.to_path_buf(),
+        _ => PathBuf::from(text),
     }
 }
 
