@@ -202,7 +202,7 @@ fn named(live: &Live<'_>, head: &RelPath) -> Option<Vec<u8>> {
     name.starts_with(b"refs/").then(|| name.to_vec())
 }
 
-/// Returns the directories of objects in the mount from which the one above `info` borrows; `None` if they cannot be told.
+/// Returns the directories of objects in the mount from which the one above `info` borrows; `None` if that is unknown.
 fn lenders(live: &Live<'_>, info: &RelPath, root: &Path) -> Option<Vec<RelPath>> {
     let text = whole(live, &below(info, "alternates"), SMALL)
         .ok()?
