@@ -33,7 +33,7 @@ pub struct GitLinks {
     lenders: Vec<(RelPath, RelPath)>,
 }
 
-/// What a mount's git directories are compared with.
+/// States with which the git directories of a mount are compared.
 pub(super) struct KnownStates<'a> {
     pub store: &'a Store,
     pub target: (&'a SnapshotRecord, Option<&'a Manifest>),

@@ -386,7 +386,7 @@ fn a_plan_says_where_the_branch_goes() {
     plan().code_in(&[0, 6]).hides("moves back");
 }
 
-/// What a linked work tree has of its own, and nothing that its repository still has.
+/// A linked work tree shows its own changes, and no loss of commits that its repository still has.
 #[test]
 fn a_linked_work_tree_is_told_beside_its_repository() {
     let sandbox = Sandbox::new();

@@ -206,7 +206,7 @@ fn a_ref_that_was_changed_later_stays_also_where_it_is_packed() {
     }
 }
 
-/// What git merely packed is as it was, and nobody's later edit.
+/// Packing changes no ref, so it is no later edit.
 #[test]
 fn a_ref_that_was_only_packed_later_comes_back() {
     let sandbox = Sandbox::new();

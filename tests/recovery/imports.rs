@@ -87,7 +87,7 @@ fn it_comes_back_on_another_machine() {
     assert_eq!(here.newest(), new);
 }
 
-/// A link that the operator named is followed, and an import that was killed is told as one.
+/// A link to the file is followed, and `doctor` names an import that was killed.
 #[test]
 fn it_comes_through_a_link_and_is_named_when_it_was_interrupted() {
     let (there, here) = (Sandbox::new(), Sandbox::new());

@@ -119,7 +119,7 @@ fn secrets_that_another_stores_key_knows_are_not_called_changed() {
     }
 }
 
-/// What is damaged here and lacks a part there is told by each command that looks, until it is mended.
+/// Each command that looks names a snapshot that is damaged here and incomplete there, until it is repaired.
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_snapshot_that_is_whole_nowhere_is_told() {

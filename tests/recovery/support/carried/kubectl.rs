@@ -393,7 +393,7 @@ impl Kubectl {
     fn create(&mut self) {
         let made = asked();
         if self.state["held"] == made["kind"] {
-            // What dies now does not take back what it asked the cluster for.
+            // A client that dies now does not withdraw its request.
             fs::write(self.place.join("held"), "").unwrap();
             while load(&self.place)["held"] == made["kind"] {
                 sleep(Duration::from_millis(20));
