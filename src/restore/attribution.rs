@@ -179,17 +179,20 @@ impl ChangeHistory {
         if let Some(last) = self.last.as_ref().zip(self.last_snapshot.as_ref()) {
             return Some(last);
         }
-        let rest = self.timeline.at_rest.as_ref();
-        let rest = self.live.iter().find(|(live, _)| Some(live) == rest);
-        let (id, manifest) = rest.or(self.live.first())?;
+        let (id, manifest) = self.shown_at_rest().or(self.live.first())?;
         Some((manifest, id))
     }
 
     /// Returns the state in which the agent left the files, if it did nothing since, and no closing snapshot shows the end.
     fn at_rest(&self) -> Option<&Manifest> {
-        let rest = self.timeline.at_rest.as_ref().filter(|_| self.last.is_none())?;
-        let (_, manifest) = self.live.iter().find(|(live, _)| live == rest)?;
-        Some(manifest)
+        let shown = self.shown_at_rest().filter(|_| self.last.is_none());
+        shown.map(|(_, manifest)| manifest)
+    }
+
+    /// Returns the snapshot after which the agent did nothing, among those that were taken while the session lived.
+    fn shown_at_rest(&self) -> Option<&(SnapshotId, Manifest)> {
+        let rest = self.timeline.at_rest.as_ref()?;
+        self.live.iter().find(|(live, _)| live == rest)
     }
 
     /// Returns true if `manifest` shows `path` in the state `now`; false if it does not cover `path`.

@@ -428,6 +428,26 @@ fn a_linked_work_tree_is_told_beside_its_repository() {
     }
 }
 
+/// A repository with branches of its own, in whose place the agent puts a linked work tree of another one.
+#[test]
+fn a_repository_that_became_a_linked_work_tree_shows_its_lost_branches() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::with_history(&sandbox.project("project"), 2);
+    repository.git(&["branch", "feature"]);
+    let inner = Repository::with_history(&repository.path.join("sub"), 3);
+    inner.git(&["branch", "lost"]);
+    let id = sandbox.launch(&repository.path, "rm -rf sub; git worktree add -q sub feature");
+    let all = repositories(&sandbox, &id, &[]);
+    let told = all.iter().find(|told| told["path"] == "sub/.git");
+    let told = told.expect("the repository that was replaced");
+    assert_eq!(
+        texts(&told["refs"], "name"),
+        ["refs/heads/lost", "refs/heads/main"],
+        "{told}"
+    );
+    assert!(!texts(&told["commits_lost"], "subject").is_empty(), "{told}");
+}
+
 /// A summary that cannot be made is no empty one.
 #[test]
 fn refs_that_cannot_be_read_are_named_when_they_change() {

@@ -159,6 +159,14 @@ fn mine(repository: &Repository, words: &str) {
     repository.git(&words.split_whitespace().collect::<Vec<_>>());
 }
 
+/// A repository with two commits, a branch beside `main` and a tag.
+fn with_topic(sandbox: &Sandbox) -> Repository {
+    let repository = Repository::with_history(&sandbox.project("project"), 2);
+    mine(&repository, "branch topic");
+    mine(&repository, "tag t1");
+    repository
+}
+
 /// The value of each ref counts, whether it has a file of its own or is packed.
 #[test]
 fn a_ref_that_was_changed_later_stays_also_where_it_is_packed() {
@@ -187,10 +195,8 @@ fn a_ref_that_was_changed_later_stays_also_where_it_is_packed() {
         ),
     ] {
         let sandbox = Sandbox::new();
-        let project = sandbox.project("project");
-        let repository = Repository::with_history(&project, 2);
-        mine(&repository, "branch topic");
-        mine(&repository, "tag t1");
+        let repository = with_topic(&sandbox);
+        let project = repository.path.clone();
         Build::at(&project).aged();
         let id = sandbox.launch(&project, &session);
         for words in later {
@@ -210,9 +216,8 @@ fn a_ref_that_was_changed_later_stays_also_where_it_is_packed() {
 #[test]
 fn a_ref_that_was_only_packed_later_comes_back() {
     let sandbox = Sandbox::new();
-    let project = sandbox.project("project");
-    let repository = Repository::with_history(&project, 2);
-    mine(&repository, "branch topic");
+    let repository = with_topic(&sandbox);
+    let project = repository.path.clone();
     mine(&repository, "checkout -q -b feature/x");
     Build::at(&project).aged();
     let names = ["rev-parse", "topic", "main", "feature/x"];

@@ -154,7 +154,11 @@ fn it_is_never_put_into_the_paths_of_this_machine() {
     found
         .shows(&format!("recovery restore {new} --from "))
         .shows("--to DIR");
-    for words in [&["forget", "@latest", "--yes"][..], &["forget", "--any", "--yes"]] {
+    for words in [
+        &["forget", "@latest", "--yes"][..],
+        &["forget", "--any", "--yes"],
+        &["forget", "--any", "--path", "a", "--yes"],
+    ] {
         here.command(words).inside(&project).run().code(2);
     }
     here.command(["forget", "@latest", "--any", "--dry-run"])

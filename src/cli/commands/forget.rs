@@ -95,18 +95,18 @@ impl Command for ForgetArgs {
 
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
-        if args.any && args.instance.is_none() && args.older_than.is_none() && !args.is_replica_alone() {
-            return Err(CliError::new(
-                ErrorKind::Usage,
-                "--any takes --older-than, or @latest or the like",
-            ));
-        }
         if args.is_replica_alone() && !args.replica {
             return Err(
                 CliError::new(ErrorKind::Usage, "no session or path to forget was named")
                     .hint("name a session, or use --path PATH or --older-than TIME")
                     .hint(format!("`{}` lists the sessions", context.command("list"))),
             );
+        }
+        if args.any && args.instance.is_none() && args.older_than.is_none() {
+            return Err(CliError::new(
+                ErrorKind::Usage,
+                "--any takes --older-than, or @latest or the like",
+            ));
         }
         let replication = context.engine().replication();
         if args.replica {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::super::loopback::agent;
 use super::super::{Address, Channel, Transports};
 
-/// Ends once it is told to.
+/// Ends on request.
 struct Ending(Box<dyn Read + Send>, Arc<AtomicBool>);
 
 impl Read for Ending {
