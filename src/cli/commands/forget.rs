@@ -103,10 +103,8 @@ impl Command for ForgetArgs {
             );
         }
         if args.any && args.instance.is_none() && args.older_than.is_none() {
-            return Err(CliError::new(
-                ErrorKind::Usage,
-                "--any takes --older-than, or @latest or the like",
-            ));
+            return Err(CliError::new(ErrorKind::Usage, "--any has no meaning here")
+                .hint("use it with --older-than TIME, or with @latest or @1, @2; else omit it"));
         }
         let replication = context.engine().replication();
         if args.replica {
