@@ -31,6 +31,8 @@ mod linux {
 
     /// Access modes of open(2) that allow to write.
     const WRITABLE: u32 = 3;
+    /// Times that the path of an open file is looked up: it can be renamed or removed at any moment.
+    const LOOKS: usize = 4;
 
     /// Search for a process, other than this one, that has a file open for writing or mapped as shared. A process that this user may not
     /// examine is taken to have none.
@@ -123,10 +125,26 @@ mod linux {
                 };
                 facts.is_file()
                     && self.devices.contains(&facts.dev())
-                    && facts.nlink() > 0
                     && is_writable(pid, &handle.file_name())
-                    && self.holds(&fs::read_link(handle.path()).unwrap_or_default(), &facts)
+                    && self.counts_open(&handle.path())
             })
+        }
+
+        /// Returns true if the file of this descriptor counts, or may do so. Its path can change while it is looked at.
+        fn counts_open(&self, handle: &Path) -> bool {
+            for _ in 0..LOOKS {
+                let Ok(facts) = fs::metadata(handle) else {
+                    return false;
+                };
+                if facts.nlink() == 0 {
+                    return false;
+                }
+                let path = fs::read_link(handle).unwrap_or_default();
+                if is_at(&path, &facts) {
+                    return (self.counts)(&path);
+                }
+            }
+            true
         }
 
         /// Returns true if the process shares such a file through a mapping. One that can only be read now may be made writable.
@@ -151,7 +169,7 @@ mod linux {
             let path = handle_fs::unescaped(fields.next()?.trim_ascii_start());
             let path = Path::new(OsStr::from_bytes(&path));
             match fs::metadata(path) {
-                Ok(facts) if facts.ino() == ino => Some(self.holds(path, &facts)),
+                Ok(facts) if facts.ino() == ino => Some((self.counts)(path)),
                 // It is deleted, or has another path for this process.
                 _ => {
                     let mut all = self.devices.iter();
@@ -159,13 +177,11 @@ mod linux {
                 }
             }
         }
+    }
 
-        /// Returns true if a file with this path in its process counts, or may do so.
-        fn holds(&self, path: &Path, facts: &Metadata) -> bool {
-            let is_it = |named: Metadata| (named.dev(), named.ino()) == (facts.dev(), facts.ino());
-            let is_known = fs::metadata(path).is_ok_and(is_it);
-            !is_known || (self.counts)(path)
-        }
+    /// Returns true if this file has this path here.
+    fn is_at(path: &Path, facts: &Metadata) -> bool {
+        fs::metadata(path).is_ok_and(|named| (named.dev(), named.ino()) == (facts.dev(), facts.ino()))
     }
 
     fn is_writable(pid: u32, handle: &OsStr) -> bool {
