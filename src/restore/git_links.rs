@@ -6,6 +6,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use super::git_objects::LostObjects;
+use super::packed_refs::PackedRefs;
 use crate::git_directories::{Repositories, is_git_directory, work_tree};
 use crate::model::{Digest, Manifest, Name, RelPath, SnapshotId, SnapshotRecord};
 use crate::store::{Store, StoredTree};
@@ -31,6 +33,10 @@ pub struct GitLinks {
     branches: HashMap<RelPath, RelPath>,
     /// Git directories that borrow objects, with those that lend them.
     lenders: Vec<(RelPath, RelPath)>,
+    /// Objects that are nowhere now.
+    lost: LostObjects,
+    /// Changed lists of packed refs.
+    packed: HashMap<RelPath, PackedRefs>,
 }
 
 /// States with which the git directories of a mount are compared.
@@ -53,6 +59,13 @@ impl GitLinks {
             return found;
         };
         let live = Live::new(&opened);
+        if let (record, Some(target)) = known.target
+            && let Some((last, _)) = known.last
+        {
+            let blobs = known.store.contents(record);
+            let stored = StoredTree::new(target, &blobs, root);
+            found.lost = LostObjects::find([target, last, now], &stored, &live);
+        }
         found.compare_refs(known, root, now, &live);
         let differs = |path: &RelPath| {
             known
@@ -128,10 +141,12 @@ impl GitLinks {
             // What is as the target has it loses nothing.
             let target = target.as_ref().and_then(|target| refs(target, dir).ok());
             let target = target.unwrap_or_default();
-            let names: BTreeSet<&Vec<u8>> = last.keys().chain(now.keys()).collect();
+            let names: BTreeSet<&Vec<u8>> = target.keys().chain(last.keys()).chain(now.keys()).collect();
+            let mut packed = PackedRefs::default();
             for name in names {
                 let Some(path) = file_of(dir, name) else { continue };
                 let is = now.get(name);
+                packed.add(name, [target.get(name), last.get(name), is]);
                 if is == last.get(name) {
                     let all = below(dir, "refs");
                     let above = path.ancestors().filter(|above| above.is_within(&all));
@@ -141,6 +156,7 @@ impl GitLinks {
                     self.later.insert(path, is.is_none());
                 }
             }
+            self.packed.insert(below(dir, "packed-refs"), packed);
         }
     }
 
@@ -168,6 +184,16 @@ impl GitLinks {
     #[must_use]
     pub(super) fn branch(&self, head: &RelPath) -> Option<&RelPath> {
         self.branches.get(head)
+    }
+
+    /// Returns the comparison of the packed refs in the file at this path, if it was changed after the session.
+    pub(super) fn packed(&self, path: &RelPath) -> Option<&PackedRefs> {
+        self.packed.get(path)
+    }
+
+    /// Returns true for a file below `objects`, or a directory, without which objects are missing that were there at the session's end.
+    pub(super) fn is_lost(&self, path: &RelPath) -> bool {
+        self.lost.hold(path)
     }
 
     /// Returns each git directory that borrows objects with a place that lends them.

@@ -6,7 +6,7 @@ use std::io;
 use super::attribution::ChangeHistory;
 use super::composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed};
 use super::plan::{KeptPath, Plan, Why};
-use super::scope::Merging;
+use super::scope::{Merging, Scope};
 use super::states::same;
 use crate::contract::PrivateFiles;
 use crate::diff::{Change, MergeLabels, MergeSides, Overlap, is_binary, merge};
@@ -152,6 +152,53 @@ impl MergeSource<'_> {
                 Ok(file) => drop(merges.files.insert(path, file)),
                 Err(why) => drop(merges.unmerged.insert(path, why)),
             }
+        }
+        merges
+    }
+}
+
+impl MergeSource<'_> {
+    /// Composes each `packed-refs` that was changed after the session: a ref that was changed then stays, and the others are restored. Only
+    /// where the whole git directory is restored, as a ref may have a file of its own as well.
+    pub(super) fn packed_refs(&self, plan: &Plan, witness: &ChangeHistory, scope: &Scope) -> Merges {
+        let mut merges = Merges::default();
+        let mut root = None;
+        for kept in &plan.conflicts {
+            let (path, change) = (&kept.change.path, &kept.change);
+            let is_whole = path.split().is_some_and(|(dir, _)| scope.holds(&dir));
+            let packed = witness
+                .links
+                .packed(path)
+                .filter(|_| is_whole && !witness.only_left);
+            let (Some(packed), Some(then), Some(now)) = (packed, &change.from, &change.to) else {
+                continue;
+            };
+            let sides = [then, now];
+            let (true, [Some(then_content), Some(now_content)]) =
+                (sides.into_iter().all(can_be_composed), sides.map(Entry::content))
+            else {
+                continue;
+            };
+            let root = root
+                .get_or_insert_with(|| Root::open(self.store.transports(), &self.coverage.root.to_path()));
+            let Ok(root) = root else { break };
+            let target = stored(&self.store.contents(self.record), then_content);
+            let (Ok(target), Ok(live)) = (target, live(root, path, now_content)) else {
+                continue;
+            };
+            let Some((text, holds_later_edit)) = packed.compose(&target, &live) else {
+                continue;
+            };
+            if text == live {
+                merges.unneeded.insert(path.clone());
+                continue;
+            }
+            let composed = Composed::new(text, then, now_content.digest, Composition::Merge { marked: 0 });
+            let composed = Composed {
+                holds_later_edit,
+                ..composed
+            };
+            merges.files.insert(path.clone(), composed);
         }
         merges
     }

@@ -108,13 +108,19 @@ pub fn plan(
             beyond.entry(own).or_insert(change.path);
         }
     }
+    for (path, _) in witness.composed.iter().filter(|(_, file)| file.holds_later_edit) {
+        if let Some(own) = repositories.holding(path) {
+            beyond.entry(own).or_insert_with(|| path.clone());
+        }
+    }
+    planner.objects_that_come_back(&repositories, &witness.links);
     planner.repositories_that_stay(
         &repositories,
         (target.manifest, now.manifest),
         beyond,
         &witness.links,
     );
-    planner.heads_that_stay(&witness.links, &branches_beyond, scope.named());
+    planner.heads_that_stay(witness, &branches_beyond, scope.named());
     planner.directories_that_stay();
     planner.names_that_are_one(&witness.folded);
     planner.children_of_blocked();
@@ -300,6 +306,34 @@ impl Planner {
         })
     }
 
+    /// Creates again the objects that were deleted after the session, of each repository of which anything else is restored: a branch or the
+    /// index may need them. Creating what is missing loses nothing.
+    fn objects_that_come_back(&mut self, repositories: &Repositories, links: &GitLinks) {
+        let needy = self.steps.keys().filter_map(|path| {
+            let own = repositories.holding(path)?;
+            needs_others(own, path).then_some(own)
+        });
+        let mut needy: BTreeSet<&RelPath> = needy.collect();
+        let mut known = 0;
+        while known != needy.len() {
+            known = needy.len();
+            for (borrower, lender) in links.lenders() {
+                if needy.contains(borrower) {
+                    needy.extend(repositories.holding(lender));
+                }
+            }
+        }
+        let is_needed = |kept: &mut KeptPath| {
+            let path = &kept.change.path;
+            let may_come = kept.change.to.is_none() && links.is_lost(path);
+            may_come && repositories.holding(path).is_some_and(|own| needy.contains(own))
+        };
+        let back: Vec<KeptPath> = self.out.extract_if(.., is_needed).collect();
+        for kept in back {
+            self.add(kept.change, Action::Create, false);
+        }
+    }
+
     /// Deletes no object of a repository of which anything else stays: a branch, the index or a reflog that stays may need it, and an object
     /// that nothing needs does no harm. The same holds for the other files that git names in its files. A repository that the session made
     /// and that holds later edits stays with all that makes it one but its hooks.
@@ -365,10 +399,14 @@ impl Planner {
 
     /// Moves no HEAD away from a branch that stays: the next commit would go to another branch, with an index of this one.
     /// Neither from one that was not asked for, unless HEAD itself is `named`.
-    fn heads_that_stay(&mut self, links: &GitLinks, beyond: &BTreeSet<RelPath>, named: &[RelPath]) {
+    fn heads_that_stay(&mut self, witness: &ChangeHistory, beyond: &BTreeSet<RelPath>, named: &[RelPath]) {
+        let links = &witness.links;
         let stays = |branch: &RelPath| {
             let is_it =
                 |path: &RelPath| path == branch || is_packed_in(path, branch) && links.is_later(branch);
+            if witness.composed.keys().any(is_it) {
+                return true;
+            }
             let is_kept = |kept: &&KeptPath| kept.why.is_conflict() || matches!(kept.why, Why::Others(_));
             let mut kept = self.out.iter().filter(is_kept);
             kept.any(|kept| is_it(&kept.change.path))

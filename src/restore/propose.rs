@@ -126,12 +126,15 @@ pub fn propose(
             sides: [manifest.as_ref(), now.manifest.as_ref()],
         };
         let mut merges = source.merge(&plan, &request.witness, allow.merging, &composed);
+        let mut packed = source.packed_refs(&plan, &request.witness, &request.scope);
+        composed.append(&mut packed.files);
         composed.append(&mut merges.files);
         if !composed.is_empty() {
             amend(manifest.as_mut(), &composed, &mut reveal);
             request.witness.composed = composed;
             plan = planned(manifest.as_ref(), &request);
         }
+        packed.settle(&mut plan);
         merges.settle(&mut plan);
         link_hidden((store.transports(), &root), &mut plan);
         if let Scope::Asked(_) = asked {

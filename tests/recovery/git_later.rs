@@ -326,3 +326,116 @@ fn what_a_later_list_of_objects_names_stays() {
         assert_ne!(repository.git(&["log", "-1", "--format=%s"]).trim(), "agent");
     }
 }
+
+/// A repository whose refs are all packed: `main` and `side` at the second commit, `mine` at the first.
+fn packed(project: &Path) -> Repository {
+    let repository = Repository::with_history(project, 2);
+    repository.git(&["branch", "side"]);
+    repository.git(&["branch", "mine", "HEAD~1"]);
+    repository.git(&["tag", "-a", "-m", "a tag", "v1"]);
+    repository.git(&["pack-refs", "--all"]);
+    Build::at(project).aged();
+    repository
+}
+
+#[test]
+fn refs_that_were_packed_before_the_session_and_after_it_are_restored_one_by_one() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = packed(&project);
+    let refs = ["for-each-ref", "--format=%(refname) %(objectname) %(*objectname)"];
+    let before = repository.git(&refs);
+    let id = sandbox.launch(
+        &project,
+        &format!(
+            "{AGENT} commit -q --allow-empty -m agent; git branch -qf side; git branch -qD mine; git branch made; {AGENT} tag -fam moved v1"
+        ),
+    );
+    // All that the session did is in the list now, and nothing else is.
+    repository.git(&["pack-refs", "--all"]);
+    let tree = Tree::read(&project);
+    let shown = sandbox.jackin(["restore", &id, "--dry-run"]).code_in(&[0, 6]);
+    shown.hides("packed-refs: changed after");
+    sandbox.restore(&id, &[]);
+    assert_eq!(repository.git(&refs), before);
+    repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    crate::support::compare::assert_same_tree(&tree, &Tree::read(&project));
+    // A later branch is in the same list, with a commit that only it has, on top of the session's.
+    repository.git(&["checkout", "-q", "made"]);
+    commit_mine(&repository);
+    repository.git(&["checkout", "-q", "main"]);
+    repository.git(&["pack-refs", "--all"]);
+    let made = repository.git(&["rev-parse", "made"]);
+    sandbox.restore_in_part(&id, &[]);
+    let after = repository.git(&refs);
+    assert_eq!(repository.git(&["rev-parse", "made"]), made);
+    let rest: Vec<&str> = after.lines().filter(|line| !line.contains("/made ")).collect();
+    assert_eq!(rest, before.lines().collect::<Vec<_>>());
+    repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+}
+
+#[test]
+fn of_a_packed_list_that_stays_head_stays_on_its_branch() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = packed(&project);
+    let id = sandbox.launch(
+        &project,
+        &format!("git checkout -q side; {AGENT} commit -q --allow-empty -m agent; git branch -qf main"),
+    );
+    commit_mine(&repository);
+    repository.git(&["pack-refs", "--all"]);
+    sandbox.restore_in_part(&id, &[]);
+    // The later commit is on `side`, and `main` is where it was.
+    assert_eq!(
+        repository.git(&["symbolic-ref", "--short", "HEAD"]).trim(),
+        "side"
+    );
+    assert_eq!(repository.git(&["log", "-1", "--format=%s"]).trim(), "mine");
+    assert_eq!(
+        repository.git(&["rev-parse", "main"]),
+        repository.git(&["rev-parse", "v1^{}"])
+    );
+    repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+}
+
+#[test]
+fn objects_that_were_pruned_after_the_session_come_back_with_what_needs_them() {
+    for packs in [false, true] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("project");
+        let repository = Repository::with_history(&project, 3);
+        if packs {
+            repository.git(&["gc", "-q"]);
+        }
+        Build::at(&project).aged();
+        let head = repository.git(&["rev-parse", "HEAD"]);
+        let id = sandbox.launch(&project, "git reset -q --hard HEAD~1");
+        repository.git(&["reflog", "expire", "--expire=now", "--all"]);
+        repository.git(&["gc", "-q", "--prune=now"]);
+        let gone = head.trim();
+        assert!(!repository.try_git(&["cat-file", "-e", gone]));
+        let pruned = Tree::read(&project);
+        sandbox.restore_in_part(&id, &[]);
+        assert_eq!(repository.git(&["rev-parse", "HEAD"]), head, "packs: {packs}");
+        repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+        assert_eq!(repository.git(&["status", "--porcelain"]), "");
+        sandbox.jackin(["undo", &id, "--yes"]).ok();
+        crate::support::compare::assert_same_tree(&pruned, &Tree::read(&project));
+    }
+}
+
+#[test]
+fn objects_that_git_only_packed_after_the_session_are_not_stored_twice() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 3);
+    Build::at(&project).aged();
+    let id = sandbox.launch(&project, &format!("{AGENT} commit -q --allow-empty -m agent"));
+    repository.git(&["gc", "-q"]);
+    sandbox.restore_in_part(&id, &[]);
+    repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+    let counts = repository.git(&["count-objects", "-v"]);
+    assert!(counts.starts_with("count: 0\n"), "{counts}");
+}

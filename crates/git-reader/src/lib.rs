@@ -18,6 +18,7 @@ mod object_directory;
 mod object_kind;
 mod oid;
 mod pack;
+mod pack_index;
 mod reading;
 mod refs;
 mod remotes;
@@ -42,6 +43,7 @@ pub use refs::Head;
 pub use remotes::{Remote, Submodule, without_credentials};
 pub use repository::{GitDir, Repository, is_dot_git};
 pub use state::{Operation, is_lock};
+pub use store::indexed;
 pub use tips::Tip;
 pub use unpushed::{Unpushed, unpushed};
 

@@ -9,11 +9,12 @@ use super::object::{Commit, Object, TreeEntry, parse_tag, parse_tree};
 use super::object_directory::Store;
 use super::object_kind::ObjectKind;
 use super::pack::Pack;
+use super::pack_index::PackIndex;
 use super::reading::{
     Cursor, SMALL, below, below_foreign, broken_stream, inflater, look, rest_of, size, whole,
 };
 use super::repository::Repository;
-use super::{Found, GitError, Oid};
+use super::{Files, Found, GitError, Oid};
 use handle_fs::{Name, RelPath};
 
 /// Maximum bytes of an object that is read into memory.
@@ -123,6 +124,25 @@ impl Repository<'_> {
         }
     }
 
+    /// Returns true if an object is there, without reading it.
+    ///
+    /// # Errors
+    /// [`GitError`].
+    pub fn has(&self, oid: &Oid) -> Result<bool, GitError> {
+        self.understood()?;
+        for store in self.stores()? {
+            for pack in &store.packs {
+                if pack.find(self.files, oid)?.is_some() {
+                    return Ok(true);
+                }
+            }
+            if size(self.files, &loose_path(store, oid))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn take_effort(&self, bytes: u64) {
         self.effort.set(self.effort.get().saturating_add(bytes));
     }
@@ -139,9 +159,7 @@ impl Repository<'_> {
     }
 
     fn loose(&self, store: &Store, oid: &Oid, most: u64) -> Result<Option<Object>, GitError> {
-        let hex = oid.to_string();
-        let (fan, rest) = hex.split_at_checked(2).unwrap_or_default();
-        let path = below(&store.dir, &format!("{fan}/{rest}"));
+        let path = loose_path(store, oid);
         self.take_effort(LOOKUP);
         let Some(stored) = size(self.files, &path)? else {
             return Ok(None);
@@ -279,6 +297,24 @@ impl Repository<'_> {
             promisor.is_ok_and(|path| matches!(self.files.look(&path), Ok(Some(_))))
         })
     }
+}
+
+/// Returns the names of the objects that the index of a pack lists; `None` for more than `most`.
+///
+/// # Errors
+/// [`GitError`].
+pub fn indexed(files: &dyn Files, idx: &RelPath, most: u32) -> Result<Option<Vec<Oid>>, GitError> {
+    let index = PackIndex::open(files, idx.clone())?;
+    match index.count() <= most {
+        true => index.names(files).map(Some),
+        false => Ok(None),
+    }
+}
+
+fn loose_path(store: &Store, oid: &Oid) -> RelPath {
+    let hex = oid.to_string();
+    let (fan, rest) = hex.split_at_checked(2).unwrap_or_default();
+    below(&store.dir, &format!("{fan}/{rest}"))
 }
 
 fn loose_head(head: &[u8]) -> Option<(ObjectKind, u64)> {

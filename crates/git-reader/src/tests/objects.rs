@@ -1,7 +1,7 @@
 //! Objects, loose and packed, and ids of files.
 
 use super::scratch::{Scratch, clear, rel, text};
-use crate::{ObjectKind, Oid, Repository, blob_id, unpushed};
+use crate::{ObjectKind, Oid, Repository, blob_id, indexed, unpushed};
 
 fn versions(scratch: &Scratch, count: usize) {
     let mut lines: Vec<String> = (0..200).map(|line| format!("line {line} of the file")).collect();
@@ -23,6 +23,7 @@ fn compare(scratch: &Scratch) {
             let oid = Oid::parse(name.as_bytes()).unwrap();
             let object = repository.object(&oid).unwrap().unwrap();
             assert_eq!(object.kind.word(), kind);
+            assert!(repository.has(&oid).unwrap());
             assert!(object.bytes == scratch.git(&["cat-file", kind, name]), "{name}");
             if object.kind == ObjectKind::Tree {
                 let entries = repository.tree(&oid).unwrap().unwrap();
@@ -46,6 +47,7 @@ fn compare(scratch: &Scratch) {
         }
         let missing = Oid::from_bytes([7; 20]);
         assert_eq!(repository.object(&missing).unwrap(), None);
+        assert!(!repository.has(&missing).unwrap());
         clear(repository);
     });
 }
@@ -77,6 +79,32 @@ fn old_packs_are_read_too() {
     scratch.git(&["config", "repack.useDeltaBaseOffset", "false"]);
     scratch.git(&["repack", "-adfq"]);
     compare(&scratch);
+}
+
+#[test]
+fn the_index_of_a_pack_lists_what_git_lists() {
+    let scratch = Scratch::new();
+    versions(&scratch, 6);
+    for version in ["1", "2"] {
+        scratch.git(&["config", "pack.indexVersion", version]);
+        scratch.git(&["repack", "-adfq"]);
+        let mut theirs = scratch.lines(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+        theirs.sort();
+        let dir = scratch.dir.join(".git/objects/pack");
+        let mut names = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|file| file.unwrap().file_name());
+        let idx = names
+            .find_map(|name| name.to_str()?.ends_with(".idx").then_some(name))
+            .unwrap();
+        let idx = rel(&format!(".git/objects/pack/{}", idx.to_str().unwrap()));
+        scratch.read("", |repository| {
+            let ours = indexed(repository.files, &idx, 1000).unwrap().unwrap();
+            let ours: Vec<String> = ours.iter().map(ToString::to_string).collect();
+            assert_eq!(ours, theirs);
+            assert_eq!(indexed(repository.files, &idx, 3).unwrap(), None);
+        });
+    }
 }
 
 #[test]
