@@ -64,7 +64,7 @@ pub(crate) use lifecycle::{
 };
 pub(crate) use line_numbers::{LineNumbers, line_numbers};
 pub(crate) use log::{AnchorDocument, LogDocument, ReceiptDocument};
-pub(crate) use origin::{ImportedDocument, begun};
+pub(crate) use origin::ImportedDocument;
 pub(crate) use patch::{
     Body, Change, ChangeKind, ChangedLine, Contents, Line, MAX_TEXT, PatchOptions, Sources, contents,
     count_changes, made, masked, patch_of, word_marks,

@@ -14,13 +14,17 @@ use crate::recovery::NewSession;
 use crate::session::Begun;
 use crate::store::Store;
 
+/// What of an agent begins its session.
+pub(super) enum Beginner {
+    /// A hook, in this conversation.
+    Hook(AgentRef),
+    /// A tool of the MCP server.
+    Tool,
+}
+
 /// Begins a session for the agent that called us, in the current directory: it lives as long as the agent does. One that a hook
-/// begins (`agent`) also begins without a baseline: the next event tries to take it again.
-pub(super) fn begin_for(
-    context: &Context<'_>,
-    store: &Store,
-    agent: Option<AgentRef>,
-) -> Result<Begun, CliError> {
+/// begins also begins without a baseline: the next event tries to take it again.
+pub(super) fn begin_for(context: &Context<'_>, store: &Store, beginner: Beginner) -> Result<Begun, CliError> {
     let asking = Asking {
         verb: "begin",
         command: &[],
@@ -28,11 +32,14 @@ pub(super) fn begin_for(
         is_shown: false,
     };
     let contract = contract(context, &Scope::default(), &asking)?;
-    let session_of_hook = agent.is_some();
+    let session_of_hook = matches!(beginner, Beginner::Hook(_));
     let session = NewSession {
         keeper: keeper(context),
-        without_baseline: agent.is_some(),
-        agent,
+        without_baseline: session_of_hook,
+        agent: Some(match beginner {
+            Beginner::Hook(agent) => agent,
+            Beginner::Tool => AgentRef::of_tools(),
+        }),
         ..NewSession::from(&contract)
     };
     let begun = context.engine().begin_in(store, &session)?;

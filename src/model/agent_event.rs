@@ -14,6 +14,17 @@ pub struct AgentRef {
     pub session: String,
 }
 
+impl AgentRef {
+    /// Returns the one of a session that a tool of the MCP server began, which knows no conversation.
+    #[must_use]
+    pub fn of_tools() -> Self {
+        Self {
+            name: "mcp".to_owned(),
+            session: String::new(),
+        }
+    }
+}
+
 /// A call of one of an agent's tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallRef {

@@ -198,7 +198,7 @@ pub enum Operation {
         /// Mounts of which no file is kept, with their git repositories: in mode `metadata`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         watched: Vec<WatchedMount>,
-        /// The agent whose hook began it.
+        /// The agent whose hook began it, or `mcp` where one of the tools for agents did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<AgentRef>,
         /// Name, message and arguments.

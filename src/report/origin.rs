@@ -80,7 +80,7 @@ pub(crate) fn begun(store: &Store, instance: &InstanceId) -> Result<Begun, Store
             cleanup_policy,
             container,
             watched,
-            agent,
+            agent: agent.filter(|agent| *agent != AgentRef::of_tools()),
         }),
         _ => None,
     });

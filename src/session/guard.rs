@@ -85,10 +85,12 @@ pub fn ensure_outside_session(
     let caller = process::caller(environment);
     let rows = store.catalog().instances_that_may_live(&caller.values)?;
     let own = match allowed {
-        Allowed::Checkpoint(own) => store.catalog().instance(own)?,
+        Allowed::Look(own) | Allowed::Checkpoint(own) => store.catalog().instance(own)?,
         Allowed::Nothing | Allowed::End(_) => None,
     };
-    let own_keeper = own.and_then(|row| row.keeper);
+    // What has ended is a session of nobody's: of that its agent may only read.
+    let is_own = |row: &InstanceRow| matches!(allowed, Allowed::Look(_)) || is_active(store, row);
+    let own_keeper = own.filter(is_own).and_then(|row| row.keeper);
     for row in rows {
         let named = is_named(&caller.values, &row);
         if row.ended_at.is_some() && !named {
@@ -98,12 +100,18 @@ pub fn ensure_outside_session(
         let inside = match allowed {
             Allowed::Nothing => named || descends,
             // One process of an agent may have several sessions: in several directories, or one after the other.
-            Allowed::Checkpoint(own) => {
+            Allowed::Look(own) | Allowed::Checkpoint(own) => {
                 let is_sibling = own_keeper.is_some() && own_keeper == row.keeper;
                 (named || descends) && *own != row.id && !is_sibling
             }
-            // A launcher that began a session for its child descends from nothing but itself; the child carries the id.
-            Allowed::End(own) => named || (descends && *own != row.id),
+            // A launcher that began a session for its child descends from nothing but itself; the child carries the id. The session that an
+            // agent's hook or tool began is kept by the agent.
+            Allowed::End(own) => {
+                let is_launcher = || -> Result<bool, SessionError> {
+                    Ok(*own == row.id && store.catalog().beginner(&row.id)?.is_none())
+                };
+                named || (descends && !is_launcher()?)
+            }
         };
         if inside && is_active(store, &row) {
             return Err(SessionError::Inside(row.id));
@@ -156,6 +164,8 @@ pub fn sessions_of_caller(
 pub enum Allowed<'a> {
     /// No action.
     Nothing,
+    /// Read its own session, or an ended one of the same agent.
+    Look(&'a InstanceId),
     /// Take a checkpoint of its own session, or go back to one.
     Checkpoint(&'a InstanceId),
     /// End the session that it began.

@@ -170,7 +170,8 @@ fn every_tool(era: Era) {
     client.end();
     // Every one of them can be taken back by the operator, and the session whole.
     let session = only(&sandbox);
-    sandbox.jackin(["end", &session]).ok();
+    sandbox.jackin(["end", &session]).code(3);
+    sandbox.command(["end", &session]).by_the_operator().run().ok();
     sandbox.jackin(["undo", &session, "--yes"]).ok();
     assert_same_tree(&good, &Tree::read(&project));
     sandbox.jackin(["log", "--verify"]).ok();

@@ -100,3 +100,37 @@ fn the_first_prompt_has_a_checkpoint_before_it() {
     assert_eq!(fs::read(project.join("a")).unwrap(), before);
     client.end();
 }
+
+/// What an agent runs is inside each of its sessions: it ends none, and of one that has ended it restores nothing while another one lives.
+#[test]
+fn an_agent_with_hooks_ends_no_session_and_restores_none_that_has_ended() {
+    let sandbox = Sandbox::new();
+    let (one, two) = (sandbox.captured("one", ""), sandbox.captured("two", ""));
+    for project in [&one, &two] {
+        fs::write(project.join("a"), "base\n").unwrap();
+    }
+    let told = |session: &str, project: &Path, event: &str| {
+        let said =
+            json!({"session_id": session, "cwd": project, "prompt": "work", "source": "startup"}).to_string();
+        sandbox.tell("claude", event, said.as_bytes()).ok();
+    };
+    told("s1", &one, "SessionStart");
+    fs::write(one.join("a"), "agent\n").unwrap();
+    told("s1", &one, "Stop");
+    fs::write(one.join("a"), "mine\n").unwrap();
+    let first = only(&sandbox);
+    let forced = ["restore", &first, "--yes", "--overwrite-later-edits"];
+    sandbox
+        .jackin(["end", &first])
+        .code(3)
+        .shows("not allowed from inside");
+    sandbox.jackin(forced).code(3);
+    told("s1", &one, "SessionEnd");
+    told("s2", &two, "SessionStart");
+    sandbox.jackin(forced).code(3).shows("not allowed from inside");
+    assert_eq!(fs::read_to_string(one.join("a")).unwrap(), "mine\n");
+    let second = sandbox.newest();
+    sandbox.command(forced).by_the_operator().run().ok();
+    assert_eq!(fs::read_to_string(one.join("a")).unwrap(), "base\n");
+    sandbox.command(["end", &second]).by_the_operator().run().ok();
+}

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::tools::Right;
-use crate::cli::agent_session::{begin_for, keeper};
+use crate::cli::agent_session::{Beginner, begin_for, keeper};
 use crate::cli::args::CalledAs;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -149,7 +149,7 @@ impl Bound {
         let row = find_instance(&store, named.as_str())?;
         let is_own = own.iter().any(|own| own.id == row.id);
         // Who lives in another session may not even read this one.
-        ensure_outside_session(&store, context.environment, Allowed::Checkpoint(&row.id))?;
+        ensure_outside_session(&store, context.environment, Allowed::Look(&row.id))?;
         Ok(Some(Found { store, row, is_own }))
     }
 
@@ -176,7 +176,7 @@ impl Bound {
         {
             return Ok(row);
         }
-        let begun = begin_for(context, &store, None)?;
+        let begun = begin_for(context, &store, Beginner::Tool)?;
         if let Some(error) = begun.baseline_error {
             return Err(error.into());
         }

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension as _, Params, params, params_from_iter};
 
 use super::Catalog;
 use super::row::{self, IMPORTED, InstanceRow, Json, Word};
-use crate::model::{AgentRef, ByteString, InstanceId, Time};
+use crate::model::{AgentRef, ByteString, InstanceId, Operation, Time};
 use crate::store::StoreError;
 
 /// The order of the chain; what the chain does not order goes by time, then by id, so that it is always the
@@ -164,6 +164,19 @@ impl Catalog {
         let condition = "id IN (SELECT instance FROM receipts WHERE act = 'begin'
              AND json ->> '$.act.agent.name' = ?1 AND json ->> '$.act.agent.session' = ?2)";
         self.instances_where(condition, params![agent.name, agent.session])
+    }
+
+    /// Returns the agent whose hook or tool began the instance; `None` if the operator or a launcher did.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn beginner(&self, instance: &InstanceId) -> Result<Option<AgentRef>, StoreError> {
+        let (first, _) = self.lifetime(instance)?;
+        let receipt = first.map(|number| self.receipt(number)).transpose()?.flatten();
+        Ok(match receipt.map(|receipt| receipt.act) {
+            Some(Operation::Begin { agent, .. }) => agent,
+            _ => None,
+        })
     }
 
     /// Returns the conversation of each instance that has one, newest instance first: that of the agent whose hook began it, else that

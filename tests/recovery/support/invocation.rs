@@ -53,6 +53,16 @@ impl<'a> Invocation<'a> {
         self.by_root().with("SUDO_UID", &number).with("SUDO_GID", &number)
     }
 
+    /// From a process that descends from none of the test's: in a session of which the test is the agent, as its operator.
+    pub(crate) fn by_the_operator(self) -> Self {
+        const ORPHAN: &str = r#"dir=$(mktemp -d) && mkfifo "$dir/go" || exit 125
+            sh -c '(dir=$1; shift; read -r _ <"$dir/go"; "$@" >"$dir/out" 2>"$dir/err"; echo $? >"$dir/code") &' sh "$dir" "$@"
+            echo >"$dir/go"
+            until [ -s "$dir/code" ]; do sleep 0.02; done
+            cat "$dir/out"; cat "$dir/err" >&2; code=$(cat "$dir/code"); rm -r "$dir"; exit "$code""#;
+        self.through(&["sh", "-c", ORPHAN, "sh"])
+    }
+
     /// In a process group of its own, whose number is that of its process: all that it starts can be killed at once.
     pub(crate) fn apart(mut self) -> Self {
         self.apart = true;

@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use super::{HookRunArgs, recorded};
 use crate::agents::{Effect, Event, HookEvent, LARGEST, ToolCall};
-use crate::cli::agent_session::begin_for;
+use crate::cli::agent_session::{Beginner, begin_for};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
@@ -16,7 +16,6 @@ use crate::model::{AgentEvent, AgentRef, Ending, InstanceId, Operation, Snapshot
 use crate::process::INSTANCE_VARIABLE;
 use crate::recovery::settings::{opted_in, terms, workspace_settings};
 use crate::recovery::survivors;
-use crate::report::begun;
 use crate::session::{CheckpointRequest, EndRequest, is_active, sessions_of_caller};
 use crate::store::{InstanceRow, Store, StoreError};
 use crate::terminal::sanitize;
@@ -252,7 +251,8 @@ impl Hook<'_> {
     /// beside it would keep both from being restored.
     fn beside(&self, here: &Resolved) -> Result<Option<InstanceRow>, Failure> {
         for row in sessions_of_caller(self.store, self.context.environment)? {
-            if is_of(&row, here) && begun(self.store, &row.id)?.agent.is_none() {
+            let beginner = self.store.catalog().beginner(&row.id)?;
+            if is_of(&row, here) && beginner.is_none_or(|agent| agent == AgentRef::of_tools()) {
                 return Ok(Some(row));
             }
         }
@@ -268,8 +268,8 @@ impl Hook<'_> {
             blocks: blocks(happening, here),
             is_told,
         };
-        let agent = Some(self.agent.clone());
-        let begun = begin_for(self.context, self.store, agent).map_err(fails)?;
+        let beginner = Beginner::Hook(self.agent.clone());
+        let begun = begin_for(self.context, self.store, beginner).map_err(fails)?;
         let snapshot = begun.baseline.as_ref().map(|captured| captured.record.id.clone());
         if let Some(event) = self.event(&begun.instance, here, happening)? {
             self.append(&begun.instance, event, snapshot)?;
