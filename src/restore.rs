@@ -32,6 +32,7 @@ mod merging;
 mod metadata;
 mod mount_task;
 mod move_state;
+mod moved_work;
 mod packed_refs;
 mod path_authors;
 mod plan;

@@ -118,7 +118,7 @@ impl ChangeHistory {
         }
         match self.timeline.author(path, then) {
             // It moved what others made.
-            Author::Session if self.moves_foreign(then, now) => return Verdict::Shared(Vec::new()),
+            Author::Session if self.moves_foreign(path, then, now) => return Verdict::Shared(Vec::new()),
             Author::Session => {}
             // To revert a step is to revert its changes, also those that were made between turns.
             Author::Others(others) | Author::Both(others) if self.of_step && others.is_empty() => {}
@@ -220,10 +220,13 @@ impl ChangeHistory {
         same(then, now) || is_refreshed()
     }
 
-    /// Returns true if a file would go, or be replaced, whose content others than the session may have made.
-    fn moves_foreign(&self, then: Option<&Entry>, now: Option<&Entry>) -> bool {
+    /// Returns true if something would go, or be replaced, that others than the session may have made elsewhere.
+    fn moves_foreign(&self, path: &RelPath, then: Option<&Entry>, now: Option<&Entry>) -> bool {
         let content = |entry: &Entry| entry.content().map(|content| content.digest);
-        now.is_some_and(|now| then.and_then(content) != content(now) && self.timeline.is_foreign(now))
+        now.is_some_and(|now| {
+            let is_foreign = then.and_then(content) != content(now) && self.timeline.is_foreign(now);
+            is_foreign || self.timeline.is_moved_work(path)
+        })
     }
 
     /// Returns true if the session, or the step that is reverted, made all changes of a path since the target that are in `last`.

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use super::RestoreError;
 use super::activity::Activity;
 use super::authorship::{Authors, Look, authors};
+use super::moved_work::{MIN_RECOGNIZED_SIZE, MoveStep, Possible, moved_work};
 use super::session_moments::{PathMoment, SessionMoments};
 use super::states::{is_known, manifest, same};
 use crate::capture::{PrivateOverlay, Show};
-use crate::model::{AgentEvent, Coverage, Digest, Entry, InstanceId, Manifest, RelPath, SnapshotId};
+use crate::model::{AgentEvent, Content, Coverage, Digest, Entry, InstanceId, Manifest, RelPath, SnapshotId};
 use crate::store::{AgentEventRow, InstanceRow, Store};
 
 /// Author of the changes of a path since the target of a restore.
@@ -38,12 +39,11 @@ pub struct Timeline {
     root: PathBuf,
     /// Contents that others than the session may have made, and that the target does not have: wherever they lie now, they may be the only copy.
     foreign: HashSet<Digest>,
+    /// Paths of what others than the session made, and the session moved there.
+    moved: HashSet<RelPath>,
     /// The snapshot that shows the files as the session's agent left them, if it waited for the operator then and did nothing afterwards.
     pub(super) at_rest: Option<SnapshotId>,
 }
-
-/// Smallest content, in bytes, that is recognized where it lies: a smaller one is found anywhere.
-const MIN_RECOGNIZED_SIZE: u64 = 16;
 
 /// From a look to a later one that found something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +128,48 @@ impl Timeline {
     pub(super) fn is_foreign(&self, now: &Entry) -> bool {
         now.content()
             .is_some_and(|content| self.foreign.contains(&content.digest))
+    }
+
+    /// Returns true for the path of something that others than the session made, and that the session moved there.
+    pub(super) fn is_moved_work(&self, path: &RelPath) -> bool {
+        self.moved.contains(path)
+    }
+
+    /// Returns the paths of what others made and the session moved. `read` returns a content of a snapshot.
+    fn moved(&self, read: &dyn Fn(&SnapshotId, &Content) -> Option<Vec<u8>>) -> HashSet<RelPath> {
+        let of_look = |at: usize| {
+            let (_, snapshot) = self.looks.get(at)?;
+            // What another root shows has other paths.
+            let state = self.states.get(snapshot).filter(|state| state.roots.is_none())?;
+            Some(&state.manifest)
+        };
+        let known = self.steps.iter().filter_map(|step| {
+            let (before, after) = (of_look(step.before)?, of_look(step.after)?);
+            let is_own = step.is_own;
+            Some((
+                *step,
+                MoveStep {
+                    before,
+                    after,
+                    is_own,
+                },
+            ))
+        });
+        let (numbers, steps): (Vec<Step>, Vec<MoveStep<'_>>) = known.unzip();
+        let authors = |at: usize, path: &RelPath, entry: &Entry| {
+            let step = numbers.get(at).copied();
+            let has_names = !entry.is_dir() && entry.nlink > 1;
+            let found = step.map(|step| self.authors(step, &path.on_host(&self.root), has_names));
+            found.map_or(Possible::default(), |found| Possible {
+                own: found.own,
+                others: !found.is_own(),
+            })
+        };
+        let read = |at: usize, content: &Content| {
+            let (_, snapshot) = self.looks.get(numbers.get(at)?.after)?;
+            read(snapshot, content)
+        };
+        moved_work(&steps, &authors, &read)
     }
 
     /// Returns the contents that others than the session may have made, without those of the target.
@@ -258,6 +300,7 @@ impl Timeline {
         };
         timeline.steps = timeline.steps();
         timeline.foreign = timeline.foreign();
+        timeline.moved = timeline.moved(&|_, _| None);
         timeline
     }
 }
@@ -336,6 +379,17 @@ pub(super) fn timeline(
     }
     timeline.steps = steps;
     timeline.foreign = timeline.foreign();
+    let read = |snapshot: &SnapshotId, content: &Content| {
+        let record = store.record(snapshot).ok()?;
+        let mut bytes = Vec::new();
+        let blobs = store.contents(&record);
+        let read = blobs.stream(&content.digest, &mut |piece| {
+            piece.append_to(&mut bytes);
+            Ok(())
+        });
+        read.is_ok().then_some(bytes)
+    };
+    timeline.moved = timeline.moved(&read);
     Ok(timeline)
 }
 

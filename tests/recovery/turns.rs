@@ -306,6 +306,69 @@ fn what_the_agent_moves_of_the_operators_is_not_deleted() {
 }
 
 #[test]
+fn what_the_agent_moves_of_the_operators_is_recognized_also_where_it_is_small_or_edited() {
+    for (operator, agent, stays) in [
+        ("echo u > u", "mv u v", "v"),
+        ("ln -s some/target u", "mv u v", "v"),
+        ("seq 1000 > u", "mv u v; echo more >> v", "v"),
+        ("seq 1000 > u", "mv u v; sed -i 1d v", "v"),
+        ("seq 1000 > u", "sed 1d u > v; rm u", "v"),
+        ("mkdir n; touch n/__init__.py", "mv n m", "m/__init__.py"),
+        ("mkdir u", "mv u v", "v"),
+        ("echo u > below/u", "mv below other", "other/u"),
+        ("echo u >> below/old", "mv below other", "other/old"),
+        ("echo u >> below/old", "mv below/old v; rmdir below", "v"),
+        ("echo u > u", "mv u v; mv v w; mkdir x; mv w x", "x/w"),
+    ] {
+        let (sandbox, project) = workspace("");
+        let mut conversation = Conversation::new(&sandbox, &project, "s");
+        conversation.shell("mkdir below; echo old > below/old");
+        conversation.turn("one", "echo agent > mine");
+        conversation.shell(operator);
+        conversation.turn("two", &format!("{agent}; echo of the agent itself > new"));
+        conversation.end();
+        conversation.run().ok();
+        let id = listed(&sandbox)[0].id.clone();
+        let before = Tree::read(&project);
+        let restored = restore(&sandbox, &id, &[]).code(6);
+        assert!(
+            project.join(stays).symlink_metadata().is_ok(),
+            "{operator}; {agent}\n{restored}"
+        );
+        assert_eq!(read(&project, "mine"), "before\n", "{restored}");
+        assert_eq!(
+            read(&project, "new"),
+            "missing",
+            "{operator}; {agent}\n{restored}"
+        );
+        sandbox.jackin(["undo", &id, "--yes"]).ok();
+        assert_same_tree(&before, &Tree::read(&project));
+    }
+}
+
+/// The inode of a file that is gone may be given to the next one.
+#[test]
+fn what_the_agent_makes_in_place_of_the_operators_is_its_own() {
+    for agent in [
+        "rm u; echo something else > v",
+        "rm u; echo else > v",
+        "rm -r d; mkdir e; echo else > e/f",
+    ] {
+        let (sandbox, project) = workspace("");
+        let mut conversation = Conversation::new(&sandbox, &project, "s");
+        conversation.turn("one", "echo agent > mine");
+        conversation.shell("echo a note of the operator > u; mkdir d; echo another one > d/f");
+        conversation.turn("two", agent);
+        conversation.end();
+        conversation.run().ok();
+        let id = listed(&sandbox)[0].id.clone();
+        let restored = restore(&sandbox, &id, &[]).code_in(&[0, 6]);
+        assert_eq!(read(&project, "v"), "missing", "{agent}\n{restored}");
+        assert_eq!(read(&project, "e/f"), "missing", "{agent}\n{restored}");
+    }
+}
+
+#[test]
 fn edits_where_the_end_of_a_turn_was_not_reported_are_conflicts() {
     // Interrupted: no Stop; a prompt that was not reported; a call that returns behind the end of its turn.
     for case in ["interrupted", "no prompt", "late return"] {
