@@ -113,8 +113,10 @@ impl ProposedMount {
     /// its name.
     fn is_forgotten(&self, gap: &NotCovered, is_undo: bool) -> bool {
         let mut named = self.request.scope.named().iter();
+        let mut left = self.request.witness.left.keys();
+        // The path may be a directory of which the restore changed something.
         gap.reason == GapReason::Forgotten.words()
-            && (is_undo && self.request.witness.left.contains_key(&gap.path)
+            && (is_undo && left.any(|path| path.is_within(&gap.path))
                 || named.any(|path| path.is_within(&gap.path)))
     }
 

@@ -222,6 +222,25 @@ fn the_undo_of_a_restore_that_needs_a_forgotten_path_says_so() {
 }
 
 #[test]
+fn the_undo_of_a_restore_below_a_forgotten_directory_says_so() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    fs::create_dir(project.join("d")).unwrap();
+    fs::write(project.join("d/k"), FIRST).unwrap();
+    fs::write(project.join("code"), "one\n").unwrap();
+    let id = sandbox.session(&project, |project| {
+        fs::remove_file(project.join("d/k")).unwrap();
+        fs::write(project.join("code"), "two\n").unwrap();
+    });
+    sandbox.restore(&id, &[]);
+    let forget = sandbox.command(["forget", "--path", "d", "--yes"]);
+    forget.inside(&project).run().ok();
+    sandbox.jackin(["undo", &id, "--yes"]).code(6).shows("forgotten");
+    assert!(project.join("d/k").exists());
+    assert_eq!(fs::read_to_string(project.join("code")).unwrap(), "two\n");
+}
+
+#[test]
 fn other_paths_keep_the_same_content_and_are_named_unless_it_goes_everywhere() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");
