@@ -106,17 +106,34 @@ impl Commit<'_> {
 
     fn waits(&self, cause: RestoreError) -> RestoreError {
         let instance = self.papers.intent().instance.clone();
-        match cause {
-            // What cannot be looked at any more did not change.
-            RestoreError::Drift { path } if self.store.transports().lost_near(&path) => RestoreError::Waits {
-                why: RestoreError::from(MountError::Lost { path }).bare(),
-                instance,
-            },
+        match self.unless_lost(cause) {
             RestoreError::Drift { path } => RestoreError::Changed { path, instance },
             cause => RestoreError::Waits {
                 why: cause.bare(),
                 instance,
             },
+        }
+    }
+
+    /// Returns the error of an interrupted restore whose places cannot be opened: it still waits.
+    pub(super) fn unopened(&self, cause: RestoreError) -> RestoreError {
+        match cause {
+            cause @ (RestoreError::Stage { .. } | RestoreError::Apply { .. } | RestoreError::Mount(_)) => {
+                self.waits(cause)
+            }
+            cause => cause,
+        }
+    }
+
+    /// Replaces a change that was found where the connection is lost: what cannot be looked at any more did not change.
+    fn unless_lost(&self, cause: RestoreError) -> RestoreError {
+        match cause {
+            RestoreError::Drift { path } | RestoreError::Apply { path, .. }
+                if self.store.transports().lost_near(&path) =>
+            {
+                MountError::Lost { path }.into()
+            }
+            cause => cause,
         }
     }
 
@@ -130,16 +147,27 @@ impl Commit<'_> {
             Err(RestoreError::RollBack {
                 path, aside, source, ..
             }) => RestoreError::RollBack {
-                cause: Some(cause.bare()),
+                cause: Some(self.unless_lost(cause).bare()),
                 path,
                 aside,
                 source,
             },
             Err(_) => RestoreError::Waits {
-                why: cause.bare(),
+                why: self.unless_lost(cause).bare(),
                 instance: self.papers.intent().instance.clone(),
             },
         }
+    }
+
+    /// Takes an interrupted restore back, as [`Self::give_back`] does.
+    ///
+    /// # Errors
+    /// The reason why the restore still waits.
+    pub(super) fn abort(&self, jobs: &[MountTask<'_>]) -> Result<Vec<RestoreError>, RestoreError> {
+        self.give_back(jobs).map_err(|cause| match cause {
+            cause @ RestoreError::RollBack { .. } => cause,
+            cause => self.waits(cause),
+        })
     }
 
     /// Takes everything back, and calls the restore off. Gives what stays in the staging directories, and the paths whose old
@@ -170,11 +198,13 @@ impl Commit<'_> {
         }
         self.reached("taken-back");
         // The old tree has to be on disk on every mount before `Abort` is decided: after that no command moves anything back.
-        jobs.iter()
-            .try_for_each(|job| job.carry(self.acting.observer).sync())?;
+        let synced = jobs
+            .iter()
+            .try_for_each(|job| job.carry(self.acting.observer).sync());
         if let Some(error) = first {
             return Err(error);
         }
+        synced?;
         self.reached("back-synced");
         gone.extend(self.call_off(jobs)?);
         Ok(gone)

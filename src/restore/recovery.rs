@@ -219,8 +219,9 @@ pub fn resume(
             Some(_) => Missing::Settled,
             None => Missing::Stops,
         };
-        let mut jobs = jobs(store.transports(), &intent, &journal, Some(&proposal), missing)?;
         let work = conclusion(store, &papers, &journal, acting);
+        let jobs = jobs(store.transports(), &intent, &journal, Some(&proposal), missing);
+        let mut jobs = jobs.map_err(|cause| work.unopened(cause))?;
         work.resume(&proposal, &mut jobs)?
     };
     if !report.unsettled {
@@ -257,12 +258,13 @@ pub fn abort(
     }
     match papers.journal()? {
         Some(journal) => {
-            let jobs = jobs(store.transports(), &intent, &journal, None, Missing::Made)?;
             let work = conclusion(store, &papers, &journal, acting);
+            let jobs = jobs(store.transports(), &intent, &journal, None, Missing::Made);
+            let jobs = jobs.map_err(|cause| work.unopened(cause))?;
             // What was cleared up after that is nowhere any more, and is not missed.
             left = match papers.decision()? {
                 Some(Decision::Abort) => work.call_off(&jobs)?,
-                _ => work.give_back(&jobs)?,
+                _ => work.abort(&jobs)?,
             };
             back.emergency = Some(journal.emergency);
         }

@@ -233,6 +233,51 @@ fn a_connection_that_is_cut_loses_nothing() {
 }
 
 #[test]
+fn an_abort_whose_connection_is_cut_still_waits() {
+    if !has_points() {
+        return;
+    }
+    for kind in chosen(Kind::Ssh) {
+        let Some(sandbox) = Sandbox::carried(kind) else {
+            continue;
+        };
+        let project = project(&sandbox);
+        let damage =
+            "rm -r data own; for f in part-0/*.md part-0/inner/*.rs; do echo x >> $f; done; chmod 600 run.sh";
+        let interrupted = || {
+            let id = sandbox.launch(&project, damage);
+            let restore = sandbox.command(["restore", &id, "--yes"]);
+            restore.with("JACKIN_RECOVERY_FAIL_AT", "compared").run();
+            id
+        };
+        let id = interrupted();
+        let began = Instant::now();
+        sandbox.jackin(["abort", &id, "--yes"]).ok();
+        let whole = began.elapsed();
+        let mut waited = 0;
+        for part in [2, 4, 6, 8] {
+            sandbox.restore(&id, &["--overwrite-later-edits", "--delete-later-files"]);
+            let id = interrupted();
+            let abort = sandbox.command(["abort", &id, "--yes"]).start();
+            std::thread::sleep(whole * part / 10);
+            sandbox.machine().cut(false);
+            let run = abort.finish();
+            let ended = run.exit() == Some(0);
+            if !ended {
+                assert!(!run.text().contains("everything is as it was"), "{run}");
+            }
+            if sandbox.jackin(["list"]).ok().text().contains("interrupted") {
+                waited += 1;
+                assert!(matches!(run.exit(), Some(1 | 8)), "{run}");
+                sandbox.jackin(["abort", &id, "--yes"]).ok();
+            }
+            sandbox.restore(&id, &[]);
+        }
+        println!("{kind:?}: {waited} aborts waited");
+    }
+}
+
+#[test]
 fn a_capture_whose_connection_is_cut_leaves_no_snapshot() {
     for kind in chosen(Kind::Ssh) {
         let Some(sandbox) = Sandbox::carried(kind) else {
