@@ -159,6 +159,10 @@ impl Diagnostic for CaptureError {
                 "nothing of the snapshot was stored; free disk space and try again",
             )],
             Self::NotFrozen { .. } => vec![Hint::text(UNFROZEN)],
+            Self::ReadBack { .. } => vec![Hint::command(
+                "to list all damage in the store",
+                "verify --read-data",
+            )],
             Self::Store(error) => error.hints(),
             Self::Mount(error) => mount_advice(error).map(Hint::text).into_iter().collect(),
             _ => Vec::new(),

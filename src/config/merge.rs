@@ -106,8 +106,10 @@ impl Layer {
                 self.state_secrets = StateSecrets::parse(word).map(|value| at(place, value));
             }
             ("state.recipients", Setting::List(list)) => {
-                let each = list.into_iter().map(|(place, text)| at(&place, text));
-                self.recipients.extend(each);
+                for (place, text) in list {
+                    refuse_no_key(&place, &text)?;
+                    self.recipients.push(at(&place, text));
+                }
             }
             ("store.replicate", Setting::Text(text)) => self.store.set_place(place, &text)?,
             ("store.prune_replica", Setting::Switch(on)) => {
@@ -258,4 +260,23 @@ fn at<T>(place: &Place, value: T) -> Sourced<T> {
         value,
         source: (&place.origin).into(),
     }
+}
+
+/// Refuses a recipient that is no public key whatever it is meant for. It is not shown, as it may be a part of a private one.
+fn refuse_no_key(place: &Place, text: &str) -> Result<(), ConfigError> {
+    const BEGINNINGS: [&str; 4] = ["age1", "ssh-", "ecdsa-", "sk-"];
+    const PRIVATE: [&str; 2] = ["AGE-SECRET-KEY", "-----BEGIN"];
+    let begins_with = |beginning: &&str| text.trim_start().starts_with(*beginning);
+    if BEGINNINGS.iter().any(begins_with) {
+        return Ok(());
+    }
+    let problem = match PRIVATE.iter().any(begins_with) {
+        true => "it is a private key; give the public key that belongs to it",
+        false => "it is not a public key; one begins with `age1`, `ssh-ed25519` or `ssh-rsa`",
+    };
+    Err(ConfigError::BadValue {
+        place: place.clone(),
+        value: "…".to_owned(),
+        problem: problem.to_owned(),
+    })
 }

@@ -393,6 +393,9 @@ impl RestoreError {
                 "nothing was changed; if the directory is immutable or append-only (lsattr -d), `chattr -i -a` takes \
                  that off"
             }
+            Self::Stage { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                "nothing was changed; its file system is read-only: make it writable and try again"
+            }
             Self::OtherRoot { .. } => {
                 "move the directory back, or mount it again; abort --as-is discards the restore and keeps every path \
                 as it is"

@@ -41,6 +41,22 @@ fn at_line(run: Run, line: u32) -> Run {
 }
 
 #[test]
+fn a_recipient_that_is_no_public_key_is_refused_where_it_stands() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    for wrong in ["foo", "", "AGE-SECRET-KEY-1QQQQ"] {
+        sandbox.configure(
+            "config.toml",
+            &format!("[recovery.state]\nrecipients = [\"{wrong}\"]\n"),
+        );
+        let asked = sandbox.command(["explain", "--snapshot", "project", "."]);
+        let run = asked.inside(&project).run().code(2);
+        run.shows("config.toml, line 2: `recovery.state.recipients` cannot be")
+            .hides("SECRET-KEY");
+    }
+}
+
+#[test]
 fn unknown_key_gets_file_line_and_nearest_key() {
     let run = explained("[recovery]\nsnapshto = \"project\"\n");
     at_line(run, 5).shows("snapshto").shows("snapshot");
