@@ -30,6 +30,7 @@ mod capturing;
 mod carried;
 mod carried_bounds;
 mod carried_cluster;
+mod carried_cut;
 mod carried_frozen;
 mod carried_killed;
 mod checkpoints;
