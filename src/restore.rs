@@ -9,6 +9,7 @@ mod authorship;
 mod build_moves;
 mod commit;
 mod composed;
+mod databases;
 mod error;
 mod execute;
 mod export_tree;

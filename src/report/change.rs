@@ -252,6 +252,10 @@ pub(crate) fn why_words(why: &Why) -> String {
             "{} stays and may need it",
             String::from_utf8_lossy(path.as_bytes())
         ),
+        Why::Database(path) => format!(
+            "belongs to the same database as {}, which stays",
+            String::from_utf8_lossy(path.as_bytes())
+        ),
         Why::Names(path) => format!("names {}, which stays", String::from_utf8_lossy(path.as_bytes())),
         Why::OneName(other) => format!(
             "the directory takes its name and {} for one",

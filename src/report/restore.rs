@@ -70,7 +70,7 @@ pub(crate) struct RestoreDocument<'a> {
     pub(crate) brought_back: Vec<AsideDocument>,
     /// Repositories that `--files-only` skips, with how many of their paths differ.
     pub(crate) left_out: Vec<ReasonDocument>,
-    /// Paths that were not asked for and are the other side of a rename of which one was.
+    /// Paths that were not asked for and belong to one that was: the other side of a rename, or a file of the same database.
     pub(crate) also: Vec<PathDocument>,
     /// Conversation of the agent that the session is a part of: its files are restored, the conversation itself is not. Absent if no
     /// agent reported one.

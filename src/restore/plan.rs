@@ -86,6 +86,8 @@ pub enum Why {
     Parent(RelPath),
     /// An object or another part of a repository of which this path stays, which may need it.
     Needed(RelPath),
+    /// A file of a database of SQLite of which this one stays.
+    Database(RelPath),
     /// HEAD, of which this branch stays.
     Names(RelPath),
     /// It cannot be created beside this path: the directory takes both names for one.
@@ -140,6 +142,7 @@ impl Why {
             | Self::NothingToMerge(_)
             | Self::Linked(_)
             | Self::Needed(_)
+            | Self::Database(_)
             | Self::Names(_) => false,
             Self::Others(others) => others.is_empty(),
             _ => true,

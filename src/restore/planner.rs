@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::attribution::{ChangeHistory, Verdict};
+use super::databases::{database_of, is_derived, is_file};
 use super::folded_names::FoldedNames;
 use super::git_links::GitLinks;
 use super::git_parts::{is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made};
@@ -120,6 +121,7 @@ pub fn plan(
         beyond,
         &witness.links,
     );
+    planner.databases_that_stay();
     planner.heads_that_stay(witness, &branches_beyond, scope.named());
     planner.directories_that_stay();
     planner.names_that_are_one(&witness.folded);
@@ -393,6 +395,29 @@ impl Planner {
         for (path, held) in needed {
             if let Some(step) = self.steps.remove(&path) {
                 self.keep(step.change, Why::Needed(held));
+            }
+        }
+    }
+
+    /// Changes no file of a database of which another one stays.
+    fn databases_that_stay(&mut self) {
+        let stays = |kept: &&KeptPath| {
+            let is_state = is_file(&kept.change) && !is_derived(&kept.change.path);
+            is_state && (kept.why.is_conflict() || matches!(kept.why, Why::Others(_)))
+        };
+        let name = |path: &RelPath| database_of(path).unwrap_or_else(|| path.clone());
+        let kept = self.out.iter().filter(stays).map(|kept| &kept.change.path);
+        let kept: BTreeMap<RelPath, RelPath> = kept.map(|path| (name(path), path.clone())).collect();
+        if kept.is_empty() {
+            return;
+        }
+        let steps = self.steps.iter().filter(|(_, step)| is_file(&step.change));
+        let torn: Vec<(RelPath, RelPath)> = steps
+            .filter_map(|(path, _)| Some((path.clone(), kept.get(&name(path))?.clone())))
+            .collect();
+        for (path, held) in torn {
+            if let Some(step) = self.steps.remove(&path) {
+                self.keep(step.change, Why::Database(held));
             }
         }
     }

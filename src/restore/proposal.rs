@@ -62,7 +62,7 @@ pub struct ProposedMount {
     pub not_checked: Vec<Skipped>,
     /// Excluded directories that go aside or come back.
     pub aside: Vec<AsideStep>,
-    /// Paths that were not asked for and are the other side of a rename of which one was.
+    /// Paths that were not asked for and belong to one that was: the other side of a rename, or a file of the same database.
     pub also: Vec<RelPath>,
     /// Credentials that changed since the snapshot: no snapshot holds them, and none is touched.
     pub withheld: Vec<WithheldChange>,

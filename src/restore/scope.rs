@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::databases::beside_databases;
 use crate::contract::PathGlob;
 use crate::diff::{Change, moved};
 use crate::model::{Entry, Manifest, RelPath};
@@ -110,7 +111,7 @@ impl AskedPaths {
             return out;
         }
         let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
-        let pairs = moved(changes);
+        let pairs = together(changes);
         loop {
             let mut more = BTreeSet::new();
             for (old, new) in &pairs {
@@ -130,12 +131,19 @@ impl AskedPaths {
     }
 }
 
+/// Returns the paths that belong together: both sides of renames, and the files of databases.
+fn together(changes: &[Change]) -> Vec<(RelPath, RelPath)> {
+    let mut pairs = moved(changes);
+    pairs.extend(beside_databases(changes));
+    pairs
+}
+
 /// Scope that depends on nothing but paths, with those that it holds beyond what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedScope {
     /// The scope.
     pub scope: Scope,
-    /// Other sides of renames of which one was asked for.
+    /// Other sides of renames of which one was asked for, and files of databases of which one was.
     pub also: Vec<RelPath>,
 }
 
@@ -279,7 +287,7 @@ impl Scope {
         let Self::Below(tops) = self else {
             return self.clone();
         };
-        let pairs = moved(changes);
+        let pairs = together(changes);
         let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
         let mut held: BTreeSet<RelPath> = tops.iter().cloned().collect();
         // One rename may lead to the next: a name that became free was taken.

@@ -99,6 +99,9 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::Unvouched(_) => "unvouched".to_owned(),
                 Why::Unseen => "unseen".to_owned(),
                 Why::Shared(ids) => format!("shared by {}", ids.len()),
+                Why::Database(path) => {
+                    format!("same database as {}", String::from_utf8_lossy(path.as_bytes()))
+                }
                 Why::Names(path) => format!("names {}", String::from_utf8_lossy(path.as_bytes())),
                 Why::Needed(path) => format!("needed by {}", String::from_utf8_lossy(path.as_bytes())),
                 Why::Others(ids) => format!("changed by {} others", ids.len()),

@@ -1,6 +1,7 @@
 //! Work that came after the session survives its restore (scenarios 23, 25); a damaged closing snapshot only vouches for nothing.
 
 use std::fs;
+use std::path::Path;
 
 use crate::support::background::Background;
 use crate::support::build::Build;
@@ -234,4 +235,51 @@ fn s41_damaged_closing_snapshot_leaves_the_baseline_usable() {
         .restore(&id, &["--overwrite-later-edits"])
         .touched(&["edited"]);
     assert_same_tree(&before, &Tree::read(&project));
+}
+
+/// SQLite applies a `-wal` or `-journal` to whatever database lies beside it.
+#[test]
+fn the_files_of_a_database_stay_or_come_back_together() {
+    let before = |project: &Path| {
+        fs::write(project.join("db"), "old\n").unwrap();
+        fs::write(project.join("db-wal"), "old log\n").unwrap();
+        fs::write(project.join("db-shm"), "old index\n").unwrap();
+    };
+    let agent = |project: &Path| {
+        fs::write(project.join("db"), "of the agent\n").unwrap();
+        fs::remove_file(project.join("db-wal")).unwrap();
+        fs::remove_file(project.join("db-shm")).unwrap();
+    };
+    for path in ["db", "db-journal", "db-wal"] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("shop");
+        before(&project);
+        let id = sandbox.session(&project, agent);
+        fs::write(project.join(path), "later\n").unwrap();
+        let later = Tree::read(&project);
+        sandbox
+            .jackin(["restore", &id, "--yes"])
+            .code(6)
+            .shows(&format!("belongs to the same database as {path}"));
+        assert_same_tree(&later, &Tree::read(&project));
+        sandbox.restore(&id, &["--overwrite-later-edits", "--delete-later-files"]);
+        assert_eq!(fs::read_to_string(project.join("db")).unwrap(), "old\n");
+        assert_eq!(fs::read_to_string(project.join("db-wal")).unwrap(), "old log\n");
+    }
+    // One that is asked for by its name brings the others.
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    before(&project);
+    let good = Tree::read(&project);
+    sandbox.session(&project, agent);
+    let asked = sandbox.command(["restore", "db", "--yes"]);
+    asked.inside(&project).run().ok().shows("db-wal");
+    assert_same_tree(&good, &Tree::read(&project));
+    // What was only left open is made again by SQLite, and keeps nothing from coming back.
+    let id = sandbox.session(&project, |project| {
+        fs::write(project.join("db"), "of the agent\n").unwrap()
+    });
+    fs::write(project.join("db-shm"), "another index\n").unwrap();
+    sandbox.restore_in_part(&id, &[]);
+    assert_eq!(fs::read_to_string(project.join("db")).unwrap(), "old\n");
 }

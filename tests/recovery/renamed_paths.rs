@@ -120,7 +120,7 @@ fn diff_shows_the_pair_and_recommends_what_restores_it() {
         said.has("R old.txt -> new.txt");
         let plan = sandbox.jackin(["restore", &id, "--dry-run", path]).ok();
         plan.has("move back")
-            .has("Also included, as the other side of a rename:");
+            .has("Also included, as they belong to what was asked for:");
         let plan = sandbox.plan(&id, &[path]);
         let other = if path == "old.txt" { "new.txt" } else { "old.txt" };
         assert_eq!(plan.document["also"][0]["path"], other);

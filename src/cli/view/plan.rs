@@ -326,7 +326,7 @@ fn what_stays(mount: &MountPlan<'_>, columns: usize, listed: Listed, lines: &mut
     let not_covered: Vec<_> = mount.not_covered.iter().filter(|gap| !is_told(gap)).collect();
     list(
         lines,
-        "Also included, as the other side of a rename:",
+        "Also included, as they belong to what was asked for:",
         mount.also.iter().map(|path| changes::path(&path.below, None)),
     );
     list(
