@@ -1,13 +1,49 @@
-//! Files of a database of SQLite, which belong together: the database, and what is not in it yet (`-wal`, `-shm`) or is to be taken back
-//! (`-journal`). SQLite applies the latter to whatever database lies beside them (sqlite.org, "How To Corrupt An SQLite Database File"), so
-//! one of them beside the other state of another would lose what was written since.
+//! Files of databases, which belong together: of one that is written to after the session, the other files must not go back.
+//!
+//! A database of SQLite is a file, with files beside it for what is not in it yet (`-wal`, `-shm`) or is to be taken back (`-journal`). SQLite
+//! applies these to whatever database lies beside them (sqlite.org, "How To Corrupt An SQLite Database File"). Other databases are
+//! directories, which are known by a file in them.
 
 use std::collections::BTreeSet;
 
 use crate::diff::Change;
-use crate::model::{Entry, RelPath};
+use crate::model::{Directory, Entry, Manifest, Name, RelPath};
 
 const SUFFIXES: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
+
+/// Files that only the directory of a database has: of PostgreSQL, of WiredTiger (MongoDB), of InnoDB (MySQL, MariaDB).
+const MARKS: [&[u8]; 3] = [b"PG_VERSION", b"WiredTiger", b"ibdata1"];
+
+/// Directories of databases.
+pub(super) struct Databases(BTreeSet<RelPath>);
+
+impl Databases {
+    /// Returns those of some manifests of a mount.
+    pub(super) fn of<'m>(manifests: impl IntoIterator<Item = &'m Manifest>) -> Self {
+        let all = manifests.into_iter().flat_map(|manifest| &manifest.directories);
+        let found = all.filter(|dir| is_database(dir)).map(|dir| dir.path.clone());
+        Self(found.collect())
+    }
+
+    /// Returns the outermost directory of a database that holds a path.
+    pub(super) fn holding(&self, path: &RelPath) -> Option<RelPath> {
+        path.ancestors().find(|above| self.0.contains(above))
+    }
+}
+
+fn is_database(dir: &Directory) -> bool {
+    let has = |name: &[u8]| {
+        let entry = Name::new(name).ok().and_then(|name| dir.entry(&name));
+        entry.is_some_and(|entry| entry.content().is_some())
+    };
+    // LevelDB and RocksDB name the current one of their lists in a file.
+    let has_list = || {
+        dir.entries
+            .iter()
+            .any(|entry| entry.name.as_bytes().starts_with(b"MANIFEST-"))
+    };
+    MARKS.iter().any(|mark| has(mark)) || has(b"CURRENT") && has_list()
+}
 
 /// Returns the path of the database that a file beside it belongs to, by its name.
 pub(super) fn database_of(path: &RelPath) -> Option<RelPath> {

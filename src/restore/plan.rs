@@ -86,7 +86,7 @@ pub enum Why {
     Parent(RelPath),
     /// An object or another part of a repository of which this path stays, which may need it.
     Needed(RelPath),
-    /// A file of a database of SQLite of which this one stays.
+    /// A file of a database of which this one stays.
     Database(RelPath),
     /// HEAD, of which this branch stays.
     Names(RelPath),

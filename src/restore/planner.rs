@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::attribution::{ChangeHistory, Verdict};
-use super::databases::{database_of, is_derived, is_file};
+use super::databases::{Databases, database_of, is_derived, is_file};
 use super::folded_names::FoldedNames;
 use super::git_links::GitLinks;
 use super::git_parts::{is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made};
@@ -121,7 +121,8 @@ pub fn plan(
         beyond,
         &witness.links,
     );
-    planner.databases_that_stay();
+    let sides = [target.manifest, now.manifest].into_iter().flatten();
+    planner.databases_that_stay(&Databases::of(sides));
     planner.heads_that_stay(witness, &branches_beyond, scope.named());
     planner.directories_that_stay();
     planner.names_that_are_one(&witness.folded);
@@ -400,20 +401,25 @@ impl Planner {
     }
 
     /// Changes no file of a database of which another one stays.
-    fn databases_that_stay(&mut self) {
-        let stays = |kept: &&KeptPath| {
-            let is_state = is_file(&kept.change) && !is_derived(&kept.change.path);
-            is_state && (kept.why.is_conflict() || matches!(kept.why, Why::Others(_)))
+    fn databases_that_stay(&mut self, databases: &Databases) {
+        let name = |change: &Change| match databases.holding(&change.path) {
+            Some(directory) => Some(directory),
+            None if is_file(change) => Some(database_of(&change.path).unwrap_or_else(|| change.path.clone())),
+            None => None,
         };
-        let name = |path: &RelPath| database_of(path).unwrap_or_else(|| path.clone());
-        let kept = self.out.iter().filter(stays).map(|kept| &kept.change.path);
-        let kept: BTreeMap<RelPath, RelPath> = kept.map(|path| (name(path), path.clone())).collect();
+        let stays = |kept: &&KeptPath| {
+            let is_meant = kept.why.is_conflict() || matches!(kept.why, Why::Others(_));
+            is_meant && !is_derived(&kept.change.path)
+        };
+        let kept = self.out.iter().filter(stays);
+        let kept = kept.filter_map(|kept| Some((name(&kept.change)?, kept.change.path.clone())));
+        let kept: BTreeMap<RelPath, RelPath> = kept.collect();
         if kept.is_empty() {
             return;
         }
-        let steps = self.steps.iter().filter(|(_, step)| is_file(&step.change));
+        let steps = self.steps.iter();
         let torn: Vec<(RelPath, RelPath)> = steps
-            .filter_map(|(path, _)| Some((path.clone(), kept.get(&name(path))?.clone())))
+            .filter_map(|(path, step)| Some((path.clone(), kept.get(&name(&step.change)?)?.clone())))
             .collect();
         for (path, held) in torn {
             if let Some(step) = self.steps.remove(&path) {

@@ -283,3 +283,38 @@ fn the_files_of_a_database_stay_or_come_back_together() {
     sandbox.restore_in_part(&id, &[]);
     assert_eq!(fs::read_to_string(project.join("db")).unwrap(), "old\n");
 }
+
+#[test]
+fn of_a_database_that_is_a_directory_all_stays_where_something_is_later() {
+    for marks in [
+        &["PG_VERSION"][..],
+        &["WiredTiger"],
+        &["ibdata1"],
+        &["CURRENT", "MANIFEST-000004"],
+    ] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("shop");
+        fs::create_dir_all(project.join("data/base")).unwrap();
+        for name in marks.iter().chain(&["base/1", "base/2", "base/3"]) {
+            fs::write(project.join("data").join(name), "old\n").unwrap();
+        }
+        let good = Tree::read(&project);
+        let id = sandbox.session(&project, |project| {
+            for name in ["base/1", "base/2", "base/new"] {
+                fs::write(project.join("data").join(name), "of the agent\n").unwrap();
+            }
+            fs::remove_file(project.join("data/base/3")).unwrap();
+            fs::write(project.join("code"), "of the agent\n").unwrap();
+        });
+        fs::write(project.join("data/base/2"), "later\n").unwrap();
+        let later = Tree::read(&project.join("data"));
+        sandbox
+            .jackin(["restore", &id, "--yes"])
+            .code(6)
+            .shows("same database as data/base/2");
+        assert_same_tree(&later, &Tree::read(&project.join("data")));
+        assert!(!project.join("code").exists());
+        sandbox.restore(&id, &["--overwrite-later-edits", "--delete-later-files"]);
+        assert_same_tree(&good, &Tree::read(&project));
+    }
+}
