@@ -1,6 +1,6 @@
 //! Files of databases, which belong together: of one that is written to after the session, the other files must not go back.
 //!
-//! A database of SQLite is a file, with files beside it for what is not in it yet (`-wal`, `-shm`) or is to be taken back (`-journal`). SQLite
+//! A database of SQLite is a file, with files beside it for what is not in it yet (`-wal`, `-shm`) or is to be undone (`-journal`). SQLite
 //! applies these to whatever database lies beside them (sqlite.org, "How To Corrupt An SQLite Database File"). Other databases are
 //! directories, which are known by a file in them.
 
