@@ -1,10 +1,10 @@
 //! Objects of git that were deleted after the session, for example by `git gc --prune=now`, and that a restored branch or index may need.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::git_directories::{is_git_directory, work_tree};
 use crate::model::{Manifest, RelPath};
-use git_reader::{Files, GitError, Oid, Repository, below, indexed};
+use git_reader::{Files, Oid, Repository, below, indexed};
 
 /// Maximum number of objects in a deleted pack that are looked for elsewhere. The objects of a larger one count as missing.
 const MOST: u32 = 200_000;
@@ -26,27 +26,34 @@ impl LostObjects {
             if gone.is_empty() {
                 continue;
             }
-            let repository = Repository::open(live, &work_tree(&dir.path));
-            let repository = repository.ok().flatten();
-            let mut packs = HashSet::new();
+            // The objects that each file held; `None` if that is not known.
+            let mut held: BTreeMap<&RelPath, Option<Vec<Oid>>> = BTreeMap::new();
             for path in &gone {
-                let files: Vec<&RelPath> = match Held::of(path) {
-                    // What cannot be read may be needed.
-                    Held::Object(oid) if !has(repository.as_ref(), &[oid]) => vec![path],
-                    Held::Pack(idx) if packs.insert(idx.clone()) => {
-                        let is_there = match indexed(target, &idx, MOST) {
-                            Ok(Some(oids)) => has(repository.as_ref(), &oids),
-                            Ok(None) | Err(_) => false,
-                        };
-                        let files = gone.iter().filter(|one| stem(one) == stem(path));
-                        files.filter(|_| !is_there).collect()
+                match Held::of(path) {
+                    Held::Object(oid) => drop(held.insert(path, Some(vec![oid]))),
+                    Held::Pack(idx) if idx == *path || !gone.contains(&idx) => {
+                        drop(held.insert(path, indexed(target, &idx, MOST).ok().flatten()));
                     }
-                    _ => Vec::new(),
-                };
-                for file in files {
-                    let above = file.ancestors().filter(|above| above.is_within(&objects));
-                    lost.0.extend(above.chain([file.clone()]));
+                    // The index stands for all that belongs to its pack.
+                    Held::Pack(_) | Held::Nothing => {}
                 }
+            }
+            let wanted = held.values().flatten().flatten().copied().collect();
+            // Of a repository that cannot be read anything may be missing.
+            let missing = Repository::open(live, &work_tree(&dir.path)).ok().flatten();
+            let missing = missing.and_then(|repository| repository.missing(&wanted).ok());
+            let is_there = |oids: &Option<Vec<Oid>>| {
+                let known = missing.as_ref().zip(oids.as_ref());
+                known.is_some_and(|(missing, oids)| !oids.iter().any(|oid| missing.contains(oid)))
+            };
+            let stems: BTreeSet<&[u8]> = held
+                .iter()
+                .filter(|(_, oids)| !is_there(oids))
+                .map(|(path, _)| stem(path))
+                .collect();
+            for file in gone.iter().filter(|file| stems.contains(stem(file))) {
+                let above = file.ancestors().filter(|above| above.is_within(&objects));
+                lost.0.extend(above.chain([file.clone()]));
             }
         }
         lost
@@ -98,7 +105,7 @@ fn stem(path: &RelPath) -> &[u8] {
 }
 
 /// Returns the files below `objects` that the target and the end of the session have, and that are gone.
-fn gone(objects: &RelPath, [target, last, now]: [&Manifest; 3]) -> Vec<RelPath> {
+fn gone(objects: &RelPath, [target, last, now]: [&Manifest; 3]) -> BTreeSet<RelPath> {
     let within = target.directories_within(objects);
     let files = within.flat_map(|dir| {
         let files = dir.entries.iter().filter(|entry| entry.content().is_some());
@@ -107,20 +114,4 @@ fn gone(objects: &RelPath, [target, last, now]: [&Manifest; 3]) -> Vec<RelPath> 
     files
         .filter(|path| now.entry(path).is_none() && last.entry(path).is_some())
         .collect()
-}
-
-/// Returns true if the repository certainly has all these objects.
-fn has(repository: Option<&Repository<'_>>, oids: &[Oid]) -> bool {
-    let Some(repository) = repository else {
-        return false;
-    };
-    let all = || -> Result<bool, GitError> {
-        for oid in oids {
-            if !repository.has(oid)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    };
-    all().unwrap_or(false)
 }

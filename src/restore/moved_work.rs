@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::states::same;
-use crate::model::{Content, Entry, EntryKind, Manifest, RelPath};
+use crate::model::{Content, Entry, Manifest, RelPath};
 
 /// What lies between two looks at a mount.
 pub(super) struct MoveStep<'a> {
@@ -17,7 +17,9 @@ pub(super) struct MoveStep<'a> {
 /// Maximum bytes of a file whose lines are compared with those of another one.
 pub(super) const MOST_COMPARED: u64 = 1 << 20;
 /// Maximum number of new files that a missing one is compared with.
-const MOST_CANDIDATES: usize = 50;
+const MOST_CANDIDATES: usize = 20;
+/// Maximum number of contents that are read for that, of all looks at a mount.
+const MOST_COMPARISONS: usize = 1000;
 
 /// Smallest content, in bytes, that is recognized where it lies: a smaller one is found anywhere.
 pub(super) const MIN_RECOGNIZED_SIZE: u64 = 16;
@@ -40,6 +42,7 @@ pub(super) fn moved_work(
     // What others made, by its path now.
     let mut works: BTreeMap<RelPath, Work> = BTreeMap::new();
     let mut moved = HashSet::new();
+    let mut left = MOST_COMPARISONS;
     for (at, step) in steps.iter().enumerate() {
         let is_gone = |path: &RelPath, work: &mut Work| {
             let found = step.after.entry(path);
@@ -47,10 +50,10 @@ pub(super) fn moved_work(
         };
         let gone: Vec<(RelPath, Work)> = works.extract_if(.., is_gone).collect();
         if !gone.is_empty() {
-            let new = new_objects(step);
+            let new = NewObjects::of(step);
             for (path, work) in gone {
                 let was_moved = moved.remove(&path);
-                let Some((path, found)) = moved_to(&work, &path, (at, &new), read) else {
+                let Some((path, found)) = new.where_is(&work, &path, at, &mut left, read) else {
                     continue;
                 };
                 if was_moved || authors(at, path, found).own {
@@ -87,11 +90,6 @@ pub(super) struct Possible {
     pub(super) others: bool,
 }
 
-/// Returns the objects that the end of a step has at paths where its beginning has none of their type.
-fn new_objects<'a>(step: &MoveStep<'a>) -> Vec<(RelPath, &'a Entry)> {
-    differing(step, |was, entry| was.is_none_or(|was| !is_alike(was, entry)))
-}
-
 /// Returns the objects that are others, or have another state, at the end of a step. A directory counts only if it is new.
 fn changed<'a>(step: &MoveStep<'a>) -> Vec<(RelPath, &'a Entry)> {
     differing(step, |was, entry| {
@@ -124,42 +122,70 @@ fn is_alike(a: &Entry, b: &Entry) -> bool {
     std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
 }
 
-/// Finds an object that was at `path` among the new ones: by its inode, which a rename keeps, else by its lines.
-fn moved_to<'n, 'a>(
-    Work { entry: work, at }: &Work,
-    path: &RelPath,
-    (step, new): (usize, &'n [(RelPath, &'a Entry)]),
-    read: &ReadAt<'_>,
-) -> Option<(&'n RelPath, &'a Entry)> {
-    let found = |(path, entry): &'n (RelPath, &'a Entry)| (path, *entry);
-    let is_full = work.content().is_some_and(|content| content.size > 0);
-    // A number may be given again once its object is gone. What a rename leaves alone is the time of the content.
-    let is_it = |entry: &Entry| {
-        entry.ino == work.ino && entry.kind == work.kind && (is_full || entry.mtime == work.mtime)
-    };
-    if let Some(same) = new.iter().find(|(_, entry)| is_it(entry)) {
-        return Some(found(same));
+/// The objects that the end of a step has at paths where its beginning has none of their type.
+struct NewObjects<'a> {
+    all: Vec<(RelPath, &'a Entry)>,
+    by_ino: HashMap<u64, Vec<usize>>,
+}
+
+impl<'a> NewObjects<'a> {
+    fn of(step: &MoveStep<'a>) -> Self {
+        let all = differing(step, |was, entry| was.is_none_or(|was| !is_alike(was, entry)));
+        let mut by_ino: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (at, (_, entry)) in all.iter().enumerate() {
+            by_ino.entry(entry.ino).or_default().push(at);
+        }
+        Self { all, by_ino }
     }
-    let content = work
-        .content()
-        .filter(|content| (1..=MOST_COMPARED).contains(&content.size))?;
-    let name = path.split().map(|(_, name)| name);
-    let is_recognized = content.size >= MIN_RECOGNIZED_SIZE;
-    let may_be = |(_, entry): &&(RelPath, &Entry)| {
-        matches!(entry.kind, EntryKind::File(_)) && (is_recognized || entry.ino == work.ino)
-    };
-    let mut files: Vec<&'n (RelPath, &'a Entry)> = new.iter().filter(may_be).collect();
-    files.sort_by_key(|(path, entry)| {
-        let has_name = path.split().map(|(_, name)| name) == name;
-        (entry.ino != work.ino, !has_name)
-    });
-    let text = read(*at, content)?;
-    let is_like = |(_, entry): &&&(RelPath, &Entry)| {
-        let other = entry.content().filter(|other| other.size <= 4 * MOST_COMPARED);
-        other.is_some_and(|other| read(step, other).is_some_and(|other| holds_most(&other, &text)))
-    };
-    let like = files.iter().take(MOST_CANDIDATES).find(is_like);
-    like.map(|file| found(file))
+
+    /// Finds an object that was at `path`: by its inode, which a rename keeps, else by its lines.
+    fn where_is(
+        &self,
+        Work { entry: work, at }: &Work,
+        path: &RelPath,
+        step: usize,
+        left: &mut usize,
+        read: &ReadAt<'_>,
+    ) -> Option<(&RelPath, &'a Entry)> {
+        let numbers = self.by_ino.get(&work.ino).map(Vec::as_slice).unwrap_or_default();
+        let same_ino = || numbers.iter().filter_map(|at| self.all.get(*at));
+        let is_full = work.content().is_some_and(|content| content.size > 0);
+        // A number may be given again once its object is gone. What a rename leaves alone is the time of the content.
+        let is_it = |entry: &Entry| entry.kind == work.kind && (is_full || entry.mtime == work.mtime);
+        if let Some((path, entry)) = same_ino().find(|(_, entry)| is_it(entry)) {
+            return Some((path, entry));
+        }
+        let content = work
+            .content()
+            .filter(|content| (1..=MOST_COMPARED).contains(&content.size))?;
+        let others: &[(RelPath, &Entry)] = match content.size >= MIN_RECOGNIZED_SIZE {
+            true => &self.all,
+            false => &[],
+        };
+        let name = path.split().map(|(_, name)| name);
+        let has_name = |(path, _): &&(RelPath, &Entry)| path.split().map(|(_, name)| name) == name;
+        let other_names = others.iter().filter(|new| !has_name(new));
+        let candidates = same_ino()
+            .chain(others.iter().filter(has_name))
+            .chain(other_names);
+        let mut text = None;
+        for (path, entry) in candidates.take(MOST_CANDIDATES) {
+            let Some(other) = entry.content().filter(|other| other.size <= 4 * MOST_COMPARED) else {
+                continue;
+            };
+            *left = left.checked_sub(1)?;
+            if text.is_none() {
+                text = Some(read(*at, content)?);
+            }
+            if read(step, other)
+                .zip(text.as_ref())
+                .is_some_and(|(other, text)| holds_most(&other, text))
+            {
+                return Some((path, entry));
+            }
+        }
+        None
+    }
 }
 
 /// Returns true if at least half of the lines of `work` are in `text`.

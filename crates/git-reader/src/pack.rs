@@ -46,6 +46,11 @@ impl Pack {
         self.index.find(files, oid)
     }
 
+    /// Calls `each` with the name of each object.
+    pub(super) fn each_name(&self, files: &dyn Files, each: &mut dyn FnMut(&Oid)) -> Result<(), GitError> {
+        self.index.each_name(files, each)
+    }
+
     /// Returns the object at `offset`, of at most `most` bytes. `effort` grows by the bytes that were built for it.
     pub(super) fn object(
         &self,

@@ -95,19 +95,20 @@ impl PackIndex {
         Ok(offset)
     }
 
-    /// Returns the names of all objects, in their order.
-    pub(super) fn names(&self, files: &dyn Files) -> Result<Vec<Oid>, GitError> {
-        let mut names = Vec::new();
+    /// Calls `each` with the names of all objects, in their order.
+    pub(super) fn each_name(&self, files: &dyn Files, each: &mut dyn FnMut(&Oid)) -> Result<(), GitError> {
         let mut at = 0;
         while at < self.count {
             let few = PIECE.min(self.count - at);
             let rows = self.rows(files, at, few)?;
-            let rows = rows.chunks_exact(self.width);
-            let found = rows.filter_map(|row| row.get(self.skip()..)?.try_into().ok());
-            names.extend(found.map(Oid::from_bytes));
+            for row in rows.chunks_exact(self.width) {
+                if let Some(name) = row.get(self.skip()..).and_then(|name| name.try_into().ok()) {
+                    each(&Oid::from_bytes(name));
+                }
+            }
             at += few;
         }
-        Ok(names)
+        Ok(())
     }
 
     fn skip(&self) -> usize {

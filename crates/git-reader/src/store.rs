@@ -27,6 +27,8 @@ const DEEPEST_TAG: usize = 10;
 const MOST_STORES: usize = 16;
 /// Maximum number of packs in one directory; git becomes very slow before.
 const MOST_PACKS: usize = 4096;
+/// Maximum number of objects that are looked for in files of their own: each is a call.
+const MOST_LOOSE: usize = 5000;
 /// Effort of searching one pack, or of looking for one file, in bytes read.
 const LOOKUP: u64 = 512;
 /// Name of the empty tree, which git knows without storing it.
@@ -124,23 +126,29 @@ impl Repository<'_> {
         }
     }
 
-    /// Returns true if an object is there, without reading it.
+    /// Returns those of some objects that are not there, without reading any. If the packs lack very many, the others are not looked for.
     ///
     /// # Errors
     /// [`GitError`].
-    pub fn has(&self, oid: &Oid) -> Result<bool, GitError> {
+    pub fn missing(&self, oids: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>, GitError> {
         self.understood()?;
+        let mut missing = oids.clone();
         for store in self.stores()? {
             for pack in &store.packs {
-                if pack.find(self.files, oid)?.is_some() {
-                    return Ok(true);
+                pack.each_name(self.files, &mut |oid| {
+                    missing.remove(oid);
+                })?;
+            }
+            if missing.len() > MOST_LOOSE {
+                continue;
+            }
+            for oid in missing.clone() {
+                if size(self.files, &loose_path(store, &oid))?.is_some() {
+                    missing.remove(&oid);
                 }
             }
-            if size(self.files, &loose_path(store, oid))?.is_some() {
-                return Ok(true);
-            }
         }
-        Ok(false)
+        Ok(missing)
     }
 
     fn take_effort(&self, bytes: u64) {
@@ -305,10 +313,12 @@ impl Repository<'_> {
 /// [`GitError`].
 pub fn indexed(files: &dyn Files, idx: &RelPath, most: u32) -> Result<Option<Vec<Oid>>, GitError> {
     let index = PackIndex::open(files, idx.clone())?;
-    match index.count() <= most {
-        true => index.names(files).map(Some),
-        false => Ok(None),
+    if index.count() > most {
+        return Ok(None);
     }
+    let mut names = Vec::new();
+    index.each_name(files, &mut |oid| names.push(*oid))?;
+    Ok(Some(names))
 }
 
 fn loose_path(store: &Store, oid: &Oid) -> RelPath {

@@ -1,5 +1,7 @@
 //! Objects, loose and packed, and ids of files.
 
+use std::collections::BTreeSet;
+
 use super::scratch::{Scratch, clear, rel, text};
 use crate::{ObjectKind, Oid, Repository, blob_id, indexed, unpushed};
 
@@ -23,7 +25,7 @@ fn compare(scratch: &Scratch) {
             let oid = Oid::parse(name.as_bytes()).unwrap();
             let object = repository.object(&oid).unwrap().unwrap();
             assert_eq!(object.kind.word(), kind);
-            assert!(repository.has(&oid).unwrap());
+            assert!(repository.missing(&BTreeSet::from([oid])).unwrap().is_empty());
             assert!(object.bytes == scratch.git(&["cat-file", kind, name]), "{name}");
             if object.kind == ObjectKind::Tree {
                 let entries = repository.tree(&oid).unwrap().unwrap();
@@ -47,7 +49,8 @@ fn compare(scratch: &Scratch) {
         }
         let missing = Oid::from_bytes([7; 20]);
         assert_eq!(repository.object(&missing).unwrap(), None);
-        assert!(!repository.has(&missing).unwrap());
+        let some = BTreeSet::from([missing]);
+        assert_eq!(repository.missing(&some).unwrap(), some);
         clear(repository);
     });
 }
