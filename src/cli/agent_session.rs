@@ -14,7 +14,7 @@ use crate::recovery::NewSession;
 use crate::session::Begun;
 use crate::store::Store;
 
-/// What of an agent begins its session.
+/// The part of an agent that begins its session.
 pub(super) enum Beginner {
     /// A hook, in this conversation.
     Hook(AgentRef),

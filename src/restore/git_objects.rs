@@ -65,7 +65,7 @@ impl LostObjects {
     }
 }
 
-/// What a file below `objects` is for.
+/// Purpose of a file below `objects`.
 enum Held {
     Object(Oid),
     /// A pack with this index, or a file that belongs to it.

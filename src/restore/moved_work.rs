@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::states::same;
 use crate::model::{Content, Entry, Manifest, RelPath};
 
-/// What lies between two looks at a mount.
+/// Two looks at a mount, one after the other.
 pub(super) struct MoveStep<'a> {
     pub(super) before: &'a Manifest,
     pub(super) after: &'a Manifest,

@@ -88,7 +88,7 @@ pub fn ensure_outside_session(
         Allowed::Look(own) | Allowed::Checkpoint(own) => store.catalog().instance(own)?,
         Allowed::Nothing | Allowed::End(_) => None,
     };
-    // What has ended is a session of nobody's: of that its agent may only read.
+    // An agent may only read its ended sessions.
     let is_own = |row: &InstanceRow| matches!(allowed, Allowed::Look(_)) || is_active(store, row);
     let own_keeper = own.filter(is_own).and_then(|row| row.keeper);
     for row in rows {

@@ -115,7 +115,7 @@ fn a_capture_whose_connection_is_cut_leaves_no_snapshot() {
         let mut begin = sandbox
             .command(["begin", "--snapshot", "project", &target])
             .start();
-        // Whenever something carries, until it gives up.
+        // Each connection that it makes, until it makes no other.
         while begin.child.try_wait().unwrap().is_none() {
             sandbox.machine().cut(true);
             std::thread::sleep(std::time::Duration::from_millis(5));

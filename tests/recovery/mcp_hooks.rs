@@ -101,7 +101,7 @@ fn the_first_prompt_has_a_checkpoint_before_it() {
     client.end();
 }
 
-/// What an agent runs is inside each of its sessions: it ends none, and of one that has ended it restores nothing while another one lives.
+/// The commands of an agent are inside each of its sessions: they end none, and restore nothing of an ended one while another one lives.
 #[test]
 fn an_agent_with_hooks_ends_no_session_and_restores_none_that_has_ended() {
     let sandbox = Sandbox::new();
