@@ -146,7 +146,7 @@ impl GitLinks {
             for name in names {
                 let Some(path) = file_of(dir, name) else { continue };
                 let is = now.get(name);
-                packed.add(name, [target.get(name), last.get(name), is]);
+                packed.add(name, &path, [target.get(name), last.get(name), is]);
                 if is == last.get(name) {
                     let all = below(dir, "refs");
                     let above = path.ancestors().filter(|above| above.is_within(&all));

@@ -31,6 +31,7 @@ impl LostObjects {
             for path in &gone {
                 match Held::of(path) {
                     Held::Object(oid) => drop(held.insert(path, Some(vec![oid]))),
+                    Held::Unknown => drop(held.insert(path, None)),
                     Held::Pack(idx) if idx == *path || !gone.contains(&idx) => {
                         drop(held.insert(path, indexed(target, &idx, MOST).ok().flatten()));
                     }
@@ -70,6 +71,8 @@ enum Held {
     Object(Oid),
     /// A pack with this index, or a file that belongs to it.
     Pack(RelPath),
+    /// An object that cannot be looked for.
+    Unknown,
     Nothing,
 }
 
@@ -81,6 +84,11 @@ impl Held {
         };
         if let Some(oid) = Oid::parse(&[dir, name].concat()) {
             return Self::Object(oid);
+        }
+        // Of a repository with longer names, which is not read.
+        let is_hex = |text: &[u8], length| text.len() == length && text.iter().all(u8::is_ascii_hexdigit);
+        if is_hex(dir, 2) && is_hex(name, 62) {
+            return Self::Unknown;
         }
         let idx = || RelPath::new(&[stem(path), b".idx"].concat()).ok();
         match name.starts_with(b"pack-").then(idx).flatten() {

@@ -159,17 +159,28 @@ impl MergeSource<'_> {
 
 impl MergeSource<'_> {
     /// Composes each `packed-refs` that was changed after the session: a ref that was changed then stays, and the others are restored. Only
-    /// where the whole git directory is restored, as a ref may have a file of its own as well.
+    /// where the whole git directory is restored, as a ref may have a file of its own as well, and where only the session changed refs before.
     pub(super) fn packed_refs(&self, plan: &Plan, witness: &ChangeHistory, scope: &Scope) -> Merges {
         let mut merges = Merges::default();
         let mut root = None;
-        for kept in &plan.conflicts {
+        let is_later = |kept: &&KeptPath| matches!(kept.why, Why::LaterEdit(_));
+        let mut room = MAX_TOGETHER;
+        for kept in plan.conflicts.iter().filter(is_later) {
             let (path, change) = (&kept.change.path, &kept.change);
+            let then = |path: &RelPath| {
+                self.sides
+                    .first()
+                    .copied()
+                    .flatten()
+                    .and_then(|then| then.entry(path))
+            };
+            let is_own = |path: &RelPath| witness.is_of_session(path, then(path));
             let is_whole = path.split().is_some_and(|(dir, _)| scope.holds(&dir));
             let packed = witness
                 .links
                 .packed(path)
-                .filter(|_| is_whole && !witness.only_left);
+                .filter(|_| is_whole && !witness.only_left && is_own(path))
+                .filter(|packed| packed.restored().iter().all(is_own));
             let (Some(packed), Some(then), Some(now)) = (packed, &change.from, &change.to) else {
                 continue;
             };
@@ -193,6 +204,10 @@ impl MergeSource<'_> {
                 merges.unneeded.insert(path.clone());
                 continue;
             }
+            let Some(rest) = room.checked_sub(text.len() as u64) else {
+                continue;
+            };
+            room = rest;
             let composed = Composed::new(text, then, now_content.digest, Composition::Merge { marked: 0 });
             let composed = Composed {
                 holds_later_edit,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::states::same;
-use crate::model::{Content, Entry, Manifest, RelPath};
+use crate::model::{Content, Entry, Manifest, Name, RelPath};
 
 /// Two looks at a mount, one after the other.
 pub(super) struct MoveStep<'a> {
@@ -126,16 +126,19 @@ fn is_alike(a: &Entry, b: &Entry) -> bool {
 struct NewObjects<'a> {
     all: Vec<(RelPath, &'a Entry)>,
     by_ino: HashMap<u64, Vec<usize>>,
+    by_name: HashMap<Name, Vec<usize>>,
 }
 
 impl<'a> NewObjects<'a> {
     fn of(step: &MoveStep<'a>) -> Self {
         let all = differing(step, |was, entry| was.is_none_or(|was| !is_alike(was, entry)));
         let mut by_ino: HashMap<u64, Vec<usize>> = HashMap::new();
+        let mut by_name: HashMap<Name, Vec<usize>> = HashMap::new();
         for (at, (_, entry)) in all.iter().enumerate() {
             by_ino.entry(entry.ino).or_default().push(at);
+            by_name.entry(entry.name.clone()).or_default().push(at);
         }
-        Self { all, by_ino }
+        Self { all, by_ino, by_name }
     }
 
     /// Finds an object that was at `path`: by its inode, which a rename keeps, else by its lines.
@@ -158,16 +161,20 @@ impl<'a> NewObjects<'a> {
         let content = work
             .content()
             .filter(|content| (1..=MOST_COMPARED).contains(&content.size))?;
+        if *left == 0 {
+            return None;
+        }
         let others: &[(RelPath, &Entry)] = match content.size >= MIN_RECOGNIZED_SIZE {
             true => &self.all,
             false => &[],
         };
         let name = path.split().map(|(_, name)| name);
-        let has_name = |(path, _): &&(RelPath, &Entry)| path.split().map(|(_, name)| name) == name;
-        let other_names = others.iter().filter(|new| !has_name(new));
-        let candidates = same_ino()
-            .chain(others.iter().filter(has_name))
-            .chain(other_names);
+        let named = name
+            .and_then(|name| self.by_name.get(&name))
+            .filter(|_| !others.is_empty());
+        let named = named.map(Vec::as_slice).unwrap_or_default().iter();
+        let named = named.filter_map(|at| self.all.get(*at));
+        let candidates = same_ino().chain(named).chain(others);
         let mut text = None;
         for (path, entry) in candidates.take(MOST_CANDIDATES) {
             let Some(other) = entry.content().filter(|other| other.size <= 4 * MOST_COMPARED) else {

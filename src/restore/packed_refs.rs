@@ -1,12 +1,17 @@
 //! The refs in a `packed-refs` that was written after the session: each one is judged alone, as if it had a file of its own.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::model::RelPath;
 use git_reader::Oid;
 
 /// Comparison of all refs of a repository whose `packed-refs` was changed after the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct PackedRefs(HashMap<Vec<u8>, Kept>);
+pub(super) struct PackedRefs {
+    kept: HashMap<Vec<u8>, Kept>,
+    /// The refs that would be restored, by the path of their own file.
+    restored: Vec<RelPath>,
+}
 
 /// Which line of a ref stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +20,8 @@ enum Kept {
     Now {
         /// True if that is not what the target has, so that it is a later edit.
         is_later: bool,
+        /// True if the ref exists.
+        is_there: bool,
     },
     /// The one of the target; where that has the ref in a file of its own, the one of now may stay below it.
     Target,
@@ -23,26 +30,40 @@ enum Kept {
 }
 
 impl PackedRefs {
-    /// Adds a ref with its objects in the target, at the end of the session, and now.
-    pub(super) fn add(&mut self, name: &[u8], [target, last, now]: [Option<&Oid>; 3]) {
+    /// Adds a ref with the path of its own file, and its objects in the target, at the end of the session, and now.
+    pub(super) fn add(&mut self, name: &[u8], path: &RelPath, [target, last, now]: [Option<&Oid>; 3]) {
         let kept = match (now == last, target) {
             (false, _) => Kept::Now {
                 is_later: now != target,
+                is_there: now.is_some(),
             },
             (true, Some(_)) => Kept::Target,
             (true, None) => Kept::Gone,
         };
-        self.0.insert(name.to_vec(), kept);
+        if now == last && now != target {
+            self.restored.push(path.clone());
+        }
+        self.kept.insert(name.to_vec(), kept);
     }
 
-    /// Composes the list from both contents, and returns it with true if it holds a ref that was changed after the session; `None` if one of
-    /// them is not understood, or both have different heads.
+    /// Returns the refs that would be restored, by the path of their own file, whether or not that exists.
+    pub(super) fn restored(&self) -> &[RelPath] {
+        &self.restored
+    }
+
+    /// Composes the list from both contents, and returns it with true if a ref that was changed or deleted after the session is so in it;
+    /// `None` if one of them is not understood, both have different heads, or a ref would be a directory of another one.
     pub(super) fn compose(&self, target: &[u8], now: &[u8]) -> Option<(Vec<u8>, bool)> {
         let (target, now) = (PackedList::parse(target)?, PackedList::parse(now)?);
         if target.head != now.head {
             return None;
         }
         let mut holds_later = false;
+        let there = self
+            .kept
+            .iter()
+            .filter(|(_, kept)| matches!(kept, Kept::Now { is_there: true, .. }));
+        let mut present: BTreeSet<&[u8]> = there.map(|(name, _)| name.as_slice()).collect();
         let mut text = now.head.concat();
         let names: BTreeMap<&[u8], ()> = target
             .refs
@@ -52,9 +73,9 @@ impl PackedRefs {
             .collect();
         for name in names.into_keys() {
             let (then, is) = (target.refs.get(name), now.refs.get(name));
-            let lines = match self.0.get(name) {
-                Some(Kept::Now { is_later }) => {
-                    holds_later |= *is_later && is.is_some();
+            let lines = match self.kept.get(name) {
+                Some(Kept::Now { is_later, .. }) => {
+                    holds_later |= *is_later && (is.is_some() || then.is_some());
                     is
                 }
                 Some(Kept::Target) => then.or(is),
@@ -62,9 +83,20 @@ impl PackedRefs {
                 // A name that no ref may have.
                 None => is,
             };
+            if lines.is_some() {
+                present.insert(name);
+            }
             text.extend(lines.into_iter().flatten().copied().flatten());
         }
-        Some((text, holds_later))
+        let is_below_one = |name: &&[u8]| {
+            let mut ends = name
+                .iter()
+                .enumerate()
+                .filter(|(_, byte)| **byte == b'/')
+                .map(|(at, _)| at);
+            ends.any(|end| name.get(..end).is_some_and(|above| present.contains(above)))
+        };
+        (!present.iter().any(is_below_one)).then_some((text, holds_later))
     }
 }
 
@@ -103,6 +135,7 @@ impl<'t> PackedList<'t> {
 #[cfg(test)]
 mod tests {
     use super::PackedRefs;
+    use crate::model::RelPath;
     use git_reader::Oid;
 
     const HEAD: &str = "# pack-refs with: peeled fully-peeled sorted \n";
@@ -125,8 +158,10 @@ mod tests {
         for (name, states) in refs {
             let states = states.map(|digit| Oid::parse(oid(digit).as_bytes()));
             let [target, last, now] = &states;
+            let path = RelPath::new(name.as_bytes()).unwrap();
             packed.add(
                 format!("refs/{name}").as_bytes(),
+                &path,
                 [target.as_ref(), last.as_ref(), now.as_ref()],
             );
         }
@@ -172,6 +207,21 @@ mod tests {
         let (text, holds_later) = refs.compose(target.as_bytes(), now.as_bytes()).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), expected);
         assert!(holds_later);
+    }
+
+    #[test]
+    fn a_ref_that_was_deleted_later_is_a_later_edit() {
+        let refs = compared(&[("a", ['1', '2', '2']), ("b", ['1', '1', '-'])]);
+        let (target, now) = (list(&[('1', "a"), ('1', "b")]), list(&[('2', "a")]));
+        let composed = refs.compose(target.as_bytes(), now.as_bytes());
+        assert_eq!(composed, Some((list(&[('1', "a")]).into_bytes(), true)));
+    }
+
+    #[test]
+    fn no_ref_becomes_a_directory_of_another_one() {
+        let refs = compared(&[("a", ['1', '-', '-']), ("a/b", ['-', '-', '2'])]);
+        let (target, now) = (list(&[('1', "a")]), list(&[('2', "a/b")]));
+        assert_eq!(refs.compose(target.as_bytes(), now.as_bytes()), None);
     }
 
     #[test]

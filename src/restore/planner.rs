@@ -314,7 +314,7 @@ impl Planner {
     fn objects_that_come_back(&mut self, repositories: &Repositories, links: &GitLinks) {
         let needy = self.steps.keys().filter_map(|path| {
             let own = repositories.holding(path)?;
-            needs_others(own, path).then_some(own)
+            (is_reference(own, path) || path.as_bytes().ends_with(b"/index")).then_some(own)
         });
         let mut needy: BTreeSet<&RelPath> = needy.collect();
         let mut known = 0;

@@ -346,6 +346,25 @@ fn what_the_agent_moves_of_the_operators_is_recognized_also_where_it_is_small_or
     }
 }
 
+/// A branch that the operator made between two turns, and git packed after the session.
+#[test]
+fn a_branch_of_the_operators_stays_in_the_list_of_packed_refs() {
+    let (sandbox, project) = workspace("");
+    let repository = Repository::with_history(&project, 2);
+    repository.git(&["pack-refs", "--all"]);
+    let mut conversation = Conversation::new(&sandbox, &project, "s");
+    conversation.turn("one", "echo agent > mine");
+    conversation.shell("git branch of-the-operator");
+    conversation.turn("two", "git branch of-the-agent");
+    conversation.end();
+    conversation.run().ok();
+    repository.git(&["pack-refs", "--all"]);
+    let id = listed(&sandbox)[0].id.clone();
+    restore(&sandbox, &id, &[]).code(6);
+    repository.git(&["rev-parse", "--verify", "refs/heads/of-the-operator"]);
+    assert_eq!(read(&project, "mine"), "before\n");
+}
+
 /// The inode of a file that is gone may be given to the next one.
 #[test]
 fn what_the_agent_makes_in_place_of_the_operators_is_its_own() {

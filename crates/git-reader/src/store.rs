@@ -28,7 +28,7 @@ const MOST_STORES: usize = 16;
 /// Maximum number of packs in one directory; git becomes very slow before.
 const MOST_PACKS: usize = 4096;
 /// Maximum number of objects that are looked for in files of their own: each is a call.
-const MOST_LOOSE: usize = 5000;
+const MOST_LOOSE: usize = 500;
 /// Effort of searching one pack, or of looking for one file, in bytes read.
 const LOOKUP: u64 = 512;
 /// Name of the empty tree, which git knows without storing it.
