@@ -136,28 +136,35 @@ pub fn steady_now(store: &Store, now: Time) -> Result<Time, StoreError> {
     Ok(before.map_or(now, |before| before.min(now)))
 }
 
-/// Returns true if a cheap check finds something to delete or repack, so that a plan is worthwhile.
+/// Plans the deletions and repacks beside another command; `None` if a cheap check finds nothing to do. Changes nothing.
 ///
 /// # Errors
 /// [`StoreError`] when the catalog or a restore that waits cannot be read.
-pub fn is_due(store: &Store, rules: &Rules<'_>, now: Time) -> Result<bool, StoreError> {
+pub fn plan_if_due(
+    store: &Store,
+    rules: &Rules<'_>,
+    now: Time,
+    observer: &dyn Observer,
+) -> Result<Option<PrunePlan>, StoreError> {
     let field = Inventory::look(store)?;
     let mut choice = Choice::new(&field, scope(store, rules, &field)?);
     choice.by_rules(rules, now);
-    if !choice.is_empty() {
-        return Ok(true);
+    if choice.is_empty() {
+        let size = match rules.room.max_bytes {
+            0 => Size::default(),
+            _ => Size::of(store)?,
+        };
+        if need(store, rules.room, size)?.is_none() && !store.has_many_small_archives()? {
+            return Ok(None);
+        }
     }
-    let size = match rules.room.max_bytes {
-        0 => Size::default(),
-        _ => Size::of(store)?,
-    };
-    Ok(need(store, rules.room, size)?.is_some() || store.has_many_small_archives()?)
+    planned(store, rules, Care::Passing, (&field, choice), observer).map(Some)
 }
 
 /// Plans the deletions and repacks. Changes nothing.
 ///
 /// # Errors
-/// As [`is_due`].
+/// As [`plan_if_due`].
 pub fn plan(
     store: &Store,
     rules: &Rules<'_>,
@@ -168,6 +175,17 @@ pub fn plan(
     let field = Inventory::look(store)?;
     let mut choice = Choice::new(&field, scope(store, rules, &field)?);
     choice.by_rules(rules, now);
+    planned(store, rules, care, (&field, choice), observer)
+}
+
+/// Completes what the rules chose to a plan.
+fn planned<'f>(
+    store: &Store,
+    rules: &Rules<'_>,
+    care: Care,
+    (field, mut choice): (&'f Inventory, Choice<'f>),
+    observer: &dyn Observer,
+) -> Result<PrunePlan, StoreError> {
     let mut weights = Weights::of(store)?;
     let mut reasons: BTreeMap<PruneReason, Share> = BTreeMap::new();
     for (number, reason) in choice.in_order() {

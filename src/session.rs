@@ -34,7 +34,7 @@ pub use guard::{
     sessions_of_caller,
 };
 pub use here::{
-    all_sessions_covering, counts_back, lacks_baseline, sessions_covering, those_that_began,
+    Covering, counts_back, is_covering, lacks_baseline, latest_active, sessions_covering, those_that_began,
     without_forgotten,
 };
 pub use import::{ImportRequest, import};

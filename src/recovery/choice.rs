@@ -8,10 +8,10 @@ use super::{Candidate, Recovery, RecoveryError};
 use crate::model::{InstanceId, SnapshotKind};
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{
-    SessionError, all_sessions_covering, counts_back, find_called, find_instance, is_active,
+    Covering, SessionError, counts_back, find_called, find_instance, is_active, is_covering, latest_active,
     sessions_covering, those_that_began, without_forgotten,
 };
-use crate::store::{InstanceRow, PathLookup, RestoreStage, Store};
+use crate::store::{InstanceRow, PathLookup, RestoreStage, Store, StoreError};
 
 /// Requirement for a session that is chosen without being named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +86,18 @@ impl Recovery<'_> {
             return Ok(find_called(store, self.environment, &own.to_string_lossy())?);
         }
         let directory = &self.environment.current;
+        // The latest is found without a look at all the others.
+        let latest = match (choice.any, choice.wanted) {
+            (false, Wanted::Any) => Covering::new(store, directory)?.latest()?,
+            (false, Wanted::Active) => match latest_active(store, directory)? {
+                None => Covering::new(store, directory)?.latest()?,
+                active => active,
+            },
+            (_, Wanted::Restored) | (true, _) => None,
+        };
+        if let Some(latest) = latest {
+            return Ok(latest);
+        }
         let rows = match choice.any {
             true => without_forgotten(store, store.catalog().instances()?)?,
             false => sessions_covering(store, directory)?,
@@ -131,13 +143,24 @@ impl Recovery<'_> {
     /// # Errors
     /// [`RecoveryError::Store`].
     pub fn outlasting(&self, row: &InstanceRow) -> Result<Option<(InstanceRow, usize)>, RecoveryError> {
-        let (Some(store), Some(own)) = (self.store_for_reading()?, row.ended_at) else {
+        let Some(store) = self.store_for_reading()? else {
             return Ok(None);
         };
-        let here = those_that_began(&store, sessions_covering(&store, &self.environment.current)?);
+        let directory = &self.environment.current;
+        if row.ended_at.is_none() || !store.catalog().some_outlast(&row.id)? {
+            return Ok(None);
+        }
+        let here = those_that_began(&store, sessions_covering(&store, directory)?);
         let here = here.into_iter().zip(1..);
-        let mut earlier = here.skip_while(|(other, _)| other.id != row.id).skip(1);
-        Ok(earlier.find(|(other, _)| other.ended_at.is_none_or(|ended| ended > own)))
+        // By the order in the chain: clocks are set back.
+        let (_, own) = store.catalog().lifetime(&row.id)?;
+        for (other, number) in here.skip_while(|(other, _)| other.id != row.id).skip(1) {
+            let (_, end) = store.catalog().lifetime(&other.id)?;
+            if other.ended_at.is_none() || own.is_some() && end > own {
+                return Ok(Some((other, number)));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the ids of the sessions that cover a path, newest first, also those that were forgotten. Imported ones cover nothing on
@@ -146,8 +169,8 @@ impl Recovery<'_> {
     /// # Errors
     /// [`RecoveryError::Store`].
     pub fn sessions_at(&self, store: &Store, path: &Path) -> Result<Vec<InstanceId>, RecoveryError> {
-        let rows = all_sessions_covering(store, path)?;
-        Ok(rows.into_iter().map(|row| row.id).collect())
+        let rows = Covering::with_forgotten(store, path)?;
+        Ok(rows.map(|row| Ok(row?.id)).collect::<Result<_, StoreError>>()?)
     }
 
     /// Returns true if `word` could name a path of a session that covers the current directory: it exists there, or a snapshot has it.
@@ -159,9 +182,9 @@ impl Recovery<'_> {
             return Ok(false);
         };
         // Without a session here no path can be meant.
-        let Some(row) = sessions_covering(&store, &self.environment.current)?
-            .into_iter()
+        let Some(row) = Covering::new(&store, &self.environment.current)?
             .next()
+            .transpose()?
         else {
             return Ok(false);
         };
@@ -195,8 +218,10 @@ impl Recovery<'_> {
     #[must_use]
     pub fn excluded_here(&self, word: &OsStr) -> Option<RecoveryError> {
         let store = self.store_for_reading().ok()??;
-        let row = sessions_covering(&store, &self.environment.current).ok()?;
-        let row = row.into_iter().next()?;
+        let row = Covering::new(&store, &self.environment.current)
+            .ok()?
+            .next()?
+            .ok()?;
         let recorded = in_session(&store, &row).ok()?;
         let (at, path) = place(self.environment, &row.mounts, Path::new(word), &recorded).ok()?;
         left_out(row.mounts.get(at)?, &path)
@@ -212,13 +237,10 @@ impl Recovery<'_> {
         };
         match find_called(&store, self.environment, word) {
             Ok(_) if counts_back(word) => Ok(NamedSession::Here),
-            Ok(row) => {
-                let here = sessions_covering(&store, &self.environment.current)?;
-                Ok(match here.iter().any(|other| other.id == row.id) {
-                    true => NamedSession::Here,
-                    false => NamedSession::Elsewhere,
-                })
-            }
+            Ok(row) => Ok(match is_covering(&store, &row, &self.environment.current)? {
+                true => NamedSession::Here,
+                false => NamedSession::Elsewhere,
+            }),
             Err(SessionError::Ambiguous { .. } | SessionError::OfContainer { .. }) => Ok(NamedSession::Here),
             Err(SessionError::Unknown { .. }) if !counts_back(word) => Ok(NamedSession::None),
             Err(SessionError::Unknown { .. } | SessionError::TooFarBack { .. }) => Ok(NamedSession::Here),
@@ -257,7 +279,8 @@ fn last_restored(store: &Store, rows: &[InstanceRow]) -> Result<Option<InstanceI
         return Ok(Some(found.intent.instance));
     }
     let mut last: Option<(u64, InstanceId)> = None;
-    for row in rows {
+    let restored = store.catalog().last_restores()?;
+    for row in rows.iter().filter(|row| restored.contains_key(&row.id)) {
         for restore in store.catalog().restores(&row.id)? {
             // A restore that changed nothing left nothing to undo.
             let has_changes = !restore.changed.is_empty() || !restore.aside.is_empty();

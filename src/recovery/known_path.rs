@@ -7,7 +7,7 @@ use super::paths::{in_session, place};
 use super::{Recovery, RecoveryError};
 use crate::config::settle_path;
 use crate::model::SnapshotKind;
-use crate::session::sessions_covering;
+use crate::session::Covering;
 use crate::store::{InstanceRow, PathLookup, Store};
 
 /// Number of sessions in which a path is looked for, the newest first.
@@ -24,8 +24,8 @@ impl Recovery<'_> {
         };
         let there = settle_path(self.environment, Path::new(path));
         let mut lookup = PathLookup::new(&store);
-        for row in sessions_covering(&store, &there)?.into_iter().take(LOOKED_AT) {
-            if self.has((&store, &mut lookup), &row, Path::new(path))? {
+        for row in Covering::new(&store, &there)?.take(LOOKED_AT) {
+            if self.has((&store, &mut lookup), &row?, Path::new(path))? {
                 return Ok(true);
             }
         }

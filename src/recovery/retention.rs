@@ -6,7 +6,7 @@ use super::{Event, Recovery, RecoveryError};
 use crate::config::{Config, ConfigError, Retention};
 use crate::model::{FsSnapshotIntent, InstanceId, SnapshotId};
 use crate::retention::{
-    Acting, Care, PrunePlan, Pruned, Rules, Shortage, carry_out, is_due, plan, steady_now,
+    Acting, Care, PrunePlan, Pruned, Rules, Shortage, carry_out, plan, plan_if_due, steady_now,
 };
 use crate::session::{
     Allowed, ThawedEnd, ensure_outside_session, forget_frozen, forgettable, give_up_stuck, stuck,
@@ -161,10 +161,9 @@ impl Recovery<'_> {
         let observer = self.services.observer;
         let (mut applied, faults) = self.with_rules(Some(own), |rules| {
             let steady = steady_now(store, self.services.clock.now())?;
-            if !is_due(store, rules, steady)? {
+            let Some(plan) = plan_if_due(store, rules, steady, observer)? else {
                 return Ok(AppliedRetention::default());
-            }
-            let plan = plan(store, rules, Care::Passing, steady, observer)?;
+            };
             let mut applied = AppliedRetention {
                 lacking: plan.lacking,
                 shortage: plan.shortage,

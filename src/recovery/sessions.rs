@@ -5,8 +5,8 @@ use crate::config::Mode;
 use crate::model::InstanceId;
 use crate::process::INSTANCE_VARIABLE;
 use crate::session::{
-    Allowed, SessionError, State, close_orphaned_sessions, ensure_outside_session, find_called,
-    find_instance, find_snapshot, is_active, sessions_covering, state,
+    Allowed, Covering, SessionError, State, close_orphaned_sessions, ensure_outside_session, find_called,
+    find_instance, find_snapshot, is_active, state,
 };
 use crate::store::{InstanceRow, Store};
 
@@ -42,10 +42,13 @@ impl Recovery<'_> {
         let Some(store) = self.store_for_reading()? else {
             return Ok(None);
         };
-        let rows = sessions_covering(&store, &self.environment.current)?;
-        let has_it = |row: &&InstanceRow| find_snapshot(&store, row, wanted).is_ok();
-        let found = rows.iter().take(LOOKED_AT).find(has_it);
-        Ok(found.map(|row| row.id.clone()))
+        for row in Covering::new(&store, &self.environment.current)?.take(LOOKED_AT) {
+            let row = row?;
+            if find_snapshot(&store, &row, wanted).is_ok() {
+                return Ok(Some(row.id));
+            }
+        }
+        Ok(None)
     }
 
     /// Opens the store for reading, and finds a session in it.

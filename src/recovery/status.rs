@@ -5,7 +5,7 @@ use crate::config::settle;
 use crate::environment::Environment;
 use crate::model::{Ending, InstanceId, RestoreKind, SnapshotKind, Time};
 use crate::process::{INSTANCE_VARIABLE, is_alive};
-use crate::session::{SessionError, is_active, sessions_covering, those_that_began};
+use crate::session::{Covering, SessionError, is_active};
 use crate::store::{InstanceRow, PendingRestore, RestoreRow, RestoreStage, Store, StoreError};
 
 /// State of a session, as far as it concerns an undo.
@@ -59,8 +59,7 @@ fn covering(store: &Store, environment: &Environment) -> Result<Option<InstanceR
     if let Some(own) = own {
         return Ok(store.catalog().instance(&own)?);
     }
-    let covering = sessions_covering(store, &settle(&environment.current))?;
-    Ok(those_that_began(store, covering).into_iter().next())
+    Ok(Covering::new(store, &settle(&environment.current))?.latest()?)
 }
 
 fn status_of(store: &Store, row: InstanceRow) -> Result<Option<SessionStatus>, StoreError> {

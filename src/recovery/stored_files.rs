@@ -12,7 +12,7 @@ use crate::model::{
     Coverage, Entry, EntryKind, Hasher, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord,
 };
 use crate::restore::{RestoreError, UnmatchedGlob};
-use crate::session::{Allowed, ensure_outside_session, find_snapshot, sessions_covering};
+use crate::session::{Allowed, Covering, ensure_outside_session, find_snapshot};
 use crate::store::archive::Piece;
 use crate::store::{Blobs, InstanceRow, LockGuard, PathLookup, PathState, Store, StoreError};
 use handle_fs::remote::{Transports, is_elsewhere};
@@ -271,8 +271,10 @@ fn nearest(
     if let Some((_, found)) = ranked.iter().find(|(_, snapshot)| has(&snapshot.id).is_some()) {
         return Ok(Some((row.id.clone(), found.id.clone())));
     }
-    let others = sessions_covering(store, host)?.into_iter();
-    for other in others.filter(|other| other.id != row.id).take(LOOKED_AT) {
+    let others = Covering::new(store, host)?;
+    let is_other = |other: &Result<InstanceRow, _>| !other.as_ref().is_ok_and(|other| other.id == row.id);
+    for other in others.filter(is_other).take(LOOKED_AT) {
+        let other = other?;
         let snapshots = store.catalog().snapshots(&other.id)?;
         if let Some(found) = snapshots.iter().find(|snapshot| has(&snapshot.id).is_some()) {
             return Ok(Some((other.id, found.id.clone())));

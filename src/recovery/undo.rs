@@ -167,8 +167,8 @@ impl Recovery<'_> {
             let mut theirs = row.mounts.iter();
             theirs.any(|theirs| planned.row.mounts.iter().any(|ours| overlap(ours, theirs)))
         };
-        let mut rows = catalog.instances()?;
-        rows.retain(|row| row.started_at > at && !row.is_imported() && overlaps(row));
+        let mut rows = catalog.instances_begun_after(number)?;
+        rows.retain(overlaps);
         Ok(Some(UndoneRestore {
             receipt: number,
             at,

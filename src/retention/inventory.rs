@@ -98,7 +98,7 @@ impl Inventory {
             sessions: Vec::new(),
             shots: Vec::new(),
         };
-        let rows = catalog.instances()?;
+        let rows = catalog.instances_with_snapshots()?;
         let mut restores = catalog.last_restores()?;
         let shots = catalog.snapshots_as_stored()?;
         let mut newest: HashMap<InstanceId, Time> = HashMap::new();

@@ -1,32 +1,99 @@
 //! Sessions that cover a directory, and the words `@latest` and `@N`, which count back from the latest of them.
 
 use std::path::Path;
+use std::vec;
 
 use super::SessionError;
 use super::deferred_baseline::awaited;
-use super::liveness::is_active;
+use super::liveness::{LivenessProbe, is_active};
 use crate::config::Mode;
-use crate::model::{Coverage, Ending, SnapshotKind};
+use crate::model::{Coverage, Ending, InstanceId, SnapshotKind};
 use crate::store::{InstanceRow, Store, StoreError};
 
-/// Returns the sessions that cover a directory (canonical path), newest first, without those that were forgotten. Imported ones cover
-/// nothing on this machine.
+/// Sessions that cover a directory, newest first. Each is read when it is asked for: of thousands a command needs the latest.
+pub struct Covering<'s> {
+    store: &'s Store,
+    directory: &'s Path,
+    ids: vec::IntoIter<InstanceId>,
+}
+
+impl<'s> Covering<'s> {
+    /// Looks for the sessions that cover a directory (canonical path), without those that were forgotten. Imported ones cover nothing on
+    /// this machine.
+    ///
+    /// # Errors
+    /// As [`crate::store::Catalog::instances`]; so for each session.
+    pub fn new(store: &'s Store, directory: &'s Path) -> Result<Self, StoreError> {
+        let mut all = Self::with_forgotten(store, directory)?;
+        if all.ids.len() > 0 {
+            let forgotten = store.catalog().forgotten()?;
+            let ids: Vec<InstanceId> = all.ids.filter(|id| !forgotten.contains_key(id)).collect();
+            all.ids = ids.into_iter();
+        }
+        Ok(all)
+    }
+
+    /// The same, also those that were forgotten.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_forgotten(store: &'s Store, directory: &'s Path) -> Result<Self, StoreError> {
+        Ok(Self {
+            store,
+            directory,
+            ids: store.catalog().instances_around(directory)?.into_iter(),
+        })
+    }
+
+    /// Returns the latest session that began, else the latest; `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn latest(self) -> Result<Option<InstanceRow>, StoreError> {
+        let store = self.store;
+        Ok(nth_that_began(store, self, 1)?.ok())
+    }
+}
+
+impl Iterator for Covering<'_> {
+    type Item = Result<InstanceRow, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let id = self.ids.next()?;
+            match self.store.catalog().instance(&id) {
+                Ok(Some(row)) if is_here(&row, self.directory) => return Some(Ok(row)),
+                Ok(_) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+/// Returns all sessions that cover a directory, as [`Covering::new`] finds them.
 ///
 /// # Errors
 /// As [`crate::store::Catalog::instances`].
 pub fn sessions_covering(store: &Store, directory: &Path) -> Result<Vec<InstanceRow>, StoreError> {
-    let rows = all_sessions_covering(store, directory)?;
-    without_forgotten(store, rows)
+    Covering::new(store, directory)?.collect()
 }
 
-/// Returns the sessions that cover a directory (canonical path), newest first, also those that were forgotten.
+/// Returns true if [`Covering::new`] finds this session.
 ///
 /// # Errors
 /// As [`crate::store::Catalog::instances`].
-pub fn all_sessions_covering(store: &Store, directory: &Path) -> Result<Vec<InstanceRow>, StoreError> {
-    let mut rows = store.catalog().instances_around(directory)?;
-    rows.retain(|row| !row.is_imported() && row.mounts.iter().any(|mount| covers(mount, directory)));
-    Ok(rows)
+pub fn is_covering(store: &Store, row: &InstanceRow, directory: &Path) -> Result<bool, StoreError> {
+    Ok(is_here(row, directory) && !store.catalog().forgotten()?.contains_key(&row.id))
+}
+
+/// Returns the latest active session that covers a directory; `None` if none is active.
+///
+/// # Errors
+/// As [`crate::store::Catalog::instances`].
+pub fn latest_active(store: &Store, directory: &Path) -> Result<Option<InstanceRow>, StoreError> {
+    let mut living = LivenessProbe::now(store).may_live_in(store)?;
+    living.retain(|row| is_here(row, directory) && is_active(store, row));
+    Ok(without_forgotten(store, living)?.into_iter().next())
 }
 
 /// Returns the sessions without those that were forgotten: nothing is left of them that a command could be about.
@@ -37,6 +104,11 @@ pub fn without_forgotten(store: &Store, mut rows: Vec<InstanceRow>) -> Result<Ve
     let forgotten = store.catalog().forgotten()?;
     rows.retain(|row| !forgotten.contains_key(&row.id));
     Ok(rows)
+}
+
+/// Returns true if a session began on this machine and covers a directory.
+fn is_here(row: &InstanceRow, directory: &Path) -> bool {
+    !row.is_imported() && row.mounts.iter().any(|mount| covers(mount, directory))
 }
 
 /// Returns true if a command in `directory` is about this mount. Of a home only the agents' own directories count.
@@ -68,7 +140,7 @@ fn number(word: &str) -> Option<usize> {
     }
 }
 
-/// Returns the session that `word` counts back to among `rows`, which are sorted, newest first.
+/// Returns the session that `word` counts back to among `rows`, newest first.
 ///
 /// One whose baseline failed, or that was imported, does not count where others do.
 ///
@@ -76,7 +148,7 @@ fn number(word: &str) -> Option<usize> {
 /// [`SessionError::TooFarBack`] if there are fewer sessions; [`SessionError::Unknown`] if the word is not `@latest` or `@N`.
 pub(super) fn count_back(
     store: &Store,
-    rows: Vec<InstanceRow>,
+    mut rows: impl Iterator<Item = Result<InstanceRow, StoreError>>,
     word: &str,
     directory: Option<&Path>,
 ) -> Result<InstanceRow, SessionError> {
@@ -84,38 +156,63 @@ pub(super) fn count_back(
         return Err(SessionError::Unknown {
             wanted: word.to_owned(),
             nearest: Vec::new(),
-            some_recorded: !rows.is_empty(),
+            some_recorded: rows.next().is_some(),
         });
     };
-    let rows = those_that_began(store, rows);
-    let count = rows.len();
-    rows.into_iter()
-        .nth(number - 1)
-        .ok_or_else(|| match (count, number) {
-            (0, 1) if directory.is_none() => SessionError::Unknown {
-                wanted: word.to_owned(),
-                nearest: Vec::new(),
-                some_recorded: false,
-            },
-            _ => SessionError::TooFarBack {
-                wanted: word.to_owned(),
-                count,
-                directory: directory.map(Path::to_path_buf),
-            },
-        })
+    nth_that_began(store, rows, number)?.map_err(|count| match (count, number) {
+        (0, 1) if directory.is_none() => SessionError::Unknown {
+            wanted: word.to_owned(),
+            nearest: Vec::new(),
+            some_recorded: false,
+        },
+        _ => SessionError::TooFarBack {
+            wanted: word.to_owned(),
+            count,
+            directory: directory.map(Path::to_path_buf),
+        },
+    })
+}
+
+/// Returns the session at this position, counted from 1, among those that began here, or among all if none did. Returns how many there are
+/// if these are fewer. Reads no more of `rows` than that.
+fn nth_that_began(
+    store: &Store,
+    rows: impl Iterator<Item = Result<InstanceRow, StoreError>>,
+    number: usize,
+) -> Result<Result<InstanceRow, usize>, StoreError> {
+    let mut count = 0;
+    let mut others = Vec::new();
+    for row in rows {
+        let row = row?;
+        if !began(store, &row) {
+            others.push(row);
+            continue;
+        }
+        count += 1;
+        if count == number {
+            return Ok(Ok(row));
+        }
+    }
+    if count > 0 {
+        return Ok(Err(count));
+    }
+    let count = others.len();
+    Ok(others.into_iter().nth(number - 1).ok_or(count))
 }
 
 /// Returns the sessions without those that never began or were imported; all of them if no others are left.
 #[must_use]
 pub fn those_that_began(store: &Store, rows: Vec<InstanceRow>) -> Vec<InstanceRow> {
-    let began = |row: &InstanceRow| {
-        let failed = matches!(row.ending, Some(Ending::Failed(_)));
-        // A session of which this cannot be read counts.
-        let is_useless = || lacks_baseline(store, row).unwrap_or(false) && !is_active(store, row);
-        !row.is_imported() && !failed && !is_useless()
-    };
-    let (began, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(began);
+    let (began, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| began(store, row));
     if began.is_empty() { others } else { began }
+}
+
+/// Returns true for a session that began on this machine, so that something of it can be restored.
+fn began(store: &Store, row: &InstanceRow) -> bool {
+    let failed = matches!(row.ending, Some(Ending::Failed(_)));
+    // A session of which this cannot be read counts.
+    let is_useless = || lacks_baseline(store, row).unwrap_or(false) && !is_active(store, row);
+    !row.is_imported() && !failed && !is_useless()
 }
 
 /// Returns true for a session that has not ended, and whose baseline neither is stored nor will be. If it does not live either, nothing of

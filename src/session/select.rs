@@ -1,9 +1,7 @@
 //! Lookup of sessions and snapshots by id, prefix, workspace, kind or name.
 
 use super::SessionError;
-use super::here::{
-    all_sessions_covering, count_back, counts_back, sessions_covering, those_that_began, without_forgotten,
-};
+use super::here::{Covering, count_back, counts_back, those_that_began, without_forgotten};
 use crate::config::jackin_instances;
 use crate::environment::Environment;
 use crate::model::{Ending, InstanceId, Operation, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
@@ -24,9 +22,9 @@ pub fn find_called(
     if counts_back(wanted) {
         let here = &environment.current;
         // A directory whose sessions were all forgotten is still one that sessions covered: no other directory's is meant.
-        return match all_sessions_covering(store, here)?.is_empty() {
-            true => find_instance(store, wanted),
-            false => count_back(store, sessions_covering(store, here)?, wanted, Some(here)),
+        return match Covering::with_forgotten(store, here)?.next().transpose()? {
+            None => find_instance(store, wanted),
+            Some(_) => count_back(store, Covering::new(store, here)?, wanted, Some(here)),
         };
     }
     let unknown = match find_instance(store, wanted) {
@@ -82,12 +80,8 @@ fn began_for_a_container(store: &Store, row: &InstanceRow) -> Result<bool, Sessi
 pub fn find_instance(store: &Store, wanted: &str) -> Result<InstanceRow, SessionError> {
     let catalog = store.catalog();
     if counts_back(wanted) {
-        return count_back(
-            store,
-            without_forgotten(store, catalog.instances()?)?,
-            wanted,
-            None,
-        );
+        let all = without_forgotten(store, catalog.instances()?)?;
+        return count_back(store, all.into_iter().map(Ok), wanted, None);
     }
     // A whole id needs no list of all sessions.
     if let Ok(id) = InstanceId::parse(wanted)

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::ffi::SQLITE_READONLY_ROLLBACK;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
@@ -115,6 +116,8 @@ fn failure(path: &Path, error: rusqlite::Error) -> StoreError {
 impl Catalog {
     fn with(path: &Path, connection: Connection) -> Self {
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        // A statement is planned once, not again for each value that is bound to it. A failure costs no more than that time.
+        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true);
         Self {
             path: path.to_path_buf(),
             connection: Mutex::new(connection),

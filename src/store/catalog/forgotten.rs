@@ -22,10 +22,12 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::instances`].
     pub fn forgotten(&self) -> Result<HashMap<InstanceId, ForgottenRow>, StoreError> {
-        // A bare column beside max() is that of the same row (https://sqlite.org/lang_select.html#bareagg).
+        // A bare column beside max() is that of the same row (https://sqlite.org/lang_select.html#bareagg). Most stores have forgotten nothing,
+        // and have pruned much.
         let sql =
-            "SELECT p.instance, max(r.number), r.at FROM receipts r JOIN pruned p ON p.number = r.number
-             WHERE r.act = 'forget' AND NOT EXISTS (SELECT 1 FROM snapshots s WHERE s.instance = p.instance)
+            "SELECT p.instance, max(r.number), r.at FROM pruned p CROSS JOIN receipts r ON r.number = p.number
+             WHERE EXISTS (SELECT 1 FROM receipts WHERE act = 'forget')
+             AND p.number IN (SELECT number FROM receipts WHERE act = 'forget') AND NOT EXISTS (SELECT 1 FROM snapshots s WHERE s.instance = p.instance)
              GROUP BY p.instance";
         let pair = |row: &rusqlite::Row<'_>| {
             let forgotten = ForgottenRow {

@@ -17,6 +17,14 @@ const NEWEST_FIRST: &str = "ORDER BY place DESC, started_at DESC, id DESC";
 const ON_ROOT: &str = "id IN (SELECT instance FROM instance_roots WHERE root = ?1
     UNION SELECT s.instance FROM snapshot_roots r JOIN snapshots s ON s.id = r.snapshot WHERE r.root = ?1)";
 
+/// Receipt of the beginning, and of the end, of a session and of the one with the id `?1`.
+const FIRST: &str =
+    "(SELECT min(number) FROM receipts WHERE instance = sessions.id AND act IN ('begin', 'adopt'))";
+const LAST: &str = "(SELECT max(number) FROM receipts WHERE instance = sessions.id AND act = 'end')";
+const OWN_FIRST: &str =
+    "(SELECT min(number) FROM receipts WHERE instance = ?1 AND act IN ('begin', 'adopt'))";
+const OWN_LAST: &str = "(SELECT max(number) FROM receipts WHERE instance = ?1 AND act = 'end')";
+
 /// Identifying facts about a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceBrief {
@@ -68,6 +76,17 @@ impl Catalog {
         self.instances_where("true", [])
     }
 
+    /// The instances that snapshots are left of, or that were restored, in the same order.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instances_with_snapshots(&self) -> Result<Vec<InstanceRow>, StoreError> {
+        self.instances_where(
+            "id IN (SELECT instance FROM snapshots UNION SELECT instance FROM receipts WHERE act = 'restore')",
+            [],
+        )
+    }
+
     /// The end of the instance before the newest one, or its start if no end is recorded.
     ///
     /// # Errors
@@ -77,6 +96,37 @@ impl Catalog {
             format!("SELECT coalesce(ended_at, started_at) FROM sessions {NEWEST_FIRST} LIMIT 1 OFFSET 1");
         let time = |row: &rusqlite::Row<'_>| row.get::<_, Word<Time>>(0).map(|word| word.0);
         self.query(|connection| connection.prepare_cached(&sql)?.query_row([], time).optional())
+    }
+
+    /// Returns true if another instance has no end in the chain, or one after that of this one.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn some_outlast(&self, instance: &InstanceId) -> Result<bool, StoreError> {
+        let sql =
+            format!("SELECT 1 FROM sessions WHERE id <> ?1 AND NOT coalesce({LAST} < {OWN_LAST}, false)");
+        self.query(|connection| connection.prepare_cached(&sql)?.exists([instance.as_str()]))
+    }
+
+    /// The other instances, but those that the chain proves to have ended before this one began or to have begun after it had ended.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instances_beside(&self, instance: &InstanceId) -> Result<Vec<InstanceRow>, StoreError> {
+        let condition = format!(
+            "id <> ?1 AND NOT coalesce({LAST} < {OWN_FIRST}, false) AND NOT coalesce({FIRST} > {OWN_LAST}, false)"
+        );
+        self.instances_where(&condition, [instance.as_str()])
+    }
+
+    /// The instances that began after a receipt, in the same order; imported ones began elsewhere.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn instances_begun_after(&self, receipt: u64) -> Result<Vec<InstanceRow>, StoreError> {
+        let receipt = i64::try_from(receipt).unwrap_or(i64::MAX);
+        let condition = "id IN (SELECT instance FROM receipts WHERE act = 'begin' AND number > ?1)";
+        self.instances_where(condition, params![receipt])
     }
 
     /// Every instance without a recorded end, in the same order.
@@ -96,10 +146,12 @@ impl Catalog {
         &self,
         ids: impl IntoIterator<Item = &'a String>,
     ) -> Result<Vec<InstanceRow>, StoreError> {
-        let ids = serde_json::Value::from_iter(ids.into_iter().cloned()).to_string();
-        let condition = "ended_at IS NULL OR coalesce(survivors, '[]') <> '[]'
-             OR id IN (SELECT value FROM json_each(?1))";
-        self.instances_where(condition, [ids])
+        let ids: Vec<&String> = ids.into_iter().collect();
+        let condition = format!(
+            "ended_at IS NULL OR coalesce(survivors, '[]') <> '[]' OR id IN ({})",
+            vec!["?"; ids.len()].join(", ")
+        );
+        self.instances_where(&condition, params_from_iter(ids))
     }
 
     /// The instance with this id.
@@ -227,6 +279,15 @@ impl Catalog {
         self.instances_where(ON_ROOT, params![root])
     }
 
+    /// The same, but only those that were restored.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn restored_on_root(&self, root: &[u8]) -> Result<Vec<InstanceRow>, StoreError> {
+        let restored = "id IN (SELECT instance FROM receipts WHERE act = 'restore')";
+        self.instances_where(&format!("{restored} AND {ON_ROOT}"), params![root])
+    }
+
     /// The ids of the newest instances with a mount at exactly this root, or of this workspace; without a root, of all. At most `most`.
     ///
     /// # Errors
@@ -249,22 +310,29 @@ impl Catalog {
         })
     }
 
-    /// The instances with a mount at this directory or at one above it (canonical host path). What of the mount they cover is not
-    /// looked at.
+    /// The ids of the instances with a mount at this directory or at one above it (canonical host path). What of the mount they cover is
+    /// not looked at.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
-    pub fn instances_around(&self, directory: &Path) -> Result<Vec<InstanceRow>, StoreError> {
+    pub fn instances_around(&self, directory: &Path) -> Result<Vec<InstanceId>, StoreError> {
         let roots: Vec<Vec<u8>> = directory
             .ancestors()
             .map(|root| ByteString::from(root).0)
             .collect();
-        let condition = format!(
-            "id IN (WITH around (root) AS (VALUES {}) SELECT instance FROM instance_roots WHERE root IN (SELECT root FROM around)
+        let sql = format!(
+            "WITH around (root) AS (VALUES {})
+             SELECT id FROM sessions WHERE id IN (SELECT instance FROM instance_roots WHERE root IN (SELECT root FROM around)
              UNION SELECT s.instance FROM snapshot_roots r JOIN snapshots s ON s.id = r.snapshot
-             WHERE r.root IN (SELECT root FROM around))",
+             WHERE r.root IN (SELECT root FROM around)) {NEWEST_FIRST}",
             vec!["(?)"; roots.len()].join(", ")
         );
-        self.instances_where(&condition, params_from_iter(roots))
+        let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<InstanceId>>(0).map(|word| word.0);
+        self.query(|connection| {
+            connection
+                .prepare_cached(&sql)?
+                .query_map(params_from_iter(roots), id)?
+                .collect()
+        })
     }
 }
