@@ -7,8 +7,9 @@ use super::composed::ComposedFiles;
 use super::folded_names::FoldedNames;
 use super::git_index::RefreshedIndexes;
 use super::git_links::GitLinks;
+use super::left_states::{LeftState, ShownWork};
 use super::states::{is_known, same};
-use super::timeline::{Author, Timeline};
+use super::timeline::{Author, Moment, Timeline};
 use crate::contract::{Matcher, Verdict as Excluded};
 use crate::diff::Change;
 use crate::model::{Content, Entry, InstanceId, Manifest, RelPath, SnapshotId};
@@ -26,8 +27,8 @@ pub struct ChangeHistory {
     pub missing: Option<String>,
     /// Snapshots taken while it lived, for when its end was not seen: the late closing proves nothing.
     pub live: Vec<(SnapshotId, Manifest)>,
-    /// States that our own restores and undos of this instance left, newest first; `None`: absent.
-    pub left: HashMap<RelPath, Vec<Option<Entry>>>,
+    /// States that our own restores and undos of this instance left, newest first.
+    pub left: HashMap<RelPath, Vec<LeftState>>,
     /// Paths where our own restores left the right type and content, but not the right owner, mode or attributes.
     pub inexact: HashSet<RelPath>,
     /// States that restores and undos of other instances on the same files left.
@@ -99,15 +100,15 @@ impl ChangeHistory {
     /// Judges the state `now` of `path`, which a restore would bring back to `then`; `None` stands for absent.
     #[must_use]
     pub fn judge(&self, path: &RelPath, then: Option<&Entry>, now: Option<&Entry>) -> Verdict {
-        let is_among = |left: &HashMap<RelPath, Vec<Option<Entry>>>| {
-            left.get(path)
-                .is_some_and(|states| states.iter().any(|state| self.same(path, state.as_ref(), now)))
-        };
-        if is_among(&self.left) || self.is_inexact(path, now) {
-            return Verdict::Ours;
-        }
+        let mut left = self.states_left_like(path, now).peekable();
         if self.only_left {
-            return Verdict::Later;
+            return match left.peek() {
+                Some(_) => Verdict::Ours,
+                None => Verdict::Later,
+            };
+        }
+        if let Some(verdict) = self.judge_left(path, then, now, left) {
+            return verdict;
         }
         // Its object is in `packed-refs` now, or was deleted there.
         if !self.owned && then.is_some() && now.is_none() && self.links.is_later(path) {
@@ -116,7 +117,7 @@ impl ChangeHistory {
                 false => Verdict::Unvouched,
             };
         }
-        match self.timeline.author(path, then) {
+        match self.timeline.author(path, then, None) {
             // It moved what others made.
             Author::Session if self.moves_foreign(path, then, now) => return Verdict::Shared(Vec::new()),
             Author::Session => {}
@@ -142,7 +143,9 @@ impl ChangeHistory {
         }
         // What the last snapshot could not see it proves nothing about.
         if let Some(last) = self.last.as_ref().filter(|last| is_known(last, path)) {
-            if is_among(&self.elsewhere) && !self.known(last, path, now) && self.known(last, path, then) {
+            let mut elsewhere = self.elsewhere.get(path).into_iter().flatten();
+            let is_left_elsewhere = elsewhere.any(|state| self.same(path, state.as_ref(), now));
+            if is_left_elsewhere && !self.known(last, path, now) && self.known(last, path, then) {
                 return Verdict::Settled;
             }
             let is_packed = || then.is_some() && now.is_none() && self.links.is_same(path);
@@ -162,6 +165,60 @@ impl ChangeHistory {
 }
 
 impl ChangeHistory {
+    /// Judges a state that restores left, by the work in it: what they brought back need not be the session's alone. `None` if what that is
+    /// cannot be known: then the state is as good as any other.
+    fn judge_left<'l>(
+        &self,
+        path: &RelPath,
+        then: Option<&Entry>,
+        now: Option<&Entry>,
+        left: impl Iterator<Item = &'l ShownWork>,
+    ) -> Option<Verdict> {
+        let mut found = None;
+        for shown in left {
+            let moment = match shown {
+                ShownWork::Jackins => return Some(Verdict::Ours),
+                ShownWork::UntilSnapshot(snapshot) => self.timeline.moment(snapshot),
+                ShownWork::UntilRestore(receipt) => self.timeline.moment_before(*receipt),
+            };
+            let until = match moment {
+                // What was done before the target comes back with it.
+                Moment::BeforeTarget => return Some(Verdict::Ours),
+                Moment::Look(until) => until,
+                Moment::Unknown => continue,
+            };
+            let verdict = match self.timeline.author(path, then, Some(until)) {
+                Author::Session if self.moves_foreign(path, then, now) => Verdict::Shared(Vec::new()),
+                Author::Session => Verdict::Ours,
+                // Creating what is missing loses nothing.
+                Author::Both(others) if now.is_none() && others.is_empty() => Verdict::Ours,
+                Author::Both(others) => Verdict::Shared(others),
+                Author::Others(others) => Verdict::Others(others),
+            };
+            // The same state can be of an earlier moment as well.
+            if verdict == Verdict::Ours {
+                return Some(verdict);
+            }
+            found.get_or_insert(verdict);
+        }
+        found
+    }
+
+    /// Returns the work that is in a state, for each restore that left it.
+    fn states_left_like(&self, path: &RelPath, now: Option<&Entry>) -> impl Iterator<Item = &ShownWork> {
+        let is_inexact = self.inexact.contains(path);
+        let left = self.left.get(path).into_iter().flatten();
+        let is_it = move |left: &&LeftState| {
+            let is_alike = || match (&left.state, now) {
+                // The content, without what could not be made exact.
+                (Some(state), Some(now)) => state.kind == now.kind,
+                _ => false,
+            };
+            self.same(path, left.state.as_ref(), now) || is_inexact && is_alike()
+        };
+        left.filter(is_it).map(|left| &left.shows)
+    }
+
     /// Returns true if a path only became another name of a file, and the session had left it as it was.
     pub(super) fn is_linked_later(&self, change: &Change) -> bool {
         let (Some(then), Some(now)) = (&change.from, &change.to) else {
@@ -225,13 +282,13 @@ impl ChangeHistory {
         let content = |entry: &Entry| entry.content().map(|content| content.digest);
         now.is_some_and(|now| {
             let is_foreign = then.and_then(content) != content(now) && self.timeline.is_foreign(now);
-            is_foreign || self.timeline.is_moved_work(path)
+            is_foreign || self.timeline.is_moved_work(path, now)
         })
     }
 
     /// Returns true if the session, or the step that is reverted, made all changes of a path since the target that are in `last`.
     pub(super) fn is_of_session(&self, path: &RelPath, then: Option<&Entry>) -> bool {
-        match self.timeline.author(path, then) {
+        match self.timeline.author(path, then, None) {
             Author::Session => true,
             Author::Others(others) | Author::Both(others) => self.of_step && others.is_empty(),
         }
@@ -241,16 +298,8 @@ impl ChangeHistory {
     pub(super) fn contents(&self, path: &RelPath) -> Vec<&Content> {
         let snapshots = self.last.iter().chain(self.live.iter().map(|(_, live)| live));
         let states = snapshots.filter_map(|manifest| manifest.entry(path));
-        let left = self.left.get(path).into_iter().flatten().flatten();
+        let left = self.left.get(path).into_iter().flatten();
+        let left = left.filter_map(|left| left.state.as_ref());
         states.chain(left).filter_map(Entry::content).collect()
-    }
-
-    /// Returns true if `now` has the content of a state of `path` that a restore left but could not make exact.
-    fn is_inexact(&self, path: &RelPath, now: Option<&Entry>) -> bool {
-        let alike = |state: &Option<Entry>| match (state, now) {
-            (Some(state), Some(now)) => state.kind == now.kind,
-            _ => false,
-        };
-        self.inexact.contains(path) && self.left.get(path).is_some_and(|states| states.iter().any(alike))
     }
 }

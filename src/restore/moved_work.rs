@@ -1,10 +1,10 @@
 //! Finds what others than a session made and the session then moved: where it lies now it may be the only copy.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::states::same;
-use crate::model::{Content, Entry, Manifest, Name, RelPath};
+use crate::model::{Content, Digest, Entry, Manifest, Name, RelPath};
 
 /// Two looks at a mount, one after the other.
 pub(super) struct MoveStep<'a> {
@@ -21,51 +21,82 @@ const MOST_CANDIDATES: usize = 20;
 /// Maximum number of contents that are read for that, of all looks at a mount.
 const MOST_COMPARISONS: usize = 1000;
 
-/// Smallest content, in bytes, that is recognized where it lies: a smaller one is found anywhere.
+/// Smallest content, in bytes, that is recognized wherever it lies: a smaller one is found anywhere.
 pub(super) const MIN_RECOGNIZED_SIZE: u64 = 16;
 
 /// Reads a content that the end of the step with this number has.
 pub(super) type ReadAt<'a> = dyn Fn(usize, &Content) -> Option<Vec<u8>> + 'a;
 
-/// Something that others than the session made, with the number of the step at whose end it was as they left it.
+/// Something that others than the session made.
 struct Work {
+    /// The object as they left it, at the end of the step with the number `at`.
     entry: Entry,
     at: usize,
+    /// The object at the last look.
+    last: Entry,
+    /// True if the session moved it.
+    is_moved: bool,
 }
 
-/// Returns the last paths of such objects. `authors` returns who may have changed a path in the step with this number.
+/// Returns what others made and the session moved: each state that a look found of it, by its path then. `authors` returns who may have changed
+/// a path in the step with this number.
 pub(super) fn moved_work(
     steps: &[MoveStep<'_>],
     authors: &dyn Fn(usize, &RelPath, &Entry) -> Possible,
     read: &ReadAt<'_>,
-) -> HashSet<RelPath> {
+) -> HashMap<RelPath, Vec<Entry>> {
     // What others made, by its path now.
     let mut works: BTreeMap<RelPath, Work> = BTreeMap::new();
-    let mut moved = HashSet::new();
+    let mut moved: HashMap<RelPath, Vec<Entry>> = HashMap::new();
     let mut left = MOST_COMPARISONS;
     for (at, step) in steps.iter().enumerate() {
-        let is_gone = |path: &RelPath, work: &mut Work| {
+        let is_other = |path: &RelPath, work: &mut Work| {
             let found = step.after.entry(path);
-            found.is_none_or(|found| !is_alike(found, &work.entry))
+            found.is_none_or(|found| found.ino != work.last.ino || found.kind != work.last.kind)
         };
-        let gone: Vec<(RelPath, Work)> = works.extract_if(.., is_gone).collect();
-        if !gone.is_empty() {
+        let others: Vec<(RelPath, Work)> = works.extract_if(.., is_other).collect();
+        if !others.is_empty() {
             let new = NewObjects::of(step);
-            for (path, work) in gone {
-                let was_moved = moved.remove(&path);
-                let Some((path, found)) = new.where_is(&work, &path, at, &mut left, read) else {
-                    continue;
+            for (path, work) in others {
+                let still = step
+                    .after
+                    .entry(&path)
+                    .filter(|found| is_alike(found, &work.last));
+                // What is at its path now may be its next version, unless it lies elsewhere.
+                let found = match still {
+                    Some(_) => new.renamed(&work).or_else(|| new.copied(&work)),
+                    None => new.where_is(&work, &path, at, &mut left, read),
                 };
-                if was_moved || authors(at, path, found).own {
-                    moved.insert(path.clone());
-                }
-                works.insert(path.clone(), work);
+                let (path, last, is_moved) = match (found, still) {
+                    (Some((path, found)), _) => {
+                        let is_own = authors(at, path, found).own;
+                        (path.clone(), found, work.is_moved || is_own)
+                    }
+                    // Another one may have been moved there.
+                    (None, Some(still)) if !works.contains_key(&path) => (path, still, work.is_moved),
+                    (None, _) => continue,
+                };
+                let last = last.clone();
+                works.insert(
+                    path,
+                    Work {
+                        last,
+                        is_moved,
+                        ..work
+                    },
+                );
             }
         }
-        // A file that is written by renaming a new one over it has another inode.
         for (path, work) in &mut works {
-            if let Some(found) = step.after.entry(path) {
-                work.entry.ino = found.ino;
+            let Some(found) = step.after.entry(path) else {
+                continue;
+            };
+            work.last = found.clone();
+            if work.is_moved {
+                let states = moved.entry(path.clone()).or_default();
+                if !states.iter().any(|state| same(Some(state), Some(found))) {
+                    states.push(found.clone());
+                }
             }
         }
         if step.is_own {
@@ -73,8 +104,17 @@ pub(super) fn moved_work(
         }
         for (path, entry) in changed(step) {
             if authors(at, &path, entry).others {
-                let entry = entry.clone();
-                works.insert(path, Work { entry, at });
+                let (entry, last) = (entry.clone(), entry.clone());
+                let is_moved = false;
+                works.insert(
+                    path,
+                    Work {
+                        entry,
+                        at,
+                        last,
+                        is_moved,
+                    },
+                );
             }
         }
     }
@@ -122,46 +162,89 @@ fn is_alike(a: &Entry, b: &Entry) -> bool {
     std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
 }
 
-/// The objects that the end of a step has at paths where its beginning has none of their type.
+/// The objects that the end of a step has at paths where its beginning has others.
 struct NewObjects<'a> {
+    /// At paths where nothing of their type was.
     all: Vec<(RelPath, &'a Entry)>,
-    by_ino: HashMap<u64, Vec<usize>>,
+    /// Those, and what took the place of something of the same type: by their inodes.
+    by_ino: HashMap<u64, Vec<(RelPath, &'a Entry)>>,
+    /// The same, and files that got another content: by the digest of it.
+    by_content: HashMap<Digest, Vec<(RelPath, &'a Entry)>>,
     by_name: HashMap<Name, Vec<usize>>,
 }
 
 impl<'a> NewObjects<'a> {
     fn of(step: &MoveStep<'a>) -> Self {
-        let all = differing(step, |was, entry| was.is_none_or(|was| !is_alike(was, entry)));
-        let mut by_ino: HashMap<u64, Vec<usize>> = HashMap::new();
-        let mut by_name: HashMap<Name, Vec<usize>> = HashMap::new();
-        for (at, (_, entry)) in all.iter().enumerate() {
-            by_ino.entry(entry.ino).or_default().push(at);
-            by_name.entry(entry.name.clone()).or_default().push(at);
+        let mut new = Self {
+            all: Vec::new(),
+            by_ino: HashMap::new(),
+            by_content: HashMap::new(),
+            by_name: HashMap::new(),
+        };
+        let is_other = |was: &Entry, entry: &Entry| was.ino != entry.ino || was.kind != entry.kind;
+        for (path, entry) in differing(step, |was, entry| was.is_none_or(|was| is_other(was, entry))) {
+            let was = step.before.entry(&path);
+            if let Some(content) = entry.content() {
+                let alike = new.by_content.entry(content.digest).or_default();
+                alike.push((path.clone(), entry));
+            }
+            if was.is_none_or(|was| was.ino != entry.ino || !is_alike(was, entry)) {
+                let alike = new.by_ino.entry(entry.ino).or_default();
+                alike.push((path.clone(), entry));
+            }
+            if was.is_none_or(|was| !is_alike(was, entry)) {
+                let named = new.by_name.entry(entry.name.clone()).or_default();
+                named.push(new.all.len());
+                new.all.push((path, entry));
+            }
         }
-        Self { all, by_ino, by_name }
+        new
     }
 
-    /// Finds an object that was at `path`: by its inode, which a rename keeps, else by its lines.
+    fn with_ino(&self, work: &Work) -> &[(RelPath, &'a Entry)] {
+        let found = self.by_ino.get(&work.last.ino);
+        found.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Finds an object by its inode, which a rename keeps.
+    fn renamed(&self, work: &Work) -> Option<(&RelPath, &'a Entry)> {
+        let last = &work.last;
+        let is_full = last.content().is_some_and(|content| content.size > 0);
+        // A number may be given again once its object is gone. What a rename leaves alone is the time of the content.
+        let is_it = |entry: &Entry| entry.kind == last.kind && (is_full || entry.mtime == last.mtime);
+        let mut found = self.with_ino(work).iter();
+        found
+            .find(|(_, entry)| is_it(entry))
+            .map(|(path, entry)| (path, *entry))
+    }
+
+    /// Finds a file by its content. A small one is found anywhere, so only one that is alone or has the same name counts.
+    fn copied(&self, work: &Work) -> Option<(&RelPath, &'a Entry)> {
+        let content = work.last.content().filter(|content| content.size > 0)?;
+        let all = self.by_content.get(&content.digest)?;
+        let named = all.iter().find(|(_, entry)| entry.name == work.last.name);
+        let (path, entry) = match all.as_slice() {
+            [only] => Some(only),
+            several if content.size >= MIN_RECOGNIZED_SIZE => named.or(several.first()),
+            _ => named,
+        }?;
+        Some((path, *entry))
+    }
+
+    /// Finds an object that was at `path` and is no longer there: by its inode, its content, else by its lines.
     fn where_is(
         &self,
-        Work { entry: work, at }: &Work,
+        work: &Work,
         path: &RelPath,
         step: usize,
         left: &mut usize,
         read: &ReadAt<'_>,
     ) -> Option<(&RelPath, &'a Entry)> {
-        let numbers = self.by_ino.get(&work.ino).map(Vec::as_slice).unwrap_or_default();
-        let same_ino = || numbers.iter().filter_map(|at| self.all.get(*at));
-        let is_full = work.content().is_some_and(|content| content.size > 0);
-        // A number may be given again once its object is gone. What a rename leaves alone is the time of the content.
-        let is_it = |entry: &Entry| entry.kind == work.kind && (is_full || entry.mtime == work.mtime);
-        if let Some((path, entry)) = same_ino().find(|(_, entry)| is_it(entry)) {
-            return Some((path, entry));
+        if let Some(found) = self.renamed(work).or_else(|| self.copied(work)) {
+            return Some(found);
         }
-        let content = work
-            .content()
-            .filter(|content| (1..=MOST_COMPARED).contains(&content.size))?;
-        if *left == 0 {
+        let content = work.entry.content().filter(|content| content.size > 0)?;
+        if *left == 0 || content.size > MOST_COMPARED {
             return None;
         }
         let others: &[(RelPath, &Entry)] = match content.size >= MIN_RECOGNIZED_SIZE {
@@ -174,7 +257,7 @@ impl<'a> NewObjects<'a> {
             .filter(|_| !others.is_empty());
         let named = named.map(Vec::as_slice).unwrap_or_default().iter();
         let named = named.filter_map(|at| self.all.get(*at));
-        let candidates = same_ino().chain(named).chain(others);
+        let candidates = self.with_ino(work).iter().chain(named).chain(others);
         let mut text = None;
         for (path, entry) in candidates.take(MOST_CANDIDATES) {
             let Some(other) = entry.content().filter(|other| other.size <= 4 * MOST_COMPARED) else {
@@ -182,7 +265,7 @@ impl<'a> NewObjects<'a> {
             };
             *left = left.checked_sub(1)?;
             if text.is_none() {
-                text = Some(read(*at, content)?);
+                text = Some(read(work.at, content)?);
             }
             if read(step, other)
                 .zip(text.as_ref())

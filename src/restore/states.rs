@@ -3,7 +3,7 @@
 use super::RestoreError;
 use crate::capture::PrivateOverlay;
 use crate::model::{Entry, Manifest, RelPath, SnapshotRecord};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// Returns true if `manifest` shows `path` in another state than `then`; false if it does not cover `path`.
 pub(super) fn differs(manifest: &Manifest, path: &RelPath, then: Option<&Entry>) -> bool {
@@ -52,5 +52,22 @@ pub(super) fn manifest(
     match record.mounts.iter().find(|mount| mount.coverage.label == label) {
         Some(mount) => Ok(reveal.stored_manifest(store, record, mount)?.0),
         None => Ok(None),
+    }
+}
+
+/// Returns a snapshot's manifest. Private files that the given keys do not open are gaps in it, as without keys: recipients may have changed
+/// between two snapshots, and what cannot be read proves nothing.
+pub(super) fn shown(
+    store: &Store,
+    record: &SnapshotRecord,
+    label: &str,
+    reveal: &mut PrivateOverlay,
+) -> Result<Option<Manifest>, RestoreError> {
+    match manifest(store, record, label, reveal) {
+        Err(RestoreError::Store(error @ StoreError::Sealed { is_key: true, .. })) => match reveal.locked() {
+            Some(mut locked) => manifest(store, record, label, &mut locked),
+            None => Err(error.into()),
+        },
+        other => other,
     }
 }

@@ -25,6 +25,17 @@ pub(super) enum Author {
     Both(Vec<InstanceId>),
 }
 
+/// Moment whose state of the files a restore brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// Before the target of the restore that is judged.
+    BeforeTarget,
+    /// At the look with this position.
+    Look(usize),
+    /// At no look: others may have worked before it, as before an emergency snapshot.
+    Unknown,
+}
+
 /// States of one mount during a session, oldest first, and who may have changed them.
 #[derive(Default)]
 pub struct Timeline {
@@ -33,14 +44,16 @@ pub struct Timeline {
     activities: Vec<Activity>,
     looks: Vec<(Look, SnapshotId)>,
     steps: Vec<Step>,
+    /// Snapshots that the session's own looks found before the target.
+    older: HashSet<SnapshotId>,
     /// States, as far as they can be read.
     states: HashMap<SnapshotId, State>,
     /// Root of the mount on the host, without links.
     root: PathBuf,
     /// Contents that others than the session may have made, and that the target does not have: wherever they lie now, they may be the only copy.
     foreign: HashSet<Digest>,
-    /// Paths of what others than the session made, and the session moved there.
-    moved: HashSet<RelPath>,
+    /// States of what others than the session made and the session moved, by the path where a look found it.
+    moved: HashMap<RelPath, Vec<Entry>>,
     /// The snapshot that shows the files as the session's agent left them, if it waited for the operator then and did nothing afterwards.
     pub(super) at_rest: Option<SnapshotId>,
 }
@@ -79,14 +92,34 @@ impl State {
 }
 
 impl Timeline {
-    /// Returns who changed a path since the first look. `then` is the state that a restore brings back: what the operator made of a path,
-    /// and is brought back, is not lost.
-    pub(super) fn author(&self, path: &RelPath, then: Option<&Entry>) -> Author {
+    /// Returns when the session's files were first found as a snapshot of it shows them.
+    pub(super) fn moment(&self, snapshot: &SnapshotId) -> Moment {
+        let is_it = |(look, found): &(Look, SnapshotId)| look.by == 0 && found == snapshot;
+        match self.looks.iter().position(is_it) {
+            Some(at) => Moment::Look(at),
+            None if self.older.contains(snapshot) => Moment::BeforeTarget,
+            None => Moment::Unknown,
+        }
+    }
+
+    /// Returns the last look before a receipt.
+    pub(super) fn moment_before(&self, receipt: u64) -> Moment {
+        let before = self.looks.iter().take_while(|(look, _)| look.number < receipt);
+        match before.count().checked_sub(1) {
+            Some(at) => Moment::Look(at),
+            None => Moment::BeforeTarget,
+        }
+    }
+
+    /// Returns who changed a path since the first look, and before the one at the position `until`. `then` is the state that a restore brings
+    /// back: what the operator made of a path, and is brought back, is not lost.
+    pub(super) fn author(&self, path: &RelPath, then: Option<&Entry>, until: Option<usize>) -> Author {
         let mut all = Authors::default();
         let mut pending = Authors::default();
         let mut last = self.steps.first().and_then(|step| self.state(step.before, path));
         let host = path.on_host(&self.root);
-        for step in &self.steps {
+        let is_before = |step: &&Step| until.is_none_or(|until| step.before < until);
+        for step in self.steps.iter().take_while(is_before) {
             let now = self.state(step.after, path);
             // Who may have changed it is asked only where it was changed.
             if let (Some(was), Some(found)) = (last, now)
@@ -130,13 +163,14 @@ impl Timeline {
             .is_some_and(|content| self.foreign.contains(&content.digest))
     }
 
-    /// Returns true for the path of something that others than the session made, and that the session moved there.
-    pub(super) fn is_moved_work(&self, path: &RelPath) -> bool {
-        self.moved.contains(path)
+    /// Returns true for something that others than the session made, and that the session moved to `path`.
+    pub(super) fn is_moved_work(&self, path: &RelPath, now: &Entry) -> bool {
+        let mut states = self.moved.get(path).into_iter().flatten();
+        states.any(|state| same(Some(state), Some(now)))
     }
 
-    /// Returns the paths of what others made and the session moved. `read` returns a content of a snapshot.
-    fn moved(&self, read: &dyn Fn(&SnapshotId, &Content) -> Option<Vec<u8>>) -> HashSet<RelPath> {
+    /// Returns the states of what others made and the session moved, by path. `read` returns a content of a snapshot.
+    fn moved(&self, read: &dyn Fn(&SnapshotId, &Content) -> Option<Vec<u8>>) -> HashMap<RelPath, Vec<Entry>> {
         let of_look = |at: usize| {
             let (_, snapshot) = self.looks.get(at)?;
             // What another root shows has other paths.
@@ -353,6 +387,8 @@ pub(super) fn timeline(
         Some(until) => moments.iter().position(|moment| is_own(moment, until)),
         None => moments.iter().rposition(|moment| moment.look.by == 0),
     };
+    let older = moments.iter().take(first).filter(|moment| moment.look.by == 0);
+    timeline.older = older.map(|moment| moment.snapshot.clone()).collect();
     let moments: Vec<PathMoment> = moments
         .into_iter()
         .take(last.map_or(0, |last| last + 1))

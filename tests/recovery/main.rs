@@ -148,6 +148,7 @@ mod targets;
 mod terminal;
 mod tools;
 mod turns;
+mod turns_again;
 mod ui;
 mod unmounted;
 mod unreadable;

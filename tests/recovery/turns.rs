@@ -319,6 +319,9 @@ fn what_the_agent_moves_of_the_operators_is_recognized_also_where_it_is_small_or
         ("echo u >> below/old", "mv below other", "other/old"),
         ("echo u >> below/old", "mv below/old v; rmdir below", "v"),
         ("echo u > u", "mv u v; mv v w; mkdir x; mv w x", "x/w"),
+        ("echo u > u", "mv u yours", "yours"),
+        ("echo u > u", "cp u v; rm u", "v"),
+        ("echo u > u", "mv u t; mv yours u; mv t yours", "yours"),
     ] {
         let (sandbox, project) = workspace("");
         let mut conversation = Conversation::new(&sandbox, &project, "s");
@@ -330,11 +333,13 @@ fn what_the_agent_moves_of_the_operators_is_recognized_also_where_it_is_small_or
         conversation.run().ok();
         let id = listed(&sandbox)[0].id.clone();
         let before = Tree::read(&project);
+        let content = read(&project, stays);
         let restored = restore(&sandbox, &id, &[]).code(6);
         assert!(
             project.join(stays).symlink_metadata().is_ok(),
             "{operator}; {agent}\n{restored}"
         );
+        assert_eq!(read(&project, stays), content, "{operator}; {agent}\n{restored}");
         assert_eq!(read(&project, "mine"), "before\n", "{restored}");
         assert_eq!(
             read(&project, "new"),

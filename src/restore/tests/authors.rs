@@ -272,7 +272,7 @@ fn run(acts: &[(Act, Vec<(Act, bool)>)]) -> Vec<(BTreeSet<Writer>, Author)> {
     let then = file("0");
     let verdict = |(at, name): (usize, &&str)| {
         let writers = written.iter().filter(|(of, _)| *of == at).map(|(_, by)| *by);
-        (writers.collect(), timeline.author(&path(name), Some(&then)))
+        (writers.collect(), timeline.author(&path(name), Some(&then), None))
     };
     PATHS.iter().enumerate().map(verdict).collect()
 }

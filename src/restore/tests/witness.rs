@@ -8,10 +8,10 @@ use crate::capture::tests::coverage;
 use crate::contract::Matcher;
 use crate::diff::tests::{Tree, dir, file, tree, with_mode};
 use crate::model::{Entry, ExcludeRule, ExcludeSource, InstanceId, Listing, Manifest, RelPath, SnapshotId};
-use crate::restore::Verdict;
 use crate::restore::activity::{Activity, Call, Span};
 use crate::restore::authorship::Look;
 use crate::restore::timeline::Timeline;
+use crate::restore::{LeftState, ShownWork, Verdict};
 
 fn manifest(entries: &[(&str, &str)]) -> Manifest {
     tree(entries.iter().map(|(at, content)| (*at, file(content))))
@@ -25,6 +25,18 @@ fn states(list: &[(&str, Option<&str>)]) -> HashMap<RelPath, Vec<Option<Entry>>>
         states.entry(path(at)).or_default().push(content.map(file));
     }
     states
+}
+
+/// States that jackin made.
+fn left_states(list: &[(&str, Option<&str>)]) -> HashMap<RelPath, Vec<LeftState>> {
+    let made = |state| LeftState {
+        state,
+        shows: ShownWork::Jackins,
+        receipt: 9,
+    };
+    let states = states(list).into_iter();
+    let left = states.map(|(path, states)| (path, states.into_iter().map(made).collect()));
+    left.collect()
 }
 
 fn other() -> InstanceId {
@@ -112,7 +124,7 @@ fn each_testimony_counts_for_what_it_shows() {
         witness
     };
     let left = |mut witness: ChangeHistory, list: &[(&str, Option<&str>)]| {
-        witness.left = states(list);
+        witness.left = left_states(list);
         witness
     };
     let elsewhere = |mut witness: ChangeHistory, list: &[(&str, Option<&str>)]| {
@@ -120,7 +132,7 @@ fn each_testimony_counts_for_what_it_shows() {
         witness
     };
     let undo = |list: &[(&str, Option<&str>)]| ChangeHistory {
-        left: states(list),
+        left: left_states(list),
         only_left: true,
         ..ChangeHistory::default()
     };
@@ -356,7 +368,7 @@ fn nothing_is_made_in_a_directory_that_anothers_restore_removed() {
 #[test]
 fn what_our_restore_could_not_make_exact_is_ours_as_long_as_it_has_that_content() {
     let with = |inexact: &[&str]| ChangeHistory {
-        left: states(&[("p", Some("r")), ("gone", None)]),
+        left: left_states(&[("p", Some("r")), ("gone", None)]),
         inexact: inexact.iter().map(|at| path(at)).collect(),
         ..seen(&[("p", "s"), ("gone", "s")])
     };
@@ -420,4 +432,62 @@ fn what_is_of_another_type_now_may_have_been_excluded_then() {
     assert!(!doubtful(&excluding("build/"), &dir()), "no file was left out");
     assert!(!doubtful(&excluding("other/"), &file("f")));
     assert!(!doubtful(&ChangeHistory::default(), &file("f")));
+}
+
+#[test]
+fn what_a_restore_left_is_judged_by_the_work_that_it_shows() {
+    use Verdict::{Ours, Shared};
+    let shared = Shared(vec![other()]);
+    let shown = |number| ShownWork::UntilSnapshot(SnapshotId::new([number; 12]));
+    for (about, shows, now, expected) in [
+        ("what jackin made", vec![ShownWork::Jackins], Some("s"), Ours),
+        (
+            "no look of the session",
+            vec![shown(9)],
+            Some("s"),
+            shared.clone(),
+        ),
+        ("the target", vec![shown(1)], Some("s"), Ours),
+        ("after the others", vec![shown(2)], Some("s"), shared.clone()),
+        (
+            "brought back by an undo",
+            vec![ShownWork::UntilRestore(9)],
+            Some("s"),
+            shared.clone(),
+        ),
+        (
+            "the same state also before",
+            vec![ShownWork::UntilRestore(9), shown(1)],
+            Some("s"),
+            Ours,
+        ),
+        (
+            "brought back before the others",
+            vec![ShownWork::UntilRestore(3)],
+            Some("s"),
+            Ours,
+        ),
+        (
+            "done before the target",
+            vec![ShownWork::UntilRestore(1)],
+            Some("s"),
+            Ours,
+        ),
+        ("missing", vec![ShownWork::UntilRestore(9)], None, shared.clone()),
+        ("another state", vec![], Some("s"), shared),
+    ] {
+        let left = shows.into_iter().map(|shows| LeftState {
+            state: now.map(file),
+            shows,
+            receipt: 9,
+        });
+        let witness = ChangeHistory {
+            left: HashMap::from([(path("p"), left.collect())]),
+            timeline: overlapping(),
+            ..seen(&[("p", "s")])
+        };
+        let (then, now) = (file("base"), now.map(file));
+        let verdict = witness.judge(&path("p"), Some(&then), now.as_ref());
+        assert_eq!(verdict, expected, "{about}");
+    }
 }
