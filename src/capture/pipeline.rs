@@ -184,7 +184,7 @@ impl<'a> Capture<'a> {
             if relied.is_some_and(|settled| !again.is_empty() || !settled.is_so(&manifest)) {
                 return Ok(Outcome::Again);
             }
-            differs = differs || self.differs(at, Some(&manifest));
+            differs = differs || self.differs(at, Some(&manifest)) || self.differs_in_private(at, &root);
             // What changed while it was read may have been read before.
             looks.push((written_back && changed.is_empty()).then_some(started_at));
             if !differs && at + 1 == self.request.coverages.len() {

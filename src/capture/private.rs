@@ -15,8 +15,8 @@ pub use self::unrecoverable::{Loss, Note};
 use super::facts::entry;
 use crate::contract::{Matcher, Verdict};
 use crate::model::{
-    Content, Coverage, Digest, DigestMethod, Entry, EntryKind, Name, REDACTOR, Recorded, RelPath, SecretFact,
-    SettingsFact, WithheldFact, WithheldReason,
+    Content, Coverage, Digest, DigestMethod, Entry, EntryKind, MountRecord, Name, REDACTOR, Recorded,
+    RelPath, SecretFact, SettingsFact, WithheldFact, WithheldReason,
 };
 use crate::store::DigestKey;
 use handle_fs::remote::Transports;
@@ -61,6 +61,20 @@ pub(super) struct Private {
     pub(super) files: Vec<PrivateFile>,
 }
 
+impl Private {
+    /// Returns true if a mount was recorded with the same private files. Their times do not count.
+    pub(super) fn is_recorded_in(&self, mount: &MountRecord) -> bool {
+        let same = |(now, then): (&WithheldFact, &WithheldFact)| {
+            let timeless = |fact: &WithheldFact| WithheldFact {
+                entry: None,
+                ..fact.clone()
+            };
+            timeless(now) == timeless(then)
+        };
+        self.facts.len() == mount.withheld.len() && self.facts.iter().zip(&mount.withheld).all(same)
+    }
+}
+
 /// Looks at every private file of a coverage.
 pub(super) fn look_at_private(root: &Root, coverage: &Coverage, key: &DigestKey) -> Private {
     let mut look = Look {
@@ -101,7 +115,11 @@ pub(super) fn look_at_private(root: &Root, coverage: &Coverage, key: &DigestKey)
 }
 
 /// Returns the current private files of a coverage; `None` if the key or the root is missing.
-fn private_now(transports: &Transports, key: Option<&DigestKey>, coverage: &Coverage) -> Option<Private> {
+pub(super) fn private_now(
+    transports: &Transports,
+    key: Option<&DigestKey>,
+    coverage: &Coverage,
+) -> Option<Private> {
     let root = Root::open(transports, &coverage.root.to_path()).ok()?;
     Some(look_at_private(&root, coverage, key?))
 }

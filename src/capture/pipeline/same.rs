@@ -1,9 +1,10 @@
 //! Comparison with an earlier snapshot that makes this one unnecessary.
 
 use super::{Capture, CountChanges};
+use crate::capture::private::{look_at_private, private_now};
 use crate::capture::walk::{Earlier, Walked};
 use crate::capture::{CaptureError, LiveScan, look};
-use crate::model::{Manifest, PathCounts, SnapshotRecord, Time};
+use crate::model::{Manifest, MountRecord, PathCounts, SnapshotRecord, Time};
 use crate::observer::Observer;
 use crate::store::Store;
 use handle_fs::Root;
@@ -19,6 +20,7 @@ pub fn has_changed(
     let Some(count) = count else {
         return true;
     };
+    let key = store.digest_key().ok().flatten();
     last.mounts.iter().any(|mount| {
         let Ok(Some(before)) = store.manifest(last, mount) else {
             return true;
@@ -36,8 +38,11 @@ pub fn has_changed(
         };
         // What cannot be looked at now may have changed; the capture says what is wrong.
         match look(&request, observer) {
-            Ok(now) => count(Some(&before), now.manifest.as_ref()) != PathCounts::default(),
-            Err(_) => true,
+            Ok(now) if count(Some(&before), now.manifest.as_ref()) == PathCounts::default() => {
+                let private = || private_now(store.transports(), key.as_ref(), &mount.coverage);
+                mount.coverage.state && private().is_some_and(|now| !now.is_recorded_in(mount))
+            }
+            Ok(_) | Err(_) => true,
         }
     })
 }
@@ -56,6 +61,18 @@ impl Capture<'_> {
         })
     }
 
+    /// Returns true if the private files of a mount differ from the given snapshot: no manifest shows them.
+    pub(super) fn differs_in_private(&self, at: usize, root: &Root) -> bool {
+        let coverage = self.request.coverages.get(at);
+        let (Some(last), Some(key), Some(coverage)) = (self.last, &self.key, coverage) else {
+            return false;
+        };
+        let of_mount = |mount: &&MountRecord| mount.coverage.label == coverage.label;
+        let before = last.mounts.iter().find(of_mount);
+        coverage.state
+            && before.is_none_or(|before| !look_at_private(root, coverage, key).is_recorded_in(before))
+    }
+
     /// Returns true if the walks found each mount as it is in the given snapshot, without a file to read. `false` proves nothing.
     ///
     /// # Errors
@@ -65,6 +82,10 @@ impl Capture<'_> {
             return Ok(false);
         };
         for (at, walked) in walks.iter().enumerate() {
+            let root = walked.as_ref().map(|(root, _)| root);
+            if root.is_some_and(|root| self.differs_in_private(at, root)) {
+                return Ok(false);
+            }
             let known = self.known.manifest_of(at, &last.id);
             let is_same = known.zip(walked.as_ref()).is_some_and(|(known, (_, walked))| {
                 walked.pending.is_empty() && known.shares_all(&walked.manifest)
