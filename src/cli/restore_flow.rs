@@ -15,7 +15,8 @@ use crate::cli::replication::leave;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
-use crate::diff::{ChangeKind, PatchOptions, WithheldChange};
+use crate::diff::{ChangeKind, PatchOptions};
+use crate::model::RelPath;
 use crate::recovery::{Caller, ChosenPaths, RestorePlan, Wanted, emptied};
 use crate::report::{
     ChangedMeanwhileDocument, ConversationDocument, RepositoryDocument, RestoreDocument, Sources, presented,
@@ -472,10 +473,30 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
         say(purpose, overwrite, delete);
     }
     for mount in &proposal.mounts {
-        let host = |change: &WithheldChange| change.path.on_host(&mount.request.coverage.root.to_path());
+        let host = |path: &RelPath| path.on_host(&mount.request.coverage.root.to_path());
+        let barring = mount.barred().map(|(_, held)| host(held));
+        let (dirs, others): (Vec<PathBuf>, Vec<PathBuf>) =
+            barring.partition(|held| held.symlink_metadata().is_ok_and(|found| found.is_dir()));
+        if !dirs.is_empty() && mount.aside.is_empty() {
+            let dirs: Vec<OsString> = dirs.into_iter().map(PathBuf::into_os_string).collect();
+            let words = how.again.clone().flags("--set-aside-excluded", &dirs);
+            context.propose(
+                "to set aside the excluded directory that is in the way (`undo` brings it back)",
+                &words.text(),
+            );
+        }
+        for held in &others {
+            let held = sanitize::path(held);
+            context
+                .terminal
+                .note(&format!("move {held}, which is excluded, out of the way"));
+        }
+        if mount.barred().next().is_some() {
+            context.propose("then, to restore the file", &how.again.clone().text());
+        }
         let stuck: Vec<OsString> = mount
             .left_alone()
-            .map(|change| host(change).into_os_string())
+            .map(|change| host(&change.path).into_os_string())
             .collect();
         if !stuck.is_empty() {
             let words = how.again.clone().flags("--set-aside-excluded", &stuck);

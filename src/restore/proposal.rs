@@ -6,12 +6,12 @@ use std::io;
 use super::attribution::ChangeHistory;
 use super::head_move::HeadMove;
 use super::merging::Unmerged;
-use super::plan::{Plan, Why};
+use super::plan::{KeptPath, Plan, Why};
 use super::problem::is_denial;
 use super::scope::{Allow, Scope};
 use super::stage::Location;
 use crate::capture::{Note, PrivateOverlay, ScannedTree, Skipped};
-use crate::contract::PrivateFiles;
+use crate::contract::{PrivateFiles, Verdict};
 use crate::diff::{NotCovered, WithheldChange, WithheldKind};
 use crate::model::{AsideStep, Coverage, GapReason, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
 use crate::store::{Blobs, Store};
@@ -146,6 +146,21 @@ impl ProposedMount {
         let gaps = self.plan.not_covered.iter();
         gaps.filter(move |gap| known(&gap.path).is_some())
     }
+
+    /// The paths of the target at which a directory stays, each with what this directory holds that the excludes of the target match.
+    pub fn barred(&self) -> impl Iterator<Item = (&KeptPath, &RelPath)> {
+        let excludes = self.request.witness.excludes.as_ref();
+        let is_excluded = move |held: &RelPath| {
+            let verdicts = [true, false].map(|is_dir| excludes.map(|all| all.verdict(held, is_dir)));
+            verdicts
+                .iter()
+                .any(|verdict| matches!(verdict, Some(Verdict::Excluded(_))))
+        };
+        self.plan.kept.iter().filter_map(move |kept| match &kept.why {
+            Why::Holds(held) if kept.change.from.is_some() && is_excluded(held) => Some((kept, held)),
+            _ => None,
+        })
+    }
 }
 
 /// The proposal for all mounts.
@@ -185,7 +200,7 @@ impl Proposal {
     ///
     /// jackin cannot examine them or put them together, or the undo would need the key that the restore had. An undo also counts
     /// the paths that it cannot change: it promises the state before the restore. A restore leaves those to rules that it states, but for
-    /// a forgotten path that is asked for.
+    /// a forgotten path that is asked for, and one where a directory is in the way that holds something excluded.
     pub(super) fn untouched(&self, mount: &ProposedMount) -> u64 {
         let is_undo = matches!(self.purpose, Purpose::Undo(_));
         let whole = mount
@@ -198,7 +213,10 @@ impl Proposal {
         };
         let is_stuck = |why: &Why| matches!(why, Why::Holds(_) | Why::Socket | Why::Root | Why::Excluded);
         let kept = mount.plan.kept.iter();
-        let stuck = kept.filter(|kept| is_undo && is_stuck(&kept.why)).count();
+        let stuck = match is_undo {
+            true => kept.filter(|kept| is_stuck(&kept.why)).count(),
+            false => mount.barred().count(),
+        };
         let lost = mount.plan.not_covered.iter();
         let lost = lost.filter(|gap| mount.is_forgotten(gap, is_undo)).count();
         (mount.hidden().count() + private + stuck + lost) as u64

@@ -497,3 +497,35 @@ fn meddled_with_while_it_waits() {
     back.shows("was removed while");
     assert!(!cargo.project.join("target").exists());
 }
+
+#[test]
+fn a_file_in_whose_place_an_excluded_directory_lies_is_not_restored_and_the_way_out_is_named() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("web");
+    fs::write(project.join("package.json"), "{}\n").unwrap();
+    fs::write(project.join("client"), "docs\n").unwrap();
+    let before = Tree::read(&project);
+    let script = "rm client; mkdir -p client/node_modules/x; echo 1 > client/node_modules/x/i.js";
+    let id = sandbox.launch(&project, script);
+    let changed = Tree::read(&project);
+    let run = |more: &[&str]| {
+        let words = ["restore", &id, "--yes"];
+        sandbox.command(words.iter().chain(more)).inside(&project).run()
+    };
+    let held = project.join("client/node_modules");
+    run(&[])
+        .code(6)
+        .has("holds client/node_modules")
+        .has(&format!("{FLAG} {}", held.display()))
+        .has("then, to restore the file");
+    run(&[FLAG, held.to_str().unwrap()])
+        .code(6)
+        .has("then, to restore the file");
+    run(&[]).ok();
+    assert_eq!(fs::read_to_string(project.join("client")).unwrap(), "docs\n");
+    assert_eq!(
+        differences(&before, &Tree::read(&project), Exactness::Content),
+        [""; 0]
+    );
+    assert_eq!(before.nodes.len() + 3, changed.nodes.len());
+}
