@@ -144,6 +144,8 @@ pub(crate) struct AdoptDocument {
     pub(crate) snapshots: Vec<String>,
     /// Number of them that were in this store before.
     pub(crate) there: u64,
+    /// Number of sessions that an earlier import without `--trust` brought here. They stay another machine's, although `--trust` was given.
+    pub(crate) untrusted: u64,
     /// Number of them that were pruned here before and were not imported.
     pub(crate) given_up: u64,
     /// Number of snapshots that were forgotten there, whose objects are still there, and which are not imported.
@@ -190,6 +192,7 @@ impl AdoptDocument {
             sessions: done.sessions.iter().map(ToString::to_string).collect(),
             snapshots: done.snapshots.iter().map(ToString::to_string).collect(),
             there: done.there,
+            untrusted: done.untrusted,
             given_up: done.given_up,
             forgotten: found.forgotten,
             dropped: done.dropped,

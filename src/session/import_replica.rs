@@ -42,6 +42,8 @@ pub struct Adopted {
     pub snapshots: Vec<SnapshotId>,
     /// Snapshots that were here before.
     pub there: u64,
+    /// Sessions that came without trust before: they stay so, although they are trusted now.
+    pub untrusted: u64,
     /// Snapshots that were here and have been pruned: they are not imported again.
     pub given_up: u64,
     /// Number of paths that lost something, of all snapshots together.
@@ -229,22 +231,39 @@ impl Landing<'_> {
         Ok(())
     }
 
-    /// Appends what an earlier import of the session lacks: the pin, if the power failed while both receipts were written, and how it ended,
-    /// if it was active when it was copied.
+    /// Appends what an earlier import of the session lacks: the pin, if the power failed while both receipts were written, how it ended, if it
+    /// was active when it was copied, and what it was, if the copy had no receipt of its beginning.
     fn complete(&mut self, row: &InstanceRow, life: &Life) -> Result<(), AdoptError> {
         let receipts = self.store.catalog().receipts_of(&row.id)?;
         let has = |wanted: fn(&Operation) -> bool| receipts.iter().any(|receipt| wanted(&receipt.act));
         if !has(|act| matches!(act, Operation::Adopt { .. })) {
             return Ok(());
         }
+        let is_trusted = |act: &Operation| matches!(act, Operation::Adopt { trusted, .. } if *trusted);
+        let mut adoptions = receipts
+            .iter()
+            .filter(|receipt| matches!(receipt.act, Operation::Adopt { .. }));
+        let was_trusted = adoptions.all(|receipt| is_trusted(&receipt.act));
+        let is_theirs = life.mode.as_ref().is_some_and(|mode| mode != IMPORTED);
+        let could_be_own = self.request.trusted && row.is_imported() && is_theirs;
+        if could_be_own && !was_trusted {
+            self.adopted.untrusted += 1;
+        }
         let mut acts = Vec::new();
         let knows_end = life
             .ended
             .as_ref()
             .is_some_and(|(_, ending)| *ending != Ending::Unseen);
-        if row.ending == Some(Ending::Unseen) && knows_end {
+        // What tells of its beginning may have been missing in the copy.
+        if row.ending == Some(Ending::Unseen) && knows_end || could_be_own && was_trusted {
             let over = row.ended_at.unwrap_or(row.started_at);
-            acts.push(self.adoption(life, (row.started_at, over), || row.mounts.clone()));
+            let mut life = life.clone();
+            if row.title.name.is_some() || row.title.message.is_some() {
+                // It may have been renamed here.
+                life.title.name.clone_from(&row.title.name);
+                life.title.message.clone_from(&row.title.message);
+            }
+            acts.push(self.adoption(&life, (row.started_at, over), || row.mounts.clone()));
         }
         if !has(|act| {
             matches!(

@@ -1,9 +1,11 @@
 //! Sessions after an import from an object store: their end and pin, forgotten ones, and facts that only the lost store could compare.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crate::replicas::{PLACE, RECIPIENT, bring_back, brought_back, copied, own_key, session, signed};
 use crate::support::bucket::Bucket;
+use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
 #[test]
@@ -162,4 +164,74 @@ fn a_snapshot_that_is_whole_nowhere_is_told() {
     fs::write(&largest, whole).unwrap();
     signed(&sandbox, &bucket, &["replicate"]).ok();
     doctor().hides("not whole in").shows("is up to date");
+}
+
+/// Imports a copy as another machine's own store.
+fn trusted(fresh: &Sandbox, bucket: &Bucket) -> Run {
+    let identity = own_key(fresh);
+    let words = [
+        "import",
+        "--from",
+        PLACE,
+        "--identity",
+        &identity,
+        "--trust",
+        "--yes",
+    ];
+    signed(fresh, bucket, &words)
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn a_session_whose_receipts_come_with_a_later_import_is_this_machines_own() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    session(&sandbox, &bucket, "first");
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let early = bucket.objects();
+    let (id, _) = session(&sandbox, &bucket, "web");
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    // As if a kill had come before the receipts.
+    let late = bucket.objects().into_iter().filter(|object| {
+        !early.contains(object) && object.components().any(|part| part.as_os_str() == "receipts")
+    });
+    let kept: Vec<(PathBuf, Vec<u8>)> = late
+        .map(|object| {
+            (
+                bucket.root().join(&object),
+                fs::read(bucket.root().join(object)).unwrap(),
+            )
+        })
+        .collect();
+    assert!(!kept.is_empty());
+    for (path, _) in &kept {
+        fs::remove_file(path).unwrap();
+    }
+    let fresh = Sandbox::new();
+    trusted(&fresh, &bucket).code_in(&[0, 6]);
+    fresh.jackin(["restore", &id, "--dry-run"]).code(5);
+    for (path, bytes) in &kept {
+        fs::write(path, bytes).unwrap();
+    }
+    trusted(&fresh, &bucket).ok();
+    for rebuilt in [false, true] {
+        if rebuilt {
+            fresh.jackin(["rebuild"]).ok();
+        }
+        fresh.jackin(["restore", &id, "--dry-run"]).code_in(&[0, 6]);
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn what_came_without_trust_stays_another_machines_and_that_is_said() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let (id, _) = session(&sandbox, &bucket, "web");
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let (fresh, _) = brought_back(&bucket, &[]);
+    trusted(&fresh, &bucket)
+        .ok()
+        .has("1 session was imported before without --trust");
+    fresh.jackin(["restore", &id, "--dry-run"]).code(5);
 }

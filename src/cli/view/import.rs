@@ -137,6 +137,13 @@ pub(in crate::cli) fn adopted(done: &AdoptDocument) -> String {
             size::count(done.given_up)
         ));
     }
+    if done.untrusted > 0 {
+        let sessions = size::counted(done.untrusted, "session was", "sessions were");
+        text.push_str(&format!(
+            "\n{sessions} imported before without --trust, and still cannot be restored to the paths of another machine: use `fork` or \
+            `restore --to`"
+        ));
+    }
     if done.dropped > 0 {
         let paths = size::counted(done.dropped, "path", "paths");
         text.push_str(&format!("\n{paths} lost a right:"));

@@ -6,6 +6,7 @@ use crate::model::{
     CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation, SessionTitle, SnapshotId, Time,
 };
 use crate::replica::Chain;
+use crate::store::IMPORTED;
 
 /// A session as its own chain tells of it.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +58,7 @@ pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
                 ended,
                 ending,
                 ..
-            } if life.began.is_none() => {
+            } if life.began.is_none() || life.mode.as_deref() == Some(IMPORTED) => {
                 life.workspace.clone_from(workspace);
                 life.mode = Some(mode.clone());
                 life.mounts.clone_from(mounts);

@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 use serde::Serialize;
 
-use super::row::{Count, Json, Word};
+use super::row::{Count, IMPORTED, Json, Word};
 use super::{failure, schema};
 use crate::model::{
     AmendedSnapshot, ArchiveRef, Coverage, Digest, Ending, InstanceId, Operation, Receipt, SnapshotId,
@@ -196,14 +196,29 @@ impl<'a> Tables<'a> {
                         json(ending)?,
                     ],
                 )?;
-                if added > 0 {
-                    self.roots(
-                        "INSERT OR IGNORE INTO instance_roots VALUES (?1, ?2)",
-                        mounts.iter(),
-                        instance,
-                    )?;
-                } else {
-                    // It came before it had ended; a later import knows more.
+                self.roots(
+                    "INSERT OR IGNORE INTO instance_roots VALUES (?1, ?2)",
+                    mounts.iter(),
+                    instance,
+                )?;
+                if added == 0 {
+                    // It came with less of its history; a later import knows more.
+                    if mode != IMPORTED {
+                        self.transaction.execute(
+                            "UPDATE instances SET workspace = ?2, mode = ?3, mounts = ?4, command = ?5, started_at = ?6
+                             WHERE id = ?1 AND mode = ?7 AND NOT EXISTS (SELECT 1 FROM receipts
+                             WHERE instance = ?1 AND act = 'adopt' AND NOT coalesce(json ->> '$.act.trusted', 0))",
+                            params![
+                                instance,
+                                workspace,
+                                mode,
+                                json(mounts)?,
+                                command.as_ref().map(json).transpose()?,
+                                began.rfc3339(),
+                                IMPORTED,
+                            ],
+                        )?;
+                    }
                     self.transaction.execute(
                         "UPDATE instances SET ended_at = ?2, ending = ?3 WHERE id = ?1 AND ending = ?4",
                         params![instance, ended.rfc3339(), json(ending)?, json(&Ending::Unseen)?],
