@@ -8,7 +8,7 @@ use super::instances::place;
 use super::plan::Listed;
 use super::prune::held_words;
 use crate::model::Time;
-use crate::report::{ForgetDocument, ForgottenPathDocument, OutsideKind};
+use crate::report::{ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind};
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style, width};
 
@@ -106,7 +106,7 @@ pub(in crate::cli) fn elsewhere(document: &ForgetDocument) -> Vec<String> {
     let mut lines = Vec::new();
     for path in &document.on_disk {
         lines.push(format!(
-            "{} still exists: later snapshots store it again, also the emergency snapshot of a restore, unless you delete \
+            "{} still exists: snapshots of later sessions store it again, unless you delete \
              or exclude it",
             sanitize::path(&path.exact)
         ));
@@ -225,7 +225,12 @@ fn copies(document: &ForgetDocument, form: &Form<'_>) -> Vec<String> {
     if document.copies.is_empty() {
         return Vec::new();
     }
-    let text = "The same content stays in the store for other paths (--content forgets these as well):";
+    let text = match document.outcome {
+        ForgetOutcome::Forgotten => {
+            "The same content stays in the store for other paths (forget these by their names):"
+        }
+        _ => "The same content stays in the store for other paths (--content forgets these as well):",
+    };
     let mut lines = width::wrap(&style::paint(Role::Warning, text), form.columns);
     for copy in document.copies.iter().take(form.named()) {
         lines.push(format!(

@@ -52,6 +52,8 @@ pub enum ForgetError {
         path: PathBuf,
         /// The session, when one was named.
         of: Option<InstanceId>,
+        /// True if it was forgotten.
+        is_forgotten: bool,
     },
     /// A path is all that a session covers, or lies above that.
     #[error("{} is all that {instance} covers, or contains it", path.display())]
@@ -139,7 +141,15 @@ impl Diagnostic for ForgetError {
                 Hint::command("to roll it back", format!("abort {instance}")),
             ],
             Self::NotStored { .. } => vec![Hint::command("to store it", "prune")],
-            Self::Nowhere { path, of } => {
+            Self::Nowhere {
+                is_forgotten: true, ..
+            } => vec![
+                Hint::text("other paths with the same content are forgotten by their own names"),
+                Hint::text(
+                    "with a copy in an object store, forget --replica deletes there what was forgotten here",
+                ),
+            ],
+            Self::Nowhere { path, of, .. } => {
                 let known = "paths that are excluded, or that are secrets jackin knows, are in no snapshot";
                 let list = match of {
                     Some(instance) => Hint::command("to list changed paths", format!("diff {instance}")),
@@ -169,6 +179,14 @@ impl Diagnostic for ForgetError {
 
     fn message(&self) -> String {
         match self {
+            Self::Nowhere {
+                path,
+                is_forgotten: true,
+                ..
+            } => format!(
+                "{} was forgotten before, so no snapshot has it",
+                sanitize::path(path)
+            ),
             Self::Nowhere { path, .. } => format!("no snapshot has {}", sanitize::path(path)),
             Self::Whole { path, instance } => format!(
                 "{} is all that {instance} covers, or contains it",

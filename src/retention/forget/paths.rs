@@ -88,10 +88,22 @@ impl<'s> Search<'s> {
                 return Err(ForgetError::Nowhere {
                     path: path.clone(),
                     of: self.of.cloned(),
+                    is_forgotten: self.is_forgotten(path),
                 });
             }
         }
         self.find_occurrences()
+    }
+
+    /// Returns true if a snapshot that is looked at has lost the path.
+    fn is_forgotten(&self, path: &Path) -> bool {
+        let records = self.records.iter();
+        let own = records.filter(|record| self.of.is_none_or(|of| *of == record.instance));
+        let mut mounts = own.flat_map(|record| &record.mounts);
+        mounts.any(|mount| {
+            let below = below(&mount.coverage, path).flatten();
+            below.is_some_and(|below| mount.coverage.has_forgotten(&below))
+        })
     }
 
     /// Returns true if the snapshot has the path. Its session loses the path then.
