@@ -94,6 +94,26 @@ fn sessions_stand_in_the_order_in_which_they_were_and_not_of_their_clocks() {
 }
 
 #[test]
+fn a_restore_that_is_older_than_its_session_by_the_clock_is_known_all_the_same() {
+    let Some(clocks) = Clocks::new() else { return };
+    let sandbox = &clocks.sandbox;
+    let project = sandbox.project("project");
+    Build::at(&project).file("a", "before\n").aged();
+    let id = clocks.launch("+0", &project, "echo agent > a");
+    clocks.at("-5y", &["restore", &id, "--yes"], &project).ok();
+    sandbox
+        .jackin(["undo", &id, "--dry-run"])
+        .ok()
+        .hides("begun here since");
+    // What a restore left is no later edit.
+    sandbox.restore(&id, &["--from", "closing"]);
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "agent\n");
+    clocks.launch("-10d", &project, "echo again > a");
+    let shown = sandbox.command(["diff"]).inside(&project).run();
+    shown.ok().hides("@2");
+}
+
+#[test]
 fn sessions_that_lived_together_did_so_whatever_their_clocks_said() {
     for (first, second) in [("+1d", "+0"), ("+0", "+1d"), ("+0", "-1d"), ("-3y", "+3y")] {
         let Some(clocks) = Clocks::new() else { return };

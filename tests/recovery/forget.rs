@@ -142,6 +142,9 @@ fn no_byte_of_a_forgotten_secret_stays_and_everything_else_restores() {
     for secret in [FIRST, SECOND] {
         assert_eq!(found_in(&sandbox, secret), Vec::<PathBuf>::new());
     }
+    forget(&sandbox, &leak.project, &["--content", "--yes"])
+        .code(2)
+        .shows(".env was forgotten before, so no snapshot has it");
     leak.restores_without(&sandbox, ".env");
     is_whole(&sandbox);
     sandbox.jackin(["rebuild"]).ok();
