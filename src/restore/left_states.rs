@@ -23,9 +23,9 @@ pub struct LeftState {
 /// Work that is in a state which a restore left. It need not be the session's alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownWork {
-    /// What was done until this snapshot was taken.
+    /// Work until this snapshot was taken.
     UntilSnapshot(SnapshotId),
-    /// What was done until the restore with this receipt began: its undo brought it back.
+    /// Work until the restore with this receipt began; its undo brought that state back.
     UntilRestore(u64),
     /// None that anybody could lose: jackin made the state.
     Jackins,
@@ -136,7 +136,7 @@ pub(super) fn left(
                 });
             };
             push(state);
-            // With the operator's key another content may have been put back than without.
+            // With the operator's key the restore may have written another content than without it.
             if let Some(locked) = locked.get(&row.target).filter(|_| change.composed.is_none()) {
                 let state = locked.as_ref().and_then(|manifest| manifest.entry(&change.path));
                 push(state.cloned());
