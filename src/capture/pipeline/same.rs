@@ -82,15 +82,15 @@ impl Capture<'_> {
             return Ok(false);
         };
         for (at, walked) in walks.iter().enumerate() {
-            let root = walked.as_ref().map(|(root, _)| root);
-            if root.is_some_and(|root| self.differs_in_private(at, root)) {
-                return Ok(false);
-            }
             let known = self.known.manifest_of(at, &last.id);
             let is_same = known.zip(walked.as_ref()).is_some_and(|(known, (_, walked))| {
                 walked.pending.is_empty() && known.shares_all(&walked.manifest)
             });
-            if !is_same {
+            let differs = || {
+                let root = walked.as_ref().map(|(root, _)| root);
+                root.is_some_and(|root| self.differs_in_private(at, root))
+            };
+            if !is_same || differs() {
                 return Ok(false);
             }
         }
