@@ -14,5 +14,5 @@ mod written_paths;
 
 pub use agent::{Agent, Scope};
 pub use classify::{Effect, of_arguments, of_command};
-pub use event::{Event, EventError, HookEvent, LARGEST, ToolCall, may_be_own};
+pub use event::{Event, EventError, HookEvent, LARGEST, ToolCall, is_reported_twice, may_be_own};
 pub use presence::{Presence, called_program, present};

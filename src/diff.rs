@@ -18,7 +18,7 @@ mod words;
 
 pub use change::{Change, ChangeKind};
 pub use commits::{CommitLine, Commits};
-pub use compare::{Comparison, NotCovered, Side, compare, count, count_changes};
+pub use compare::{Comparison, NotCovered, Side, compare, count, count_changes, count_unknown};
 pub use git_format::{binary_patch, git_mode, is_refused_by_git, quoted_name};
 pub use hunks::{ChangedLine, ChosenHunk, TextHunk, TextHunks};
 pub use kept_lines::kept_lines;

@@ -20,9 +20,10 @@ pub use freeze::{Dataset, Freezer, snapshot_programs};
 pub use processes::Fusermount;
 pub use processes::{
     Caller, Conversation, Ended, Exit, HeldBack, INTERRUPT, Interrupts, Invocation, LaunchError, Life,
-    Member, NamedProcess, Pager, Patience, Probe, ProbeError, ProcessTable, Running, Search, Why,
-    WriterSearch, check, cpu_time, current_boot, die, holder, in_front, is_alive, is_child_of, is_shell,
-    leave_terminal, life, named, outlive_file_limit, parent, reference, start, suspend, yield_to_all,
+    Member, NamedProcess, Pager, Patience, Probe, ProbeError, ProcessTable, Running, Search, Starter, Why,
+    Writer, WriterSearch, check, cpu_time, current_boot, die, holder, in_front, is_alive, is_child_of,
+    is_shell, leave_terminal, life, named, outlive_file_limit, parent, reference, start, suspend, writers_of,
+    yield_to_all,
 };
 pub use processes::{find, path_outside};
 pub use transport::{
@@ -64,6 +65,12 @@ pub fn members(
 pub fn caller(environment: &Environment) -> Caller {
     let own = environment.get(INSTANCE_VARIABLE);
     processes::caller(&environment.processes, INSTANCE_VARIABLE, own)
+}
+
+/// Looks up which program started the calling process; `is_program` recognizes one by its name that is the first process of a container.
+#[must_use]
+pub fn starter(environment: &Environment, is_program: &dyn Fn(&str) -> bool) -> Starter {
+    processes::starter(&environment.processes, &caller(environment), is_program)
 }
 
 /// Starts this program anew with these arguments, called `name`, and leaves it behind. It belongs to no session.

@@ -113,7 +113,7 @@ pub use interrupted::{HeldRestore, InterruptedRestore};
 pub use log::Log;
 pub use mount_point::{MountPoint, MountPointError};
 pub(crate) use output::refuse_address;
-pub use output::{MissingClaim, OutputError, OutputPlan, WrittenMount, WrittenSnapshot};
+pub use output::{EncryptedFile, MissingClaim, OutputError, OutputPlan, WrittenMount, WrittenSnapshot};
 pub use path_history::{BlamedLine, Origin, PathHistory, PathStep, PathStepKind, WholeReason};
 pub use pin::Pinned;
 use plan::restore_target;
@@ -144,7 +144,9 @@ pub use crate::contract::{Contract, PathGlob, TermChange};
 pub use crate::diff::PatchOptions;
 pub use crate::doctor::{Checkup, Finding, Severity, Step};
 pub use crate::replica::{Copied, Stop, Waiting};
-pub use crate::restore::{Allow, Merging, Proposal, Purpose, RestoreError, TakenBack, Worker, Workers};
+pub use crate::restore::{
+    Allow, Cleared, Merging, Proposal, Purpose, RestoreError, TakenBack, Worker, Workers,
+};
 pub use crate::retention::{Chosen, ForgetError, ForgetProposal, PrunePlan};
 pub use crate::session::{
     Adopted, Begun, CheckpointRequest, Closed, Services, SessionError, check_session_name,

@@ -106,6 +106,14 @@ pub enum ReplicaError {
     Store(#[from] StoreError),
 }
 
+impl ReplicaError {
+    /// Returns true if the next attempt may succeed although the operator does nothing.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Interrupted | Self::Bucket { .. } | Self::Store(_))
+    }
+}
+
 impl Diagnostic for ReplicaError {
     fn kind(&self) -> ErrorKind {
         match self {
@@ -124,7 +132,7 @@ impl Diagnostic for ReplicaError {
             Self::Store(error) => return error.hints(),
             Self::Foreign { .. } => {
                 return vec![Hint::command(
-                    "if this jackin home was copied from another machine, to give this store a name of its own",
+                    "if this jackin home was copied from another machine or a backup, to give this store a name of its own",
                     "replicate --new-store",
                 )];
             }

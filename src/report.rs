@@ -47,7 +47,7 @@ pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
 pub(crate) use find::{FindDocument, FindSummary, FoundDocument, MomentDocument, PresenceWord};
 pub(crate) use fold::{Extent, Fold, FoldedLine, fold_changes, is_notable};
 pub(crate) use forget::{ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind};
-pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument, problems};
+pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument, not_opened, problems};
 pub(crate) use head::Head;
 pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,

@@ -196,7 +196,8 @@ fn planned<'f>(
     let repack = |choice: &Choice<'_>| store.plan_repack(&choice.ids(), observer);
     let mut packing = None;
     let whole_sessions = reasons.keys().any(|reason| *reason < PruneReason::Checkpoints);
-    if care == Care::Thorough || whole_sessions || store.has_many_small_archives()? {
+    let leave_dead_content = || whole_sessions && weights.have_content_of_their_own(&choice.ids());
+    if care == Care::Thorough || leave_dead_content() || store.has_many_small_archives()? {
         packing = Some(repack(&choice)?);
     }
     let (mut lacking, mut shortage) = (0, None);

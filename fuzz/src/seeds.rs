@@ -280,6 +280,7 @@ fn receipts() -> Vec<u8> {
                 since: target.clone(),
                 counts: PathCounts {
                     renamed: 0,
+                    unknown: 2,
                     added: 1,
                     changed: 2,
                     deleted: 3,

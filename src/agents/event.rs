@@ -13,6 +13,7 @@ use super::Agent;
 use super::classify::{Effect, of_arguments, of_command};
 use super::written_paths::written_paths;
 use crate::diagnostic::{Diagnostic, ErrorKind};
+use crate::model::CallRef;
 
 /// Maximum size of the input, in bytes; a tool call may hold a whole file.
 pub const LARGEST: u64 = 32 << 20;
@@ -65,8 +66,8 @@ pub struct Event {
     pub happening: HookEvent,
     /// The agent's id of its session; empty if the agent sends none.
     pub session: String,
-    /// Working directory of the agent, absolute; `None` if the agent sends none.
-    pub directory: Option<PathBuf>,
+    /// Working directory of the agent, absolute; the roots of an editor's window if the agent sends no other, empty if it sends none at all.
+    pub directories: Vec<PathBuf>,
 }
 
 /// Reason that an event cannot be parsed.
@@ -111,8 +112,14 @@ impl Event {
             let found = names.iter().find_map(|name| value.get(*name)?.as_str());
             found.filter(|text| !text.is_empty()).map(str::to_owned)
         };
-        let first_root = || value.get("workspace_roots")?.get(0)?.as_str().map(str::to_owned);
-        let directory = text(&["cwd", "directory"]).or_else(first_root);
+        let directories: Vec<String> = match text(&["cwd", "directory"]) {
+            Some(directory) => vec![directory],
+            None => {
+                let roots = value.get("workspace_roots").and_then(Value::as_array);
+                let texts = roots.into_iter().flatten().filter_map(Value::as_str);
+                texts.map(str::to_owned).collect()
+            }
+        };
         let happening = match plain(event).as_str() {
             "sessionstart" | "sessioncreated" => HookEvent::Start,
             "sessionend" | "sessiondeleted" => HookEvent::End,
@@ -155,7 +162,11 @@ impl Event {
         Ok(Self {
             happening,
             session: text(&["session_id", "sessionId", "sessionID", "conversation_id"]).unwrap_or_default(),
-            directory: directory.map(PathBuf::from).filter(|path| path.is_absolute()),
+            directories: directories
+                .into_iter()
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+                .collect(),
         })
     }
 }
@@ -250,7 +261,7 @@ fn call(value: &Value, text: &dyn Fn(&[&str]) -> Option<String>) -> ToolCall {
         .and_then(Value::as_str)
         .and_then(|text| json(text.as_bytes()).ok());
     let input = inner.as_ref().or(given).unwrap_or(value);
-    let tool = text(&["tool_name", "toolName", "tool"]).unwrap_or_else(|| "shell".to_owned());
+    let tool = text(&["tool_name", "toolName", "tool"]).unwrap_or_else(|| UNNAMED_SHELL.to_owned());
     let command = is_shell(&tool).then(|| command_of(input)).flatten();
     let is_set = |name: &&str| input.get(*name).and_then(Value::as_bool) == Some(true);
     ToolCall {
@@ -346,6 +357,21 @@ fn is_own(name: &str) -> bool {
     tool.is_some_and(|tool| OWN.contains(&tool))
 }
 
+/// Name of the tool in an event that is about a command and names no tool, as Cursor's `beforeShellExecution`.
+const UNNAMED_SHELL: &str = "shell";
+
+/// Returns true if two calls within a turn of Cursor are one. Cursor reports a command by two events: `preToolUse`, which names the tool,
+/// and `beforeShellExecution`, which names none.
+#[must_use]
+pub fn is_reported_twice(one: &CallRef, other: &CallRef) -> bool {
+    let is_unnamed = |call: &CallRef| call.tool == UNNAMED_SHELL;
+    is_shell(&one.tool)
+        && is_shell(&other.tool)
+        && is_unnamed(one) != is_unnamed(other)
+        && one.command.is_some()
+        && one.command == other.command
+}
+
 fn is_shell(tool: &str) -> bool {
     SHELLS.contains(&plain(tool).as_str())
 }
@@ -392,8 +418,9 @@ fn effect(tool: &str, input: &Value) -> Effect {
 mod tests {
     //! Input from each agent, as its documentation describes it.
 
-    use super::{Event, HookEvent};
+    use super::{Event, HookEvent, is_reported_twice};
     use crate::agents::{Agent, Effect};
+    use crate::model::CallRef;
 
     fn tool(
         agent: Agent,
@@ -404,7 +431,7 @@ mod tests {
         let HookEvent::Tool(call) = event.happening else {
             panic!("{event:?}")
         };
-        let directory = event.directory.map(|path| path.display().to_string());
+        let directory = event.directories.first().map(|path| path.display().to_string());
         (call.tool, call.id, call.effect, event.session, directory)
     }
 
@@ -484,6 +511,25 @@ mod tests {
                 "{other}"
             );
         }
+    }
+
+    #[test]
+    fn a_command_that_two_events_report_is_one_call() {
+        let call = |tool: &str, command: &str| CallRef {
+            tool: tool.to_owned(),
+            command: Some(command.to_owned()),
+            ..CallRef::default()
+        };
+        let is_one = |one: (&str, &str), other: (&str, &str)| {
+            is_reported_twice(&call(one.0, one.1), &call(other.0, other.1))
+        };
+        assert!(is_one(("Shell", "rm a"), ("shell", "rm a")));
+        assert!(is_one(("shell", "rm a"), ("Shell", "rm a")));
+        assert!(!is_one(("Shell", "rm a"), ("shell", "rm b")));
+        // Twice the same command.
+        assert!(!is_one(("Shell", "rm a"), ("Shell", "rm a")));
+        assert!(!is_one(("shell", "rm a"), ("shell", "rm a")));
+        assert!(!is_one(("Write", "rm a"), ("shell", "rm a")));
     }
 
     #[test]
@@ -666,8 +712,8 @@ mod tests {
         );
         assert_eq!(call.effect, Effect::Changes);
         assert_eq!(
-            (event.session.as_str(), event.directory),
-            ("s", Some("/w".into()))
+            (event.session.as_str(), event.directories),
+            ("s", vec!["/w".into()])
         );
         for odd in [
             deep.clone(),
@@ -694,7 +740,7 @@ mod tests {
             assert_eq!(event.happening, HookEvent::Other);
         }
         // A relative directory says nothing.
-        assert_eq!(of("stop").unwrap().directory, None);
+        assert_eq!(of("stop").unwrap().directories.len(), 0);
         assert!(of("Unheard").is_err());
         for odd in [&b""[..], b"[]", b"{", b"\xff", b"null", b"3"] {
             assert!(Event::parse(Agent::Claude, "stop", odd).is_err());

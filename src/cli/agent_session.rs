@@ -4,15 +4,18 @@ use std::ffi::OsString;
 
 use super::contract_args::{Asking, contract, save};
 use super::watcher;
-use crate::agents::codex_owner;
+use crate::agents::{Agent, codex_owner};
 use crate::cli::args::{CalledAs, Scope};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::model::{AgentRef, InstanceId, ProcessRef};
-use crate::process;
+use crate::process::{self, Starter};
 use crate::recovery::NewSession;
 use crate::session::Begun;
 use crate::store::Store;
+
+/// Names of programs that run an agent's own.
+const RUNTIMES: [&str; 6] = ["node", "bun", "deno", "python", "python3", "MainThread"];
 
 /// The part of an agent that begins its session.
 pub(super) enum Beginner {
@@ -24,7 +27,12 @@ pub(super) enum Beginner {
 
 /// Begins a session for the agent that called us, in the current directory: it lives as long as the agent does. One that a hook
 /// begins also begins without a baseline: the next event tries to take it again.
-pub(super) fn begin_for(context: &Context<'_>, store: &Store, beginner: Beginner) -> Result<Begun, CliError> {
+pub(super) fn begin_for(
+    context: &Context<'_>,
+    store: &Store,
+    beginner: Beginner,
+    agent: Starter,
+) -> Result<Begun, CliError> {
     let asking = Asking {
         verb: "begin",
         command: &[],
@@ -33,8 +41,12 @@ pub(super) fn begin_for(context: &Context<'_>, store: &Store, beginner: Beginner
     };
     let contract = contract(context, &Scope::default(), &asking)?;
     let session_of_hook = matches!(beginner, Beginner::Hook(_));
+    let keeper = match agent {
+        Starter::Program(process) => Some(process),
+        Starter::Gone | Starter::Unknown => None,
+    };
     let session = NewSession {
-        keeper: keeper(context),
+        keeper: keeper.clone(),
         without_baseline: session_of_hook,
         agent: Some(match beginner {
             Beginner::Hook(agent) => agent,
@@ -44,7 +56,9 @@ pub(super) fn begin_for(context: &Context<'_>, store: &Store, beginner: Beginner
     };
     let begun = context.engine().begin_in(store, &session)?;
     save(context, store, &begun.instance, (&contract, false));
-    end_with_owner(context, &begun.instance);
+    if let Some(keeper) = &keeper {
+        end_with_owner(context, keeper, &begun.instance);
+    }
     if session_of_hook && begun.baseline.is_some() {
         watcher::leave(context.environment, &contract, &begun.instance);
     }
@@ -53,10 +67,9 @@ pub(super) fn begin_for(context: &Context<'_>, store: &Store, beginner: Beginner
 
 /// Leaves a process behind that ends the session with the agent's client, where the agent's own process goes on without it. If that
 /// fails, the session ends by an event of the agent, or with that process.
-fn end_with_owner(context: &Context<'_>, instance: &InstanceId) {
-    let Some(keeper) = keeper(context) else { return };
+fn end_with_owner(context: &Context<'_>, keeper: &ProcessRef, instance: &InstanceId) {
     let all = process::named(&context.environment.processes, codex_owner::NAME);
-    if let Some(client) = codex_owner::owner(&keeper, &context.environment.current, &all) {
+    if let Some(client) = codex_owner::owner(keeper, &context.environment.current, &all) {
         let (pid, start) = (client.pid.to_string(), client.start.to_string());
         let words = ["__ending", instance.as_str(), &pid, &start].map(OsString::from);
         drop(process::leave_behind(
@@ -67,9 +80,12 @@ fn end_with_owner(context: &Context<'_>, instance: &InstanceId) {
     }
 }
 
-/// The agent's own process: the nearest one above that is no shell.
-pub(super) fn keeper(context: &Context<'_>) -> Option<ProcessRef> {
-    let caller = process::caller(context.environment);
-    let is_program = |process: &&ProcessRef| !process::is_shell(&context.environment.processes, process);
-    caller.ancestors.iter().find(is_program).cloned()
+/// The agent's own process: the nearest one above that is no shell. Once it has ended, none of its hooks begins a session: its keeper would be a
+/// process from which the operator's shells descend as well.
+pub(super) fn agent_process(context: &Context<'_>) -> Starter {
+    let is_agent = |name: &str| {
+        let mut agents = Agent::ALL.iter().map(|agent| agent.word());
+        RUNTIMES.contains(&name) || agents.any(|agent| name.contains(agent))
+    };
+    process::starter(context.environment, &is_agent)
 }

@@ -30,6 +30,7 @@ pub(super) fn identities(
     let refused = |why: String| RecoveryError::Identity {
         file: path.clone(),
         why,
+        needs_passphrase: false,
     };
     let content = read().map_err(|error| refused(format!("it cannot be read: {error}")))?;
     if content.len() as u64 > LARGEST {
@@ -41,5 +42,9 @@ pub(super) fn identities(
     };
     Identities::parse(&content, &ask)
         .map(Some)
-        .map_err(|error| refused(error.to_string()))
+        .map_err(|error| RecoveryError::Identity {
+            file: path.clone(),
+            why: error.to_string(),
+            needs_passphrase: error.needs_passphrase(),
+        })
 }

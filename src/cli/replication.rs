@@ -43,7 +43,7 @@ pub(super) fn behind(context: &Context<'_>, store: &Store) {
     let place = replication.digest();
     if let Some(error) = store.replica_outcome(&place).and_then(|outcome| outcome.error) {
         let waits = engine.waiting_for_replica(store, &replication);
-        let waits = waits.map(still_waits).unwrap_or_default();
+        let waits = waits.map(|left| still_waits(left, true)).unwrap_or_default();
         let error = sanitize::text(&error);
         context.terminal.warn(&format!(
             "the last attempt to copy the store failed: {error}; {waits}"
@@ -79,7 +79,8 @@ pub(super) fn at_the_end(context: &Context<'_>, store: &Store) {
     };
     print_damaged(context, &done.copied);
     let left = engine.waiting_for_replica(store, &replication);
-    let left = left.map(still_waits).unwrap_or_default();
+    let is_retried = done.ended.as_ref().err().is_none_or(ReplicaError::may_pass);
+    let left = left.map(|left| still_waits(left, is_retried)).unwrap_or_default();
     match done.ended {
         Ok(()) if done.is_busy => {
             terminal.note(&format!("another process is still copying to {shown}; {left}"))
@@ -99,17 +100,23 @@ pub(super) fn at_the_end(context: &Context<'_>, store: &Store) {
             for hint in error.hints.iter().take(1) {
                 terminal.note(&format!("hint: {hint}"));
             }
-            context.propose("to retry", "replicate");
+            if is_retried {
+                context.propose("to retry", "replicate");
+            }
         }
     }
 }
 
 /// Describes what is still to be copied, as the end of an error.
-pub(super) fn still_waits(left: Waiting) -> String {
+pub(super) fn still_waits(left: Waiting, is_retried: bool) -> String {
+    let next = match is_retried {
+        true => "; the next attempt copies them",
+        false => "",
+    };
     match left.is_nothing() {
         true => "nothing is lost: the local store has everything".to_owned(),
         false => format!(
-            "nothing is lost: {} not copied yet; the next attempt copies them",
+            "nothing is lost: {} not copied yet{next}",
             match left.snapshots + left.receipts {
                 1 => format!("{} is", waits(left.snapshots, left.receipts)),
                 _ => format!("{} are", waits(left.snapshots, left.receipts)),

@@ -1,5 +1,6 @@
 //! Steps that `restore` and `undo` share: show a proposal, confirm, execute, report.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -15,16 +16,17 @@ use crate::cli::replication::leave;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::view::plan::Listed;
-use crate::diff::{ChangeKind, PatchOptions};
-use crate::model::RelPath;
+use crate::diagnostic::Diagnostic as _;
+use crate::diff::{ChangeKind, PatchOptions, WithheldKind};
+use crate::model::{RelPath, SnapshotId};
 use crate::recovery::{Caller, ChosenPaths, RestorePlan, Wanted, emptied};
 use crate::report::{
     ChangedMeanwhileDocument, ConversationDocument, RepositoryDocument, RestoreDocument, Sources, presented,
     restore_document,
 };
 use crate::restore::{
-    AsideWhy, Composed, KeptPath, Merging, MountReport, Outcome, Proposal, ProposedMount, Purpose, Report,
-    RestoreError, Unmerged, Why, can_be_composed, refuse_locked,
+    AsideWhy, Composed, LostEdit, LostKind, Merging, MountReport, Outcome, Proposal, ProposedMount, Purpose,
+    Report, Unmerged, Why, refuse_in_use,
 };
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{Verbosity, sanitize, shell, size};
@@ -104,7 +106,7 @@ fn chosen_by_hunks(
     if planned.proposal.is_empty() {
         return Ok(planned);
     }
-    refuse_locked(&planned.proposal)?;
+    refuse_in_use(&planned.proposal)?;
     let terminal = context.terminal;
     let chosen = planned.ask(|| {
         let document = restore_document(&planned.row, &planned.proposal, None);
@@ -137,8 +139,8 @@ fn show_only(context: &Context<'_>, planned: &RestorePlan, how: &RestoreOptions)
         warn_of_gaps(context, proposal);
         print_plan(context, &document, how);
     }
-    if let Err(RestoreError::Locked(locked)) = refuse_locked(proposal) {
-        terminal.warn(&format!("would be refused now: {locked}"));
+    if let Err(refused) = refuse_in_use(proposal) {
+        terminal.warn(&format!("would be refused now: {}", refused.message()));
     }
     if how.patch {
         print_patches(store, proposal, &mut |text| {
@@ -163,7 +165,9 @@ fn show_only(context: &Context<'_>, planned: &RestorePlan, how: &RestoreOptions)
                 .switch("--delete-later-files", proposal.allow.delete_later);
             context.propose("details", &words.text());
         }
-        propose_next(context, proposal, how, planned.is_refused);
+        if !planned.is_refused {
+            propose_next(context, proposal, how, planned.caller);
+        }
     }
     Ok(match proposal.is_in_part() {
         true => ExitCode::Partial.into(),
@@ -188,7 +192,7 @@ fn agree(
     }
     let locked = match proposal.is_empty() {
         true => Ok(()),
-        false => refuse_locked(proposal).map_err(CliError::from),
+        false => refuse_in_use(proposal).map_err(CliError::from),
     };
     if how.yes || proposal.is_empty() || !terminal.can_ask() || locked.is_err() {
         print_plan(context, &document, how);
@@ -393,7 +397,13 @@ pub(super) fn gaps(proposal: &Proposal) -> Option<String> {
 pub(super) fn flags(proposal: &Proposal) -> (bool, bool) {
     let conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
     let later = conflicts.filter(|kept| match &kept.why {
-        Why::Holds(_) | Why::Parent(_) | Why::OneName(_) | Why::Encoding | Why::Socket | Why::Root => false,
+        Why::Closed
+        | Why::Holds(_)
+        | Why::Parent(_)
+        | Why::OneName(_)
+        | Why::Encoding
+        | Why::Socket
+        | Why::Root => false,
         Why::Aside(why) => matches!(why, AsideWhy::Taken(_) | AsideWhy::Other),
         _ => true,
     });
@@ -404,22 +414,6 @@ pub(super) fn flags(proposal: &Proposal) -> (bool, bool) {
     })
 }
 
-/// Returns true if a merge was not asked for, and files with later edits may be merged.
-fn can_merge(proposal: &Proposal) -> bool {
-    let mut conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
-    let is_mergeable = |kept: &KeptPath| {
-        let sides = [&kept.change.from, &kept.change.to];
-        // Git's own files are never merged.
-        let is_git = kept.change.path.parts().any(|part| part == b".git");
-        matches!(kept.why, Why::LaterEdit(_))
-            && !is_git
-            && sides
-                .into_iter()
-                .all(|side| side.as_ref().is_some_and(can_be_composed))
-    };
-    proposal.allow.merging == Merging::Off && conflicts.any(is_mergeable)
-}
-
 /// Returns true if the flags that conflicts give way to would only recreate what was deleted later.
 fn loses_nothing(proposal: &Proposal) -> bool {
     let mut conflicts = proposal.mounts.iter().flat_map(|mount| &mount.plan.conflicts);
@@ -427,6 +421,7 @@ fn loses_nothing(proposal: &Proposal) -> bool {
         matches!(
             kept.why,
             Why::LaterDeletion(_)
+                | Why::Closed
                 | Why::Holds(_)
                 | Why::Parent(_)
                 | Why::OneName(_)
@@ -437,11 +432,27 @@ fn loses_nothing(proposal: &Proposal) -> bool {
     })
 }
 
+/// Returns the purpose of the command that opens the encrypted files of a proposal; `None` if none stays for lack of its key.
+fn to_open(proposal: &Proposal) -> Option<String> {
+    let withheld = proposal.mounts.iter().flat_map(|mount| {
+        let changes = mount.withheld.iter();
+        changes.filter(|change| mount.encrypted.contains(&change.path))
+    });
+    let (new, others): (Vec<_>, Vec<_>) = withheld.partition(|change| change.kind == WithheldKind::Added);
+    let which = match new.len() + others.len() {
+        0 => return None,
+        1 => "it",
+        _ => "them",
+    };
+    let verb = match others.is_empty() {
+        true => "delete",
+        false => "restore",
+    };
+    Some(format!("to {verb} {which} too"))
+}
+
 /// The commands that follow from a proposal: apply it, and discard the conflicts.
-fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions, is_refused: bool) {
-    if is_refused {
-        return;
-    }
+fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions, caller: Caller) {
     let allow = proposal.allow;
     let say = |purpose: &str, overwrite: bool, delete: bool| {
         let words = how.again.clone();
@@ -452,7 +463,7 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
     };
     let (overwrite, delete) = flags(proposal);
     let is_restore = !matches!(proposal.purpose, Purpose::Undo(_));
-    if is_restore && can_merge(proposal) {
+    if is_restore && proposal.mounts.iter().any(|mount| mount.may_merge) {
         context.propose(
             "to merge later edits",
             &how.again.clone().switch("--merge", true).text(),
@@ -464,13 +475,21 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
         let words = words.switch("--conflict-markers", true);
         context.propose("to write all versions between conflict markers", &words.text());
     }
-    if overwrite || delete {
+    // Inside a session it is refused.
+    if caller == Caller::Outside && (overwrite || delete) {
         let (overwrite, delete) = (overwrite || allow.overwrite_later, delete || allow.delete_later);
         let purpose = match loses_nothing(proposal) {
             true => "to recreate what was deleted since as well",
             false => "to discard later edits as well",
         };
         say(purpose, overwrite, delete);
+    }
+    if caller == Caller::Outside {
+        propose_lost_edits(context, proposal);
+    }
+    // Inside a session a key is refused.
+    if let Some(purpose) = to_open(proposal).filter(|_| caller == Caller::Outside) {
+        context.propose(&purpose, &how.again.clone().plain("--identity FILE").text());
     }
     for mount in &proposal.mounts {
         let host = |path: &RelPath| path.on_host(&mount.request.coverage.root.to_path());
@@ -515,6 +534,43 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
             .switch("--overwrite-later-edits", allow.overwrite_later)
             .switch("--delete-later-files", allow.delete_later);
         context.propose("to apply", &words.text());
+    }
+}
+
+/// The commands that restore the operator's edits between turns that the session overwrote or deleted, for the first snapshots that have some.
+fn propose_lost_edits(context: &Context<'_>, proposal: &Proposal) {
+    const SNAPSHOTS: usize = 3;
+    const PATHS: usize = 5;
+    // Those that are certain come first.
+    let mut all: BTreeMap<(bool, &SnapshotId), Vec<OsString>> = BTreeMap::new();
+    for mount in &proposal.mounts {
+        let root = mount.request.coverage.root.to_path();
+        let is_apart = |edit: &&LostEdit| edit.kind != LostKind::DirectoryMetadata;
+        let mut edits: Vec<&LostEdit> = mount.lost_edits.iter().filter(is_apart).collect();
+        // No ref comes back without the objects that it needs.
+        edits.sort_by_key(|edit| edit.kind != LostKind::Objects);
+        for edit in edits {
+            let paths = all.entry((edit.is_doubtful, &edit.snapshot)).or_default();
+            paths.push(edit.path.on_host(&root).into_os_string());
+        }
+    }
+    for ((is_doubtful, snapshot), paths) in all.iter().take(SNAPSHOTS) {
+        let words = Words::new("restore")
+            .session(context, &proposal.target.instance, Wanted::Any)
+            .flag("--from", Some(snapshot.as_str()))
+            .paths(paths.get(..PATHS).unwrap_or(paths));
+        let version = match is_doubtful {
+            true => "what may be your version",
+            false => "your version",
+        };
+        let purpose = match paths.len() > PATHS {
+            true => format!(
+                "to restore {version} of the first {PATHS} of {} paths",
+                size::count(paths.len() as u64)
+            ),
+            false => format!("to restore {version}"),
+        };
+        context.propose(&purpose, &words.text());
     }
 }
 
@@ -605,7 +661,7 @@ fn tell(
             ),
         });
     }
-    propose_next(context, proposal, how, false);
+    propose_next(context, proposal, how, caller);
     if opened(proposal, report) {
         context.propose("to restore what can be read now", &how.again.clone().text());
     }
@@ -613,7 +669,8 @@ fn tell(
     if denied && !is_privileged() {
         context.propose_to_root("to change them as root", &how.again.clone().text());
     }
-    if report.emergency.is_some() {
+    let has_set_aside = report.mounts.iter().any(|mount| !mount.aside.is_empty());
+    if report.emergency.is_some() && (changed > 0 || has_set_aside) {
         let undo = Words::new("undo").session(context, &row.id, Wanted::Restored);
         let undo = undo.flag("--identity", how.identity.as_ref());
         match caller {

@@ -36,9 +36,11 @@ pub(super) fn by_the_rules(context: &Context<'_>, store: &Store, own: &InstanceI
         Ok(kept) => kept,
         Err(error) => {
             let message = sanitize::text(&error.message());
-            return context.terminal.warn(&format!(
-                "snapshots that exceed the retention policy were not deleted: {message}"
-            ));
+            let what = match error.is_deleted() {
+                true => "snapshots that exceeded the retention policy",
+                false => "snapshots that exceed the retention policy were not deleted",
+            };
+            return context.terminal.warn(&format!("{what}: {message}"));
         }
     };
     tell_faults(context, &kept.faults);

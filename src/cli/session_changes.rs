@@ -43,7 +43,7 @@ pub(super) fn screen(
         ));
     }
     let total: usize = changes.mounts.iter().map(|(_, paths)| paths.len()).sum();
-    if total == 0 && changes.withheld == 0 {
+    if total == 0 && changes.withheld == 0 && changes.unknown == 0 {
         return said(format!("session {instance} changed nothing"));
     }
     let all = changes.mounts.iter().flat_map(|(_, paths)| paths);
@@ -51,6 +51,10 @@ pub(super) fn screen(
     if changes.withheld > 0 {
         let private = size::count(changes.withheld);
         parts.push(format!("{private} private (see `diff`)"));
+    }
+    if changes.unknown > 0 {
+        let paths = size::counted(changes.unknown, "path", "paths");
+        parts.push(format!("{paths} that could not be captured (see `diff`)"));
     }
     let head = format!("session {instance}: {}", parts.join(", "));
     let mut lines = Vec::new();

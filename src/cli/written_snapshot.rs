@@ -1,7 +1,7 @@
 //! Notes and problems of a snapshot that was written into a directory, as `restore --to` and `fork` print them.
 
 use super::context::Context;
-use crate::recovery::WrittenSnapshot;
+use crate::recovery::{EncryptedFile, WrittenSnapshot};
 use crate::terminal::sanitize;
 
 /// Prints the notes, and the problems unless `json`, which has them in its document.
@@ -17,5 +17,22 @@ pub(super) fn print_problems(context: &Context<'_>, written: &WrittenSnapshot, j
             let host = sanitize::path(&path.on_host(&mount.directory));
             terminal.warn(&format!("{host}: {problem}"));
         }
+    }
+}
+
+/// Prints the files that are not written because their key is missing.
+pub(super) fn print_encrypted(context: &Context<'_>, files: &[EncryptedFile]) {
+    for file in files {
+        let place = sanitize::path(&file.place);
+        let line = format!("{place}: encrypted; it is not written without --identity FILE");
+        context.terminal.warn(&line);
+    }
+}
+
+/// Returns the purpose of the command that writes these files as well.
+pub(super) fn to_write(files: &[EncryptedFile]) -> &'static str {
+    match files {
+        [_] => "to write it too",
+        _ => "to write them too",
     }
 }

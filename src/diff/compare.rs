@@ -26,6 +26,8 @@ pub struct NotCovered {
     pub path: RelPath,
     /// Reason, in words.
     pub reason: String,
+    /// True if the other side knows it, or knows that it does not exist: it may have changed, or did.
+    pub is_one_sided: bool,
 }
 
 /// Result of a comparison.
@@ -40,7 +42,28 @@ pub struct Comparison {
 enum Found<'a> {
     Here(&'a Entry),
     Absent,
-    Unknown(String),
+    /// With the reason.
+    Unknown(String, Doubt),
+}
+
+/// Difference between something unknown and what the other side knows.
+#[derive(Clone, Copy)]
+struct Doubt {
+    /// It may differ from an object.
+    of_object: bool,
+    /// It differs from nothing.
+    of_absence: bool,
+}
+
+impl Doubt {
+    const ANY: Self = Self {
+        of_object: true,
+        of_absence: true,
+    };
+    const NONE: Self = Self {
+        of_object: false,
+        of_absence: false,
+    };
 }
 
 /// Finds directories; the caller must ask for them in path order.
@@ -70,7 +93,17 @@ pub fn count_changes(from: Option<&Manifest>, to: Option<&Manifest>) -> PathCoun
         manifest,
         skipped: &[],
     };
-    count(&pair_renames(compare(&side(from), &side(to)).changes))
+    let Comparison { changes, not_covered } = compare(&side(from), &side(to));
+    PathCounts {
+        unknown: count_unknown(&not_covered),
+        ..count(&pair_renames(changes))
+    }
+}
+
+/// Counts the paths that one side alone knows.
+#[must_use]
+pub fn count_unknown(not_covered: &[NotCovered]) -> u64 {
+    not_covered.iter().filter(|gap| gap.is_one_sided).count() as u64
 }
 
 /// Counts changes for every command; a renamed path counts once.
@@ -94,14 +127,11 @@ pub fn count<'a>(changes: impl IntoIterator<Item = &'a Change>) -> PathCounts {
 pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
     let mut changes = Vec::new();
     let mut unknown = BTreeSet::new();
+    let mut one_sided = BTreeSet::new();
     for side in [from, to] {
         let gaps = side.manifest.into_iter().flat_map(Manifest::gaps);
-        unknown.extend(gaps.map(|(path, gap)| NotCovered {
-            path,
-            reason: gap.reason.words(),
-        }));
-        let lacks = side.manifest.into_iter().flat_map(|manifest| manifest.lacks(&[]));
-        unknown.extend(lacks.map(|(path, reason)| NotCovered { path, reason }));
+        unknown.extend(gaps.map(|(path, gap)| (path, gap.reason.words())));
+        unknown.extend(side.manifest.into_iter().flat_map(|manifest| manifest.lacks(&[])));
     }
     let roots = (from.manifest.map(|m| &m.root), to.manifest.map(|m| &m.root));
     push(&mut changes, &RelPath::root(), roots.0, roots.1);
@@ -124,10 +154,14 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
                 find(from, dirs.0, &path, &at, name),
                 find(to, dirs.1, &path, &at, name),
             ) {
-                (Found::Unknown(_), Found::Unknown(_) | Found::Absent)
-                | (Found::Absent, Found::Unknown(_)) => {}
-                (Found::Unknown(reason), Found::Here(_)) | (Found::Here(_), Found::Unknown(reason)) => {
-                    unknown.insert(NotCovered { path: at, reason });
+                (Found::Unknown(..), Found::Unknown(..)) => {}
+                (Found::Unknown(_, doubt), Found::Absent) | (Found::Absent, Found::Unknown(_, doubt)) => {
+                    one_sided.extend(doubt.of_absence.then_some(at));
+                }
+                (Found::Unknown(reason, doubt), Found::Here(_))
+                | (Found::Here(_), Found::Unknown(reason, doubt)) => {
+                    one_sided.extend(doubt.of_object.then(|| at.clone()));
+                    unknown.insert((at, reason));
                 }
                 (old, new) => {
                     let (old, new) = (old.entry(), new.entry());
@@ -142,7 +176,12 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
     }
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     // A path with two reasons keeps the first.
-    let mut not_covered: Vec<NotCovered> = unknown.into_iter().collect();
+    let told = unknown.into_iter().map(|(path, reason)| NotCovered {
+        is_one_sided: one_sided.contains(&path),
+        path,
+        reason,
+    });
+    let mut not_covered: Vec<NotCovered> = told.collect();
     not_covered.dedup_by(|later, first| later.path == first.path);
     Comparison { changes, not_covered }
 }
@@ -151,7 +190,7 @@ impl<'a> Found<'a> {
     fn entry(self) -> Option<&'a Entry> {
         match self {
             Self::Here(entry) => Some(entry),
-            Self::Absent | Self::Unknown(_) => None,
+            Self::Absent | Self::Unknown(..) => None,
         }
     }
 }
@@ -159,8 +198,11 @@ impl<'a> Found<'a> {
 /// Returns every name that either side has in a directory, sorted.
 fn names<'a>(dirs: (Option<&'a Directory>, Option<&'a Directory>)) -> BTreeSet<&'a Name> {
     let both = [dirs.0, dirs.1].into_iter().flatten();
-    both.flat_map(|dir| dir.entries.iter().map(|entry| &entry.name))
-        .collect()
+    both.flat_map(|dir| {
+        let entries = dir.entries.iter().map(|entry| &entry.name);
+        entries.chain(dir.gaps.iter().map(|gap| &gap.name))
+    })
+    .collect()
 }
 
 fn find<'a>(
@@ -179,27 +221,34 @@ fn find<'a>(
         return if known {
             Found::Absent
         } else {
-            Found::Unknown("its directory could not be listed".to_owned())
+            Found::Unknown("its directory could not be listed".to_owned(), Doubt::ANY)
         };
     };
     if let Some(entry) = dir.entry(name) {
         return Found::Here(entry);
     }
     if let Some(gap) = dir.gap(name) {
-        return Found::Unknown(gap.reason.words());
+        let doubt = Doubt {
+            of_object: gap.reason.may_hide_change(),
+            of_absence: gap.reason.is_there(),
+        };
+        return Found::Unknown(gap.reason.words(), doubt);
     }
     if side
         .skipped
         .binary_search_by(|skipped| skipped.path.cmp(path))
         .is_ok()
     {
-        return Found::Unknown("excluded".to_owned());
+        return Found::Unknown("excluded".to_owned(), Doubt::NONE);
     }
     match dir.listing {
         // A partial list is whole for what it was asked for, and both sides were asked for the same.
         Listing::Proven | Listing::Partial => Found::Absent,
-        Listing::Unsettled => Found::Unknown("its directory kept changing while it was listed".to_owned()),
-        Listing::Unreadable => Found::Unknown("its directory could not be listed".to_owned()),
+        Listing::Unsettled => Found::Unknown(
+            "its directory kept changing while it was listed".to_owned(),
+            Doubt::ANY,
+        ),
+        Listing::Unreadable => Found::Unknown("its directory could not be listed".to_owned(), Doubt::ANY),
     }
 }
 

@@ -106,6 +106,12 @@ impl Tree {
         self
     }
 
+    /// Makes `at` something that vanished while it was read.
+    pub(crate) fn vanished(mut self, at: &str) -> Self {
+        self.gaps.insert(path(at), GapReason::Moving);
+        self
+    }
+
     /// Sets how far the list of a directory can be trusted.
     pub(crate) fn listing(mut self, at: &str, listing: Listing) -> Self {
         self.listings.insert(path(at), listing);

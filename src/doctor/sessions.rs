@@ -219,7 +219,7 @@ fn waiting(store: &Store, staged: &mut BTreeSet<PathBuf>, findings: &mut Vec<Fin
                     `resume` makes it again"
                 ),
             ),
-            RestoreStage::Decided(_) => (
+            RestoreStage::Decided(_) | RestoreStage::Recorded => (
                 Severity::Warning,
                 format!(
                     "a restore of {id} was interrupted after it was done or rolled back; only cleanup is left"

@@ -17,6 +17,9 @@ pub struct PathCounts {
     /// Renamed files, each counted here alone. In steps that were recorded before this field each counts as one added and one deleted path.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub renamed: u64,
+    /// Paths that only one of both snapshots could read: whether they changed is unknown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unknown: u64,
 }
 
 impl PathCounts {
@@ -37,6 +40,7 @@ impl std::ops::AddAssign for PathCounts {
         self.changed += other.changed;
         self.deleted += other.deleted;
         self.renamed += other.renamed;
+        self.unknown += other.unknown;
     }
 }
 

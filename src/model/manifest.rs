@@ -202,6 +202,19 @@ impl Manifest {
 }
 
 impl GapReason {
+    /// Returns true if an object that is known elsewhere may have changed here, rather than being one that is never captured or was
+    /// forgotten.
+    #[must_use]
+    pub fn may_hide_change(&self) -> bool {
+        matches!(self, Self::Unreadable(_) | Self::MountPoint | Self::Moving)
+    }
+
+    /// Returns true if the object is certainly there.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        matches!(self, Self::Unreadable(_) | Self::MountPoint)
+    }
+
     /// Returns the reason in words, without the path.
     #[must_use]
     pub fn words(&self) -> String {

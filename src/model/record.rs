@@ -154,6 +154,20 @@ impl MountRecord {
         settings.map(SettingsFact::content).chain(sealed)
     }
 
+    /// Returns the paths of the private files that can be read in full only with the operator's key.
+    pub fn encrypted(&self) -> impl Iterator<Item = &RelPath> {
+        let facts = self.withheld.iter().filter(|_| self.sealed.is_some());
+        let is_bundled = |fact: &&WithheldFact| {
+            let is_file = fact
+                .entry
+                .as_ref()
+                .is_some_and(|entry| entry.0.content().is_some());
+            let settings = fact.settings.as_ref();
+            is_file && settings.is_none_or(|settings| !settings.secrets.is_empty())
+        };
+        facts.filter(is_bundled).map(|fact| &fact.path)
+    }
+
     /// Returns the paths whose absence from the manifest is no lack: what the coverage withholds, and private files that are stored apart
     /// from it, which rules by name found.
     #[must_use]
@@ -227,6 +241,15 @@ impl SnapshotRecord {
     pub const FORMAT: u32 = 2;
     /// The form of all other records, which older programs read too.
     const WITHOUT_FORGOTTEN: u32 = 1;
+
+    /// Returns the number of private files that can be read in full only with the operator's key.
+    #[must_use]
+    pub fn encrypted(&self) -> u64 {
+        self.mounts
+            .iter()
+            .map(|mount| mount.encrypted().count() as u64)
+            .sum()
+    }
 
     /// Returns the lowest form that can express a record of these mounts.
     #[must_use]

@@ -320,7 +320,7 @@ impl Tracer<'_> {
             let shown = log.moments().get(at).map(|moment| moment.snapshot.clone());
             shown.is_some_and(|shown| self.is_secret(&shown, host))
         });
-        let mut is_now = false;
+        let (mut is_now, mut is_there) = (false, false);
         if let Some(last) = log.moments().get(traced.last).filter(|_| is_live) {
             let live = self.live(&traced.version, &last.snapshot, host, transports)?;
             let restored = self.restore_between(last, None, host);
@@ -337,18 +337,31 @@ impl Tracer<'_> {
                 removed: 0,
             };
             is_now = !matches!(live, Live::Unknown | Live::Absent);
-            match live {
-                Live::Directory => return Err(RecoveryError::Directory(host.to_path_buf())),
-                Live::Unknown | Live::Same => {}
-                Live::Absent if traced.version.is_absent() => {}
-                Live::Absent => {
+            let private = traced.restored_private(restored.as_ref());
+            match (live, private) {
+                (Live::Directory, _) => return Err(RecoveryError::Directory(host.to_path_buf())),
+                // The content of a private file is not compared, but a receipt says what a restore made of it.
+                (Live::Unknown | Live::Other { .. }, Some((kind, version))) => {
+                    is_there = matches!(transports.stat_path(host), Ok(Some(_)));
+                    let loaded = match version.is_absent() {
+                        true => Ok(Vec::new()),
+                        false => Err(WholeReason::Private),
+                    };
+                    traced.advance(step(kind), restored, version, Some(loaded));
+                }
+                (Live::Unknown | Live::Same, _) => {}
+                (Live::Absent, _) if traced.version.is_absent() => {}
+                (Live::Absent, _) => {
                     let step = step(PathStepKind::Deleted);
                     traced.advance(step, restored, Version::Absent, None);
                 }
-                Live::Other {
-                    loaded,
-                    is_secret: secret,
-                } => {
+                (
+                    Live::Other {
+                        loaded,
+                        is_secret: secret,
+                    },
+                    None,
+                ) => {
                     is_secret |= secret;
                     let is_restored = match (&restored, &loaded) {
                         (Some((_, target)), Ok(now)) => traced.targets.get(target).is_some_and(
@@ -365,8 +378,9 @@ impl Tracer<'_> {
                 }
             }
         }
-        let is_gone = traced.version.is_absent() && !is_now;
-        if traced.version.entry().is_some_and(Entry::is_dir) {
+        let is_gone = traced.version.is_absent() && !is_now && !is_there;
+        // A file may have taken the place of a directory since the last snapshot.
+        if !is_now && traced.version.entry().is_some_and(Entry::is_dir) {
             return Err(RecoveryError::Directory(host.to_path_buf()));
         }
         let shown = match is_now {

@@ -273,7 +273,9 @@ fn last_restored(store: &Store, rows: &[InstanceRow]) -> Result<Option<InstanceI
     let is_meant = |id: &InstanceId| rows.iter().any(|row| row.id == *id);
     let mut pending = store.pending_restores()?;
     pending.retain(|found| {
-        is_meant(&found.intent.instance) && !found.alive && found.stage != RestoreStage::Begun
+        is_meant(&found.intent.instance)
+            && !found.alive
+            && !matches!(found.stage, RestoreStage::Begun | RestoreStage::Recorded)
     });
     if let Some(found) = pending.pop() {
         return Ok(Some(found.intent.instance));

@@ -9,7 +9,10 @@ use super::repositories::{repositories, settings};
 use super::sides::{Later, counterpart, ensure_same_mounts, keep_covered, live, stored};
 use super::{Compared, Event, Keys, Recovery, RecoveryError, Since, no_files, no_keys, refuse_imported};
 use crate::capture::{CaptureError, Earlier, PrivateOverlay, ScannedTree, Show, check_mount};
-use crate::diff::{NotCovered, Side, compare, compare_withheld, pair_renames, withheld_settings};
+use crate::diff::{
+    NotCovered, Side, WithheldChange, WithheldKind, compare, compare_withheld, count_unknown, moved,
+    pair_renames, withheld_settings,
+};
 use crate::model::{
     Coverage, Entry, InstanceId, Manifest, MountRecord, RelPath, SnapshotKind, SnapshotRecord,
 };
@@ -142,7 +145,11 @@ impl Differences {
     /// Returns true if any mount differs.
     #[must_use]
     pub fn are_any(&self) -> bool {
-        let differs = |mount: &Compared| !mount.comparison.changes.is_empty() || !mount.withheld.is_empty();
+        let differs = |mount: &Compared| {
+            !mount.comparison.changes.is_empty()
+                || !mount.withheld.is_empty()
+                || count_unknown(&mount.comparison.not_covered) > 0
+        };
         self.mounts.iter().any(differs)
     }
 
@@ -373,7 +380,8 @@ impl Recovery<'_> {
             }
             let asked = scope;
             let sides = [before.as_ref(), after.manifest.as_ref()];
-            let resolved = scope.resolved(&sides, &comparison.changes);
+            let changes = &comparison.changes;
+            let resolved = scope.resolved(&sides, changes, &|| moved(changes));
             let scope = &resolved.map_err(RestoreError::from)?.scope;
             comparison.changes.retain(|change| scope.holds(&change.path));
             comparison
@@ -441,8 +449,13 @@ impl Recovery<'_> {
                 matches!(later, Later::Snapshot(_)) || !store.catalog().is_adopted(&row.id)?;
             let mut withheld = compare_withheld(mount, facts.filter(|_| is_comparable));
             let sides = (before.as_ref(), after.manifest.as_ref());
+            // With the key both sides show the secret itself.
+            let is_opened = |change: &WithheldChange| {
+                change.kind == WithheldKind::Secret && reveal.has_opened(&change.path)
+            };
             withheld.retain(|change| {
-                (scope.holds(&change.path) || asked.holds(&change.path)) && !change.is_told_by(sides)
+                let is_told = change.is_told_by(sides) || is_opened(change);
+                (scope.holds(&change.path) || asked.holds(&change.path)) && !is_told
             });
             settings.extend(withheld_settings(&withheld, &mount.coverage));
             settings.sort_by_cached_key(|setting| {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::paths::{in_snapshots, place};
-use super::{Recovery, RecoveryError};
+use super::{Recovery, RecoveryError, RestoreRequest, Unheard};
 use crate::diff::{Change, Side, compare};
 use crate::model::{MountRecord, RelPath, SnapshotKind, SnapshotRecord};
 use crate::session::{sessions_covering, those_that_began};
@@ -23,8 +23,8 @@ pub struct EarlierChange {
 }
 
 impl Recovery<'_> {
-    /// Returns the newest session before `row` that covers the current directory and changed one of these paths, or something below one.
-    /// `None` if `row` changed one itself, or no earlier session did.
+    /// Returns the newest session before `row` that covers the current directory, changed one of these paths, or something below one, and
+    /// whose restore has something to do there. `None` if `row` changed one itself, or there is no such session.
     ///
     /// # Errors
     /// [`RecoveryError::Store`]. Snapshots that cannot be read are passed over.
@@ -41,11 +41,29 @@ impl Recovery<'_> {
         let here = here.into_iter().zip(1..);
         let earlier = here.skip_while(|(other, _)| other.id != row.id).skip(1);
         for (row, number) in earlier.take(MOST) {
-            if self.did_change(store, &row, paths)? {
+            if self.did_change(store, &row, paths)? && self.has_to_restore(&row, paths) {
                 return Ok(Some(EarlierChange { row, number }));
             }
         }
         Ok(None)
+    }
+
+    /// Returns true if a restore of these paths has something to do or to report: another restore may have undone the change already. A
+    /// restore that cannot be planned reports why.
+    fn has_to_restore(&self, row: &InstanceRow, paths: &[OsString]) -> bool {
+        let request = RestoreRequest {
+            paths,
+            dry_run: true,
+            shows_refused: true,
+            ..RestoreRequest::of(row.id.as_str())
+        };
+        // That session is not the one which was asked about.
+        let silent = Recovery {
+            listener: &Unheard,
+            ..*self
+        };
+        let planned = silent.plan(&request);
+        planned.map_or(true, |planned| !planned.is_idle())
     }
 
     /// Returns true if one of these paths differs between the first and the last snapshot of a session.

@@ -183,6 +183,14 @@ pub enum RecoveryError {
         /// The nearest snapshot that has it, with its session.
         nearest: Option<(InstanceId, SnapshotId)>,
     },
+    /// A file holds credentials of an agent, of which a snapshot has nothing, or nothing that is readable without a key.
+    #[error("{} {}", path.display(), credentials_words(*is_sealed))]
+    Credentials {
+        /// The path on this machine.
+        path: PathBuf,
+        /// True if the snapshot has it encrypted.
+        is_sealed: bool,
+    },
     /// A path is no file whose content is stored.
     #[error("{} is {what}, which has no content to print", path.display())]
     NoContent {
@@ -258,6 +266,8 @@ pub enum RecoveryError {
         file: PathBuf,
         /// Problem with it.
         why: String,
+        /// True if a key has a passphrase and none was given.
+        needs_passphrase: bool,
     },
     /// Another session changed something while the caller was asked.
     #[error(
@@ -395,13 +405,24 @@ impl RecoveryError {
         })
     }
 
+    /// Returns true if a deletion has its receipt, so that only its bytes are left to remove.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        matches!(
+            self,
+            Self::Store(StoreError::Unfinished { .. })
+                | Self::Forget(ForgetError::Store(StoreError::Unfinished { .. }))
+        )
+    }
+
     /// Returns true if the session, or a process on the same files, is at work, so that the call may succeed later.
     #[must_use]
     pub fn is_refused_active(&self) -> bool {
         let is_locked = |error: &StoreError| matches!(error, StoreError::Locked { .. });
         match self {
             Self::Session(SessionError::Active { other, .. }) => !other,
-            Self::Session(SessionError::OnlyCheckpoints(_)) | Self::HeldByLauncher(_) => true,
+            Self::Session(SessionError::OnlyCheckpoints(_) | SessionError::DiscardsEdits(_))
+            | Self::HeldByLauncher(_) => true,
             Self::Store(error) | Self::Session(SessionError::Store(error)) => is_locked(error),
             _ => false,
         }
@@ -415,6 +436,7 @@ impl Diagnostic for RecoveryError {
                 ErrorKind::Config
             }
             Self::NotStored { .. }
+            | Self::Credentials { is_sealed: false, .. }
             | Self::NoFiles { .. }
             | Self::NoMounts { .. }
             | Self::Imported(_)
@@ -436,6 +458,7 @@ impl Diagnostic for RecoveryError {
             | Self::SeveralStores { .. }
             | Self::SeveralInterrupted { .. }
             | Self::KeyWanted
+            | Self::Credentials { is_sealed: true, .. }
             | Self::Outside { .. }
             | Self::Path { .. }
             | Self::Glob { .. }
@@ -470,6 +493,13 @@ impl Diagnostic for RecoveryError {
             ],
             Self::ReplicaRecipients(_) => vec![Hint::text(
                 "set recipients in [recovery.state] of config.toml to your public keys (age1… or ssh-ed25519 …)",
+            )],
+            Self::Identity {
+                needs_passphrase: true,
+                ..
+            } => vec![Hint::text(
+                "run the command on a terminal, which asks for the passphrase, or give a copy of the key without one: \
+                `ssh-keygen -p -N '' -f COPY` removes it from an ssh key, `age -d FILE > COPY` from a file of age",
             )],
             Self::Regex { .. } => vec![Hint::text(
                 "quote it for the shell, and put a backslash before ( ) [ ] { } . * + ? | ^ $ that you mean literally",
@@ -543,6 +573,10 @@ impl Diagnostic for RecoveryError {
                     )],
                 }
             }
+            Self::Credentials { is_sealed, .. } => vec![Hint::text(match is_sealed {
+                true => "add --identity FILE, with the private key of one of the recipients",
+                false => "with recipients in [recovery.state] the next snapshots store it encrypted",
+            })],
             Self::StoredDirectory {
                 path,
                 instance,
@@ -624,6 +658,9 @@ impl Diagnostic for RecoveryError {
             Self::NotStored { path, snapshot, .. } => {
                 format!("{} is not in the snapshot {snapshot}", sanitize::path(path))
             }
+            Self::Credentials { path, is_sealed } => {
+                format!("{} {}", sanitize::path(path), credentials_words(*is_sealed))
+            }
             Self::NoContent { path, what } => {
                 format!(
                     "{} is {what}, which has no content to print",
@@ -651,7 +688,7 @@ impl Diagnostic for RecoveryError {
                 let (shown, pattern) = (sanitize::path(path), sanitize::text(pattern));
                 format!("{shown} is excluded by {pattern}, so no snapshot has it")
             }
-            Self::Identity { file, why } => format!("--identity {}: {why}", sanitize::path(file)),
+            Self::Identity { file, why, .. } => format!("--identity {}: {why}", sanitize::path(file)),
             Self::Aside { refused, .. } => sanitize::text(&refused.to_string()),
             _ => self
                 .wrapped()
@@ -707,4 +744,12 @@ fn not_here(sessions: &[Candidate]) -> Vec<Hint> {
         _ => Hint::text("name one, change to its directory, or use --any for the latest of all"),
     });
     hints
+}
+
+/// Returns what is wrong with a path that holds credentials.
+fn credentials_words(is_sealed: bool) -> &'static str {
+    match is_sealed {
+        true => "holds credentials, which the snapshot has only encrypted",
+        false => "holds credentials, which no snapshot stores",
+    }
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::paths::{host_path, in_session, place};
 use super::{Recovery, RecoveryError, SessionChoice, Wanted};
 use crate::model::{InstanceId, Operation, SnapshotId, Time};
-use crate::retention::{ForgetProposal, ForgetSubject, forget, propose};
+use crate::retention::{ForgetError, ForgetProposal, ForgetSubject, forget, propose};
 use crate::session::{State, counts_back, find_called, find_instance, refuse_forgotten, state};
-use crate::store::{Forgotten, InstanceRow, Store};
+use crate::store::{Forgotten, InstanceRow, Store, StoreError};
 
 /// Question that [`Recovery::plan_forget`] answers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,12 +77,15 @@ impl Recovery<'_> {
     /// Deletes what was planned.
     ///
     /// # Errors
-    /// [`RecoveryError::Forget`]; then nothing was deleted, unless the store failed behind the receipt. The next command that
-    /// opens the store for writing finishes it then.
+    /// [`RecoveryError::Forget`]; then nothing was deleted. [`StoreError::Unfinished`] in it if the store failed behind the receipt:
+    /// all is deleted, and the next command that changes the store removes the bytes that are left.
     pub fn forget(&self, store: &Store, proposal: &ForgetProposal) -> Result<Forgotten, RecoveryError> {
         let forgotten = forget(store, proposal, &self.acting(false))?;
         for session in &proposal.sessions {
-            store.remove_contract(&session.instance)?;
+            let removed = store.remove_contract(&session.instance);
+            removed
+                .map_err(StoreError::behind(forgotten.receipt))
+                .map_err(ForgetError::Store)?;
         }
         Ok(forgotten)
     }

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 pub use error::ForkError;
 
-use super::output::{Job, check, refuse_address};
-use super::{Event, Keys, OutputError, Recovery, RecoveryError, WrittenSnapshot, no_files, no_keys};
+use super::output::{Job, check, encrypted_files, refuse_address};
+use super::{
+    EncryptedFile, Event, Keys, OutputError, Recovery, RecoveryError, WrittenSnapshot, no_files, no_keys,
+};
 use crate::clock::random;
 use crate::config::settle_path;
 use crate::model::{ByteString, ForkId, ForkReference, Operation, SnapshotRecord};
@@ -57,6 +59,8 @@ pub struct Forked {
     pub reference: ForkReference,
     /// Number of paths written, and the problems with them.
     pub written: WrittenSnapshot,
+    /// Files that are not in it because their key is missing.
+    pub encrypted: Vec<EncryptedFile>,
 }
 
 impl Recovery<'_> {
@@ -119,7 +123,7 @@ impl Recovery<'_> {
             ensure_free(&reading, row, branch)?;
         }
         let directory = match request.directory {
-            Some(directory) => Some(self.fork_directory(&target, directory)?),
+            Some(directory) => Some(self.fork_directory(row, &target, directory)?),
             None => None,
         };
         drop(reading);
@@ -136,7 +140,7 @@ impl Recovery<'_> {
         }
         let id = ForkId::new(random(self.services.entropy));
         let (directory, _lock, fresh) = self.make_fork_directory(&store, &id, directory)?;
-        let written = self.write_fork(&store, &target, &directory, fresh)?;
+        let (written, encrypted) = self.write_fork(&store, &target, &directory, fresh)?;
         let act = Operation::Fork {
             snapshot: target.id.clone(),
             fork: id.clone(),
@@ -158,6 +162,7 @@ impl Recovery<'_> {
             target,
             reference,
             written,
+            encrypted,
         })
     }
 
@@ -167,7 +172,7 @@ impl Recovery<'_> {
         target: &SnapshotRecord,
         directory: &Path,
         fresh: OutputDir,
-    ) -> Result<WrittenSnapshot, RecoveryError> {
+    ) -> Result<(WrittenSnapshot, Vec<EncryptedFile>), RecoveryError> {
         let observer = self.services.observer;
         observer.reached("fork-made");
         let parts = self.output_parts(store, target, (&[], &[]), false)?;
@@ -183,17 +188,21 @@ impl Recovery<'_> {
         observer.reached("fork-verified");
         fresh.finish()?;
         observer.reached("fork-named");
-        Ok(written)
+        Ok((written, encrypted_files(&parts, target, directory)))
     }
 
-    /// Returns the directory that was named: absent or empty, and outside of the session's mounts.
-    fn fork_directory(&self, target: &SnapshotRecord, directory: &Path) -> Result<PathBuf, RecoveryError> {
+    /// Returns the directory that was named, outside of what the session covers. An imported session covers nothing here.
+    fn fork_directory(
+        &self,
+        row: &InstanceRow,
+        target: &SnapshotRecord,
+        directory: &Path,
+    ) -> Result<PathBuf, RecoveryError> {
         let path = settle_path(self.environment, directory);
-        let roots = target.mounts.iter().map(|mount| mount.coverage.root.to_path());
-        for root in roots {
-            if path.starts_with(&root) {
-                return Err(OutputError::InMount { path, root }.into());
-            }
+        let mounts = target.mounts.iter().filter(|_| !row.is_imported());
+        let mut places = mounts.flat_map(|mount| mount.coverage.places());
+        if let Some(root) = places.find(|place| path.starts_with(place)) {
+            return Err(OutputError::InMount { path, root }.into());
         }
         if path.starts_with(self.store_directory()?) {
             return Err(OutputError::InStore { path }.into());

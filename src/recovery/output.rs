@@ -1,6 +1,7 @@
 //! Writing a snapshot into a directory of its own, for `restore --to` and forks. Nothing that is there already is touched.
 
 mod claim;
+mod encrypted;
 mod error;
 
 use std::collections::BTreeSet;
@@ -8,6 +9,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub use claim::MissingClaim;
+pub use encrypted::EncryptedFile;
+pub(super) use encrypted::encrypted_files;
 pub use error::OutputError;
 
 use super::{Recovery, RecoveryError, RestoreRequest, RestoreSubject, paths, restore_target};
@@ -35,6 +38,8 @@ pub struct OutputPlan {
     pub paths: u64,
     /// Claim that is made first; `None` if the directory can be written as things are.
     pub new_claim: Option<MissingClaim>,
+    /// Files that are not written because their key is missing.
+    pub encrypted: Vec<EncryptedFile>,
     parts: Vec<Part>,
     store: Store,
     _needed: LockGuard,
@@ -77,6 +82,8 @@ pub(super) struct Part {
     scope: Scope,
     reveal: PrivateOverlay,
     notes: Vec<Note>,
+    /// Paths in the scope that stay encrypted, each with whether the request names it.
+    encrypted: Vec<(RelPath, bool)>,
 }
 
 impl Recovery<'_> {
@@ -134,6 +141,7 @@ impl Recovery<'_> {
             check(&self.environment.transports, &directory)?;
         }
         Ok(OutputPlan {
+            encrypted: encrypted_files(&parts, &target, &directory),
             row,
             target,
             directory,
@@ -188,9 +196,10 @@ impl Recovery<'_> {
             let mut reveal = PrivateOverlay::elsewhere(store);
             let (manifest, notes) = reveal.stored_manifest(store, target, mount)?;
             let Some(manifest) = manifest else { continue };
+            let encrypted = encrypted::find(mount, &manifest, &scope);
             let known = paths::Known {
                 sides: &[Some(&manifest)],
-                elsewhere: &[],
+                elsewhere: &encrypted.iter().map(|(path, _)| path).collect::<Vec<_>>(),
                 described: &format!("is not in the {} snapshot", target.kind.word()),
             };
             known.check(&coverage, &scope, &target.instance)?;
@@ -206,6 +215,7 @@ impl Recovery<'_> {
                 scope,
                 reveal,
                 notes,
+                encrypted,
             });
         }
         Ok(parts)

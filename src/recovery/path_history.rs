@@ -262,6 +262,26 @@ impl Traced {
         self.version = version;
     }
 
+    /// Returns the version of a private file that a restore left, and what the restore did with the file; `None` if it is the last version.
+    pub(super) fn restored_private(
+        &self,
+        restored: Option<&(Origin, SnapshotId)>,
+    ) -> Option<(PathStepKind, Version)> {
+        let (_, target) = restored?;
+        let (then, _) = self.targets.get(target)?;
+        let kind = match (&self.version, then) {
+            (now, then) if then.same(now) => return None,
+            (Version::Private(_), Version::Absent) => PathStepKind::Deleted,
+            (Version::Absent, Version::Private(_)) => PathStepKind::Added,
+            (Version::Private(_), Version::Private(_)) if then.same_content(&self.version) => {
+                PathStepKind::Metadata
+            }
+            (Version::Private(_), Version::Private(_)) => PathStepKind::Modified,
+            _ => return None,
+        };
+        Some((kind, then.clone()))
+    }
+
     /// Adds the step that leads to the file as it is now.
     pub(super) fn advance_to_now(
         &mut self,

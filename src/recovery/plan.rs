@@ -10,7 +10,8 @@ use super::{
 };
 use crate::model::{Coverage, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, StepRef};
 use crate::restore::{
-    Allow, MountRequest, Proposal, Purpose, RestoreError, Scope, of_instance, of_step, propose,
+    Allow, MountRequest, Proposal, Purpose, RestoreError, Scope, find_open_files, of_instance, of_step,
+    propose,
 };
 use crate::session::{
     Allowed, SessionError, State, ensure_outside_session, find_before, find_before_event, find_instance,
@@ -37,7 +38,7 @@ pub struct RestoreRequest<'a> {
     pub allow: Allow,
     /// Excluded directories to set aside.
     pub set_aside: &'a [OsString],
-    /// Fails if the snapshot is incomplete.
+    /// Fails if the snapshot is incomplete. A restore that leaves an encrypted file for lack of its key is incomplete, too.
     pub require_complete: bool,
     /// Puts recorded modification times back instead of new ones.
     pub exact_mtimes: bool,
@@ -130,6 +131,9 @@ impl Recovery<'_> {
         };
         if caller == Caller::Inside {
             refuse_all_but_checkpoints(&reading, &row, request, elsewhere)?;
+            if request.allow.overwrite_later || request.allow.delete_later {
+                return Err(SessionError::DiscardsEdits(row.id).into());
+            }
         }
         Ok(RestoreSubject { reading, row, caller })
     }
@@ -191,12 +195,14 @@ impl Recovery<'_> {
         });
         let observer = self.services.observer;
         let mut proposal = propose(&store, target, purpose, requests, request.allow, false, observer)?;
+        proposal.requires_key = request.require_complete;
         for (mount, also) in proposal.mounts.iter_mut().zip(also) {
             mount.also.extend(also);
         }
         if !is_step {
             self.check_paths(&store, &proposal, &row, request)?;
         }
+        find_open_files(&mut proposal);
         self.set_aside(&mut proposal, request.set_aside)?;
         if let Some(chosen) = request.chosen {
             chosen.narrow_aside(&mut proposal);
@@ -309,7 +315,8 @@ impl Recovery<'_> {
         for (mount, scope) in mounts.iter().zip(&scopes) {
             let gaps = mount.plan.not_covered.iter().map(|gap| &gap.path);
             let skipped = mount.now.skipped.iter().map(|skipped| &skipped.path);
-            let elsewhere: Vec<&RelPath> = gaps.chain(skipped).collect();
+            let lost = mount.lost_edits.iter().map(|edit| &edit.path);
+            let elsewhere: Vec<&RelPath> = gaps.chain(skipped).chain(lost).collect();
             let known = Known {
                 sides: &[mount.target.as_ref(), mount.now.manifest.as_ref()],
                 elsewhere: &elsewhere,

@@ -63,6 +63,11 @@ impl Recovery<'_> {
             arguments: Vec::new(),
         };
         let is_renamed = title.name != row.title.name;
+        // Asked before the receipt: whatever fails behind it, the session is renamed.
+        let mut namesakes = match title.name.as_ref().filter(|_| is_renamed) {
+            Some(name) => store.catalog().instances_named(name)?,
+            None => Vec::new(),
+        };
         if is_renamed || title.message != row.title.message {
             let act = Operation::Rename { title: title.clone() };
             store.append(self.services.clock.now(), self.services.uid, &row.id, act)?;
@@ -70,10 +75,10 @@ impl Recovery<'_> {
         let before = row.title.clone();
         row.title.name = title.name;
         row.title.message = title.message;
-        let namesakes = match row.title.name.as_ref().filter(|_| is_renamed) {
-            Some(name) => store.catalog().instances_named(name)?,
-            None => Vec::new(),
-        };
+        if is_renamed && row.title.name.is_some() {
+            let newer = namesakes.partition_point(|other| other.started_at > row.started_at);
+            namesakes.insert(newer, row.clone());
+        }
         Ok(RenamedSession {
             row,
             before,

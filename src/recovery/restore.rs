@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{Recovery, RecoveryError};
 use crate::model::Coverage;
-use crate::restore::{Proposal, Report, RestoreContext, RestoreError, execute, pending, refuse_locked};
+use crate::restore::{Proposal, Report, RestoreContext, RestoreError, execute, pending, refuse_in_use};
 use crate::session::{SessionError, ensure_no_overlap, overlap, refuse_living};
 use crate::store::encryption::Identities;
 use crate::store::{InstanceRow, LockGuard, RestoreStage, Store};
@@ -73,6 +73,16 @@ impl Locks {
 }
 
 impl RestorePlan {
+    /// Returns true if it changes nothing and keeps nothing that differs.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        let mut mounts = self.proposal.mounts.iter();
+        self.proposal.is_empty()
+            && mounts.all(|mount| {
+                mount.plan.conflicts.is_empty() && mount.plan.kept.is_empty() && mount.encrypted.is_empty()
+            })
+    }
+
     /// Asks the operator with the locks released, so that no other process waits for the answer, and takes them again.
     ///
     /// # Errors
@@ -144,7 +154,7 @@ impl Recovery<'_> {
     /// [`RecoveryError::Session`] if the session is active; [`RecoveryError::Restore`], after which nothing has changed unless its text
     /// says otherwise.
     pub fn restore(&self, plan: &RestorePlan) -> Result<Report, RecoveryError> {
-        refuse_locked(&plan.proposal)?;
+        refuse_in_use(&plan.proposal)?;
         if !plan.proposal.is_empty() {
             // The answer may have taken a while, and a session may have begun meanwhile.
             self.ensure_may_restore(plan.caller, &plan.store, &plan.row)?;

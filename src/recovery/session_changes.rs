@@ -2,7 +2,7 @@
 
 use super::RecoveryError;
 use crate::capture::{Captured, PrivateOverlay};
-use crate::diff::{Change, Comparison, Side, compare, compare_withheld, pair_renames};
+use crate::diff::{Change, Comparison, Side, compare, compare_withheld, count_unknown, pair_renames};
 use crate::model::{Coverage, SnapshotKind};
 use crate::session::awaited;
 use crate::store::{InstanceRow, Store};
@@ -11,6 +11,8 @@ use crate::store::{InstanceRow, Store};
 pub struct SessionChanges {
     /// Changes by mount.
     pub mounts: Vec<(Coverage, Vec<Change>)>,
+    /// Number of paths that one of both snapshots could not read.
+    pub unknown: u64,
     /// Number of changed private files whose contents cannot be shown.
     pub withheld: u64,
     /// True if there is a baseline.
@@ -32,6 +34,7 @@ pub(crate) fn of_session(
     let (Some(baseline), Some(closing)) = (baseline, closing) else {
         return Ok(SessionChanges {
             mounts: Vec::new(),
+            unknown: 0,
             withheld: 0,
             has_baseline: baseline.is_some(),
             is_awaited: baseline.is_none() && !awaited(store, row)?.is_empty(),
@@ -39,7 +42,7 @@ pub(crate) fn of_session(
         });
     };
     let record = store.record(&baseline.id)?;
-    let (mut mounts, mut withheld) = (Vec::new(), 0);
+    let (mut mounts, mut unknown, mut withheld) = (Vec::new(), 0, 0);
     let captured = closing.manifests.iter().zip(&closing.record.mounts);
     for (mount, (now, later)) in record.mounts.iter().zip(captured) {
         // Private files are compared by the facts that the snapshots store of them.
@@ -57,7 +60,8 @@ pub(crate) fn of_session(
             manifest: now.as_ref(),
             skipped: &[],
         };
-        let Comparison { changes, .. } = compare(&from, &to);
+        let Comparison { changes, not_covered } = compare(&from, &to);
+        unknown += count_unknown(&not_covered);
         let mut private = compare_withheld(mount, Some(&later.withheld));
         private.retain(|change| !change.is_told_by((before.as_ref(), now.as_ref())));
         withheld += private.len() as u64;
@@ -65,6 +69,7 @@ pub(crate) fn of_session(
     }
     Ok(SessionChanges {
         mounts,
+        unknown,
         withheld,
         has_baseline: true,
         is_awaited: false,

@@ -138,7 +138,11 @@ pub(super) fn keep_covered(comparison: &mut Comparison, sides: [(&Coverage, &Ins
     let gaps = uncovered.into_iter();
     comparison
         .not_covered
-        .extend(gaps.map(|(path, reason)| NotCovered { path, reason }));
+        .extend(gaps.map(|(path, reason)| NotCovered {
+            path,
+            reason,
+            is_one_sided: false,
+        }));
     comparison.not_covered.sort_by(|a, b| a.path.cmp(&b.path));
 }
 

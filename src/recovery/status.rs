@@ -125,7 +125,13 @@ fn changed(store: &Store, id: &InstanceId, is_recording: bool) -> Result<(Option
             return Ok((None, false));
         };
         let counts = step.counts;
-        let paths = [counts.added, counts.changed, counts.deleted, counts.renamed];
+        let paths = [
+            counts.added,
+            counts.changed,
+            counts.deleted,
+            counts.renamed,
+            counts.unknown,
+        ];
         let paths = paths.into_iter().fold(0, u64::saturating_add);
         steps += u64::from(paths > 0);
         sum = sum.saturating_add(paths);

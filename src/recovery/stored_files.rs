@@ -71,6 +71,8 @@ pub struct StoredFile {
     pub path: PathBuf,
     /// Its type, metadata and digest.
     pub entry: Entry,
+    /// True if placeholders stand where the file held secrets, since they are not stored, or no key was given.
+    pub has_placeholders: bool,
     is_secret: bool,
     root: PathBuf,
     below: RelPath,
@@ -139,7 +141,7 @@ impl Recovery<'_> {
         let target = store.record(&found.map_err(|error| no_files(&row, error))?.id)?;
         let coverages: Vec<Coverage> = target.mounts.iter().map(|mount| mount.coverage.clone()).collect();
         let mut blobs = store.contents(&target);
-        let mut manifests: Vec<Option<Option<Manifest>>> = coverages.iter().map(|_| None).collect();
+        let mut manifests: Vec<Option<Shown>> = coverages.iter().map(|_| None).collect();
         let mut files = Vec::new();
         let recorded = in_snapshots(&store, vec![target.id.clone()]);
         for argument in request.paths {
@@ -164,13 +166,25 @@ impl Recovery<'_> {
                 let mut reveal = PrivateOverlay::elsewhere(&store);
                 let (manifest, _) = reveal.stored_manifest(&store, &target, mount)?;
                 blobs.lend(reveal.lent());
-                *known = Some(manifest);
+                *known = Some(Shown { manifest, reveal });
             }
-            let manifest = known.as_ref().and_then(Option::as_ref);
+            let Some(Shown { manifest, reveal }) = known else {
+                continue;
+            };
+            let manifest = manifest.as_ref();
+            let private = |path: &RelPath| {
+                let mut facts = mount.withheld.iter();
+                facts.find(|fact| fact.path == *path && !reveal.has_opened(path))
+            };
+            let has_placeholders = |path: &RelPath| {
+                let settings = private(path).and_then(|fact| fact.settings.as_ref());
+                settings.is_some_and(|settings| !settings.secrets.is_empty())
+            };
             let root = coverage.root.to_path();
             let file = |path: &RelPath, entry: &Entry| StoredFile {
                 path: path.on_host(&root),
                 entry: entry.clone(),
+                has_placeholders: has_placeholders(path),
                 is_secret: is_secret_path(path, Some(entry)),
                 root: root.clone(),
                 below: path.clone(),
@@ -199,6 +213,12 @@ impl Recovery<'_> {
                     if let Some(error) = left_out(coverage, &path) {
                         return Err(error);
                     }
+                    if private(&path).is_some() {
+                        return Err(RecoveryError::Credentials {
+                            path: path.on_host(&root),
+                            is_sealed: mount.sealed.is_some(),
+                        });
+                    }
                     let path = path.on_host(&root);
                     return Err(RecoveryError::NotStored {
                         nearest: nearest(&store, &row, &target.id, &path)?,
@@ -216,6 +236,12 @@ impl Recovery<'_> {
             _needed: needed,
         })
     }
+}
+
+/// A mount as it is shown.
+struct Shown {
+    manifest: Option<Manifest>,
+    reveal: PrivateOverlay,
 }
 
 /// Fails for what has no content to print.

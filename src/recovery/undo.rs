@@ -7,7 +7,9 @@ use super::{
     Caller, ChosenPaths, Keys, Locks, Recovery, RecoveryError, RestorePlan, no_keys, refuse_imported,
 };
 use crate::model::{Receipt, RelPath, Time};
-use crate::restore::{Allow, MountRequest, Purpose, Report, Scope, bring_back, of_restore, propose};
+use crate::restore::{
+    Allow, MountRequest, Purpose, Report, Scope, bring_back, find_open_files, of_restore, propose,
+};
 use crate::session::{
     Allowed, ensure_outside_session, find_called, find_instance, overlap, refuse_forgotten, refuse_living,
     roots, without_forgotten,
@@ -136,6 +138,7 @@ impl Recovery<'_> {
         }
         let (purpose, observer) = (Purpose::Undo(undone.number), self.services.observer);
         let mut proposal = propose(&store, target, purpose, requests, request.allow, false, observer)?;
+        find_open_files(&mut proposal);
         bring_back(&mut proposal, &undone.aside, self.services.entropy);
         if let Some(chosen) = request.chosen {
             chosen.narrow_aside(&mut proposal);
@@ -188,7 +191,7 @@ impl Recovery<'_> {
         let mut pending = store.pending_restores()?;
         pending.retain(|found| {
             let meant = named.as_ref().is_none_or(|row| row.id == found.intent.instance);
-            meant && !found.alive && found.stage != RestoreStage::Begun
+            meant && !found.alive && !matches!(found.stage, RestoreStage::Begun | RestoreStage::Recorded)
         });
         if let Some(row) = &named {
             refuse_torn(store, row)?;

@@ -230,7 +230,9 @@ pub(crate) fn why_words(why: &Why) -> String {
             format!("no closing snapshot ({reason}); this may be a later edit")
         }
         Why::Unseen => "not in the closing snapshot; this may be a later edit".to_owned(),
-        Why::Shared(others) if others.is_empty() => "also changed between turns, not by the agent".to_owned(),
+        Why::Shared(others) if others.is_empty() => {
+            "may also have been changed between turns, not by the agent".to_owned()
+        }
         Why::Others(others) if others.is_empty() => "changed between turns".to_owned(),
         Why::Others(others) => {
             let ids: Vec<String> = others.iter().map(ToString::to_string).collect();
@@ -243,6 +245,7 @@ pub(crate) fn why_words(why: &Why) -> String {
                 ids.join(", ")
             )
         }
+        Why::Closed => "its list is not complete, so what it holds is unknown".to_owned(),
         Why::Holds(path) => format!("holds {}, which stays", String::from_utf8_lossy(path.as_bytes())),
         Why::Parent(path) if path.is_root() => "the protected directory itself was deleted later".to_owned(),
         Why::Parent(path) => {
@@ -254,6 +257,18 @@ pub(crate) fn why_words(why: &Why) -> String {
         ),
         Why::Database(path) => format!(
             "belongs to the same database as {}, which stays",
+            String::from_utf8_lossy(path.as_bytes())
+        ),
+        Why::Moved(path) => format!(
+            "has what was at {}, which is not restored",
+            String::from_utf8_lossy(path.as_bytes())
+        ),
+        Why::Format(path) => format!(
+            "the repository has another format now, and {} stays",
+            String::from_utf8_lossy(path.as_bytes())
+        ),
+        Why::Repository(path) => format!(
+            "belongs to the same repository as {}, which stays",
             String::from_utf8_lossy(path.as_bytes())
         ),
         Why::Names(path) => format!("names {}, which stays", String::from_utf8_lossy(path.as_bytes())),
@@ -289,6 +304,7 @@ fn unmerged_words(why: &Unmerged) -> String {
         Unmerged::Binary => "binary".to_owned(),
         Unmerged::Large => format!("larger than {}", size::bytes(MAX_COMPOSED)),
         Unmerged::Git => "git's own file".to_owned(),
+        Unmerged::Store => "file of a Mercurial or Jujutsu repository".to_owned(),
         Unmerged::Others => "not only the session changed it before".to_owned(),
         Unmerged::Private => "it may hold secrets".to_owned(),
         Unmerged::Metadata => "mode, owner or attributes changed on both sides".to_owned(),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Head, HostPathDocument, ReasonDocument};
 use crate::model::{ForkReference, SnapshotKind, Time};
-use crate::recovery::{Forked, WrittenSnapshot};
+use crate::recovery::{EncryptedFile, Forked, WrittenSnapshot};
 use crate::store::ForkRow;
 
 /// `fork --json`. Whole or in its own four fields (`provider`, `id`, `snapshot`, `mounts`) it is accepted by `fork` and `show`.
@@ -27,7 +27,7 @@ pub(crate) struct ForkDocument {
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) directory_bytes: Option<String>,
-    /// True if the snapshot is complete.
+    /// True if the snapshot is complete, and no file of it stays encrypted.
     pub(crate) complete: bool,
     /// Number of paths written.
     pub(crate) paths: u64,
@@ -35,6 +35,11 @@ pub(crate) struct ForkDocument {
     pub(crate) unread: u64,
     /// Paths that could not be written, or differ from the snapshot.
     pub(crate) failed: Vec<ReasonDocument>,
+    /// Files that are not written, as the snapshot has them only encrypted.
+    pub(crate) left_out: Vec<ReasonDocument>,
+    /// True if the snapshot is complete.
+    #[serde(skip)]
+    pub(crate) is_whole: bool,
     /// Kind of the snapshot.
     #[serde(skip)]
     pub(crate) kind: SnapshotKind,
@@ -59,10 +64,12 @@ impl ForkDocument {
             },
             directory: place.path,
             directory_bytes: place.path_bytes,
-            complete: forked.target.complete,
+            complete: forked.target.complete && forked.encrypted.is_empty(),
             paths: forked.written.paths,
             unread: forked.written.unread,
             failed,
+            left_out: not_opened(&forked.encrypted),
+            is_whole: forked.target.complete,
             kind: forked.target.kind,
             place: place.exact,
         }
@@ -76,6 +83,14 @@ pub(crate) fn problems(written: &WrittenSnapshot) -> Vec<ReasonDocument> {
         .iter()
         .flat_map(|mount| mount.problems.iter().map(move |problem| (mount, problem)));
     all.map(|(mount, (path, problem))| ReasonDocument::new(&mount.coverage, path, problem.words.clone()))
+        .collect()
+}
+
+/// Returns the files that are not written because their key is missing, with that reason.
+pub(crate) fn not_opened(files: &[EncryptedFile]) -> Vec<ReasonDocument> {
+    let reason = "encrypted, and --identity is missing";
+    let each = files.iter();
+    each.map(|file| ReasonDocument::new(&file.coverage, &file.path, reason))
         .collect()
 }
 

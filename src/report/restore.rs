@@ -17,7 +17,9 @@ use super::{
 use crate::diff::{Change, ChangeKind, WithheldChange, WithheldKind, renames};
 use crate::display::size;
 use crate::model::{AsideAct, AsideStep, Composition, Coverage, RelPath};
-use crate::restore::{Action, HeadMove, KeptPath, Location, Outcome, Proposal, ProposedMount, Report, Step};
+use crate::restore::{
+    Action, HeadMove, KeptPath, Location, LostKind, Outcome, Proposal, ProposedMount, Report, Step,
+};
 use crate::store::InstanceRow;
 
 /// Result of a restore.
@@ -75,6 +77,11 @@ pub(crate) struct RestoreDocument<'a> {
     /// Conversation of the agent that the session is a part of: its files are restored, the conversation itself is not. Absent if no
     /// agent reported one.
     pub(crate) conversation: Option<ConversationDocument>,
+    /// Files that the restore replaces or deletes while a process has them open for writing. What the process writes afterwards is lost.
+    pub(crate) open_files: Vec<ReasonDocument>,
+    /// Edits between turns that are yours, or may be, and were overwritten or deleted afterwards. The restore does not bring them back; the
+    /// reason names the snapshot that has them.
+    pub(crate) lost_edits: Vec<ReasonDocument>,
     /// Unknown files in the temporary directory, which stay there, in words.
     pub(crate) left: Vec<String>,
     /// Of a plan, where each mount ends in the lists above.
@@ -99,6 +106,8 @@ struct Part<'a> {
     not_checked: Range<usize>,
     left_out: Range<usize>,
     also: Range<usize>,
+    open_files: Range<usize>,
+    lost_edits: Range<usize>,
 }
 
 /// One mount of a plan.
@@ -116,6 +125,10 @@ pub(crate) struct MountPlan<'a> {
     /// Skipped paths, and why.
     pub(crate) left_out: Vec<(&'a ReasonDocument, &'a LeftOut)>,
     pub(crate) also: &'a [PathDocument],
+    /// Files that a process has open for writing.
+    pub(crate) open_files: &'a [ReasonDocument],
+    /// Edits between turns that do not come back.
+    pub(crate) lost_edits: &'a [ReasonDocument],
     /// Excluded directories that go aside or come back.
     pub(crate) aside: &'a [AsideStep],
     /// Changes to HEAD of each repository.
@@ -163,19 +176,21 @@ pub(crate) enum LeftOut {
     Encrypted(&'static str),
     /// A secret: its key, and what becomes of it.
     Note(String, &'static str),
+    /// One name of a renamed file, of which `--exclude` matches this other one.
+    Parted(String),
 }
 
 impl LeftOut {
     /// Returns true if it is a private file.
     pub(crate) fn is_private(&self) -> bool {
-        !matches!(self, Self::Repository(_) | Self::Note(..))
+        !matches!(self, Self::Repository(_) | Self::Note(..) | Self::Parted(_))
     }
 
     fn of(mount: &ProposedMount, change: &WithheldChange) -> Self {
         let words = change.kind.words();
         let has_note = || mount.notes.iter().any(|note| note.path == change.path);
         let is_stuck = || mount.left_alone().any(|stuck| stuck.path == change.path);
-        match mount.is_sealed {
+        match mount.encrypted.contains(&change.path) {
             _ if change.kind == WithheldKind::Secret && has_note() => Self::Noted,
             _ if change.kind == WithheldKind::Secret => Self::Secret(words),
             _ if is_stuck() => Self::Stuck(words),
@@ -212,6 +227,8 @@ impl RestoreDocument<'_> {
             brought_back: Vec::new(),
             left_out: Vec::new(),
             also: Vec::new(),
+            open_files: Vec::new(),
+            lost_edits: Vec::new(),
             conversation: None,
             left,
             parts: Vec::new(),
@@ -261,7 +278,7 @@ pub(crate) struct RestoreToDocument {
     /// The same in base64, when it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) directory_bytes: Option<String>,
-    /// True if the snapshot is complete.
+    /// True if the snapshot is complete, and no file that was asked for stays encrypted.
     pub(crate) complete: bool,
     /// The claim that is made for it, or was; null when it is there, or is none.
     pub(crate) new_claim: Option<NewClaimDocument>,
@@ -269,6 +286,8 @@ pub(crate) struct RestoreToDocument {
     pub(crate) paths: u64,
     /// Paths that could not be written exactly.
     pub(crate) failed: Vec<ReasonDocument>,
+    /// Files that are not written, as the snapshot has them only encrypted.
+    pub(crate) left_out: Vec<ReasonDocument>,
 }
 
 /// A claim that is made for what is written.
@@ -346,6 +365,24 @@ pub(crate) fn restore_document<'a>(
         let conflicts = append(&mut made.conflicts, mount.plan.conflicts.iter().map(stays));
         let also = mount.also.iter();
         let also = append(&mut made.also, also.map(|path| PathDocument::new(coverage, path)));
+        let open = mount.open_files.iter().map(|open| {
+            let program = format!("{} (process {})", open.program, open.pid);
+            ReasonDocument::new(coverage, &open.path, program)
+        });
+        let open_files = append(&mut made.open_files, open);
+        let lost = mount.lost_edits.iter().map(|edit| {
+            let done = if edit.is_gone { "deleted" } else { "overwritten" };
+            let snapshot = &edit.snapshot;
+            let is_objects = edit.kind == LostKind::Objects;
+            let words = match edit.is_doubtful {
+                true if is_objects => format!("objects deleted later; those in {snapshot} may be yours"),
+                false if is_objects => format!("objects deleted by the session; yours are in {snapshot}"),
+                true => format!("{done} later; the version in {snapshot} may be yours"),
+                false => format!("{done} by the session; your version is in {snapshot}"),
+            };
+            ReasonDocument::new(coverage, &edit.path, words)
+        });
+        let lost_edits = append(&mut made.lost_edits, lost);
         let failed = done.into_iter().flat_map(|done| &done.failed);
         made.failed
             .extend(failed.map(|f| ReasonDocument::new(coverage, &f.path, f.problem.words.clone())));
@@ -359,11 +396,16 @@ pub(crate) fn restore_document<'a>(
                 made.set_aside.push(told);
             }
         }
-        made.failed.extend(
-            mount.hidden().map(|gap| {
-                ReasonDocument::new(coverage, &gap.path, format!("cannot be read: {}", gap.reason))
-            }),
-        );
+        made.failed.extend(mount.hidden().map(|gap| {
+            let now = mount.now.manifest.as_ref();
+            let is_there = now.is_some_and(|now| now.entry(&gap.path).is_some_and(|entry| !entry.is_dir()));
+            let why = match (mount.is_gone(&gap.path), is_there) {
+                (true, _) => format!("missing, and not in the snapshot: {}", gap.reason),
+                (false, true) => format!("not in the snapshot: {}", gap.reason),
+                (false, false) => format!("cannot be read: {}", gap.reason),
+            };
+            ReasonDocument::new(coverage, &gap.path, why)
+        }));
         let gaps = mount.plan.not_covered.iter();
         let not_covered = append(
             &mut made.not_covered,
@@ -393,6 +435,8 @@ pub(crate) fn restore_document<'a>(
                 not_checked,
                 left_out,
                 also,
+                open_files,
+                lost_edits,
             });
         }
     }
@@ -409,7 +453,7 @@ fn left_out(mount: &ProposedMount) -> impl Iterator<Item = (ReasonDocument, Left
     });
     let private = mount.withheld.iter().map(|change| {
         let words = change.kind.words();
-        let reason = match mount.is_sealed {
+        let reason = match mount.encrypted.contains(&change.path) {
             false => format!("skipped, so no snapshot has it: {words}"),
             true => format!("encrypted, and --identity is missing: {words}"),
         };
@@ -421,7 +465,13 @@ fn left_out(mount: &ProposedMount) -> impl Iterator<Item = (ReasonDocument, Left
         let told = ReasonDocument::new(coverage, &note.path, format!("the secret {key}: {words}"));
         (told, LeftOut::Note(key, words))
     });
-    repositories.chain(private).chain(notes)
+    let parted = mount.parted.iter().map(|(path, other)| {
+        let other = String::from_utf8_lossy(other.as_bytes());
+        let reason = format!("--exclude matches {other}, its other name");
+        let told = ReasonDocument::new(coverage, path, reason);
+        (told, LeftOut::Parted(other.into_owned()))
+    });
+    repositories.chain(private).chain(notes).chain(parted)
 }
 
 impl RestoreDocument<'_> {
@@ -440,6 +490,8 @@ impl RestoreDocument<'_> {
                 not_checked: self.not_checked.get(part.not_checked.clone()).unwrap_or_default(),
                 left_out: left_out.iter().zip(&part.left_out_as).collect(),
                 also: self.also.get(part.also.clone()).unwrap_or_default(),
+                open_files: self.open_files.get(part.open_files.clone()).unwrap_or_default(),
+                lost_edits: self.lost_edits.get(part.lost_edits.clone()).unwrap_or_default(),
                 aside: part.aside,
                 heads: part.heads.iter().map(MovedHead::new).collect(),
                 staging: part.location.directory(),

@@ -32,6 +32,8 @@ pub(crate) struct ExportDocument {
     pub(crate) complete: bool,
     /// Number of entries.
     pub(crate) entries: u64,
+    /// Number of private files that are in it encrypted.
+    pub(crate) encrypted: u64,
 }
 
 /// Result of an import.
@@ -65,6 +67,8 @@ pub(crate) struct ImportDocument {
     pub(crate) entries: u64,
     /// Sum of the files' sizes.
     pub(crate) bytes: u64,
+    /// Number of private files that are in it encrypted.
+    pub(crate) encrypted: u64,
     /// Nothing is dropped, because `--trust` was given.
     pub(crate) trusted: bool,
     /// Number of paths that lose a set-id bit, an attribute or inode flags, or are dropped because they are devices.
@@ -110,6 +114,7 @@ impl ImportDocument {
             origin: OriginDocument::new(incoming.note()),
             entries,
             bytes,
+            encrypted: incoming.note().record.encrypted(),
             trusted,
             dropped: dropped.paths,
             owners: dropped.owners,

@@ -53,6 +53,8 @@ pub(super) struct Life<'a> {
     pub(super) agent: Option<&'a AgentRef>,
     /// Name of the program that was launched.
     pub(super) program: Option<&'a str>,
+    /// True for files that an agent writes before its first prompt, such as its own state.
+    pub(super) writes_at_startup: bool,
 }
 
 /// One conversation of an agent: where it stands while its events are read.
@@ -60,6 +62,8 @@ struct Conversation<'a> {
     agent: &'a AgentRef,
     /// Receipt since which it waits for the operator; `None` while it works.
     waits: Option<u64>,
+    /// True for a launched agent before its first event: it waited for the operator, or was at work without a word.
+    is_unknown: bool,
     /// Receipt since which it works.
     works: u64,
     /// True if it works since a prompt, and nothing else was reported between two turns.
@@ -111,7 +115,10 @@ impl Activity {
                 .is_some_and(|program| is_program(program, &event.agent))
         };
         let begun_by_hook = life.agent.is_some();
-        let divides = !events.is_empty() && (begun_by_hook || events.iter().all(is_agent));
+        // An agent that was opened and closed did nothing. Tools of a server report nothing.
+        let has_hooks = life.agent.is_some_and(|agent| *agent != AgentRef::of_tools());
+        let is_silent = has_hooks && events.is_empty();
+        let divides = is_silent || (!events.is_empty() && (begun_by_hook || events.iter().all(is_agent)));
         if !divides {
             return Self::undivided(life);
         }
@@ -125,6 +132,7 @@ impl Activity {
                 agent,
                 // It waits for its first prompt.
                 waits: Some(life.begun),
+                is_unknown: false,
                 works: life.begun,
                 is_certain: false,
                 last: life.begun,
@@ -146,7 +154,7 @@ impl Activity {
             }
         }
         for conversation in all {
-            conversation.end(life, &mut activity);
+            conversation.end(life, is_silent, &mut activity);
         }
         activity.idle = without(&activity.idle, &activity.certain);
         activity
@@ -177,11 +185,14 @@ impl Activity {
 impl<'a> Conversation<'a> {
     /// Returns a conversation whose first event is `row`; the session's own begins with it.
     fn new(row: &'a AgentEventRow, life: &Life<'_>, is_first: bool, says_turns: bool) -> Self {
-        // What it did before its first event is unknown, unless that is a prompt, and the session does not begin with it.
-        let is_new = matches!(row.event, AgentEvent::Prompt { .. }) && !is_first;
+        // What it did before its first event is unknown, unless that is a prompt: then it waited, or began with it.
+        let is_prompt = matches!(row.event, AgentEvent::Prompt { .. });
+        let is_new = is_prompt && !is_first;
+        let waits = is_prompt && is_first && !life.writes_at_startup;
         Self {
             agent: &row.agent,
-            waits: None,
+            waits: waits.then_some(life.begun),
+            is_unknown: waits,
             works: if is_new { row.number } else { life.begun },
             is_certain: is_new,
             last: row.number,
@@ -199,9 +210,11 @@ impl<'a> Conversation<'a> {
                     Some(start) => {
                         let idle = Span { start, end: number };
                         activity.idle.push(idle);
-                        if self.background {
+                        // Hooks may have been installed or trusted in the meantime.
+                        if self.background || self.is_unknown {
                             activity.working.push(idle);
                         }
+                        self.is_unknown = false;
                         self.works = number;
                         self.is_certain = !self.background;
                         self.close_calls(number, activity);
@@ -311,21 +324,28 @@ impl<'a> Conversation<'a> {
     }
 
     /// Ends it with the session.
-    fn end(self, life: &Life<'_>, activity: &mut Activity) {
+    fn end(self, life: &Life<'_>, is_silent: bool, activity: &mut Activity) {
         let end = life.ended;
         match self.waits {
             // Without any turn it is unknown when it worked.
-            Some(start) if self.says_turns => {
+            Some(start) if self.says_turns || is_silent => {
                 activity.idle.push(Span { start, end });
                 if self.background {
                     activity.working.push(Span { start, end });
                 }
             }
             Some(start) => activity.working.push(Span { start, end }),
-            None => activity.working.push(Span {
-                start: self.works,
-                end,
-            }),
+            None => {
+                activity.working.push(Span {
+                    start: self.works,
+                    end,
+                });
+                // The end of the turn was not reported: it was interrupted, and the operator went on, or the agent ended in it.
+                activity.idle.extend(self.says_turns.then_some(Span {
+                    start: self.last,
+                    end,
+                }));
+            }
         }
         activity.calls.extend(spans(self.open, end));
     }

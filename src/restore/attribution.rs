@@ -272,6 +272,7 @@ impl ChangeHistory {
     fn same(&self, path: &RelPath, then: Option<&Entry>, now: Option<&Entry>) -> bool {
         let is_refreshed = || match (then, now) {
             (Some(then), Some(now)) => self.refreshed.holds(path, then, now),
+            (None, Some(now)) => self.refreshed.made(path, now),
             _ => false,
         };
         same(then, now) || is_refreshed()

@@ -45,9 +45,22 @@ impl Authors {
         }
     }
 
+    /// Returns the authors where what the sessions at these positions did is the session's own work.
+    pub(super) fn with_own(mut self, siblings: &[usize]) -> Self {
+        let before = self.others.len();
+        self.others.retain(|other| !siblings.contains(other));
+        self.own |= self.others.len() < before;
+        self
+    }
+
     /// Returns true if only the session itself can have made the change.
     pub(super) fn is_own(&self) -> bool {
         self.own && !self.operator && self.others.is_empty()
+    }
+
+    /// Returns true if only the operator can have made the change.
+    pub(super) fn is_operators(&self) -> bool {
+        self.operator && !self.own && self.others.is_empty()
     }
 }
 
@@ -90,6 +103,21 @@ pub(super) fn authors(
     }
     possible.add(&naming);
     possible
+}
+
+/// Returns true if a call of a session other than the first was open between two looks and may have written `path`.
+pub(super) fn may_be_of_others_call(
+    sessions: &[Activity],
+    (before, after): (&Look, &Look),
+    path: &Path,
+    any_call: bool,
+) -> bool {
+    let mut others = sessions.iter().enumerate().skip(1);
+    others.any(|(at, session)| {
+        let is_covered = any_call || session.covers(path);
+        let mut calls = open_calls(session, at, (before, after.number), path, any_call);
+        calls.any(|call| is_covered || !call.paths.is_empty())
+    })
 }
 
 /// Returns the receipt since which the work of the session at a position may be missing in what a look shows.

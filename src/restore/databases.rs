@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use super::plan::Why;
+use super::vcs_stores::Stores;
 use crate::diff::Change;
 use crate::model::{Directory, Entry, Manifest, Name, RelPath};
 
@@ -14,20 +16,73 @@ const SUFFIXES: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
 /// Files that only the directory of a database has: of PostgreSQL, of WiredTiger (MongoDB), of InnoDB (MySQL, MariaDB).
 const MARKS: [&[u8]; 3] = [b"PG_VERSION", b"WiredTiger", b"ibdata1"];
 
-/// Directories of databases.
-pub(super) struct Databases(BTreeSet<RelPath>);
+/// Directories of databases, and repositories of version control systems whose files belong together as those of a database do.
+pub(super) struct Databases {
+    directories: BTreeSet<RelPath>,
+    stores: Stores,
+}
 
 impl Databases {
     /// Returns those of some manifests of a mount.
     pub(super) fn of<'m>(manifests: impl IntoIterator<Item = &'m Manifest>) -> Self {
-        let all = manifests.into_iter().flat_map(|manifest| &manifest.directories);
+        let manifests: Vec<&Manifest> = manifests.into_iter().collect();
+        let all = manifests.iter().flat_map(|manifest| &manifest.directories);
         let found = all.filter(|dir| is_database(dir)).map(|dir| dir.path.clone());
-        Self(found.collect())
+        Self {
+            directories: found.collect(),
+            stores: Stores::of(manifests),
+        }
+    }
+
+    /// Returns true if there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.directories.is_empty() && self.stores.is_empty()
+    }
+
+    /// Returns true if a path is the directory of a database, or a repository.
+    pub(super) fn contains(&self, path: &RelPath) -> bool {
+        self.directories.contains(path) || self.stores.contains(path)
+    }
+
+    /// Returns true for what can be made again from the other files, so that a later change of it alone keeps nothing else.
+    pub(super) fn is_derived(&self, path: &RelPath) -> bool {
+        path.as_bytes().ends_with(b"-shm") || self.stores.is_derived(path)
+    }
+
+    /// Returns true for a file that says on which revision of its store the work tree is.
+    pub(super) fn names_revision(&self, path: &RelPath) -> bool {
+        self.stores.names_revision(path)
+    }
+
+    /// Returns the reason that a path stays with `held`.
+    pub(super) fn reason(&self, path: &RelPath, held: RelPath) -> Why {
+        match self.stores.holding(path) {
+            Some(_) => Why::Repository(held),
+            None => Why::Database(held),
+        }
+    }
+
+    /// Returns the repository or the directory of a database that a path is a part of.
+    pub(super) fn unit(&self, path: &RelPath) -> Option<RelPath> {
+        self.stores.holding(path).or_else(|| self.holding(path))
+    }
+
+    /// Returns the paths to restore along with `path`: the directory of a database, or the changed files of a repository's store.
+    pub(super) fn along_with(&self, path: &RelPath, changed: &BTreeSet<&RelPath>) -> BTreeSet<RelPath> {
+        let Some(store) = self.stores.holding(path) else {
+            return self.holding(path).into_iter().collect();
+        };
+        let parts = changed.iter();
+        let parts = parts.filter(|changed| self.stores.holding(changed).as_ref() == Some(&store));
+        parts.map(|changed| (*changed).clone()).collect()
     }
 
     /// Returns the outermost directory of a database that holds a path.
     pub(super) fn holding(&self, path: &RelPath) -> Option<RelPath> {
-        path.ancestors().find(|above| self.0.contains(above))
+        if self.directories.is_empty() {
+            return None;
+        }
+        path.ancestors().find(|above| self.directories.contains(above))
     }
 }
 
@@ -56,9 +111,18 @@ pub(super) fn database_of(path: &RelPath) -> Option<RelPath> {
     RelPath::new(name).ok()
 }
 
-/// Returns true for what SQLite can make again from the other files.
-pub(super) fn is_derived(path: &RelPath) -> bool {
-    path.as_bytes().ends_with(b"-shm")
+/// Returns the database that a changed file belongs to: a repository, the directory of a database, or the file of one of SQLite, which may be no database at all.
+pub(super) fn database_holding(databases: &Databases, change: &Change) -> Option<RelPath> {
+    let beside = || database_of(&change.path).unwrap_or_else(|| change.path.clone());
+    let unit = databases.unit(&change.path);
+    unit.or_else(|| is_file(change).then(beside))
+}
+
+/// Returns true if a file may be a database of SQLite: it has whole pages, of which the smallest have 512 bytes (sqlite.org, "Database File
+/// Format").
+pub(super) fn has_pages(entry: &Entry) -> bool {
+    let size = entry.content().map_or(0, |content| content.size);
+    size > 0 && size.is_multiple_of(512)
 }
 
 /// Returns each changed file that lies beside a changed database, with that.

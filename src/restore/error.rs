@@ -35,6 +35,18 @@ pub enum RestoreError {
     /// A process works on a repository that would change.
     #[error("{0}; nothing was changed")]
     Locked(Box<Locked>),
+    /// A server works on a database.
+    #[error("{} is in use by {program} (process {pid})", directory.display())]
+    DatabaseInUse {
+        /// The data directory on the host.
+        directory: PathBuf,
+        /// Name that the process gives itself.
+        program: String,
+        /// Number of the process.
+        pid: u32,
+        /// True if the restore can do without the directory.
+        can_exclude: bool,
+    },
     /// The staging directory cannot be used.
     #[error("{} cannot be used for staging: {source}", path.display())]
     Stage {
@@ -299,7 +311,7 @@ impl Diagnostic for RestoreError {
             Self::Content { .. } | Self::Damaged { .. } => ErrorKind::Integrity,
             Self::Incomplete(_) => ErrorKind::NothingToRestore,
             Self::NotEmpty(_) | Self::Unmatched(_) => ErrorKind::Usage,
-            Self::Locked(_) => ErrorKind::RefusedLocked,
+            Self::Locked(_) | Self::DatabaseInUse { .. } => ErrorKind::RefusedLocked,
             Self::Drift { .. } | Self::OneName { .. } => ErrorKind::Failed,
             Self::Pending(_)
             | Self::Unsettled(_)
@@ -367,6 +379,29 @@ impl Diagnostic for RestoreError {
                 "the emergency snapshot failed, so nothing was changed: {}",
                 error.message()
             ),
+            Self::DatabaseInUse {
+                directory,
+                program,
+                pid,
+                ..
+            } => {
+                let program = sanitize::name(program.as_bytes());
+                format!(
+                    "{} is in use by {program} (process {pid})",
+                    sanitize::path(directory)
+                )
+            }
+            Self::Locked(locked) => {
+                let lock = sanitize::path(&locked.lock);
+                let held = match &locked.holder {
+                    Some((pid, name)) => {
+                        let name = sanitize::name(name.as_bytes());
+                        format!("{lock} is held by {name} (process {pid})")
+                    }
+                    None => format!("{lock} may be held by a process"),
+                };
+                format!("{held}; nothing was changed")
+            }
             other => other.to_string(),
         }
     }
@@ -386,6 +421,10 @@ impl RestoreError {
                 "choose a directory on a file system that tells case apart, or only one of the paths"
             }
             Self::Unmatched(_) => "quote a glob for the shell; ** matches any number of directories",
+            Self::DatabaseInUse {
+                can_exclude: true, ..
+            } => "stop it: the database would be damaged under it; or use --exclude to skip the directory",
+            Self::DatabaseInUse { .. } => "stop it: the database would be damaged under it",
             Self::Locked(_) => "wait until git is done, or use --files-only to skip the repository",
             Self::Drift { .. } => "run the command again; stop what still writes there",
             Self::Space { .. } => "nothing was changed; make room and try again",

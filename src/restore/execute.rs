@@ -7,7 +7,7 @@ use super::plan::{Action, Plan, Step};
 use super::planner::plan;
 use super::proposal::{Proposal, ProposedMount};
 use super::report::{MountReport, Outcome, Report};
-use super::repositories::refuse_locked;
+use super::repositories::refuse_in_use;
 use super::{RestoreContext, RestoreError};
 use crate::capture::{CaptureError, Captured, Request, read_back, take};
 use crate::contract::PrivateFiles;
@@ -56,7 +56,7 @@ pub fn execute(
         Ok(report) if report.unsettled => Ok(report),
         other => {
             // When the papers cannot be thrown away now, the next command that writes does it: they say that nothing is left to do.
-            let _ = papers.close();
+            let _ = papers.close(acting.observer);
             acting.observer.reached("closed");
             other
         }
@@ -80,7 +80,7 @@ fn run_transaction(
     read_back(store, &emergency.record, needed, acting.observer).map_err(RestoreError::Emergency)?;
     acting.observer.reached("emergency");
     // Git may have begun since somebody was asked.
-    refuse_locked(proposal)?;
+    refuse_in_use(proposal)?;
     let mut jobs = stage_all(proposal, papers.intent(), &emergency, blobs, acting)?;
     acting.observer.reached("staged");
     let journal = JournalParts {

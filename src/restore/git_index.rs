@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::git_directories::Repositories;
 use crate::model::{Content, Digest, Entry, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord};
 use crate::store::{PathLookup, Store};
-use git_reader::{Live, stages_the_same, whole};
+use git_reader::{IndexFiles, Live, Oid, below, shared_index, stages_the_same, whole};
 use handle_fs::Root;
 
 /// Maximum bytes of an index that is compared.
@@ -15,7 +15,11 @@ const LARGEST: u64 = 64 << 20;
 
 /// Indexes whose live content stages the same as known contents of the same path.
 #[derive(Clone, Debug, Default)]
-pub struct RefreshedIndexes(HashMap<RelPath, Refreshed>);
+pub struct RefreshedIndexes {
+    indexes: HashMap<RelPath, Refreshed>,
+    /// Shared indexes of split ones, each with its live content, that git wrote when it refreshed these.
+    shared: HashMap<RelPath, Digest>,
+}
 
 /// One of them.
 #[derive(Clone, Debug)]
@@ -34,7 +38,7 @@ impl RefreshedIndexes {
         now: &Manifest,
         known: impl Fn(&RelPath) -> Vec<&'k Content>,
     ) -> Self {
-        let mut found = HashMap::new();
+        let mut found = Self::default();
         let mut opened = None;
         let mut snapshots = None;
         for (path, content) in indexes(now) {
@@ -46,29 +50,61 @@ impl RefreshedIndexes {
             let Some(root) = opened.get_or_insert_with(|| Root::open(store.transports(), root).ok()) else {
                 break;
             };
-            let live = whole(&Live::new(root), &path, LARGEST).ok().flatten();
+            let files = Live::new(root);
+            let live = whole(&files, &path, LARGEST).ok().flatten();
             let Some(live) = live.filter(|bytes| content.is_of(bytes)) else {
                 continue;
+            };
+            let named = shared_index(&live).and_then(|name| Some((shared_path(&path, name)?, name)));
+            let live_shared = named
+                .as_ref()
+                .and_then(|(shared, name)| read_shared(&files, shared, *name));
+            let live = IndexFiles {
+                own: &live,
+                shared: live_shared.as_deref(),
             };
             let alike: HashSet<Digest> = others
                 .into_iter()
                 .filter(|other| {
                     let snapshots = snapshots.get_or_insert_with(|| Snapshots::of(store, instance));
-                    let stored = snapshots.read(other);
-                    stored.is_some_and(|stored| stages_the_same(&stored, &live))
+                    let Some(own) = snapshots.read(other) else {
+                        return false;
+                    };
+                    let shared = shared_index(&own).and_then(|name| {
+                        let shared = shared_path(&path, name)?;
+                        read_shared(&files, &shared, name).or_else(|| {
+                            let mut stored = known(&shared)
+                                .into_iter()
+                                .filter(|content| content.size <= LARGEST);
+                            stored.find_map(|content| {
+                                snapshots.read(content).filter(|bytes| is_named(bytes, name))
+                            })
+                        })
+                    });
+                    let stored = IndexFiles {
+                        own: &own,
+                        shared: shared.as_deref(),
+                    };
+                    stages_the_same(stored, live)
                 })
                 .map(|other| other.digest)
                 .collect();
+            if let Some((shared, _)) = named.filter(|_| !alike.is_empty())
+                && known(&shared).is_empty()
+                && let Some(content) = now.entry(&shared).and_then(Entry::content)
+            {
+                found.shared.insert(shared, content.digest);
+            }
             let now = content.digest;
-            found.insert(path, Refreshed { now, alike });
+            found.indexes.insert(path, Refreshed { now, alike });
         }
-        Self(found)
+        found
     }
 
     /// Returns true if `then` and `now` are indexes that stage the same, with the same metadata.
     #[must_use]
     pub fn holds(&self, path: &RelPath, then: &Entry, now: &Entry) -> bool {
-        let Some(refreshed) = self.0.get(path) else {
+        let Some(refreshed) = self.indexes.get(path) else {
             return false;
         };
         let (then_content, now_content) = (then.content(), now.content());
@@ -76,6 +112,30 @@ impl RefreshedIndexes {
             && then_content.is_some_and(|content| refreshed.alike.contains(&content.digest))
             && then.same_metadata(now)
     }
+
+    /// Returns true if `now` is a shared index that git wrote after the session, and only for an index that stages the same as a known one.
+    #[must_use]
+    pub(super) fn made(&self, path: &RelPath, now: &Entry) -> bool {
+        let digest = now.content().map(|content| content.digest);
+        digest.is_some() && self.shared.get(path).copied() == digest
+    }
+}
+
+/// Returns the path of the shared index with this name beside an index.
+fn shared_path(index: &RelPath, name: Oid) -> Option<RelPath> {
+    let (dir, _) = index.split()?;
+    Some(below(&dir, &format!("sharedindex.{name}")))
+}
+
+/// Reads a shared index that exists now, if it is the one that its name says.
+fn read_shared(files: &Live<'_>, path: &RelPath, name: Oid) -> Option<Vec<u8>> {
+    let bytes = whole(files, path, LARGEST).ok().flatten();
+    bytes.filter(|bytes| is_named(bytes, name))
+}
+
+/// Returns true if the content of a shared index ends in the checksum that is its name.
+fn is_named(bytes: &[u8], name: Oid) -> bool {
+    bytes.ends_with(name.as_bytes())
 }
 
 /// Returns the digests of the indexes of git directories.

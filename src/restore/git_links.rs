@@ -6,17 +6,20 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use super::git_formats::GitFormats;
 use super::git_objects::LostObjects;
 use super::packed_refs::PackedRefs;
 use crate::git_directories::{Repositories, is_git_directory, work_tree};
 use crate::model::{Digest, Manifest, Name, RelPath, SnapshotId, SnapshotRecord};
 use crate::store::{Store, StoredTree};
-use git_reader::{Files, GitError, Live, Refs, Repository, below, whole};
+use git_reader::{Files, GitError, Live, Oid, Refs, Repository, below, whole};
 use handle_fs::Root;
 use handle_fs::remote::Address;
 
 /// Maximum bytes of HEAD and of a list of borrowed objects.
 const SMALL: u64 = 64 << 10;
+/// Maximum bytes of a list of commits whose parents are missing.
+const LONG: u64 = 4 << 20;
 
 /// Relations between files of git directories in a mount, as they are now.
 #[derive(Clone, Debug, Default)]
@@ -31,12 +34,20 @@ pub struct GitLinks {
     unread: HashSet<RelPath>,
     /// For each HEAD that names a branch, the path of that branch's own file.
     branches: HashMap<RelPath, RelPath>,
+    /// For each file that names the branch of a rebase that is under way, the path of that branch's own file.
+    rebased: HashMap<RelPath, RelPath>,
+    /// Lists of commits whose parents git takes for missing, as the target has them, although these parents are there now.
+    deepened: HashSet<RelPath>,
     /// Git directories that borrow objects, with those that lend them.
     lenders: Vec<(RelPath, RelPath)>,
     /// Objects that are nowhere now.
     lost: LostObjects,
     /// Changed lists of packed refs.
     packed: HashMap<RelPath, PackedRefs>,
+    /// Lists in which the session packed refs of its operator.
+    operators: HashSet<RelPath>,
+    /// Git directories of another format than in the target.
+    formats: GitFormats,
 }
 
 /// States with which the git directories of a mount are compared.
@@ -59,12 +70,23 @@ impl GitLinks {
             return found;
         };
         let live = Live::new(&opened);
-        if let (record, Some(target)) = known.target
-            && let Some((last, _)) = known.last
-        {
+        if let (record, Some(target)) = known.target {
             let blobs = known.store.contents(record);
             let stored = StoredTree::new(target, &blobs, root);
-            found.lost = LostObjects::find([target, last, now], &stored, &live);
+            found.formats = GitFormats::find((target, &stored), (now, &live));
+            if let Some((last, _)) = known.last {
+                found.lost = LostObjects::find([target, last, now], &stored, &live);
+            }
+            let dirs = now
+                .directories
+                .iter()
+                .filter(|dir| repositories.holding(&dir.path).is_some());
+            let lists = dirs.map(|dir| below(&dir.path, "shallow"));
+            let changed = lists.filter(|list| {
+                let was = digest(target, list);
+                was.is_some() && was != digest(now, list)
+            });
+            found.deepened = changed.filter(|list| is_deepened(&stored, &live, list)).collect();
         }
         found.compare_refs(known, root, now, &live);
         let differs = |path: &RelPath| {
@@ -81,16 +103,19 @@ impl GitLinks {
             if differs(&head)
                 && is_git_directory(now, &dir.path)
                 && let Some(name) = named(&live, &head)
+                && let Some(branch) = file_of(&common(now, &dir.path), &name)
             {
-                let is_linked = now.entry(&below(&dir.path, "commondir")).is_some();
-                // `worktrees/NAME` lies in the directory that all work trees share.
-                let common = match dir.path.split().and_then(|(all, _)| all.split()) {
-                    Some((common, _)) if is_linked => common,
-                    _ => dir.path.clone(),
-                };
-                if let Some(branch) = file_of(&common, &name) {
-                    found.branches.insert(head, branch);
-                }
+                found.branches.insert(head, branch);
+            }
+            let rebased = below(&dir.path, "head-name");
+            if let Some((git, name)) = dir.path.split()
+                && matches!(name.as_bytes(), b"rebase-merge" | b"rebase-apply")
+                && is_git_directory(now, &git)
+                && differs(&rebased)
+                && let Ok(Some(text)) = whole(&live, &rebased, SMALL)
+                && let Some(branch) = file_of(&common(now, &git), text.trim_ascii())
+            {
+                found.rebased.insert(rebased, branch);
             }
             let is_borrowing = || digest(now, &below(&dir.path, "alternates")).is_some();
             if dir.path.as_bytes().ends_with(b"objects/info") && is_borrowing() {
@@ -186,9 +211,59 @@ impl GitLinks {
         self.branches.get(head)
     }
 
+    /// Returns the files that name the branch of a rebase that is under way, each with the path of that branch's file.
+    pub(super) fn rebased(&self) -> &HashMap<RelPath, RelPath> {
+        &self.rebased
+    }
+
+    /// Returns true for a list of commits whose parents git takes for missing, if these are there now: with the list of the target the history
+    /// of a ref that stays would end there.
+    pub(super) fn is_deepened(&self, list: &RelPath) -> bool {
+        self.deepened.contains(list)
+    }
+
     /// Returns the comparison of the packed refs in the file at this path, if it was changed after the session.
     pub(super) fn packed(&self, path: &RelPath) -> Option<&PackedRefs> {
         self.packed.get(path)
+    }
+
+    /// Returns the git directories of another format than in the target.
+    pub(super) fn formats(&self) -> &GitFormats {
+        &self.formats
+    }
+
+    /// Notes the refs that have the object with which their operator left them, and are packed now: `refs` are their own files, and `oid` reads
+    /// one of these. Returns those.
+    pub(super) fn note_packed<'r>(
+        &mut self,
+        (root, now): (&Root, &Manifest),
+        refs: impl Iterator<Item = &'r RelPath>,
+        oid: &dyn Fn(&RelPath) -> Option<Oid>,
+    ) -> HashSet<RelPath> {
+        let repositories = Repositories::of([now]);
+        let live = Live::new(root);
+        let mut known: HashMap<RelPath, Refs> = HashMap::new();
+        let mut found = HashSet::new();
+        for path in refs.filter(|path| now.entry(path).is_none()) {
+            let Some(own) = repositories.holding(path) else {
+                continue;
+            };
+            let packed = known
+                .entry(own.clone())
+                .or_insert_with(|| self::refs(&live, own).unwrap_or_default());
+            let name = path.as_bytes().get(own.as_bytes().len()..).unwrap_or_default();
+            let is = packed.get(name.strip_prefix(b"/").unwrap_or(name));
+            if is.is_some() && is.copied() == oid(path) {
+                self.operators.insert(below(own, "packed-refs"));
+                found.insert(path.clone());
+            }
+        }
+        found
+    }
+
+    /// Returns true for a list in which the session packed refs of its operator.
+    pub(super) fn has_operators_refs(&self, list: &RelPath) -> bool {
+        self.operators.contains(list)
     }
 
     /// Returns true for a file below `objects`, or a directory, without which objects are missing that were there at the session's end.
@@ -199,6 +274,37 @@ impl GitLinks {
     /// Returns each git directory that borrows objects with a place that lends them.
     pub(super) fn lenders(&self) -> &[(RelPath, RelPath)] {
         &self.lenders
+    }
+}
+
+/// Returns true if `list` is a list of commits in the target, and all of their parents are there now.
+fn is_deepened(stored: &dyn Files, live: &Live<'_>, list: &RelPath) -> bool {
+    let repository = || {
+        let (dir, _) = list.split()?;
+        Repository::open(live, &work_tree(&dir)).ok()?
+    };
+    let Some((text, repository)) = whole(stored, list, LONG).ok().flatten().zip(repository()) else {
+        return false;
+    };
+    let mut parents = BTreeSet::new();
+    for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let commit = Oid::parse(line).and_then(|id| repository.commit(&id).ok()?);
+        match commit {
+            Some(commit) => parents.extend(commit.parents),
+            None => return false,
+        }
+    }
+    repository
+        .missing(&parents)
+        .is_ok_and(|missing| missing.is_empty())
+}
+
+/// Returns the directory that has the branches of a git directory: `worktrees/NAME` lies in the one that all work trees share.
+fn common(now: &Manifest, git: &RelPath) -> RelPath {
+    let is_linked = now.entry(&below(git, "commondir")).is_some();
+    match git.split().and_then(|(all, _)| all.split()) {
+        Some((common, _)) if is_linked => common,
+        _ => git.clone(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::git_directories::{is_git_directory, work_tree};
-use crate::model::{Manifest, RelPath};
+use crate::model::{Manifest, RelPath, SnapshotId};
 use git_reader::{Files, Oid, Repository, below, indexed};
 
 /// Maximum number of objects in a deleted pack that are looked for elsewhere. The objects of a larger one count as missing.
@@ -63,6 +63,78 @@ impl LostObjects {
     /// Returns true for such a file, and for the directories above it in `objects`.
     pub(super) fn hold(&self, path: &RelPath) -> bool {
         self.0.contains(path)
+    }
+}
+
+/// Returns the directory `objects` that holds a path of a git directory, if any.
+pub(super) fn objects_holding(own: &RelPath, path: &RelPath) -> Option<RelPath> {
+    let within = path.ancestors().filter(|above| above.is_within(own));
+    let is_objects = |dir: &RelPath| dir.split().is_some_and(|(_, name)| name.as_bytes() == b"objects");
+    within.filter(is_objects).last()
+}
+
+/// Calls its argument with the files of a snapshot.
+type ShowFiles<'a> = dyn Fn(&SnapshotId, &mut dyn FnMut(&dyn Files)) + 'a;
+
+/// Files below one `objects` that were deleted, with the snapshots that show them.
+pub(super) struct DeletedObjects<'a> {
+    pub objects: RelPath,
+    /// The newest snapshot first.
+    pub files: Vec<(&'a RelPath, &'a SnapshotId)>,
+}
+
+impl DeletedObjects<'_> {
+    /// Returns the snapshots, as few as hold all objects of these files that none of `sides` has. `shown` calls its argument with the files
+    /// of a snapshot.
+    pub(super) fn holders(&self, sides: &[&dyn Files], shown: &ShowFiles<'_>) -> Vec<SnapshotId> {
+        let Some((git, _)) = self.objects.split() else {
+            return Vec::new();
+        };
+        let work = work_tree(&git);
+        // Of a repository that cannot be read anything may be missing.
+        let missing = |files: &dyn Files, oids: BTreeSet<Oid>| {
+            let repository = Repository::open(files, &work).ok().flatten();
+            let missing = repository.and_then(|repository| repository.missing(&oids).ok());
+            missing.unwrap_or(oids)
+        };
+        let paths: BTreeSet<&RelPath> = self.files.iter().map(|(path, _)| *path).collect();
+        let mut wanted = BTreeSet::new();
+        let mut unread: HashSet<&SnapshotId> = HashSet::new();
+        for (path, snapshot) in &self.files {
+            match Held::of(path) {
+                Held::Object(oid) => drop(wanted.insert(oid)),
+                Held::Unknown => drop(unread.insert(*snapshot)),
+                Held::Pack(idx) if idx == **path || !paths.contains(&idx) => {
+                    let mut found = None;
+                    shown(snapshot, &mut |files| {
+                        found = indexed(files, &idx, MOST).ok().flatten();
+                    });
+                    match found {
+                        Some(oids) => wanted.extend(oids),
+                        None => drop(unread.insert(*snapshot)),
+                    }
+                }
+                Held::Pack(_) | Held::Nothing => {}
+            }
+        }
+        for side in sides {
+            wanted = missing(*side, wanted);
+        }
+        let mut holders: Vec<SnapshotId> = Vec::new();
+        let mut seen: HashSet<&SnapshotId> = HashSet::new();
+        for (_, snapshot) in &self.files {
+            if !seen.insert(*snapshot) {
+                continue;
+            }
+            let all = wanted.len();
+            shown(snapshot, &mut |files| {
+                wanted = missing(files, std::mem::take(&mut wanted));
+            });
+            if wanted.len() < all || unread.contains(*snapshot) {
+                holders.push((*snapshot).clone());
+            }
+        }
+        holders
     }
 }
 

@@ -28,6 +28,47 @@ pub(super) fn is_hook(own: &RelPath, path: &RelPath) -> bool {
     all_parts(own, path).next() == Some(b"hooks")
 }
 
+/// Returns true for a file of the git directory `own` that git keeps for itself: it follows from other files, any command writes it again, or it
+/// holds what a command has begun. Settings, hooks and whatever else people and tools put there are none, and neither are refs and HEAD.
+pub(super) fn is_bookkeeping(own: &RelPath, path: &RelPath) -> bool {
+    let mut names = all_parts(own, path).peekable();
+    while let Some(name) = names.next() {
+        let is_last = names.peek().is_none();
+        match name {
+            b"logs" | b"rr-cache" | b"sequencer" | b"rebase-merge" | b"rebase-apply"
+            | b"fsmonitor--daemon" => return true,
+            b"refs" => return false,
+            // Git runs no sample, and copies them from its template.
+            b"hooks" => return path.as_bytes().ends_with(b".sample"),
+            b"info" => return names.eq([b"refs"]),
+            // Where objects are borrowed from is a setting.
+            b"objects" => return !names.eq([b"info".as_slice(), b"alternates"]),
+            b"reftable" => return !names.eq([b"tables.list"]),
+            b"lfs" => return matches!(names.next(), Some(b"tmp" | b"cache" | b"logs")),
+            name if is_last => return is_state(name),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Returns true for a file directly in a git directory that git keeps for itself.
+fn is_state(name: &[u8]) -> bool {
+    let is_temporary = name.ends_with(b".lock") || name.starts_with(b"sharedindex.");
+    // The message, the commits and the progress of a command that has begun, and the HEAD before it.
+    let is_of_command = name != b"HEAD" && (name.ends_with(b"_HEAD") || name.ends_with(b"_MSG"))
+        || name.starts_with(b"BISECT_")
+        || matches!(
+            name,
+            b"COMMIT_EDITMSG" | b"NOTES_EDITMSG" | b"TAG_EDITMSG" | b"MERGE_MODE"
+        );
+    let is_derived = matches!(
+        name,
+        b"index" | b"shallow" | b"gc.pid" | b"gc.log" | b"AUTO_MERGE" | b"MERGE_RR"
+    );
+    is_temporary || is_of_command || is_derived
+}
+
 /// Returns the outermost git directory within `own`, or `own` itself, that holds `path`, exists now, and does not exist in the target.
 pub(super) fn session_made(
     own: &RelPath,
@@ -66,7 +107,8 @@ fn parts<'p>(own: &RelPath, path: &'p RelPath) -> impl Iterator<Item = &'p [u8]>
     all_parts(own, path).take_while(|name| !matches!(*name, b"refs" | b"logs"))
 }
 
-fn all_parts<'p>(own: &RelPath, path: &'p RelPath) -> impl Iterator<Item = &'p [u8]> {
+/// Returns the parts of a path below `own`.
+pub(super) fn all_parts<'p>(own: &RelPath, path: &'p RelPath) -> impl Iterator<Item = &'p [u8]> {
     let below = path.as_bytes().get(own.as_bytes().len()..).unwrap_or_default();
     below.split(|byte| *byte == b'/').filter(|name| !name.is_empty())
 }

@@ -10,7 +10,7 @@ use super::states::shown;
 use super::timeline::timeline;
 use crate::capture::{PrivateOverlay, Show};
 use crate::contract::Matcher;
-use crate::diff::{Side, compare};
+use crate::diff::{Side, compare, moved};
 use crate::model::{Coverage, InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
 
@@ -148,8 +148,10 @@ pub fn of_step(
         of_step: true,
         ..ChangeHistory::default()
     };
-    let ResolvedScope { scope, also } =
-        scope.resolved(&[earlier.as_ref(), witness.last.as_ref()], &changed)?;
+    let ResolvedScope { scope, also, .. } =
+        scope.resolved(&[earlier.as_ref(), witness.last.as_ref()], &changed, &|| {
+            moved(&changed)
+        })?;
     let paths = changed.into_iter().map(|change| change.path);
     let paths = paths.filter(|path| scope.holds(path)).collect();
     Ok((witness, paths, also))

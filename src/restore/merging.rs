@@ -8,6 +8,7 @@ use super::composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_b
 use super::plan::{KeptPath, Plan, Why};
 use super::scope::{Merging, Scope};
 use super::states::same;
+use super::vcs_stores::Stores;
 use crate::contract::PrivateFiles;
 use crate::diff::{Change, MergeLabels, MergeSides, Overlap, is_binary, merge};
 use crate::git_directories::Repositories;
@@ -21,6 +22,11 @@ pub const LABELS: MergeLabels<'static> = MergeLabels {
     base: "after the session",
     theirs: "before the session",
 };
+
+/// Most files of which the begin is read before `--merge` is proposed.
+const LOOKED_AT: usize = 64;
+/// Bytes of each that tell a binary file.
+const BEGIN: usize = 8000;
 
 /// Reason why a file with later edits is not merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +45,8 @@ pub enum Unmerged {
     Large,
     /// The path is git's own.
     Git,
+    /// The path is a part of the store of Mercurial or Jujutsu.
+    Store,
     /// The session did not make the change that would be taken out, or not alone.
     Others,
     /// The path may hold secrets of an agent.
@@ -105,6 +113,7 @@ impl MergeSource<'_> {
             return merges;
         };
         let repositories = Repositories::of(self.sides.into_iter().flatten());
+        let stores = Stores::of(self.sides.into_iter().flatten());
         let target = self.store.contents(self.record);
         let left = match self.store.record(id) {
             Ok(record) => self.store.contents(&record),
@@ -123,6 +132,7 @@ impl MergeSource<'_> {
             let path = change.path.clone();
             let merged = match repositories.holding(&path) {
                 Some(_) => Err(Unmerged::Git),
+                None if stores.holding(&path).is_some() => Err(Unmerged::Store),
                 None if !witness.is_of_session(&path, change.from.as_ref()) => Err(Unmerged::Others),
                 None if private.holds(&path) => Err(Unmerged::Private),
                 // Of a file that the session did not change, any content is its operator's, also a binary one.
@@ -158,6 +168,48 @@ impl MergeSource<'_> {
 }
 
 impl MergeSource<'_> {
+    /// Returns true if `--merge` may settle a conflict of `plan`: a text with a later edit, or a file that the session did not change.
+    ///
+    /// Three texts may still overlap. Of the first files the begin is read, to tell texts from binary files; later ones count as texts.
+    pub(super) fn may_merge(&self, plan: &Plan, witness: &ChangeHistory, composed: &ComposedFiles) -> bool {
+        let (Some(last), Some(id)) = (&witness.last, &witness.last_snapshot) else {
+            return false;
+        };
+        let private = PrivateFiles::of(self.coverage);
+        let sides = plan.conflicts.iter().filter_map(|kept| {
+            let (path, change) = (&kept.change.path, &kept.change);
+            let (base, then, now) = (last.entry(path)?, change.from.as_ref()?, change.to.as_ref()?);
+            let is_open = matches!(kept.why, Why::LaterEdit(_)) && !composed.contains_key(path);
+            // Git's own files are never merged.
+            // The own files of a version control system are never merged.
+            let is_git = path.parts().any(|part| matches!(part, b".git" | b".hg" | b".jj"));
+            let is_possible = is_open
+                && !is_git
+                && !private.holds(path)
+                && [base, then, now].into_iter().all(can_be_composed)
+                && merged_metadata(base, then, now).is_some()
+                && witness.is_of_session(path, Some(then));
+            is_possible.then_some((path, base, then))
+        });
+        let mut sides = sides.peekable();
+        if sides.peek().is_none() {
+            return false;
+        }
+        let root = Root::open(self.store.transports(), &self.coverage.root.to_path());
+        let (Ok(root), Ok(record)) = (root, self.store.record(id)) else {
+            return false;
+        };
+        let (target, left) = (self.store.contents(self.record), self.store.contents(&record));
+        sides.enumerate().any(|(number, (path, base, then))| {
+            number >= LOOKED_AT
+                || same(Some(base), Some(then))
+                || is_text(|| live_begin(&root, path))
+                    && [(&left, base), (&target, then)]
+                        .into_iter()
+                        .all(|(blobs, entry)| is_text(|| stored_begin(blobs, entry)))
+        })
+    }
+
     /// Composes each `packed-refs` that was changed after the session: a ref that was changed then stays, and the others are restored. Only
     /// where the whole git directory is restored, as a ref may have a file of its own as well, and where only the session changed refs before.
     pub(super) fn packed_refs(&self, plan: &Plan, witness: &ChangeHistory, scope: &Scope) -> Merges {
@@ -217,6 +269,28 @@ impl MergeSource<'_> {
         }
         merges
     }
+}
+
+/// Returns true if the begin of a content can be read, and is text.
+fn is_text(begin: impl FnOnce() -> io::Result<Vec<u8>>) -> bool {
+    begin().is_ok_and(|begin| !is_binary(&begin))
+}
+
+/// Reads the begin of a live file.
+fn live_begin(root: &Root, path: &RelPath) -> io::Result<Vec<u8>> {
+    let (parent, name) = path.split().ok_or(io::ErrorKind::InvalidInput)?;
+    let (file, _) = root.dir(&parent)?.file(name.as_os_str())?;
+    file.read_up_to(BEGIN)
+}
+
+/// Reads the begin of a content of a snapshot.
+fn stored_begin(blobs: &Blobs, entry: &Entry) -> io::Result<Vec<u8>> {
+    let content = entry.content().ok_or(io::ErrorKind::InvalidInput)?;
+    let open = blobs.open_content(content).map_err(io::Error::other)?;
+    let mut begin = vec![0; BEGIN];
+    let length = blobs.read_at(&open, 0, &mut begin).map_err(io::Error::other)?;
+    begin.truncate(length);
+    Ok(begin)
 }
 
 /// Merges one file; `left`: the contents of the base.
@@ -292,7 +366,7 @@ fn live(root: &Root, path: &RelPath, content: &Content) -> Result<Vec<u8>, Unmer
 }
 
 /// Reads a content of a snapshot.
-fn stored(blobs: &Blobs, content: &Content) -> Result<Vec<u8>, Unmerged> {
+pub(super) fn stored(blobs: &Blobs, content: &Content) -> Result<Vec<u8>, Unmerged> {
     let mut bytes = Vec::new();
     if content.size == 0 {
         return Ok(bytes);
@@ -308,7 +382,7 @@ fn stored(blobs: &Blobs, content: &Content) -> Result<Vec<u8>, Unmerged> {
 }
 
 /// Merges mode, owner, attributes and flags, each as a whole; `None` if both sides changed one of them.
-fn merged_metadata(base: &Entry, then: &Entry, now: &Entry) -> Option<Entry> {
+pub(super) fn merged_metadata(base: &Entry, then: &Entry, now: &Entry) -> Option<Entry> {
     fn pick<'a, T: PartialEq>(base: &T, then: &'a T, now: &'a T) -> Option<&'a T> {
         match (then == base, now == base) {
             (_, true) => Some(then),

@@ -61,7 +61,7 @@ impl WorkLog {
         };
         for (at, row) in rows.iter().enumerate() {
             let read = SessionMoments::read(store, row, at)?;
-            let activity = read.activity(read.begun);
+            let activity = read.activity(read.begun, false);
             let baseline = read.moments.iter().find(|moment| moment.is_baseline);
             let begun = baseline.map_or(read.begun, |moment| moment.number);
             log.moments.extend(read.moments);

@@ -80,6 +80,8 @@ pub enum Why {
     Shared(Vec<crate::model::InstanceId>),
     /// Other sessions changed it, or without any the operator between turns; this session did not.
     Others(Vec<crate::model::InstanceId>),
+    /// A directory whose list is not complete.
+    Closed,
     /// A directory that holds something which stays.
     Holds(RelPath),
     /// The directory it lies in stays what it is now.
@@ -88,8 +90,14 @@ pub enum Why {
     Needed(RelPath),
     /// A file of a database of which this one stays.
     Database(RelPath),
+    /// A file of a repository of git that has another format now, and of which this path stays.
+    Format(RelPath),
+    /// A file of a repository of Mercurial or Jujutsu of which this one stays.
+    Repository(RelPath),
     /// HEAD, of which this branch stays.
     Names(RelPath),
+    /// It has what was at this path, which is not restored, so it may be the only copy.
+    Moved(RelPath),
     /// It cannot be created beside this path: the directory takes both names for one.
     OneName(RelPath),
     /// It cannot be created: the file system takes no such name.
@@ -137,12 +145,16 @@ impl Why {
             Self::Socket
             | Self::Root
             | Self::Excluded
+            | Self::Closed
             | Self::Holds(_)
             | Self::Settled
             | Self::NothingToMerge(_)
             | Self::Linked(_)
             | Self::Needed(_)
             | Self::Database(_)
+            | Self::Moved(_)
+            | Self::Format(_)
+            | Self::Repository(_)
             | Self::Names(_) => false,
             Self::Others(others) => others.is_empty(),
             _ => true,

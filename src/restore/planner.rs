@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::attribution::{ChangeHistory, Verdict};
-use super::databases::{Databases, database_of, is_derived, is_file};
+use super::databases::{Databases, database_holding, has_pages};
 use super::folded_names::FoldedNames;
 use super::git_links::GitLinks;
 use super::git_parts::{is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made};
 use super::hard_links::{hopeless, join_again, name_others, part_from_others};
+use super::moved_away::Moves;
 use super::plan::{Action, After, KeptPath, Others, Plan, Step, Why};
 use super::scope::{Allow, Scope};
 use crate::diff::{Change, ChangeKind, Side, compare};
@@ -77,7 +78,19 @@ pub fn plan(
     // What was not asked for stays in a repository as well, the first such path of each.
     let mut beyond: BTreeMap<&RelPath, RelPath> = BTreeMap::new();
     let mut branches_beyond = BTreeSet::new();
+    let databases = Databases::of([target.manifest, now.manifest].into_iter().flatten());
+    // The same of a database.
+    let mut databases_beyond: BTreeMap<RelPath, RelPath> = BTreeMap::new();
+    let mut formats_beyond: BTreeMap<RelPath, RelPath> = BTreeMap::new();
     for change in comparison.changes {
+        // Empty it would look as if that was all that it held.
+        let is_gone = !change.to.as_ref().is_some_and(Entry::is_dir);
+        if is_gone && target.manifest.is_some_and(|target| is_unread(target, &change)) {
+            if change.to.is_some() {
+                planner.stays(&change.path);
+            }
+            continue;
+        }
         // A directory on the way to a path that comes back must come back as well.
         let on_the_way = needed.contains(&change.path)
             && matches!(change.kind, ChangeKind::Deleted | ChangeKind::Type)
@@ -94,6 +107,22 @@ pub fn plan(
         }
         if change.to.is_some() {
             planner.stays(&change.path);
+        }
+        let formats = witness.links.formats();
+        formats.add_beyond(&mut formats_beyond, &change.path);
+        // That two files are called like those of a database proves little.
+        let is_database = |file: &RelPath| {
+            let sides = [target.manifest, now.manifest].into_iter().flatten();
+            let mut found = sides.filter_map(|side| side.entry(file));
+            databases.contains(file) || found.any(has_pages)
+        };
+        if !databases.is_derived(&change.path)
+            && let Some(database) = database_holding(&databases, &change)
+            && is_database(&database)
+        {
+            databases_beyond
+                .entry(database)
+                .or_insert_with(|| change.path.clone());
         }
         // An undo reverts only a restore: an index that git refreshed since is no reason to keep objects.
         let needs = |own: &&RelPath| match witness.only_left {
@@ -114,19 +143,27 @@ pub fn plan(
             beyond.entry(own).or_insert_with(|| path.clone());
         }
     }
-    planner.objects_that_come_back(&repositories, &witness.links);
-    planner.repositories_that_stay(
-        &repositories,
-        (target.manifest, now.manifest),
-        beyond,
-        &witness.links,
-    );
-    let sides = [target.manifest, now.manifest].into_iter().flatten();
-    planner.databases_that_stay(&Databases::of(sides));
-    planner.heads_that_stay(witness, &branches_beyond, scope.named());
-    planner.directories_that_stay();
-    planner.names_that_are_one(&witness.folded);
-    planner.children_of_blocked();
+    let mut moves = None;
+    loop {
+        planner.formats_that_stay(witness, formats_beyond.clone());
+        planner.objects_that_come_back(&repositories, &witness.links);
+        planner.repositories_that_stay(
+            &repositories,
+            (target.manifest, now.manifest),
+            beyond.clone(),
+            &witness.links,
+        );
+        planner.databases_that_stay(&databases, &databases_beyond, witness);
+        planner.rebased_branches_that_stay(&witness.links);
+        planner.heads_that_stay(witness, &branches_beyond, scope.named());
+        planner.directories_that_stay();
+        planner.names_that_are_one(&witness.folded);
+        planner.children_of_blocked();
+        // What stays may be what another path needs.
+        if !planner.moved_paths_that_stay(&mut moves, witness) {
+            break;
+        }
+    }
     for (path, first) in hopeless(&changed, &planner.steps) {
         if let Some(step) = planner.steps.remove(&path) {
             planner.keep(step.change, Why::Linked(first));
@@ -159,6 +196,12 @@ pub fn plan(
         .filter(|gap| scope.concerns(&gap.path))
         .collect();
     plan
+}
+
+/// Returns true for a directory of which the manifest has no name, because it could not be listed.
+fn is_unread(manifest: &Manifest, change: &Change) -> bool {
+    let listing = manifest.directory(&change.path).map(|dir| dir.listing);
+    change.from.as_ref().is_some_and(Entry::is_dir) && listing == Some(Listing::Unreadable)
 }
 
 /// The directories above a path, the nearest first.
@@ -224,6 +267,9 @@ impl Planner {
         let unproven = change.to.as_ref().filter(|_| action == Action::Delete);
         if unproven.is_some_and(|now| witness.may_have_been_excluded(&change.path, now)) {
             return self.keep(change, Why::Excluded);
+        }
+        if !allow.overwrite_later && witness.links.has_operators_refs(&change.path) {
+            return self.keep(change, Why::Shared(Vec::new()));
         }
         let verdict = match witness.judge(&change.path, change.from.as_ref(), change.to.as_ref()) {
             Verdict::Ours if witness.is_linked_later(&change) => Verdict::Later,
@@ -377,7 +423,7 @@ impl Planner {
         let needed = |(path, step): (&RelPath, &Step)| {
             let own = repositories
                 .holding(path)
-                .filter(|_| step.action == Action::Delete)?;
+                .filter(|_| step.action == Action::Delete || links.is_deepened(path))?;
             let whole = || {
                 let mut made = made.iter().filter(|(dir, _)| path.is_within(dir));
                 made.find(|(dir, _)| !is_hook(dir, path)).map(|(_, held)| held)
@@ -400,20 +446,43 @@ impl Planner {
         }
     }
 
-    /// Changes no file of a database of which another one stays.
-    fn databases_that_stay(&mut self, databases: &Databases) {
-        let name = |change: &Change| match databases.holding(&change.path) {
-            Some(directory) => Some(directory),
-            None if is_file(change) => Some(database_of(&change.path).unwrap_or_else(|| change.path.clone())),
-            None => None,
-        };
+    /// Changes nothing whose meaning depends on the format of a repository, if that is another one than the target's and any such path stays.
+    fn formats_that_stay(&mut self, witness: &ChangeHistory, beyond: BTreeMap<RelPath, RelPath>) {
+        let formats = witness.links.formats();
+        let kept = (self.out.as_slice(), &witness.composed);
+        for (path, held) in formats.torn(kept, beyond, self.steps.keys()) {
+            if let Some(step) = self.steps.remove(&path) {
+                self.keep(step.change, Why::Format(held));
+            }
+        }
+    }
+
+    /// Changes no file of a database of which another one stays, also one `beyond` what was asked for.
+    fn databases_that_stay(
+        &mut self,
+        databases: &Databases,
+        beyond: &BTreeMap<RelPath, RelPath>,
+        witness: &ChangeHistory,
+    ) {
+        let name = |change: &Change| database_holding(databases, change);
         let stays = |kept: &&KeptPath| {
             let is_meant = kept.why.is_conflict() || matches!(kept.why, Why::Others(_));
-            is_meant && !is_derived(&kept.change.path)
+            let path = &kept.change.path;
+            // The session changed it with the rest of the store.
+            let is_of_both = || {
+                let left = witness.last.as_ref().and_then(|last| last.entry(path));
+                let [left, then] =
+                    [left, kept.change.from.as_ref()].map(|entry| entry.map(|entry| &entry.kind));
+                databases.names_revision(path) && left != then
+            };
+            is_meant && (!databases.is_derived(path) || is_of_both())
         };
         let kept = self.out.iter().filter(stays);
         let kept = kept.filter_map(|kept| Some((name(&kept.change)?, kept.change.path.clone())));
-        let kept: BTreeMap<RelPath, RelPath> = kept.collect();
+        let mut kept: BTreeMap<RelPath, RelPath> = kept.collect();
+        for (database, path) in beyond {
+            kept.entry(database.clone()).or_insert_with(|| path.clone());
+        }
         if kept.is_empty() {
             return;
         }
@@ -423,7 +492,31 @@ impl Planner {
             .collect();
         for (path, held) in torn {
             if let Some(step) = self.steps.remove(&path) {
-                self.keep(step.change, Why::Database(held));
+                self.keep(step.change, databases.reason(&path, held));
+            }
+        }
+    }
+
+    /// Moves no branch that is rebased, if the rebase stays: git finishes it only where it began.
+    fn rebased_branches_that_stay(&mut self, links: &GitLinks) {
+        let stays: Vec<(RelPath, RelPath)> = links
+            .rebased()
+            .iter()
+            .filter(|(file, _)| self.out.iter().any(|kept| kept.change.path == **file))
+            .map(|(file, branch)| (file.clone(), branch.clone()))
+            .collect();
+        for (file, branch) in stays {
+            // It may be packed, or have its value from there once its own file is gone.
+            let lists: Vec<RelPath> = self
+                .steps
+                .keys()
+                .filter(|path| is_packed_in(path, &branch))
+                .cloned()
+                .collect();
+            for path in lists.into_iter().chain([branch]) {
+                if let Some(step) = self.steps.remove(&path) {
+                    self.keep(step.change, Why::Needed(file.clone()));
+                }
             }
         }
     }
@@ -474,7 +567,11 @@ impl Planner {
             .collect();
         for (path, held) in blocked {
             if let Some(step) = self.steps.remove(&path) {
-                self.keep(step.change, Why::Holds(held));
+                let why = match held == path {
+                    true => Why::Closed,
+                    false => Why::Holds(held),
+                };
+                self.keep(step.change, why);
             }
         }
     }
@@ -515,6 +612,37 @@ impl Planner {
                 self.keep(step.change, why);
             }
         }
+    }
+
+    /// Removes nothing that was moved from a path that stays: there it does not come back. Returns true if there was such a path.
+    fn moved_paths_that_stay<'h>(
+        &mut self,
+        moves: &mut Option<Moves<'h>>,
+        witness: &'h ChangeHistory,
+    ) -> bool {
+        let is_gone = |kept: &&KeptPath| kept.change.from.is_some();
+        if self.steps.is_empty() || !self.out.iter().any(|kept| is_gone(&kept)) {
+            return false;
+        }
+        let moves = moves.get_or_insert_with(|| {
+            let steps = self.steps.values().map(|step| &step.change);
+            let last = witness.last.as_ref();
+            let last = |path: &RelPath| last.and_then(|last| last.entry(path));
+            Moves::among(steps.chain(self.out.iter().map(|kept| &kept.change)), &last)
+        });
+        let kept = self.out.iter().filter(is_gone);
+        let lost: Vec<(RelPath, RelPath)> = kept
+            .flat_map(|kept| {
+                let lost = moves.lost_by(kept, &|path| self.steps.get(path));
+                lost.into_iter().map(|path| (path, kept.change.path.clone()))
+            })
+            .collect();
+        for (path, from) in &lost {
+            if let Some(step) = self.steps.remove(path) {
+                self.keep(step.change, Why::Moved(from.clone()));
+            }
+        }
+        !lost.is_empty()
     }
 
     /// Keeps the paths below each directory that stays missing or of another type, as nothing can be made there.

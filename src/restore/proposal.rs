@@ -1,10 +1,11 @@
 //! The proposal: the plans of all mounts, with what they were made from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use super::attribution::ChangeHistory;
 use super::head_move::HeadMove;
+use super::lost_edits::LostEdit;
 use super::merging::Unmerged;
 use super::plan::{KeptPath, Plan, Why};
 use super::problem::is_denial;
@@ -64,25 +65,39 @@ pub struct ProposedMount {
     pub aside: Vec<AsideStep>,
     /// Paths that were not asked for and belong to one that was: the other side of a rename, or a file of the same database.
     pub also: Vec<RelPath>,
+    /// Paths that stay because another one was excluded from the restore, each with that: the other side of a rename.
+    pub parted: Vec<(RelPath, RelPath)>,
     /// Credentials that changed since the snapshot: no snapshot holds them, and none is touched.
     pub withheld: Vec<WithheldChange>,
-    /// True if the snapshot stores its private files encrypted.
-    pub is_sealed: bool,
+    /// Paths among them that a snapshot of the session has encrypted, and that the missing key would open.
+    pub encrypted: BTreeSet<RelPath>,
+    /// Paths that the operator named.
+    pub named: Vec<RelPath>,
     /// Secrets in settings files that do not come back, or go.
     pub notes: Vec<Note>,
     /// Content that is in no archive as it is restored.
     pub reveal: PrivateOverlay,
+    /// Files that the plan replaces or deletes and that a process has open for writing.
+    pub open_files: Vec<OpenFile>,
+    /// The operator's edits between turns that the session overwrote or deleted, and that do not come back.
+    pub lost_edits: Vec<LostEdit>,
+    /// True if a merge was not asked for, and would resolve a conflict, as far as that is known without merging.
+    pub may_merge: bool,
     /// Files with later edits that could not be merged.
     pub unmerged: BTreeMap<RelPath, Unmerged>,
 }
 
 impl ProposedMount {
-    /// Returns true if the system denies this user a look at a path that the target has.
+    /// Returns true if the system denies this user a look at a path that the target can restore.
     #[must_use]
     pub fn is_denied(&self) -> bool {
         let known = |gap: &&NotCovered| {
-            let target = self.target.as_ref();
-            target.is_some_and(|target| target.entry(&gap.path).is_some())
+            let Some(target) = &self.target else {
+                return false;
+            };
+            let listing = target.directory(&gap.path).map(|dir| dir.listing);
+            // With the names in a directory unknown, nothing in it can be restored, by any user.
+            target.entry(&gap.path).is_some() && listing != Some(Listing::Unreadable)
         };
         let mut gaps = self.plan.not_covered.iter().filter(known).peekable();
         if gaps.peek().is_none() {
@@ -131,20 +146,37 @@ impl ProposedMount {
         whole.filter(move |change| private.is_by_key(&change.path) && !goes(&change.path))
     }
 
-    /// The paths that the target snapshot knows and that cannot be looked at now: whether they changed is unknown.
+    /// The paths that are not what they were, or may not be, and that cannot be restored: those that cannot be examined now, and those that
+    /// are gone and that the snapshot could not read.
     pub fn hidden(&self) -> impl Iterator<Item = &NotCovered> {
-        let known = |path| {
-            let target = self.target.as_ref()?;
-            let entry = target.entry(path)?;
-            let listed = || {
-                target
-                    .directory(path)
-                    .is_some_and(|dir| dir.listing == Listing::Proven)
-            };
-            (!entry.is_dir() || listed()).then_some(())
-        };
         let gaps = self.plan.not_covered.iter();
-        gaps.filter(move |gap| known(&gap.path).is_some())
+        gaps.filter(|gap| self.is_hidden(gap))
+    }
+
+    fn is_hidden(&self, gap: &NotCovered) -> bool {
+        let path = &gap.path;
+        let Some(entry) = self.target.as_ref().and_then(|target| target.entry(path)) else {
+            // What the snapshot could not read and is there now is named with its gaps. A mount that came since is another tree.
+            let now = self.now.manifest.as_ref();
+            let is_there = now.is_some_and(|now| now.entry(path).is_some());
+            let is_new = !self.target.iter().any(|target| has_gap(target, path));
+            let listing = now.and_then(|now| now.directory(path));
+            let is_closed = listing.is_some_and(|dir| dir.listing == Listing::Unreadable);
+            return is_new && is_closed
+                || gap.is_one_sided && !is_there && gap.reason != GapReason::MountPoint.words();
+        };
+        let listing = self.target.as_ref().and_then(|target| target.directory(path));
+        let is_listed = listing.is_some_and(|dir| dir.listing == Listing::Proven);
+        let now = self.now.manifest.as_ref().and_then(|now| now.entry(path));
+        let is_other = now.is_some_and(|now| !now.is_dir());
+        !entry.is_dir() || is_listed || is_other || self.is_gone(path)
+    }
+
+    /// Returns true if nothing is at a path now.
+    #[must_use]
+    pub fn is_gone(&self, path: &RelPath) -> bool {
+        let now = self.now.manifest.as_ref();
+        now.is_none_or(|now| now.entry(path).is_none() && !has_gap(now, path))
     }
 
     /// The paths of the target at which a directory stays, each with what this directory holds that the excludes of the target match.
@@ -163,6 +195,17 @@ impl ProposedMount {
     }
 }
 
+/// File that a process has open for writing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenFile {
+    /// The file; one of its names.
+    pub path: RelPath,
+    /// Number of the process.
+    pub pid: u32,
+    /// Name that the process gives itself.
+    pub program: String,
+}
+
 /// The proposal for all mounts.
 pub struct Proposal {
     /// The snapshot whose state comes back.
@@ -171,6 +214,8 @@ pub struct Proposal {
     pub purpose: Purpose,
     /// Permissions that the operator gave.
     pub allow: Allow,
+    /// True if a private file that stays encrypted makes the restore incomplete, also if its path was not named.
+    pub requires_key: bool,
     /// The mounts.
     pub mounts: Vec<ProposedMount>,
 }
@@ -200,7 +245,7 @@ impl Proposal {
     ///
     /// jackin cannot examine them or put them together, or the undo would need the key that the restore had. An undo also counts
     /// the paths that it cannot change: it promises the state before the restore. A restore leaves those to rules that it states, but for
-    /// a forgotten path that is asked for, and one where a directory is in the way that holds something excluded.
+    /// a forgotten or encrypted path that is asked for, and one where a directory is in the way that holds something excluded.
     pub(super) fn untouched(&self, mount: &ProposedMount) -> u64 {
         let is_undo = matches!(self.purpose, Purpose::Undo(_));
         let whole = mount
@@ -209,18 +254,45 @@ impl Proposal {
             .filter(|change| change.kind != WithheldKind::Secret);
         let private = match is_undo {
             true => whole.count(),
-            false => mount.left_alone().count(),
+            false => {
+                let alone: BTreeSet<&RelPath> = mount.left_alone().map(|change| &change.path).collect();
+                let is_wanted = |path: &RelPath| self.requires_key || mount.named.contains(path);
+                let is_missed = |path: &RelPath| mount.encrypted.contains(path) && is_wanted(path);
+                let lacks = whole.filter(|change| alone.contains(&change.path) || is_missed(&change.path));
+                lacks.count()
+            }
         };
-        let is_stuck = |why: &Why| matches!(why, Why::Holds(_) | Why::Socket | Why::Root | Why::Excluded);
+        let is_stuck = |why: &Why| {
+            matches!(
+                why,
+                Why::Closed | Why::Holds(_) | Why::Socket | Why::Root | Why::Excluded
+            )
+        };
+        let is_parted = |why: &Why| {
+            matches!(
+                why,
+                Why::Database(_) | Why::Format(_) | Why::Moved(_) | Why::Repository(_)
+            )
+        };
         let kept = mount.plan.kept.iter();
         let stuck = match is_undo {
-            true => kept.filter(|kept| is_stuck(&kept.why)).count(),
+            true => kept.clone().filter(|kept| is_stuck(&kept.why)).count(),
             false => mount.barred().count(),
         };
+        let stuck = stuck + kept.filter(|kept| is_parted(&kept.why)).count();
         let lost = mount.plan.not_covered.iter();
         let lost = lost.filter(|gap| mount.is_forgotten(gap, is_undo)).count();
-        (mount.hidden().count() + private + stuck + lost) as u64
+        (mount.hidden().count() + private + stuck + lost + mount.lost_edits.len()) as u64
     }
+}
+
+/// Returns true if the manifest knows of a path and does not hold it.
+fn has_gap(manifest: &Manifest, path: &RelPath) -> bool {
+    let found = path.split().and_then(|(above, name)| {
+        let dir = manifest.directory(&above)?;
+        dir.gap(&name)
+    });
+    found.is_some()
 }
 
 /// Opens a directory or a file for reading, as a capture does.

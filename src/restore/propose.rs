@@ -5,23 +5,29 @@ use std::path::Path;
 
 use super::RestoreError;
 use super::composed::{amend, check};
+use super::encrypted::encrypted;
 use super::folded_names::FoldedNames;
 use super::git_index::RefreshedIndexes;
 use super::git_links::{GitLinks, KnownStates};
+use super::git_objects::DeletedObjects;
 use super::head_move::head_moves;
 use super::hidden;
-use super::merging::MergeSource;
+use super::lost_edits::{LostEdit, OperatorState, add_objects, lost_edits};
+use super::merging::{MergeSource, stored};
+use super::moved_away::session_moves;
 use super::plan::{After, KeptPath, Plan, Step, Why};
 use super::planner::plan;
 use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
-use super::scope::{Allow, ResolvedScope, Scope};
+use super::scope::{Allow, Merging, ResolvedScope, Scope};
 use super::stage::Location;
 use super::states::{differs, manifest};
 use crate::capture::{Earlier, Latest, LiveScan, Note, PrivateOverlay, Show, Skipped, check_mount, look};
 use crate::diff::{Comparison, Side, WithheldChange, compare, compare_withheld};
-use crate::model::{InstanceId, Manifest, RelPath, SnapshotKind, SnapshotRecord, StepRef};
+use crate::git_directories::Repositories;
+use crate::model::{InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, StepRef};
 use crate::observer::Observer;
-use crate::store::{SnapshotRow, Store};
+use crate::store::{SnapshotRow, Store, StoredTree};
+use git_reader::{Files, Live, Oid};
 use handle_fs::remote::Transports;
 use handle_fs::{FileSystem, Root, births_move};
 
@@ -88,6 +94,24 @@ pub fn propose(
             };
             request.witness.links = GitLinks::find(&known, &root, now);
         }
+        let mut edits = match (&purpose, request.witness.only_left) {
+            (Purpose::Restore, false) => request.witness.timeline.overwritten_edits(),
+            _ => Vec::new(),
+        };
+        if !edits.is_empty()
+            && let Some(now) = &now.manifest
+            && let Ok(root) = Root::open(store.transports(), &request.coverage.root.to_path())
+        {
+            let read = |path: &RelPath| {
+                let edit = edits.iter().find(|edit| edit.path == *path)?;
+                let record = store.record(&edit.snapshot).ok()?;
+                let text = stored(&store.contents(&record), edit.entry.content()?).ok()?;
+                Oid::parse(text.trim_ascii())
+            };
+            let paths = edits.iter().map(|edit| &edit.path);
+            let packed = request.witness.links.note_packed((&root, now), paths, &read);
+            edits.retain(|edit| !packed.contains(&edit.path));
+        }
         let side = Side {
             manifest: now.manifest.as_ref(),
             skipped: &now.skipped,
@@ -99,7 +123,14 @@ pub fn propose(
         let sides = [manifest.as_ref(), now.manifest.as_ref()];
         let root = request.coverage.root.to_path();
         request.witness.folded = FoldedNames::find((store.transports(), &root), manifest.as_ref(), &side);
-        let ResolvedScope { scope, mut also } = request.scope.resolved(&sides, &differing.changes)?;
+        let ResolvedScope {
+            scope,
+            mut also,
+            parted,
+        } = request.scope.resolved(&sides, &differing.changes, &|| {
+            let last = request.witness.last_seen().map(|(last, _)| last);
+            session_moves(&differing.changes, &|path| last?.entry(path))
+        })?;
         let scope = match scope {
             // To create one of two names that are one takes that the other goes.
             Scope::Below(mut tops) => {
@@ -125,6 +156,8 @@ pub fn propose(
             coverage: &request.coverage,
             sides: [manifest.as_ref(), now.manifest.as_ref()],
         };
+        let can_ask = allow.merging == Merging::Off && !matches!(purpose, Purpose::Undo(_));
+        let may_merge = can_ask && source.may_merge(&plan, &request.witness, &composed);
         let mut merges = source.merge(&plan, &request.witness, allow.merging, &composed);
         let mut packed = source.packed_refs(&plan, &request.witness, &request.scope);
         composed.append(&mut packed.files);
@@ -159,12 +192,26 @@ pub fn propose(
         let is_told = |change: &WithheldChange| change.is_told_by(sides) || reveal.has_opened(&change.path);
         let holds = |change: &WithheldChange| is_asked(&change.path) && !is_told(change);
         withheld.retain(holds);
+        let is_left_out = |path: &RelPath| plan.left_out.keys().any(|own| path.is_within(own));
+        let lost_edits = match allow.overwrite_later || allow.delete_later {
+            true => Vec::new(),
+            false => {
+                let is_asked = |path: &RelPath| is_asked(path) && !is_left_out(path);
+                // Of a path that is asked for by name the operator chose the version.
+                let is_chosen =
+                    |path: &RelPath| target.kind != SnapshotKind::Baseline && asked.named().contains(path);
+                edits.retain(|edit| !edit.is_doubtful || !is_chosen(&edit.path));
+                lost_work((store, &target), &request, &edits, sides, &plan, &is_asked)
+            }
+        };
+        let encrypted = encrypted(store, &target, record, &withheld)?;
         let is_planned = |note: &Note| plan.steps.iter().any(|step| step.change.path == note.path);
         let notes = notes.into_iter().filter(is_planned).collect();
         mounts.push(ProposedMount {
             withheld,
             notes,
-            is_sealed: record.sealed.is_some(),
+            encrypted,
+            named: asked.named().to_vec(),
             reveal,
             transports: store.transports().clone(),
             location: Location::choose(store.transports(), &root),
@@ -176,7 +223,11 @@ pub fn propose(
             not_checked,
             aside: Vec::new(),
             also,
+            open_files: Vec::new(),
+            lost_edits,
+            parted,
             heads,
+            may_merge,
             unmerged: merges.unmerged,
         });
     }
@@ -187,8 +238,44 @@ pub fn propose(
         target,
         purpose,
         allow,
+        requires_key: false,
         mounts,
     })
+}
+
+/// Returns the operator's work that is lost, with the objects that it needs.
+fn lost_work(
+    (store, record): (&Store, &SnapshotRecord),
+    request: &MountRequest,
+    edits: &[OperatorState],
+    (target, now): (Option<&Manifest>, Option<&Manifest>),
+    plan: &Plan,
+    is_asked: &dyn Fn(&RelPath) -> bool,
+) -> Vec<LostEdit> {
+    let timeline = &request.witness.timeline;
+    let snapshots: HashSet<&SnapshotId> = edits.iter().map(|edit| &edit.snapshot).collect();
+    let shown = snapshots.into_iter().filter_map(|id| timeline.shown(id));
+    let repositories = Repositories::of([target, now].into_iter().flatten().chain(shown));
+    let mut lost = lost_edits(edits, (target, now), plan, &repositories, is_asked);
+    let host = request.coverage.root.to_path();
+    let holders = |deleted: &DeletedObjects<'_>| {
+        let Ok(root) = Root::open(store.transports(), &host) else {
+            return Vec::new();
+        };
+        let live = Live::new(&root);
+        let blobs = store.contents(record);
+        let stored = target.map(|target| StoredTree::new(target, &blobs, &host));
+        let stored = stored.as_ref().map(|stored| stored as &dyn Files);
+        let sides: Vec<&dyn Files> = stored.into_iter().chain([&live as &dyn Files]).collect();
+        deleted.holders(&sides, &|id, read| {
+            if let (Ok(record), Some(shown)) = (store.record(id), timeline.shown(id)) {
+                let blobs = store.contents(&record);
+                read(&StoredTree::new(shown, &blobs, &host));
+            }
+        })
+    };
+    add_objects(&mut lost, edits, plan, &repositories, &holders);
+    lost
 }
 
 /// Removes from the plan the names that a file is not linked to again, where one of them lies below the root: there it is found and linked, with

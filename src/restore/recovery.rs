@@ -1,7 +1,7 @@
 //! Takes up what an interrupted restore left: opens its roots and staging directories by identity, and finishes it, takes it back, or
 //! clears up after it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::commit::Commit;
@@ -9,6 +9,7 @@ use super::composed::{amend, composed_again};
 use super::file_identity::{identity, is_birth};
 use super::hard_links::name_others;
 use super::mount_task::MountTask;
+use super::open_files::{Phase, refuse_served_in};
 use super::plan::{Others, Plan, Step};
 use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::report::Report;
@@ -34,6 +35,8 @@ pub struct Cleared {
     pub intent: Intent,
     /// Decision of the restore; `None` if it had not touched anything yet.
     pub decision: Option<Decision>,
+    /// True if its receipt was written now.
+    pub is_recorded_now: bool,
     /// Messages about what stays in staging directories.
     pub left: Vec<String>,
 }
@@ -99,8 +102,10 @@ pub fn settle(
         let unsettled = errors.iter().any(RestoreError::may_settle_later);
         (errors.iter().map(ToString::to_string).collect(), unsettled)
     };
+    let mut is_recorded_now = false;
     let (left, unsettled) = match (decision, papers.journal()?) {
         (Some(Decision::Commit), Some(journal)) => {
+            is_recorded_now = !store.has_receipt(&intent, &journal)?;
             let proposal = again(store, &intent, &journal)?;
             let mut jobs = jobs(
                 store.transports(),
@@ -123,11 +128,12 @@ pub fn settle(
         (None, Some(_)) => return Err(RestoreError::Pending(Box::new(intent))),
     };
     if !unsettled {
-        papers.close()?;
+        papers.close(acting.observer)?;
     }
     Ok(Cleared {
         intent,
         decision,
+        is_recorded_now,
         left,
     })
 }
@@ -214,6 +220,9 @@ pub fn resume(
         return Err(RestoreError::NotBegun(Box::new(intent)));
     };
     let proposal = again(store, &intent, &journal)?;
+    if papers.decision()?.is_none() {
+        refuse_served_in(&proposal, Phase::Begun)?;
+    }
     let report = {
         let missing = match papers.decision()? {
             Some(_) => Missing::Settled,
@@ -225,7 +234,7 @@ pub fn resume(
         work.resume(&proposal, &mut jobs)?
     };
     if !report.unsettled {
-        papers.close()?;
+        papers.close(acting.observer)?;
     }
     Ok((proposal, report))
 }
@@ -258,6 +267,12 @@ pub fn abort(
     }
     match papers.journal()? {
         Some(journal) => {
+            // What cannot be planned again is rolled back all the same.
+            if papers.decision()?.is_none()
+                && let Ok(proposal) = again(store, &intent, &journal)
+            {
+                refuse_served_in(&proposal, Phase::Begun)?;
+            }
             let work = conclusion(store, &papers, &journal, acting);
             let jobs = jobs(store.transports(), &intent, &journal, None, Missing::Made);
             let jobs = jobs.map_err(|cause| work.unopened(cause))?;
@@ -271,7 +286,7 @@ pub fn abort(
         None => left = forget(store, &papers)?,
     }
     if !left.iter().any(RestoreError::may_settle_later) {
-        papers.close()?;
+        papers.close(acting.observer)?;
     }
     for error in left {
         match error {
@@ -307,7 +322,7 @@ pub fn leave(
         };
         store.append(acting.now, acting.uid, &intent.instance, act)?;
     }
-    papers.close()?;
+    papers.close(acting.observer)?;
     let staged = intent.mounts.iter().filter_map(|mount| mount.stage.as_ref());
     let aside = intent.mounts.iter().flat_map(|mount| &mount.aside);
     Ok(staged
@@ -368,7 +383,8 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
         mounts.push(ProposedMount {
             withheld: Vec::new(),
             notes: Vec::new(),
-            is_sealed: false,
+            encrypted: BTreeSet::new(),
+            named: Vec::new(),
             reveal,
             request: MountRequest {
                 coverage: coverage.clone(),
@@ -388,9 +404,13 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
             is_recreated: false,
             transports: store.transports().clone(),
             not_checked: Vec::new(),
+            open_files: Vec::new(),
+            lost_edits: Vec::new(),
+            parted: Vec::new(),
             aside: meant.aside.clone(),
             also: Vec::new(),
             heads: Vec::new(),
+            may_merge: false,
             unmerged: BTreeMap::new(),
         });
     }
@@ -398,6 +418,7 @@ fn again(store: &Store, intent: &Intent, journal: &Journal) -> Result<Proposal, 
         target,
         purpose: Purpose::of(intent),
         allow: Allow::of(intent),
+        requires_key: false,
         mounts,
     })
 }

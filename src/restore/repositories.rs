@@ -1,4 +1,4 @@
-//! Repositories that git works on: they are not pulled away under it.
+//! Repositories that git works on, and databases that a server works on: they are not pulled away under it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use super::error::{Locked, RestoreError};
+use super::open_files::{Phase, refuse_served_in};
 use super::proposal::{Proposal, ProposedMount};
 use crate::git_directories::{Repositories, work_tree};
 use crate::model::{Name, RelPath};
@@ -14,14 +15,14 @@ use git_reader::{Files as _, Live, Repository, is_lock};
 use handle_fs::Root;
 
 /// Refuses to change a repository that git works on: one with a lock that a process holds. A lock without a
-/// holder was left by a process that died.
+/// holder was left by a process that died. Also refuses to change the data directory of a database that a server works on.
 ///
 /// # Errors
-/// [`RestoreError::Locked`].
-pub fn refuse_locked(proposal: &Proposal) -> Result<(), RestoreError> {
+/// [`RestoreError::Locked`], [`RestoreError::DatabaseInUse`].
+pub fn refuse_in_use(proposal: &Proposal) -> Result<(), RestoreError> {
     match proposal.mounts.iter().find_map(locked) {
         Some(locked) => Err(RestoreError::Locked(Box::new(locked))),
-        None => Ok(()),
+        None => refuse_served_in(proposal, Phase::Planned),
     }
 }
 

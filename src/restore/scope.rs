@@ -1,10 +1,10 @@
 //! Paths that a plan may touch, and permissions that the operator gives.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::databases::beside_databases;
+use super::databases::{Databases, beside_databases};
 use crate::contract::PathGlob;
-use crate::diff::{Change, moved};
+use crate::diff::Change;
 use crate::model::{Entry, Manifest, RelPath};
 
 /// Paths that a plan may touch.
@@ -96,8 +96,8 @@ impl AskedPaths {
     }
 
     /// Returns the changed paths that stay out: those that are excluded as what they were or as what they are, and the other side of every
-    /// rename. To delete that alone would lose the file.
-    fn out(&self, changes: &[Change]) -> BTreeSet<RelPath> {
+    /// rename. To delete that alone would lose the file. Also returns each such other side, with the excluded one.
+    fn out(&self, changes: &[Change], moves: &FindMoves<'_>) -> (BTreeSet<RelPath>, Vec<(RelPath, RelPath)>) {
         let is_out = |change: &&Change| {
             let mut sides = [&change.from, &change.to].into_iter().flatten();
             sides.any(|entry| self.is_excluded(&change.path, entry.is_dir()))
@@ -107,36 +107,34 @@ impl AskedPaths {
             .filter(is_out)
             .map(|change| change.path.clone())
             .collect();
+        let mut parted = Vec::new();
         if out.is_empty() {
-            return out;
+            return (out, parted);
         }
         let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
-        let pairs = together(changes);
+        let pairs = moves();
         loop {
-            let mut more = BTreeSet::new();
+            let mut more = BTreeMap::new();
             for (old, new) in &pairs {
                 for (one, other) in [(old, new), (new, old)] {
                     // Of a directory that was renamed a path in it means the same path in the other one, also if the file was edited
                     // and is no pair itself.
                     let below = out.range(one..).take_while(|path| path.is_within(one));
-                    let there = below.filter_map(|path| within(other, one, path));
-                    more.extend(there.filter(|there| changed.contains(there) && !out.contains(there)));
+                    let there = below.filter_map(|path| Some((within(other, one, path)?, path.clone())));
+                    more.extend(there.filter(|(there, _)| changed.contains(there) && !out.contains(there)));
                 }
             }
             if more.is_empty() {
-                return out;
+                return (out, parted);
             }
-            out.extend(more);
+            out.extend(more.keys().cloned());
+            parted.extend(more);
         }
     }
 }
 
-/// Returns the paths that belong together: both sides of renames, and the files of databases.
-fn together(changes: &[Change]) -> Vec<(RelPath, RelPath)> {
-    let mut pairs = moved(changes);
-    pairs.extend(beside_databases(changes));
-    pairs
-}
+/// Finds the pairs of an earlier and a later path of one object, when a scope needs them.
+pub(super) type FindMoves<'a> = dyn Fn() -> Vec<(RelPath, RelPath)> + 'a;
 
 /// Scope that depends on nothing but paths, with those that it holds beyond what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,6 +143,8 @@ pub struct ResolvedScope {
     pub scope: Scope,
     /// Other sides of renames of which one was asked for, and files of databases of which one was.
     pub also: Vec<RelPath>,
+    /// Paths that stay out because of another one that is excluded, with that: the other side of a rename.
+    pub parted: Vec<(RelPath, RelPath)>,
 }
 
 /// Permissions that the operator gives beyond the reversal of the session's changes.
@@ -193,8 +193,8 @@ impl Scope {
         }
     }
 
-    /// Returns the scope for two sides that differ in `changes`: globs become the changed paths that they match, and both sides of a rename
-    /// belong together. Of a rename of which one side is excluded, both stay out.
+    /// Returns the scope for two sides that differ in `changes`: globs become the changed paths that they match, and both sides of a rename,
+    /// which `moves` finds, belong together. Of a rename of which one side is excluded, both stay out.
     ///
     /// # Errors
     /// [`UnmatchedGlob`].
@@ -202,6 +202,7 @@ impl Scope {
         &self,
         sides: &[Option<&Manifest>],
         changes: &[Change],
+        moves: &FindMoves<'_>,
     ) -> Result<ResolvedScope, UnmatchedGlob> {
         let asked = match self {
             Self::Asked(asked) => asked,
@@ -209,12 +210,17 @@ impl Scope {
                 return Ok(ResolvedScope {
                     scope: self.clone(),
                     also: Vec::new(),
+                    parted: Vec::new(),
                 });
             }
             Self::Below(_) => {
-                let scope = self.with_renames(changes);
+                let scope = self.with_others(changes, moves, sides);
                 let also = scope.beyond(self);
-                return Ok(ResolvedScope { scope, also });
+                return Ok(ResolvedScope {
+                    scope,
+                    also,
+                    parted: Vec::new(),
+                });
             }
         };
         let is_dir = |change: &Change| {
@@ -229,21 +235,24 @@ impl Scope {
             Some(tops) => Self::Below(tops),
             None => Self::All,
         };
-        let scope = named.with_renames(changes);
+        let scope = named.with_others(changes, moves, sides);
         let also = scope.beyond(&named);
-        let out = asked.out(changes);
+        let (out, mut parted) = asked.out(changes, moves);
         let tops: Option<BTreeSet<RelPath>> = match scope {
             Self::Below(tops) => Some(tops.into_iter().collect()),
             _ => None,
         };
+        let is_meant = |path: &RelPath| tops.as_ref().is_none_or(|tops| is_held(tops, path));
+        parted.retain(|(path, _)| is_meant(path));
         let held = changes.iter().map(|change| &change.path);
-        let held =
-            held.filter(|path| tops.as_ref().is_none_or(|tops| is_held(tops, path)) && !out.contains(path));
+        let held = held.filter(|path| is_meant(path) && !out.contains(path));
         let chosen = asked.chosen.as_ref();
         let held = held.filter(|path| chosen.is_none_or(|chosen| chosen.contains(path)));
-        let scope = Self::Exactly(held.cloned().collect());
-        let also = also.into_iter().filter(|path| scope.holds(path)).collect();
-        Ok(ResolvedScope { scope, also })
+        let held: BTreeSet<RelPath> = held.cloned().collect();
+        let is_part = |path: &RelPath| held.range(path..).next().is_some_and(|held| held.is_within(path));
+        let also = also.into_iter().filter(is_part).collect();
+        let scope = Self::Exactly(held);
+        Ok(ResolvedScope { scope, also, parted })
     }
 
     /// Returns the scope for one side alone, of which any path can be meant.
@@ -281,13 +290,15 @@ impl Scope {
 
     /// The same with the other side of every rename of which it holds one: to delete the new name of a file without bringing back the
     /// old one would lose the file. `changes` are all that differs, whatever the scope. Of a directory that was renamed a path in it
-    /// means the same path in the other one.
-    #[must_use]
-    pub fn with_renames(&self, changes: &[Change]) -> Self {
+    /// means the same path in the other one, and a file of a database means all of it.
+    fn with_others(&self, changes: &[Change], moves: &FindMoves<'_>, sides: &[Option<&Manifest>]) -> Self {
         let Self::Below(tops) = self else {
             return self.clone();
         };
-        let pairs = together(changes);
+        let mut pairs = moves();
+        // The files of databases that lie beside each other.
+        pairs.extend(beside_databases(changes));
+        let databases = Databases::of(sides.iter().copied().flatten());
         let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
         let mut held: BTreeSet<RelPath> = tops.iter().cloned().collect();
         // One rename may lead to the next: a name that became free was taken.
@@ -298,18 +309,31 @@ impl Scope {
                     if is_held(&held, one) && !is_held(&held, other) {
                         more.insert(other.clone());
                     }
-                    for top in held.iter().filter(|top| top.is_within(one) && *top != one) {
+                    let below = held.range(one..).take_while(|top| top.is_within(one));
+                    for top in below.filter(|top| *top != one) {
                         let there = within(other, one, top);
                         more.extend(there.filter(|there| changed.contains(there) && !is_held(&held, there)));
                     }
                 }
             }
+            // Each changed directory of a database once, and each changed file of a repository.
+            let mut all: BTreeMap<RelPath, BTreeSet<RelPath>> = BTreeMap::new();
+            let meant = changed.iter().filter(|_| !databases.is_empty());
+            for path in meant.filter(|path| is_held(&held, path)) {
+                if let Some(unit) = databases.unit(path).filter(|_| !databases.is_derived(path)) {
+                    all.entry(unit)
+                        .or_insert_with(|| databases.along_with(path, &changed));
+                }
+            }
+            let all = all.into_values().flatten();
+            more.extend(all.filter(|part| !is_held(&held, part)));
             if more.is_empty() {
                 break;
             }
             held.extend(more);
         }
-        let also = held.into_iter().filter(|path| !tops.contains(path));
+        let named: BTreeSet<&RelPath> = tops.iter().collect();
+        let also = held.into_iter().filter(|path| !named.contains(path));
         Self::Below(tops.iter().cloned().chain(also).collect())
     }
 
@@ -318,6 +342,7 @@ impl Scope {
     pub fn beyond(&self, asked: &Self) -> Vec<RelPath> {
         match (self, asked) {
             (Self::Below(all), Self::Below(named)) => {
+                let named: BTreeSet<&RelPath> = named.iter().collect();
                 all.iter().filter(|path| !named.contains(path)).cloned().collect()
             }
             _ => Vec::new(),
@@ -342,7 +367,7 @@ fn is_held(tops: &BTreeSet<RelPath>, path: &RelPath) -> bool {
 }
 
 /// `path`, which lies in `from`, as it is called in `to`.
-fn within(to: &RelPath, from: &RelPath, path: &RelPath) -> Option<RelPath> {
+pub(super) fn within(to: &RelPath, from: &RelPath, path: &RelPath) -> Option<RelPath> {
     let rest = path.as_bytes().strip_prefix(from.as_bytes())?;
     RelPath::new(&[to.as_bytes(), rest].concat()).ok()
 }

@@ -104,13 +104,19 @@ impl<'r> SessionMoments<'r> {
         })
     }
 
-    /// Returns what the session did, if nothing of it ran before the receipt `begun`.
-    pub(super) fn activity(&self, begun: u64) -> Activity {
+    /// Returns the agent's conversation whose hook began the session; `None` if there is none, or if the agent gives no id of it.
+    pub(super) fn conversation(&self) -> Option<&AgentRef> {
+        self.agent.as_ref().filter(|agent| !agent.session.is_empty())
+    }
+
+    /// Returns what the session did, if nothing of it ran before the receipt `begun`. With `is_state`, in the files that hold the state of agents.
+    pub(super) fn activity(&self, begun: u64, is_state: bool) -> Activity {
         let life = Life {
             begun,
             ended: self.ended,
             agent: self.agent.as_ref(),
             program: self.row.command.as_ref().map(|(program, _)| program.as_str()),
+            writes_at_startup: is_state,
         };
         Activity::of(&life, &self.events)
     }

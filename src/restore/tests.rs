@@ -102,9 +102,13 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::Database(path) => {
                     format!("same database as {}", String::from_utf8_lossy(path.as_bytes()))
                 }
+                Why::Format(path) => format!("format of {}", text(path)),
+                Why::Repository(path) => format!("same repository as {}", text(path)),
                 Why::Names(path) => format!("names {}", String::from_utf8_lossy(path.as_bytes())),
+                Why::Moved(path) => format!("moved from {}", text(path)),
                 Why::Needed(path) => format!("needed by {}", String::from_utf8_lossy(path.as_bytes())),
                 Why::Others(ids) => format!("changed by {} others", ids.len()),
+                Why::Closed => "closed".to_owned(),
                 Why::Holds(held) => format!("holds {}", text(held)),
                 Why::Parent(above) => format!("parent {}", text(above)),
                 Why::Socket => "socket".to_owned(),

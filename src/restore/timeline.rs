@@ -1,12 +1,14 @@
 //! States of a mount during a session, with the authors of each change.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::RestoreError;
 use super::activity::Activity;
-use super::authorship::{Authors, Look, authors};
+use super::authorship::{Authors, Look, authors, may_be_of_others_call};
+use super::lost_edits::{OperatorState, PathEdits};
 use super::moved_work::{MIN_RECOGNIZED_SIZE, MoveStep, Possible, moved_work};
 use super::session_moments::{PathMoment, SessionMoments};
 use super::states::{is_known, manifest, same};
@@ -41,6 +43,8 @@ pub(super) enum Moment {
 pub struct Timeline {
     /// The session itself, then those that overlap with it.
     sessions: Vec<InstanceId>,
+    /// Positions of the other sessions of the same conversation: what they did is the same agent's work.
+    siblings: Vec<usize>,
     activities: Vec<Activity>,
     looks: Vec<(Look, SnapshotId)>,
     steps: Vec<Step>,
@@ -250,6 +254,101 @@ impl Timeline {
         found
     }
 
+    /// Returns what the operator left between turns, or may have, and the session then changed or deleted, sorted by path.
+    pub(super) fn overwritten_edits(&self) -> Vec<OperatorState> {
+        let mut found: BTreeMap<RelPath, PathEdits> = BTreeMap::new();
+        let of_look = |at: usize| {
+            let (look, snapshot) = self.looks.get(at)?;
+            // What another root shows has other paths.
+            let state = self.states.get(snapshot).filter(|state| state.roots.is_none())?;
+            Some((look, snapshot, &state.manifest))
+        };
+        for step in &self.steps {
+            let by = |path: &RelPath, entry: &Entry| {
+                let has_names = !entry.is_dir() && entry.nlink > 1;
+                self.authors(*step, &path.on_host(&self.root), has_names)
+            };
+            let sides = (of_look(step.before), of_look(step.after));
+            let is_alike = |path: &RelPath| match (&sides, path.split()) {
+                ((Some((_, _, before)), Some((_, _, after))), Some((dir, _))) => {
+                    let dirs = before.directory(&dir).zip(after.directory(&dir));
+                    dirs.is_some_and(|(before, after)| Arc::ptr_eq(before, after))
+                }
+                _ => false,
+            };
+            let shows = self.looks.get(step.after).filter(|(look, _)| look.by == 0);
+            found.retain(|path, edits| {
+                if !is_alike(path) {
+                    let (Some(was), Some(now)) =
+                        (self.state(step.before, path), self.state(step.after, path))
+                    else {
+                        return true;
+                    };
+                    if let Some(any) = was.or(now).filter(|_| !same(was, now)) {
+                        edits.changed(&by(path, any), now.is_none());
+                    }
+                }
+                if let Some((_, snapshot)) = shows {
+                    edits.shown(snapshot, step.after);
+                }
+                !edits.is_empty()
+            });
+            let (Some((_, _, before)), Some((look, snapshot, after))) = sides else {
+                continue;
+            };
+            if step.is_own {
+                continue;
+            }
+            for dir in &after.directories {
+                let was = before.directory(&dir.path);
+                if was.is_some_and(|was| Arc::ptr_eq(was, dir)) {
+                    continue;
+                }
+                for entry in &dir.entries {
+                    let was = was.and_then(|was| was.entry(&entry.name));
+                    // A new directory is one of the paths below it.
+                    if same(was, Some(entry)) || entry.is_dir() && was.is_none_or(|was| !was.is_dir()) {
+                        continue;
+                    }
+                    let path = dir.path.join(&entry.name);
+                    let by = by(&path, entry);
+                    // What another agent's call may have made is most likely its work.
+                    let is_of_call = || !by.others.is_empty() && self.is_of_others_call(*step, &path, entry);
+                    if !by.operator || is_of_call() || self.state(step.before, &path).is_none() {
+                        continue;
+                    }
+                    let state = OperatorState {
+                        is_gone: false,
+                        is_doubtful: !by.is_operators(),
+                        path: path.clone(),
+                        entry: entry.clone(),
+                        snapshot: snapshot.clone(),
+                        look: step.after,
+                    };
+                    found.entry(path).or_default().made(state, look.by == 0);
+                }
+            }
+        }
+        found.into_values().filter_map(PathEdits::into_undone).collect()
+    }
+
+    /// Returns what a snapshot shows of the mount, if its paths are those of the mount.
+    pub(super) fn shown(&self, snapshot: &SnapshotId) -> Option<&Manifest> {
+        let state = self.states.get(snapshot)?;
+        state.roots.is_none().then_some(&state.manifest)
+    }
+
+    /// Returns true if the call of another session may have made an entry between the looks of a step.
+    fn is_of_others_call(&self, step: Step, path: &RelPath, entry: &Entry) -> bool {
+        let (Some((before, _)), Some((after, _))) = (self.looks.get(step.before), self.looks.get(step.after))
+        else {
+            return false;
+        };
+        let has_names = !entry.is_dir() && entry.nlink > 1;
+        let host = path.on_host(&self.root);
+        may_be_of_others_call(&self.activities, (before, after), &host, has_names)
+    }
+
     /// Returns true if the last look found the path in the state `now`, or what it found is unknown.
     pub(super) fn ends_with(&self, path: &RelPath, now: Option<&Entry>) -> bool {
         let last = self
@@ -266,10 +365,37 @@ impl Timeline {
         self.states.get(snapshot)?.at(path)
     }
 
+    /// Splits each step of the session whose first look shows nothing, because its snapshot was pruned, at the first look behind that
+    /// which does: what was changed before it and what was changed after it have different authors. `read` returns what a snapshot of the
+    /// session at a position shows.
+    fn split_unknown(&mut self, read: &dyn Fn(&SnapshotId, usize) -> Option<State>) {
+        let mut steps = Vec::new();
+        for step in std::mem::take(&mut self.steps) {
+            let look = |at: usize| self.looks.get(at);
+            let is_known =
+                |at: usize| look(at).is_some_and(|(_, snapshot)| self.states.contains_key(snapshot));
+            let found = match step.is_own && !is_known(step.before) {
+                true => (step.before + 1..step.after).find_map(|at| {
+                    let (look, snapshot) = look(at)?;
+                    Some((at, snapshot.clone(), read(snapshot, look.by)?))
+                }),
+                false => None,
+            };
+            let Some((at, snapshot, state)) = found else {
+                steps.push(step);
+                continue;
+            };
+            self.states.insert(snapshot, state);
+            steps.extend([Step { after: at, ..step }, Step { before: at, ..step }]);
+        }
+        self.steps = steps;
+    }
+
     fn authors(&self, step: Step, path: &Path, any_call: bool) -> Authors {
         match (self.looks.get(step.before), self.looks.get(step.after)) {
             (Some((before, _)), Some((after, _))) if !step.is_own => {
-                authors(&self.activities, (before, after), path, any_call)
+                let found = authors(&self.activities, (before, after), path, any_call);
+                found.with_own(&self.siblings)
             }
             _ => Authors {
                 own: true,
@@ -356,6 +482,7 @@ pub(super) fn timeline(
         ..Timeline::default()
     };
     let mut moments = Vec::new();
+    let mut conversation = None;
     for (at, row) in all.iter().enumerate() {
         let mut read = SessionMoments::read(store, row, at)?;
         // What a restore is asked about is known, whatever it proves. What a late closing shows may have been made by anything.
@@ -367,10 +494,16 @@ pub(super) fn timeline(
         let own = read.moments.iter();
         // Until its first look is over, nothing of it runs.
         let begun = own.map(|moment| moment.number).min();
-        let mut activity = read.activity(begun.unwrap_or(read.begun));
+        let mut activity = read.activity(begun.unwrap_or(read.begun), coverage.state);
         if at == 0 {
             timeline.at_rest = at_rest(&read.events, &read.moments).cloned();
+            conversation = read.conversation().cloned();
         } else {
+            // The same client, in nested workspaces: in two clients, one conversation is two agents.
+            let is_client = row.keeper.is_some() && row.keeper == instance.keeper;
+            if is_client && conversation.is_some() && read.conversation() == conversation.as_ref() {
+                timeline.siblings.push(at);
+            }
             activity.places = common_places(row, coverage, &timeline.root);
         }
         moments.extend(read.moments);
@@ -414,6 +547,10 @@ pub(super) fn timeline(
         }
     }
     timeline.steps = steps;
+    timeline.split_unknown(&|snapshot, at| {
+        let row = all.get(at)?;
+        state_of(store, row, coverage, snapshot).ok().flatten()
+    });
     timeline.foreign = timeline.foreign();
     let read = |snapshot: &SnapshotId, content: &Content| {
         let record = store.record(snapshot).ok()?;

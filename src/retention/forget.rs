@@ -143,7 +143,7 @@ pub fn propose(
 /// Deletes what was proposed. The proposal is made again while nothing else uses the store, and must be the same.
 ///
 /// # Errors
-/// [`ForgetError`]; unless it is [`ForgetError::Store`] behind the receipt, nothing was changed.
+/// [`ForgetError`]; unless it is [`StoreError::Unfinished`], nothing was changed.
 pub fn forget(
     store: &Store,
     proposal: &ForgetProposal,
@@ -162,7 +162,8 @@ pub fn forget(
         acting.observer,
     )?;
     drop(sole);
-    done.swept.natives = store.drop_natives(acting.observer)?;
+    let natives = store.drop_natives(acting.observer);
+    done.swept.natives = natives.map_err(StoreError::behind(done.receipt))?;
     Ok(done)
 }
 

@@ -8,7 +8,7 @@ use super::{Chosen, PrunePlan};
 use crate::clock::Entropy;
 use crate::model::{PrunedSnapshot, SnapshotId, Time};
 use crate::observer::Observer;
-use crate::store::{Patience, Store, StoreError, Swept};
+use crate::store::{Patience, Repacked, Sole, Store, StoreError, Swept};
 
 /// Caller of a prune, with the services that it needs.
 pub struct Acting<'a> {
@@ -51,7 +51,7 @@ impl Pruned {
 ///
 /// # Errors
 /// [`StoreError::Locked`] if another process uses the store; or the error of writing an archive or a receipt. What was not deleted
-/// by then is unchanged.
+/// by then is unchanged. [`StoreError::Unfinished`] if the snapshots are deleted, and not all of their bytes are removed.
 pub fn carry_out(store: &Store, plan: PrunePlan, acting: &Acting<'_>) -> Result<Pruned, StoreError> {
     let who = (acting.now, acting.uid);
     let mut pruned = Pruned::default();
@@ -76,14 +76,32 @@ pub fn carry_out(store: &Store, plan: PrunePlan, acting: &Acting<'_>) -> Result<
         acting.observer.reached("prune-receipt");
     }
     pruned.snapshots = gone;
+    let removed = remove(&sole, repacked, acting, &mut pruned);
+    let removed = removed.and_then(|()| {
+        drop(sole);
+        pruned.swept.natives = store.drop_natives(acting.observer)?;
+        Ok(())
+    });
+    match (removed, pruned.receipt) {
+        (Ok(()), _) => Ok(pruned),
+        (Err(error), Some(receipt)) => Err(StoreError::behind(receipt)(error)),
+        (Err(error), None) => Err(error),
+    }
+}
+
+/// Removes the records that are not listed any more, replaces archives by the repacked ones, and removes unused archives.
+fn remove(
+    sole: &Sole<'_>,
+    repacked: Vec<Repacked>,
+    acting: &Acting<'_>,
+    pruned: &mut Pruned,
+) -> Result<(), StoreError> {
     pruned.records = sole.forget(acting.observer)?;
     for new in repacked {
-        pruned.repacked += sole.replace(who, new, acting.observer)?;
+        pruned.repacked += sole.replace((acting.now, acting.uid), new, acting.observer)?;
     }
     pruned.swept = sole.sweep(acting.observer)?;
-    drop(sole);
-    pruned.swept.natives = store.drop_natives(acting.observer)?;
-    Ok(pruned)
+    Ok(())
 }
 
 /// Returns the snapshots that are still not held: since the plan, a restore may have begun, or one may have been pinned.

@@ -1,8 +1,8 @@
 //! Archives that each snapshot needs, and the space that is freed with the last of them: the archive, and the records.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::model::{ArchiveId, SnapshotId};
+use crate::model::{ArchiveId, Digest, MountRecord, SnapshotId, SnapshotRecord};
 use crate::store::{Store, StoreError};
 
 /// Sizes of archives and records, and the snapshots that need them.
@@ -20,6 +20,8 @@ pub(super) struct Weights {
     /// Number of snapshots that need each archive, and its size in bytes.
     users: HashMap<ArchiveId, (u64, u64)>,
     records: HashMap<SnapshotId, u64>,
+    /// Manifests and private contents of each snapshot: whatever it needs follows from these.
+    contents: HashMap<SnapshotId, Vec<Digest>>,
 }
 
 /// Size of a store, in bytes.
@@ -72,6 +74,7 @@ impl Weights {
             needs: HashMap::new(),
             users: HashMap::new(),
             records,
+            contents: HashMap::new(),
         };
         for id in store.record_ids()? {
             let record = match store.record(&id) {
@@ -82,6 +85,7 @@ impl Weights {
                     continue;
                 }
             };
+            weights.contents.insert(id.clone(), contents(&record));
             let needs: Vec<ArchiveId> = record.archives.into_iter().map(|archive| archive.id).collect();
             for archive in &needs {
                 let size = sizes.get(archive).copied().unwrap_or_default();
@@ -97,6 +101,14 @@ impl Weights {
         let idle = sizes.iter().filter(|(id, _)| !weights.users.contains_key(id));
         weights.idle = idle.map(|(_, size)| size).sum();
         Ok(weights)
+    }
+
+    /// Returns true if no other snapshot may need some content of `gone`, so that archives which stay may hold content that nothing needs.
+    pub(super) fn have_content_of_their_own(&self, gone: &HashSet<SnapshotId>) -> bool {
+        let (gone, stay): (Vec<_>, Vec<_>) = self.contents.iter().partition(|(id, _)| gone.contains(id));
+        let needed: HashSet<&Digest> = stay.into_iter().flat_map(|(_, contents)| contents).collect();
+        let mut contents = gone.into_iter().flat_map(|(_, contents)| contents);
+        contents.any(|digest| !needed.contains(digest))
     }
 
     /// Returns the bytes that these snapshots added to the store: their records, and archives that no other snapshot needs.
@@ -121,4 +133,12 @@ impl Weights {
         self.freed += bytes;
         bytes
     }
+}
+
+fn contents(record: &SnapshotRecord) -> Vec<Digest> {
+    let of_mount = |mount: &MountRecord| {
+        let private = mount.private().map(|content| content.digest);
+        mount.manifest.into_iter().chain(private).collect::<Vec<_>>()
+    };
+    record.mounts.iter().flat_map(of_mount).collect()
 }

@@ -58,12 +58,14 @@ pub enum SessionError {
         some_recorded: bool,
     },
     /// There are fewer sessions than were counted back.
-    #[error("there is no session {wanted}: {}", counted(*count, directory.as_deref()))]
+    #[error("there is no session {wanted}: {}", counted(*count, *uncounted, directory.as_deref()))]
     TooFarBack {
         /// The word, such as `@3`.
         wanted: String,
         /// Number of sessions.
         count: usize,
+        /// Number of other sessions, which failed to start or were imported and do not count beside these.
+        uncounted: usize,
         /// Directory that they cover; `None` for all sessions.
         directory: Option<PathBuf>,
     },
@@ -197,6 +199,9 @@ pub enum SessionError {
     /// A session may go back to its own checkpoints, and to nothing else.
     #[error("inside {0} only its own checkpoints can be restored")]
     OnlyCheckpoints(InstanceId),
+    /// A session may not discard what others changed.
+    #[error("inside {0} later edits are not discarded")]
+    DiscardsEdits(InstanceId),
     /// The instance ended before.
     #[error("{0} has already ended")]
     AlreadyEnded(InstanceId),
@@ -261,7 +266,9 @@ impl Diagnostic for SessionError {
             Self::StepPruned { .. } | Self::Pruned { .. } | Self::Forgotten { .. } => {
                 ErrorKind::NothingToRestore
             }
-            Self::OnlyCheckpoints(_) | Self::Active { other: false, .. } => ErrorKind::RefusedActive,
+            Self::OnlyCheckpoints(_) | Self::DiscardsEdits(_) | Self::Active { other: false, .. } => {
+                ErrorKind::RefusedActive
+            }
             Self::Container { .. } | Self::Active { other: true, .. } => ErrorKind::RefusedOverlap,
             Self::Inside(_) => ErrorKind::RefusedInside,
             Self::AlreadyEnded(_) => ErrorKind::Failed,
@@ -320,6 +327,9 @@ impl Diagnostic for SessionError {
                 ),
                 Hint::command("details", format!("show {instance}")),
             ],
+            Self::DiscardsEdits(_) => vec![Hint::text(
+                "omit --overwrite-later-edits and --delete-later-files; the operator can discard them after the session",
+            )],
             Self::OnlyCheckpoints(instance) => vec![
                 Hint::text(
                     "name one with --from or --only-changes-of; anything else is the operator's, when the session has ended",
@@ -476,14 +486,23 @@ fn several_events(instance: &InstanceId, found: &[(String, Option<SnapshotId>)])
 }
 
 /// Says how many sessions there are to count back.
-fn counted(count: usize, directory: Option<&Path>) -> String {
+fn counted(count: usize, uncounted: usize, directory: Option<&Path>) -> String {
     let sessions = size::counted(count as u64, "session", "sessions");
-    match directory {
+    let counted = match directory {
         Some(directory) => {
             let verb = if count == 1 { "covers" } else { "cover" };
             format!("{sessions} {verb} {}", sanitize::path(directory))
         }
         None => format!("{sessions} in all"),
+    };
+    // An imported session covers no directory of this machine.
+    let other = match directory {
+        Some(_) => "that failed to start",
+        None => "that failed to start or were imported",
+    };
+    match uncounted {
+        0 => counted,
+        more => format!("{counted}, not counting {} {other}", size::count(more as u64)),
     }
 }
 

@@ -159,7 +159,7 @@ pub(super) fn count_back(
             some_recorded: rows.next().is_some(),
         });
     };
-    nth_that_began(store, rows, number)?.map_err(|count| match (count, number) {
+    nth_that_began(store, rows, number)?.map_err(|found| match (found.counted, number) {
         (0, 1) if directory.is_none() => SessionError::Unknown {
             wanted: word.to_owned(),
             nearest: Vec::new(),
@@ -167,19 +167,28 @@ pub(super) fn count_back(
         },
         _ => SessionError::TooFarBack {
             wanted: word.to_owned(),
-            count,
+            count: found.counted,
+            uncounted: found.uncounted,
             directory: directory.map(Path::to_path_buf),
         },
     })
 }
 
-/// Returns the session at this position, counted from 1, among those that began here, or among all if none did. Returns how many there are
+/// Numbers of sessions, of which there are fewer than were counted back.
+struct TooFew {
+    /// Those that count.
+    counted: usize,
+    /// Those that do not count, because others began here.
+    uncounted: usize,
+}
+
+/// Returns the session at this position, counted from 1, among those that began here, or among all if none did; how many there are
 /// if these are fewer. Reads no more of `rows` than that.
 fn nth_that_began(
     store: &Store,
     rows: impl Iterator<Item = Result<InstanceRow, StoreError>>,
     number: usize,
-) -> Result<Result<InstanceRow, usize>, StoreError> {
+) -> Result<Result<InstanceRow, TooFew>, StoreError> {
     let mut count = 0;
     let mut others = Vec::new();
     for row in rows {
@@ -194,10 +203,17 @@ fn nth_that_began(
         }
     }
     if count > 0 {
-        return Ok(Err(count));
+        return Ok(Err(TooFew {
+            counted: count,
+            uncounted: others.len(),
+        }));
     }
-    let count = others.len();
-    Ok(others.into_iter().nth(number - 1).ok_or(count))
+    let counted = others.len();
+    let found = others.into_iter().nth(number - 1);
+    Ok(found.ok_or(TooFew {
+        counted,
+        uncounted: 0,
+    }))
 }
 
 /// Returns the sessions without those that never began or were imported; all of them if no others are left.

@@ -323,9 +323,11 @@ impl Catalog {
             let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let is_full = lost.as_ref().is_some_and(|lost| lost.is_full);
             let why = lost.map(|lost| format!(" ({})", lost.why)).unwrap_or_default();
-            let source =
-                format!("an earlier write to it failed{why}, so it cannot answer; run the command again")
-                    .into();
+            // The receipts are written first. Who repeats a command that has its receipt may do something else with it.
+            let source = format!(
+                "an earlier write to it failed{why}, so it cannot answer; what was recorded before stays recorded (see `log`)"
+            )
+            .into();
             return Err(StoreError::Catalog {
                 path: self.path.clone(),
                 is_full,

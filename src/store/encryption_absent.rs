@@ -46,6 +46,13 @@ pub struct RecipientError(NotBuilt);
 #[error(transparent)]
 pub struct IdentityError(NotBuilt);
 
+impl IdentityError {
+    /// Returns false: no key is read.
+    pub fn needs_passphrase(&self) -> bool {
+        false
+    }
+}
+
 impl Recipients {
     /// Refuses.
     pub fn parse(_texts: &[String]) -> Result<Self, RecipientError> {

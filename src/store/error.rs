@@ -9,6 +9,7 @@ use super::held_lock::Holder;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::sanitize;
 use crate::model::{ArchiveId, DecodeError, Digest, InstanceId, SnapshotId};
+use handle_fs::remote::is_elsewhere;
 
 /// Something that another process holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -241,6 +242,14 @@ pub enum StoreError {
         /// Bytes that are free.
         free: u64,
     },
+    /// A deletion has its receipt, so it is done, and not all of its bytes are removed.
+    #[error("deleted (receipt {receipt}), but some of its bytes are still in the store: {source}")]
+    Unfinished {
+        /// Number of the receipt.
+        receipt: u64,
+        /// Error that stopped the removal.
+        source: Box<StoreError>,
+    },
     /// The parts of a manifest exist, but are inconsistent.
     #[error("manifest {digest} is damaged: {source}")]
     Manifest {
@@ -284,6 +293,30 @@ impl StoreError {
         move |source| Self::Io { action, path, source }
     }
 
+    /// Returns a function for `map_err` that wraps an error behind the receipt of a deletion.
+    pub(crate) fn behind(receipt: u64) -> impl Fn(Self) -> Self {
+        move |error| match error {
+            unfinished @ Self::Unfinished { .. } => unfinished,
+            other => Self::Unfinished {
+                receipt,
+                source: Box::new(other),
+            },
+        }
+    }
+
+    /// Returns true if the disk of the store is full.
+    fn is_lack_of_room(&self) -> bool {
+        match self {
+            Self::Catalog { is_full, .. } => *is_full,
+            Self::NoRoom { .. } => true,
+            Self::Io { source, .. } | Self::Create { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            ),
+            _ => false,
+        }
+    }
+
     /// Returns true if this is damage of the file at `path`.
     pub(in crate::store) fn is_damage_of(&self, path: &Path) -> bool {
         matches!(self, Self::Damaged { path: damaged, .. } if damaged == path)
@@ -306,6 +339,7 @@ impl Diagnostic for StoreError {
             | Self::Unread { .. }
             | Self::NoArchive { .. } => ErrorKind::Integrity,
             Self::Archive(error) => error.kind(),
+            Self::Unfinished { source, .. } => source.kind(),
             Self::NoSnapshot { .. } => ErrorKind::UnknownSnapshot,
             Self::Locked { .. } => ErrorKind::RefusedActive,
             Self::Interrupted => ErrorKind::Interrupted,
@@ -336,7 +370,20 @@ impl Diagnostic for StoreError {
                 "--identity takes a file with the private key that belongs to one of the recipients, or with several keys; \
                 the contract named the recipients; without it everything else is restored",
             )],
+            Self::Unfinished { source, .. } => vec![Hint::command(
+                match source.is_lack_of_room() {
+                    true => "free disk space for the store; then, to remove them",
+                    false => "to remove them",
+                },
+                "prune",
+            )],
             Self::Catalog { is_full: true, .. } | Self::NoRoom { .. } => vec![Hint::text(MAKE_ROOM)],
+            Self::Io {
+                action: "lock", path, ..
+            } if is_elsewhere(path) => vec![Hint::command(
+                "to write the files of all mounts to a new directory of this machine",
+                "restore --to NEW-DIRECTORY",
+            )],
             Self::Io { source, .. } | Self::Create { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => vec![Hint::text(MAKE_ROOM)],
                 io::ErrorKind::FileTooLarge => {

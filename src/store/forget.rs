@@ -270,8 +270,8 @@ impl Sole<'_> {
     ///
     /// # Errors
     /// When an archive or the receipt cannot be written; then everything is as it was, except that an import that was killed begins
-    /// from its start. When the catalog cannot follow or a file cannot be removed; then the next command that changes the store
-    /// finishes it.
+    /// from its start. [`StoreError::Unfinished`] when the catalog cannot follow or a file cannot be removed; then the next command
+    /// that changes the store finishes it.
     pub fn forget_planned(
         &self,
         (at, uid): (Time, u32),
@@ -309,23 +309,35 @@ impl Sole<'_> {
         };
         let receipt = store.append(at, uid, None, act)?.number;
         observer.reached("forget-receipt");
-        store.catalog.ensure_complete()?;
-        let records = self.forget(observer)?;
-        self.remove_forgotten(observer)?;
-        // Now the new archives have all that records need, and older redirects may lead to them at once.
-        for new in &repacked {
-            self.shorten(new, &new.from)?;
-        }
-        drop(locks);
-        let swept = self.sweep(observer)?;
+        let (records, swept) = self
+            .remove_planned(&repacked, locks, observer)
+            .map_err(StoreError::behind(receipt))?;
         let size = |sizes: &[(ArchiveId, u64)]| sizes.iter().map(|(_, size)| size).sum::<u64>();
-        let after = store.archive_sizes()?;
+        let after = store.archive_sizes().map_err(StoreError::behind(receipt))?;
         Ok(Forgotten {
             receipt,
             archives,
             freed: records + size(&before).saturating_sub(size(&after)),
             swept,
         })
+    }
+
+    /// Removes what the receipt says is gone. Returns the bytes of the records, and what the cleanup removed.
+    fn remove_planned(
+        &self,
+        repacked: &[Repacked],
+        locks: Vec<LockGuard>,
+        observer: &dyn Observer,
+    ) -> Result<(u64, Swept), StoreError> {
+        self.store.catalog.ensure_complete()?;
+        let records = self.forget(observer)?;
+        self.remove_forgotten(observer)?;
+        // Now the new archives have all that records need, and older redirects may lead to them at once.
+        for new in repacked {
+            self.shorten(new, &new.from)?;
+        }
+        drop(locks);
+        Ok((records, self.sweep(observer)?))
     }
 
     /// Brings the catalog up to date. What is removed depends on its answers.

@@ -11,6 +11,7 @@ use super::held_lock::Holder;
 use super::lock::{self, LockGuard};
 use super::{DRAFTS, Layout, LockedObject, Store, StoreError, directory, durable};
 use crate::model::{Decision, Intent, Journal, JournalParts, RestoreId};
+use crate::observer::{Observer, Silent};
 
 pub use check::DamagedJournal;
 use codec::{journal_is_gone, read, read_decision, read_intent, read_journal, write, write_intent};
@@ -24,6 +25,8 @@ pub enum Stage {
     Moving,
     /// The decision is written; only cleanup is left.
     Decided(Decision),
+    /// The restore is complete and has its receipt; only cleanup is left.
+    Recorded,
 }
 
 impl Stage {
@@ -136,13 +139,13 @@ impl RestoreJournal {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn close(self) -> Result<(), StoreError> {
+    pub fn close(self, observer: &dyn Observer) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
-        clear(&self.directory)
+        clear(&self.directory, observer)
     }
 }
 
-fn clear(directory: &Path) -> Result<(), StoreError> {
+fn clear(directory: &Path, observer: &dyn Observer) -> Result<(), StoreError> {
     let draft = |name: &str| directory.join(format!("{name}.new"));
     for path in [draft(JOURNAL), draft(DECISION), draft(INTENT), draft(COPY)] {
         durable::remove(&path)?;
@@ -150,6 +153,7 @@ fn clear(directory: &Path) -> Result<(), StoreError> {
     // A decision without a journal says that everything is done; an intent alone would say that nothing was.
     for name in [JOURNAL, INTENT, COPY, DECISION, LOCK] {
         durable::remove(&directory.join(name))?;
+        observer.reached("file-removed");
     }
     match handle_fs::remove_dir_at(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -183,7 +187,7 @@ pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
             if is_of_restore(&directory)? || lock::is_taken(&directory.join(LOCK))? {
                 continue;
             }
-            failed.extend(clear(&directory).err());
+            failed.extend(clear(&directory, &Silent).err());
         }
         Ok(failed)
     };
@@ -222,7 +226,7 @@ impl Store {
             write_intent(&directory, COPY, &intent).and_then(|()| write_intent(&directory, INTENT, &intent));
         if let Err(error) = written {
             // What cannot be removed now is swept by the next command that writes.
-            let _ = clear(&directory);
+            let _ = clear(&directory, &Silent);
             return Err(error);
         }
         Ok(RestoreJournal {
@@ -257,11 +261,39 @@ impl Store {
                 Ok(None) => Stage::Begun,
             };
             if let Some(intent) = read_intent(&directory)? {
+                let stage = match stage {
+                    Stage::Decided(Decision::Commit) if self.is_recorded(&directory, &intent)? => {
+                        Stage::Recorded
+                    }
+                    other => other,
+                };
                 found.push(PendingRestore { intent, stage, alive });
             }
         }
         found.sort_by(|a, b| (a.intent.at, &a.intent.id).cmp(&(b.intent.at, &b.intent.id)));
         Ok(found)
+    }
+
+    /// Returns true if a restore that was decided to stay has its receipt.
+    fn is_recorded(&self, directory: &Path, intent: &Intent) -> Result<bool, StoreError> {
+        match read_journal(directory, intent) {
+            Ok(Some(journal)) => self.has_receipt(intent, &journal),
+            // The receipt is written before the journal is removed.
+            Ok(None) => Ok(true),
+            Err(StoreError::DamagedJournal { .. } | StoreError::Newer { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns true if a restore with this journal has its receipt.
+    ///
+    /// # Errors
+    /// As [`Self::pending_restores`].
+    pub fn has_receipt(&self, intent: &Intent, journal: &Journal) -> Result<bool, StoreError> {
+        let receipt = self
+            .catalog()
+            .end_of_restore(&intent.instance, &journal.emergency)?;
+        Ok(receipt.is_some())
     }
 
     /// The journal of a restore that is pending, for a look that changes nothing.

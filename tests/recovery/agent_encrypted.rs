@@ -10,8 +10,8 @@ use crate::support::machine::{skip, tool};
 use crate::support::sandbox::Sandbox;
 
 /// A key pair of age, made for these tests.
-const RECIPIENT: &str = "age1pv3t7xy42wx35l0gvyn29t475hgukr2cut2e9dtmcwe5ggrk7s2sjs9uq3";
-const IDENTITY: &str =
+pub(crate) const RECIPIENT: &str = "age1pv3t7xy42wx35l0gvyn29t475hgukr2cut2e9dtmcwe5ggrk7s2sjs9uq3";
+pub(crate) const IDENTITY: &str =
     "# made for tests\nAGE-SECRET-KEY-174T4CAM2X72K9H0JMEQL6WMZ8NUTHTSRGMHC0WXY4SH57LUH6EJQGSL99U\n";
 const OTHER_RECIPIENT: &str = "age12sku3n8mydsn08jfv0yajzc0dqd9ttcef3emrnd9vcta5t5dv45sazzuf0";
 const OTHER: &str = "AGE-SECRET-KEY-1NWWM0EL4X9NNZYMX6QE5X9YPE6S9CWCQCCAFA3NT560J07X4HS6QYPUN8K\n";
@@ -347,6 +347,35 @@ fn a_key_that_was_given_once_is_asked_for_again() {
     assert_eq!(private(&home), before);
 }
 
+#[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
+fn the_history_of_a_credential_ends_with_the_last_undo() {
+    let harmed = Harmed::by("echo other > ~/.claude/.credentials.json; rm ~/.codex/auth.json");
+    let (sandbox, id, own) = (&harmed.sandbox, &harmed.id, &harmed.own);
+    for (verb, changed, gone) in [
+        ("restore", "modified", "added"),
+        ("undo", "modified", "deleted"),
+        ("undo", "modified", "added"),
+    ] {
+        sandbox.jackin([verb, id, "--yes", "--identity", own]).ok();
+        let receipts = sandbox.jackin(["log", "--json"]).ok().json();
+        let number = receipts["receipts"][0]["number"].as_u64().unwrap();
+        for (path, change) in [(".claude/.credentials.json", changed), (".codex/auth.json", gone)] {
+            let path = harmed.home.join(path);
+            let path = path.to_str().unwrap();
+            let run = sandbox.jackin(["log", path]).ok();
+            let text = run.text();
+            let last = text
+                .lines()
+                .find(|line| line.contains(&format!("{verb} {number}")));
+            assert!(last.is_some_and(|line| line.contains(change)), "{path}\n{run}");
+        }
+    }
+    let blamed = harmed.home.join(".claude/.credentials.json");
+    let run = sandbox.jackin(["blame", blamed.to_str().unwrap()]).ok();
+    run.shows("a private file of an agent").shows("by undo");
+}
+
 /// A key of ssh with a passphrase.
 const LOCKED_RECIPIENT: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKYRHvJRqjJMSEbkI8LOb38OUK1Yb1osY/77s5ga0dzg me@host";
@@ -375,7 +404,10 @@ fn a_passphrase_is_asked_for_on_a_terminal_and_does_not_show() {
     let refused = sandbox
         .jackin(["restore", "@latest", "--yes", "--identity", &locked])
         .code(2);
-    refused.shows("protected by a passphrase, and none was given");
+    refused
+        .shows("protected by a passphrase, and none was given")
+        .shows("on a terminal")
+        .shows("ssh-keygen -p -N '' -f COPY");
     let Some(expect) = tool("expect") else {
         return skip("the passphrase", "expect is not installed");
     };
@@ -485,4 +517,43 @@ fn a_secret_that_comes_back_is_not_said_to_stay() {
         .ok()
         .hides(stays);
     assert_eq!(fs::read_to_string(&file).unwrap(), content("OLD", 1));
+}
+
+#[test]
+#[cfg_attr(not(feature = "encrypt"), ignore = "the feature encrypt is not built")]
+fn cat_names_the_key_that_a_private_file_needs() {
+    let harmed = Harmed::by(HARM);
+    let Harmed {
+        sandbox,
+        home,
+        id,
+        own,
+        ..
+    } = &harmed;
+    let file = |path: &str| home.join(path).to_str().unwrap().to_owned();
+    let (credential, settings) = (".claude/.credentials.json", ".claude/settings.json");
+    let cat = |path: &str, more: &[&str]| {
+        let (path, id) = (file(path), id.as_str());
+        let words = ["cat", id, &path, "--show-secrets"];
+        sandbox.jackin(words.iter().chain(more).copied())
+    };
+    let stored = |path: &str| {
+        let mut before = harmed.before.iter();
+        let found = before.find(|(known, _)| known == Path::new(path)).unwrap();
+        found.1.clone().unwrap().into_bytes()
+    };
+    cat(credential, &[])
+        .code(2)
+        .shows("holds credentials, which the snapshot has only encrypted")
+        .shows("--identity FILE");
+    assert_eq!(
+        cat(credential, &["--identity", own]).ok().stdout,
+        stored(credential)
+    );
+    let cut = cat(settings, &[])
+        .ok()
+        .shows("has placeholders where it held secrets");
+    assert_ne!(cut.stdout, stored(settings));
+    let whole = cat(settings, &["--identity", own]).ok().hides("placeholders");
+    assert_eq!(whole.stdout, stored(settings));
 }

@@ -189,6 +189,19 @@ fn sessions_restores_and_renames_are_followed() {
 }
 
 #[test]
+fn a_file_in_the_place_of_a_directory_is_blamed() {
+    let (sandbox, project) = workspace();
+    fs::write(project.join("x"), "one\n").unwrap();
+    sandbox.launch(&project, "rm x; mkdir x");
+    let run = |words: &[&str]| sandbox.command(words).inside(&project).run();
+    run(&["blame", "x"]).code(2).shows("is a directory");
+    fs::remove_dir(project.join("x")).unwrap();
+    fs::write(project.join("x"), "back\n").unwrap();
+    expect(&blamed(&sandbox, &project, "x"), &[("back", "operator")]);
+    run(&["log", "./x"]).ok().has("not stored yet");
+}
+
+#[test]
 fn what_is_written_after_a_restore_is_the_operators() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");

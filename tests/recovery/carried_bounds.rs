@@ -118,6 +118,45 @@ fn a_mount_in_another_one_is_captured_once_whatever_its_address_is() {
     assert_eq!(captured, 1, "{told}");
 }
 
+#[test]
+fn a_machine_that_cannot_be_reached_is_named_with_what_works_without_it() {
+    let Some(sandbox) = Sandbox::carried(Kind::Ssh) else {
+        return;
+    };
+    let far = project(&sandbox);
+    let near = sandbox.scratch("near");
+    fs::create_dir(&near).unwrap();
+    fs::write(near.join("file"), "before\n").unwrap();
+    let mount = |src: &str, dst: &str| format!("[[mounts]]\nsrc = \"{src}\"\ndst = \"{dst}\"\n");
+    let mounts = mount(near.to_str().unwrap(), "/near") + &mount(&sandbox.target(&far), "/far");
+    let text = format!("{mounts}\n[recovery]\nsnapshot = \"project\"\n");
+    sandbox.configure("workspaces/both.toml", &text);
+    let script = format!("rm '{}'", near.join("file").display());
+    sandbox.jackin(["launch", "both", "--", "sh", "-c", &script]).ok();
+    let id = sandbox.newest();
+    // A program of this name that fails is found first.
+    let ssh = sandbox.scratch("bin");
+    fs::create_dir(&ssh).unwrap();
+    fs::write(
+        ssh.join("ssh"),
+        "#!/bin/sh\necho no route to host >&2\nexit 255\n",
+    )
+    .unwrap();
+    fs::set_permissions(ssh.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let search = format!("{}:{}", ssh.display(), std::env::var("PATH").unwrap());
+    let run = sandbox
+        .command(["restore", &id, "--yes"])
+        .with("PATH", &search)
+        .run();
+    run.shows("cannot lock").shows("restore --to NEW-DIRECTORY");
+    let out = sandbox.scratch("out");
+    let to = ["restore", &id, "--to", out.to_str().unwrap(), "--yes"];
+    sandbox.command(to).with("PATH", &search).run().ok();
+    assert!(!near.join("file").exists());
+    sandbox.jackin(["restore", &id, "--yes"]).ok();
+    assert_eq!(fs::read(near.join("file")).unwrap(), b"before\n");
+}
+
 /// A session on a directory of this machine, with an `ssh` planted in it: where it would tell that it was started, and a `PATH` that
 /// finds it first.
 fn planted(sandbox: &Sandbox) -> (PathBuf, String) {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::support::conversation::Conversation;
+use crate::support::documents::instances;
 use crate::support::machine::binary;
+use crate::support::patience::{await_file, await_that};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
@@ -22,14 +24,22 @@ fn workspace() -> (Sandbox, PathBuf) {
 
 /// Reports a session of an agent in which a file changed, with the agent's names for its events and ids.
 fn reported(sandbox: &Sandbox, project: &Path, agent: &str, id: &str) {
-    let [start, end, key] = match agent {
-        "opencode" => ["session.created", "session.deleted", "sessionID"],
-        "cursor" => ["sessionStart", "sessionEnd", "conversation_id"],
-        "copilot" => ["sessionStart", "sessionEnd", "sessionId"],
-        _ => ["SessionStart", "SessionEnd", "session_id"],
+    let [start, tool, end, key] = match agent {
+        "opencode" => [
+            "session.created",
+            "tool.execute.before",
+            "session.deleted",
+            "sessionID",
+        ],
+        "cursor" => ["sessionStart", "preToolUse", "sessionEnd", "conversation_id"],
+        "copilot" => ["sessionStart", "preToolUse", "sessionEnd", "sessionId"],
+        "gemini" => ["SessionStart", "BeforeTool", "SessionEnd", "session_id"],
+        _ => ["SessionStart", "PreToolUse", "SessionEnd", "session_id"],
     };
     let event = json!({key: id, "cwd": project}).to_string();
     sandbox.tell(agent, start, event.as_bytes()).ok();
+    let call = json!({key: id, "cwd": project, "tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "t"});
+    sandbox.tell(agent, tool, call.to_string().as_bytes()).ok();
     fs::write(project.join("a"), "agent\n").unwrap();
     sandbox.tell(agent, end, event.as_bytes()).ok();
 }
@@ -163,6 +173,99 @@ fn the_sessions_of_a_resumed_conversation_are_one_history() {
     sandbox.jackin(["list"]).ok().has(&line);
 }
 
+/// Two clients at once: of an agent that gives no ids, or with one conversation open in both.
+#[test]
+fn the_end_of_one_client_is_not_the_end_of_another() {
+    for id in ["", ID] {
+        let (sandbox, project) = workspace();
+        fs::write(project.join("b"), "before\n").unwrap();
+        let states = || -> Vec<String> {
+            let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+            all.into_iter().map(|one| one.status).collect()
+        };
+        let [leave, called, work] = ["leave", "called", "work"].map(|name| sandbox.scratch(name));
+        let wait = |file: &Path| format!("until [ -e '{}' ]; do sleep 0.05; done", file.display());
+        let mut first = Conversation::new(&sandbox, &project, id);
+        first.shell(&wait(&leave));
+        // The other one is killed, so to speak.
+        if id.is_empty() {
+            first.end();
+        }
+        let mut second = Conversation::new(&sandbox, &project, id);
+        second.prompt("work");
+        second.call_that("slow", |agent| {
+            agent.shell(&format!("touch '{}'", called.display()));
+            agent.shell(&wait(&work));
+            agent.shell("echo agent > a; rm b");
+        });
+        second.stop();
+        second.end();
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| first.run());
+            await_that("the first session", || states() == ["active"]);
+            let second = scope.spawn(|| second.run());
+            await_file(&called);
+            fs::write(&leave, "").unwrap();
+            first.join().unwrap().ok();
+            let left = if id.is_empty() { "ended" } else { "lost" };
+            assert_eq!(states(), ["active", left]);
+            let refused = sandbox.command(["restore", "--yes"]).inside(&project).run();
+            refused.code(3).shows("is active");
+            fs::write(&work, "").unwrap();
+            second.join().unwrap().ok();
+        });
+        assert_eq!(states()[0], "ended");
+        let blamed = sandbox.command(["blame", "a", "--json"]).inside(&project).run();
+        assert_eq!(blamed.ok().json()["changes"][1]["by"], "session");
+        sandbox.command(["restore", "--yes"]).inside(&project).run().ok();
+        for name in ["a", "b"] {
+            assert_eq!(fs::read_to_string(project.join(name)).unwrap(), "before\n");
+        }
+    }
+}
+
+/// The agent works in a workspace, and then in one that lies in it: it has a session of each.
+#[test]
+fn a_conversation_in_nested_workspaces_has_no_conflict_with_itself() {
+    for inner_first in [true, false] {
+        let (sandbox, project) = workspace();
+        let inner = project.join("inner");
+        fs::create_dir(&inner).unwrap();
+        fs::write(inner.join("b"), "before\n").unwrap();
+        let mount = format!("[[mounts]]\nsrc = \"{}\"\ndst = \"/inner\"", inner.display());
+        sandbox.configure(
+            "workspaces/inner.toml",
+            &format!("{mount}\n\n[recovery]\nsnapshot = \"project\"\n"),
+        );
+        let mut agent = Conversation::new(&sandbox, &project, ID);
+        agent.prompt("work");
+        agent.call("echo one > a; echo one > inner/b");
+        let call =
+            json!({"cwd": inner, "tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "t"});
+        agent.hook("PreToolUse", &call);
+        agent.shell("echo two > inner/b; echo two > inner/new");
+        agent.hook("PostToolUse", &call);
+        agent.stop();
+        agent.end();
+        agent.run().ok();
+        let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+        let of = |workspace: &str| {
+            let found = all.iter().find(|one| one.workspace.as_deref() == Some(workspace));
+            found.unwrap().id.clone()
+        };
+        let text = |path: &Path| fs::read_to_string(path).unwrap();
+        if inner_first {
+            sandbox.jackin(["restore", &of("inner"), "--yes"]).ok();
+            assert_eq!(text(&inner.join("b")), "one\n");
+        } else {
+            sandbox.jackin(["restore", &of("shop"), "--yes"]).ok();
+            assert_eq!(text(&inner.join("b")), "before\n");
+            assert_eq!(text(&project.join("a")), "before\n");
+        }
+        assert!(!inner.join("new").exists());
+    }
+}
+
 /// An agent that was launched, and that reports its conversation.
 #[test]
 fn a_launched_agent_has_its_conversation() {
@@ -183,4 +286,40 @@ fn a_launched_agent_has_its_conversation() {
         restored["conversation"]["command"],
         format!("claude --resume {ID}")
     );
+}
+
+/// One conversation that is open in two clients, which both work.
+#[test]
+fn the_work_of_another_client_of_the_conversation_stays() {
+    let (sandbox, project) = workspace();
+    fs::write(project.join("b"), "before\n").unwrap();
+    let [called, done] = ["called", "done"].map(|name| sandbox.scratch(name));
+    let mut first = Conversation::new(&sandbox, &project, ID);
+    first.prompt("one");
+    first.call_that("slow", |agent| {
+        agent.shell(&format!("touch '{}'", called.display()));
+        agent.shell(&format!("until [ -e '{}' ]; do sleep 0.05; done", done.display()));
+        agent.shell("echo one > a");
+    });
+    first.stop();
+    first.end();
+    let mut second = Conversation::new(&sandbox, &project, ID);
+    second.shell(": the events of each client are files of their own");
+    second.prompt("two");
+    second.call("echo two > b; echo two > precious");
+    second.stop();
+    second.end();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| first.run());
+        await_file(&called);
+        second.run().ok();
+        fs::write(&done, "").unwrap();
+        first.join().unwrap().ok();
+    });
+    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+    let [_, first] = &all[..] else { panic!("{all:?}") };
+    let text = |name: &str| fs::read_to_string(project.join(name)).unwrap_or_default();
+    sandbox.jackin(["restore", &first.id, "--yes"]).code(6);
+    let found = ["a", "b", "precious"].map(text);
+    assert_eq!(found, ["before\n", "two\n", "two\n"]);
 }

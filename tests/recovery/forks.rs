@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::agent_state::configure;
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::machine::{NOBODY, has_points, is_root, skip};
@@ -123,6 +124,25 @@ fn an_empty_directory_is_taken_and_another_one_refused() {
         .shows("nothing");
     sandbox.jackin(["fork", "nobody"]).code(5);
     assert_eq!(fs::read_dir(&full).unwrap().count(), 1);
+}
+
+#[test]
+fn a_fork_may_lie_in_the_home_whose_agent_directories_a_session_covers() {
+    let sandbox = Sandbox::new();
+    configure(&sandbox, "[recovery.state]\nhome = true\n");
+    let home = sandbox.home();
+    Build::at(&home).file(".claude/settings.json", "{}\n");
+    sandbox.command(["launch", "shop", "--", "true"]).run().ok();
+    let id = sandbox.newest();
+    let inside = home.join(".claude/fork");
+    sandbox
+        .jackin(["fork", &id, inside.to_str().unwrap()])
+        .code(2)
+        .shows(".claude, which the session covers");
+    assert!(!inside.exists());
+    let beside = home.join("shop-fork");
+    sandbox.jackin(["fork", &id, beside.to_str().unwrap()]).ok();
+    assert_eq!(fs::read_dir(&beside).unwrap().count(), 2);
 }
 
 #[test]

@@ -276,3 +276,90 @@ fn what_does_not_fit_on_a_full_disk_is_said_and_room_can_be_made() {
     jackin(&["restore", "--yes"]).ok();
     assert_same_tree(&before, &Tree::read(&project));
 }
+
+/// Largest size of a file that leaves room for a receipt, and none for the catalog.
+const NO_CATALOG: u64 = 40_000;
+
+/// Returns the number of receipts in the log.
+fn receipts(sandbox: &Sandbox) -> usize {
+    let log = fs::read_to_string(sandbox.store().join("receipts.log")).unwrap();
+    log.lines().count()
+}
+
+#[test]
+fn a_forget_with_its_receipt_says_that_it_is_done_and_what_is_left() {
+    if tool("prlimit").is_none() {
+        return skip("limits on files", "prlimit is not installed");
+    }
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("forgetful");
+    Build::at(&project).file("a", "before\n").aged();
+    let stays = sandbox.launch(&project, "echo stays > a");
+    let goes = sandbox.launch(&project, "echo goes > a");
+    let records = || fs::read_dir(sandbox.store().join("snapshots")).unwrap().count();
+    let before = records();
+    let run = limited(&sandbox, &project, NO_CATALOG, &["forget", &goes, "--yes"]).code(1);
+    let run = run.shows(&format!("deleted (receipt {})", receipts(&sandbox)));
+    let run = run.shows("some of its bytes are still in the store");
+    let run = run.shows("hint: to remove them: jackin recovery prune");
+    assert!(!run.said().contains("run the command again"), "{run}");
+    assert_eq!(records(), before);
+    sandbox.jackin(["prune", "--yes"]).ok();
+    assert_eq!(records(), before - 2);
+    sandbox.jackin(["verify", "--read-data"]).ok();
+    let list = sandbox.jackin(["list"]).ok().shows(&stays);
+    assert!(!list.text().contains(&goes), "{list}");
+}
+
+#[test]
+fn a_prune_with_its_receipt_says_that_it_is_done_and_what_is_left() {
+    if tool("prlimit").is_none() {
+        return skip("limits on files", "prlimit is not installed");
+    }
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("pruned");
+    Build::at(&project).file("a", "before\n").aged();
+    let goes = sandbox.launch(&project, "echo goes > a");
+    sandbox.launch(&project, "echo stays > a");
+    sandbox.configure("config.toml", "[recovery.retention]\ninstances = 1\n");
+    let run = limited(&sandbox, &project, NO_CATALOG, &["prune", "--yes"]).code(1);
+    let run = run.shows(&format!("deleted (receipt {})", receipts(&sandbox)));
+    run.shows("hint: to remove them: jackin recovery prune");
+    sandbox.jackin(["prune", "--yes"]).ok();
+    let records = fs::read_dir(sandbox.store().join("snapshots")).unwrap();
+    assert_eq!(records.count(), 2);
+    sandbox.jackin(["verify", "--read-data"]).ok();
+    assert!(!sandbox.jackin(["list"]).ok().text().contains(&goes));
+}
+
+#[test]
+fn a_command_with_its_receipt_is_never_to_be_repeated() {
+    if tool("prlimit").is_none() {
+        return skip("limits on files", "prlimit is not installed");
+    }
+    let commands: [(&[&str], bool); 7] = [
+        (&["pin", "@2"], true),
+        (&["rename", "@2", "other"], true),
+        (&["fork", "@2"], true),
+        (&["restore", "@1", "--yes"], false),
+        (&["undo", "@2", "--yes"], false),
+        (&["end", "@1"], false),
+        (&["launch", "--snapshot", "project", ".", "--", "true"], false),
+    ];
+    for (words, is_done) in commands {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("repeated");
+        Build::at(&project).file("a", "a\n").file("b", "b\n").aged();
+        let first = sandbox.launch(&project, "echo agent > a");
+        sandbox.restore(&first, &[]);
+        sandbox.launch(&project, "echo agent > b");
+        if words.starts_with(&["end"]) {
+            sandbox.begin(&project);
+        }
+        let before = receipts(&sandbox);
+        let run = limited(&sandbox, &project, NO_CATALOG, words);
+        assert!(receipts(&sandbox) > before, "{run}");
+        assert!(!run.said().contains("run the command again"), "{run}");
+        assert!(!is_done || run.exit() == Some(0), "{run}");
+    }
+}

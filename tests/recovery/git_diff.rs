@@ -362,15 +362,15 @@ fn a_plan_says_where_the_branch_goes() {
     let script = "echo agent > new; git add new; git commit -qm agent";
     let id = sandbox.launch(&repository.path, script);
     let after = at("HEAD");
-    let told = format!("branch main moves back from {after} to {before}");
+    let told = format!("branch main moves from {after} to {before}");
     let plan = |more: &[&str]| sandbox.jackin([&["restore", id.as_str(), "--dry-run"], more].concat());
     plan(&[]).ok().shows(&told);
     plan(&["--all"]).ok().shows(&told);
-    plan(&["--files-only"]).ok().hides("moves back");
-    plan(&["new"]).ok().hides("moves back");
+    plan(&["--files-only"]).ok().hides(" moves from ");
+    plan(&["new"]).ok().hides(" moves from ");
     sandbox.restore(&id, &[]);
     let back = sandbox.jackin(["undo", &id, "--dry-run"]).ok();
-    back.shows(&format!("branch main moves back from {before} to {after}"));
+    back.shows(&format!("branch main moves from {before} to {after}"));
     // Another branch, and a HEAD without one.
     let id = sandbox.launch(
         &repository.path,
@@ -380,10 +380,10 @@ fn a_plan_says_where_the_branch_goes() {
     let plan = || sandbox.jackin(["restore", id.as_str(), "--dry-run"]);
     plan()
         .ok()
-        .shows(&format!("HEAD moves back from side ({side}) to main ({main})"));
+        .shows(&format!("HEAD moves from side ({side}) to main ({main})"));
     // A later move of HEAD is kept, so nothing is said of it.
     repository.git(&["switch", "-q", "--detach", "main"]);
-    plan().code_in(&[0, 6]).hides("moves back");
+    plan().code_in(&[0, 6]).hides(" moves from ");
 }
 
 /// A linked work tree shows its own changes, and no loss of commits that its repository still has.

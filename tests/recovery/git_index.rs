@@ -67,6 +67,65 @@ fn a_refreshed_index_is_no_later_edit() {
 }
 
 #[test]
+fn a_refreshed_split_index_is_no_later_edit() {
+    // Before the session the index is split, or the refresh splits it.
+    for splits_before in [true, false] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("split");
+        let repository = Repository::with_history(&project, 3);
+        git(&repository, &["config", "splitIndex.maxPercentChange", "100"]);
+        if splits_before {
+            git(&repository, &["update-index", "--split-index"]);
+        }
+        Build::at(&project).aged();
+        let before = Tree::read(&project);
+        let id = sandbox.launch(&project, "echo agent > history.txt; git add history.txt");
+        let by = match splits_before {
+            true => &["status"][..],
+            false => &["-c", "core.splitIndex=true", "status"],
+        };
+        refresh(&repository, by);
+        let damaged = Tree::read(&project);
+        sandbox.plan(&id, &[]).conflicted::<&str>(&[]);
+        sandbox.restore(&id, &[]);
+        assert_same_tree(&before.without("README"), &Tree::read(&project).without("README"));
+        // The same before an undo.
+        if splits_before {
+            refresh(&repository, by);
+        }
+        sandbox.undo(&id);
+        assert_same_tree(&damaged, &Tree::read(&project));
+        repository.git(&["status"]);
+    }
+}
+
+#[test]
+fn a_split_index_that_stages_more_or_cannot_be_read_is_a_later_edit() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("split");
+    let repository = Repository::with_history(&project, 3);
+    git(&repository, &["config", "splitIndex.maxPercentChange", "100"]);
+    git(&repository, &["update-index", "--split-index"]);
+    Build::at(&project).aged();
+    let id = sandbox.launch(&project, "echo agent > history.txt; git add history.txt");
+    let index = fs::read(project.join(".git/index")).unwrap();
+    git(&repository, &["rm", "-q", "--cached", "src/main.c"]);
+    let plan = sandbox.plan(&id, &[]);
+    assert!(plan.conflicts.contains(&b".git/index".to_vec()), "{plan:?}");
+    fs::write(project.join(".git/index"), index).unwrap();
+    refresh(&repository, &["status"]);
+    sandbox.plan(&id, &[]).conflicted::<&str>(&[]);
+    for entry in fs::read_dir(project.join(".git")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.to_str().unwrap().contains("sharedindex") {
+            fs::write(path, "DIRC").unwrap();
+        }
+    }
+    let plan = sandbox.plan(&id, &[]);
+    assert!(plan.conflicts.contains(&b".git/index".to_vec()), "{plan:?}");
+}
+
+#[test]
 fn an_index_that_stages_more_is_a_later_edit() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("staged");

@@ -439,3 +439,64 @@ fn objects_that_git_only_packed_after_the_session_are_not_stored_twice() {
     let counts = repository.git(&["count-objects", "-v"]);
     assert!(counts.starts_with("count: 0\n"), "{counts}");
 }
+
+#[test]
+fn a_later_commit_keeps_the_history_that_the_session_fetched() {
+    let sandbox = Sandbox::new();
+    let origin = Repository::with_history(&sandbox.scratch("origin"), 5);
+    let project = sandbox.project("project");
+    let url = format!("file://{}", origin.path.display());
+    let target = project.to_str().unwrap();
+    fs::remove_dir(&project).unwrap_or_default();
+    origin.git(&["clone", "-q", "--depth", "1", &url, target]);
+    for fetch in ["--deepen=2", "--unshallow"] {
+        let id = sandbox.launch(&project, &format!("git fetch -q {fetch}"));
+        let repository = at(&project);
+        commit_mine(&repository);
+        let history = repository.git(&["log", "--format=%s"]);
+        sandbox.restore_in_part(&id, &[]);
+        assert_eq!(repository.git(&["log", "--format=%s"]), history, "{fetch}");
+        repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+        // Without it the next one has nothing new.
+        repository.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    }
+}
+
+#[test]
+fn a_branch_that_the_operator_rebases_stays_until_that_is_over() {
+    for packs in ["true", "git pack-refs --all"] {
+        rebased(packs);
+    }
+}
+
+fn rebased(packs: &str) {
+    let sandbox = Sandbox::new();
+    let repository = Repository::init(&sandbox.project("project"));
+    let project = repository.path.clone();
+    fs::write(project.join("f"), "one\n").unwrap();
+    repository.git(&["add", "f"]);
+    repository.commit("one");
+    let main = repository.git(&["branch", "--show-current"]).trim().to_owned();
+    repository.git(&["branch", "side"]);
+    fs::write(project.join("f"), "of main\n").unwrap();
+    repository.git(&["commit", "-q", "-a", "-m", "of main"]);
+    repository.git(&["checkout", "-q", "side"]);
+    fs::write(project.join("f"), "of side\n").unwrap();
+    repository.git(&["commit", "-q", "-a", "-m", "of side"]);
+    repository.git(&["checkout", "-q", &main]);
+    let id = sandbox.launch(
+        &project,
+        &format!("echo a > a && git add a && {AGENT} commit -q -m agent && {packs}"),
+    );
+    let tip = repository.git(&["rev-parse", &main]);
+    assert!(!repository.try_git(&["rebase", "-q", "side"]));
+    sandbox.restore_in_part(&id, &[]);
+    assert_eq!(repository.git(&["rev-parse", &main]), tip);
+    fs::write(project.join("f"), "both\n").unwrap();
+    repository.git(&["add", "f"]);
+    repository.git(&["-c", "core.editor=true", "rebase", "--continue"]);
+    assert_eq!(
+        repository.git(&["log", "--format=%s", &main]),
+        "agent\nof main\nof side\none\n"
+    );
+}

@@ -266,14 +266,13 @@ fn an_undo_says_which_restore_it_is_about() {
 #[test]
 fn the_session_that_changed_a_path_last_is_named() {
     let (sandbox, [(shop, _), _]) = two();
-    run(&sandbox, &shop, &["restore", "--yes"]).ok();
     for name in ["third", "fourth"] {
         let launch = ["launch", "--name", name, "--", "touch", "x"];
         run(&sandbox, &shop, &launch).ok();
     }
-    let told = run(&sandbox, &shop, &["restore", "src/main.rs", "--yes"]).ok();
-    told.has("Nothing to do")
-        .has("jackin recovery restore @3 src/main.rs");
+    let told = run(&sandbox, &shop, &["restore", "src/main.rs", "--yes"]).code(2);
+    told.has("jackin recovery restore @3 src/main.rs");
+    run(&sandbox, &shop, &["restore", "@3", "src", "--yes"]).ok();
     // One that the latest session changed itself is restored already.
     let launch = ["launch", "--", "rm", "src/main.rs"];
     run(&sandbox, &shop, &launch).ok();
@@ -285,6 +284,44 @@ fn the_session_that_changed_a_path_last_is_named() {
     run(&sandbox, &shop, &["restore", "docs/a.md", "--yes"])
         .ok()
         .hides("restore @");
+}
+
+#[test]
+fn an_earlier_session_that_was_restored_already_is_not_proposed() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("f", "f\n").file("g", "g\n").aged();
+    let launch = |script: &str| run(&sandbox, &project, &["launch", "--", "sh", "-c", script]).ok();
+    launch("echo first > f");
+    launch("echo second > f");
+    run(&sandbox, &project, &["restore", "--yes"]).ok();
+    launch("echo third > g");
+    let restore = || run(&sandbox, &project, &["restore", "f", "--yes"]).ok();
+    // The one before it changed the path, too, and was not restored.
+    restore().shows("Nothing to do").shows("restore @3 f");
+    run(&sandbox, &project, &["restore", "@3", "f", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(project.join("f")).unwrap(), "f\n");
+    restore().shows("Nothing to do").hides("an earlier session");
+}
+
+#[test]
+fn a_launch_that_failed_is_said_not_to_count() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("a", "a\n").file("b", "b\n").aged();
+    run(&sandbox, &project, &["launch", "--", "true"]).ok();
+    run(&sandbox, &project, &["show", "@2"])
+        .code(5)
+        .shows("there is no session @2: 1 session covers")
+        .hides("not counting");
+    sandbox.configure("config.toml", "[recovery.limits]\nmax_entries = 1\n");
+    run(&sandbox, &project, &["launch", "--", "true"]).refused();
+    let sessions = instances(&run(&sandbox, &project, &["list", ".", "--json"]).ok());
+    assert_eq!(sessions.len(), 2);
+    run(&sandbox, &project, &["show", "@2"])
+        .code(5)
+        .shows("1 session covers")
+        .shows("not counting 1 that failed to start");
 }
 
 #[test]

@@ -269,6 +269,8 @@ fn dry_run_and_no_answer_write_nothing() {
         (&written["outcome"], &written["scope"]),
         (&"written".into(), &"user".into())
     );
+    let asked = desk.hook(&["uninstall", "claude", "--json"]).code(4);
+    assert!(asked.stderr.starts_with(b"{\"schema\""), "{asked}");
     desk.hook(&["uninstall", "claude"])
         .code(4)
         .shows("hook run claude PreToolUse");

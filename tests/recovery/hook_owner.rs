@@ -61,10 +61,23 @@ fn a_session_ends_with_the_client_and_not_with_its_server() {
     let facts =
         json!({"session_id": "c1", "cwd": project, "hook_event_name": "SessionStart", "source": "startup"});
     fs::write(&event, facts.to_string()).unwrap();
+    let call = sandbox.scratch("call");
+    let facts = json!({
+        "session_id": "c1", "cwd": project, "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": {"command": "x"},
+    });
+    fs::write(&call, facts.to_string()).unwrap();
+    let hook = |event: &str, file: &Path| {
+        let program = binary().display().to_string();
+        format!(
+            "'{program}' recovery hook run codex {event} < '{}'",
+            file.display()
+        )
+    };
     let hook = format!(
-        "'{}' recovery hook run codex SessionStart < '{}'; {wait}",
-        binary().display(),
-        event.display()
+        "{}; {}; {wait}",
+        hook("SessionStart", &event),
+        hook("PreToolUse", &call)
     );
     let server = start(
         &sandbox.sources(),
@@ -91,6 +104,65 @@ fn a_session_ends_with_the_client_and_not_with_its_server() {
         &["codex", "app-server", "--listen", "unix://"],
     );
     await_states(&sandbox, &["active", "ended"]);
+}
+
+/// The agent is killed after it started a hook, which the first process adopts: every process of the operator descends from that as well.
+#[test]
+fn a_hook_whose_agent_was_killed_locks_nothing() {
+    for in_session_of_its_own in [false, true] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.captured("shop", "");
+        fs::write(project.join("a"), "of the operator\n").unwrap();
+        let id = sandbox.launch(&project, "echo agent > a");
+        let (event, go, done) = (
+            sandbox.scratch("event"),
+            sandbox.scratch("go"),
+            sandbox.scratch("done"),
+        );
+        let facts = json!({"session_id": "s", "cwd": project, "source": "startup"});
+        fs::write(&event, facts.to_string()).unwrap();
+        let hook = format!(
+            "while ! [ -e '{}' ]; do sleep 0.05; done; '{}' recovery hook run claude SessionStart < '{}'; echo > '{}'",
+            go.display(),
+            binary().display(),
+            event.display(),
+            done.display()
+        );
+        let start = match in_session_of_its_own {
+            true => "setsid sh -c \"$1\" & exec sleep 60",
+            false => "sh -c \"$1\" & exec sleep 60",
+        };
+        // As in a terminal, the agent is in another process session than the first process, which may be in the one of this test.
+        let mut agent = Command::new("setsid");
+        agent.args(["sh", "-c", start, "sh", &hook]).env_clear();
+        agent.env("HOME", sandbox.home()).env("PATH", "/usr/bin:/bin");
+        let agent = Going(agent.current_dir(&project).stdin(Stdio::null()).spawn().unwrap());
+        await_that("the agent", || !children(agent.0.id()).is_empty());
+        drop(agent);
+        fs::write(go, "").unwrap();
+        await_that("the hook", || done.exists());
+        let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+        match in_session_of_its_own {
+            false => assert_eq!(all.len(), 1, "{all:?}"),
+            // Who started it is not known, so there may be a session, which the operator can end.
+            true => {
+                for one in all.iter().filter(|one| one.status == "active") {
+                    sandbox.jackin(["end", &one.id]).ok();
+                }
+            }
+        }
+        sandbox.jackin(["restore", &id, "--yes"]).ok();
+        assert_eq!(
+            fs::read_to_string(project.join("a")).unwrap(),
+            "of the operator\n"
+        );
+    }
+}
+
+/// The children of a process.
+fn children(pid: u32) -> String {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    fs::read_to_string(path).unwrap_or_default()
 }
 
 #[test]

@@ -499,3 +499,68 @@ fn a_prompt_of_a_single_long_line_is_recorded_in_time() {
     assert!(shown.text().contains("word word"), "{shown}");
     assert!(!shown.text().contains("ghp_"));
 }
+
+/// An event of Cursor, which names the roots of its window.
+fn cursor(sandbox: &Sandbox, event: &str, roots: &[&Path], more: &Value) {
+    let mut what = json!({"conversation_id": "k1", "hook_event_name": event, "workspace_roots": roots});
+    let all = what.as_object_mut().unwrap();
+    all.extend(more.as_object().unwrap().clone());
+    sandbox.tell("cursor", event, what.to_string().as_bytes()).ok();
+}
+
+#[test]
+fn the_first_root_in_a_workspace_is_protected() {
+    let (sandbox, project) = workspace("");
+    let other = sandbox.project("other");
+    let roots = [other.as_path(), project.as_path()];
+    cursor(&sandbox, "sessionStart", &roots, &json!({}));
+    let file = project.join("a");
+    let write = json!({"tool_name": "Write", "tool_input": {"file_path": file}, "tool_use_id": "t"});
+    cursor(&sandbox, "preToolUse", &roots, &write);
+    fs::write(&file, "of the agent\n").unwrap();
+    cursor(&sandbox, "sessionEnd", &roots, &json!({}));
+    let all = listed(&sandbox);
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].workspace.as_deref(), Some("shop"));
+    sandbox.jackin(["restore", &all[0].id, "--yes"]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "of the operator\n");
+    // None of them is in a workspace.
+    cursor(&sandbox, "sessionStart", &[&other], &json!({}));
+    assert_eq!(listed(&sandbox).len(), 1);
+}
+
+#[test]
+fn a_command_that_cursor_reports_twice_is_recorded_once() {
+    let (sandbox, project) = workspace("");
+    let roots = [project.as_path()];
+    let run = |command: &str, id: &str| {
+        let named = json!({"tool_name": "Shell", "tool_input": {"command": command}, "tool_use_id": id});
+        cursor(&sandbox, "preToolUse", &roots, &named);
+        cursor(
+            &sandbox,
+            "beforeShellExecution",
+            &roots,
+            &json!({"command": command, "cwd": project}),
+        );
+    };
+    cursor(&sandbox, "beforeSubmitPrompt", &roots, &json!({"prompt": "go"}));
+    run("rm a", "c1");
+    fs::remove_file(project.join("a")).unwrap();
+    run("rm a", "c2");
+    run("make", "c3");
+    cursor(&sandbox, "stop", &roots, &json!({}));
+    // Versions without `preToolUse` report only this.
+    cursor(
+        &sandbox,
+        "beforeShellExecution",
+        &roots,
+        &json!({"command": "make"}),
+    );
+    let id = listed(&sandbox)[0].id.clone();
+    let log = sandbox.jackin(["log", &id, "--json"]).ok().json();
+    let acts = log["receipts"].as_array().unwrap().iter().rev();
+    let calls = acts.filter(|receipt| receipt["act"]["event"] == "call");
+    let calls: Vec<&Value> = calls.map(|receipt| &receipt["act"]["call"]).collect();
+    let tools: Vec<&str> = calls.iter().filter_map(|call| call["tool"].as_str()).collect();
+    assert_eq!(tools, ["Shell", "Shell", "Shell", "shell"], "{log:#}");
+}

@@ -46,6 +46,22 @@ fn kept(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
+fn a_fork_of_it_may_have_the_path_that_it_had_there() {
+    let (there, here) = (Sandbox::new(), Sandbox::new());
+    let project = there.project("moved");
+    Build::at(&project).file("a", "a\n").aged();
+    let id = there.launch(&project, "echo agent > a");
+    let file = exported(&there, &id);
+    fs::remove_dir_all(&project).unwrap();
+    let run = import(&here, &file, &["--trust", "--yes", "--json"]).ok();
+    let new = run.json()["instance"].as_str().unwrap().to_owned();
+    here.jackin(["fork", &new, project.to_str().unwrap()]).ok();
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "a\n");
+    // It is no longer empty.
+    here.jackin(["fork", &new, project.to_str().unwrap()]).code(2);
+}
+
+#[test]
 fn it_comes_back_on_another_machine() {
     let (there, here) = (Sandbox::new(), Sandbox::new());
     let project = there.project("nasty");

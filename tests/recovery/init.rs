@@ -39,6 +39,7 @@ fn dry_run_and_no_answer_write_nothing() {
         .hides("hush");
     let run = sandbox.jackin(["init", "shop", "--json"]).code(4);
     assert!(run.stdout.is_empty(), "{run}");
+    assert!(run.stderr.starts_with(b"{\"schema\""), "{run}");
     let planned = sandbox
         .jackin(["init", "shop", "--dry-run", "--json"])
         .ok()

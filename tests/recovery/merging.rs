@@ -154,6 +154,9 @@ fn what_is_no_text_of_one_name_is_never_merged() {
     fs::remove_file(project.join("link")).unwrap();
     build.symlink("link", "mine");
     let edited = Tree::read(&project);
+    // A command that could merge none of them is not proposed.
+    let plan = sandbox.jackin(["restore", &id, "--dry-run"]).code(6);
+    plan.shows("to discard later edits").hides("to merge later edits");
     let run = sandbox
         .jackin(["restore", &id, "--merge", "--conflict-markers", "--yes"])
         .code(6);

@@ -84,6 +84,33 @@ fn words_of_other_programs_and_slips_are_understood() {
 }
 
 #[test]
+fn an_option_at_the_wrong_place_leads_to_the_right_one() {
+    let sandbox = Sandbox::new();
+    let said = |words: &[&str]| sandbox.jackin(words).code(2);
+    let run = said(&["--stat", "diff"]);
+    run.shows("`--stat` goes after the command: jackin recovery diff --stat")
+        .shows("usage: jackin recovery diff [OPTIONS]")
+        .hides("is an option of");
+    let error = said(&["--json", "list"]).error();
+    let hints: Vec<&str> = error["hints"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|hint| hint.as_str())
+        .collect();
+    let wanted = [
+        "`--json` goes after the command:\n  jackin recovery list --json",
+        "usage: jackin recovery list [OPTIONS] [PATH]",
+        "see jackin recovery list --help",
+    ];
+    assert_eq!(hints, wanted);
+    // Many commands have it, so none of them is what was meant.
+    said(&["status", "--any"]).hides("is an option of");
+    said(&["launch", "--only-changes-of", "x", "--", "true"])
+        .shows("`--only-changes-of` is an option of jackin recovery restore");
+}
+
+#[test]
 fn a_full_disk_under_the_store_says_what_helps() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("p");

@@ -191,7 +191,7 @@ const KEYS: &[(&[&str], &str)] = &[
     (&["Escape"], "!i  id"),
     (&["D"], "Delete this permanently?"),
     (&["Escape"], "!Delete this permanently?"),
-    (&["s"], "in archives"),
+    (&["s"], " ~/src/shop  "),
     (&["Escape"], "!in archives"),
     (&["l"], "closing snapshot sn-"),
     (&["Escape"], "!closing snapshot sn-"),

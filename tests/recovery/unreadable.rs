@@ -33,6 +33,21 @@ fn with_gaps() -> Option<(Sandbox, PathBuf)> {
 }
 
 #[test]
+fn s35_root_is_not_proposed_where_the_snapshot_lacks_the_content() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        return skip("s35", "commands cannot run as another user here");
+    };
+    let project = sandbox.project("lacks");
+    let build = Build::at(&project);
+    build.file("x", "x\n").file("w", "w\n").file("wx/f", "f\n");
+    sandbox.give(&project);
+    build.mode("w", 0o222).mode("wx", 0o311);
+    let id = sandbox.launch(&project, "chmod -R u+rwX .; rm x; echo new > w");
+    let run = sandbox.jackin(["restore", &id, "--yes"]).ok();
+    run.shows("cannot be listed").hides("as root").hides("sudo");
+}
+
+#[test]
 fn s35_gaps_are_named_and_the_rest_is_captured() {
     let Some((sandbox, project)) = with_gaps() else {
         return;
@@ -197,4 +212,101 @@ fn s35_directory_that_cannot_be_written_is_named_and_the_rest_is_restored() {
     if run.exit() == Some(6) {
         assert_eq!(std::fs::read_to_string(project.join("free")).unwrap(), "before\n");
     }
+}
+
+#[test]
+fn a_session_that_hides_files_did_not_change_nothing() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        skip("s35", "commands cannot run as another user here");
+        return;
+    };
+    let hidden = |script: &str| {
+        let project = sandbox.project("hides");
+        let _ = std::fs::remove_dir_all(&project);
+        Build::at(&project)
+            .file("kept", "k\n")
+            .file("file", "before\n")
+            .file("dir/inside", "i\n")
+            .aged();
+        sandbox.give(&project);
+        let target = project.to_str().unwrap();
+        let ended = sandbox
+            .launching(target, &["sh", "-c", script])
+            .inside(&project)
+            .run()
+            .ok();
+        ended
+            .hides("changed nothing")
+            .shows("1 path that could not be captured");
+        let id = sandbox.newest();
+        sandbox.jackin(["list"]).ok().shows("?1");
+        sandbox
+            .jackin(["diff", &id, "--exit-code"])
+            .code(1)
+            .hides("no differences");
+        sandbox.jackin(["restore", &id, "--yes"]).code(6);
+        let document = sandbox
+            .jackin(["restore", &id, "--dry-run", "--json"])
+            .code(6)
+            .json();
+        assert_eq!(document["failed"].as_array().unwrap().len(), 1, "{document}");
+    };
+    hidden("echo ruined > file; chmod 000 file");
+    hidden("echo new > new; chmod 000 new");
+    // That it is there is known.
+    let project = sandbox.project("closes");
+    Build::at(&project).file("kept", "k\n").aged();
+    sandbox.give(&project);
+    let id = sandbox.launch(&project, "mkdir new; echo new > new/f; chmod 000 new");
+    sandbox.jackin(["restore", &id, "--yes"]).code(6).shows("new");
+}
+
+#[test]
+fn what_the_baseline_could_not_read_is_not_made_again_empty() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        skip("s35", "commands cannot run as another user here");
+        return;
+    };
+    let project = sandbox.project("closed");
+    Build::at(&project)
+        .file("kept", "k\n")
+        .file("secret", "s\n")
+        .file("closed/inside", "i\n")
+        .aged();
+    sandbox.give(&project);
+    Build::at(&project).mode("secret", 0o000).mode("closed", 0o000);
+    let script = "rm -f secret kept; chmod 755 closed; rm -r closed";
+    let id = sandbox.launch(&project, script);
+    let run = sandbox.jackin(["restore", &id, "--yes", "--json"]).code(6);
+    let document = run.json();
+    let failed = document["failed"].as_array().unwrap();
+    assert_eq!(failed.len(), 2, "{document}");
+    for gap in failed {
+        assert!(gap["reason"].as_str().unwrap().contains("missing"), "{document}");
+    }
+    assert!(project.join("kept").exists() && !project.join("closed").exists());
+}
+
+#[test]
+fn a_file_in_the_place_of_a_directory_that_could_not_be_listed_stays() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        skip("s35", "commands cannot run as another user here");
+        return;
+    };
+    let project = sandbox.project("closed");
+    Build::at(&project)
+        .file("kept", "k\n")
+        .file("closed/inside", "i\n")
+        .aged();
+    sandbox.give(&project);
+    Build::at(&project).mode("closed", 0o000);
+    let id = sandbox.launch(
+        &project,
+        "rm kept; chmod 755 closed; rm -r closed; echo file > closed",
+    );
+    sandbox.jackin(["restore", &id, "--yes"]).code(6).shows("closed");
+    assert_eq!(std::fs::read_to_string(project.join("closed")).unwrap(), "file\n");
+    assert!(project.join("kept").exists());
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    assert!(!project.join("kept").exists());
 }

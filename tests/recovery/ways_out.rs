@@ -413,6 +413,45 @@ fn another_file_under_the_name_of_the_staging_directory_stops_no_abort() {
 }
 
 #[test]
+fn a_restore_killed_behind_its_receipt_is_complete_and_every_command_says_so() {
+    // Its own files are removed one by one, the journal first.
+    for point in ["receipt", "file-removed"] {
+        let done = killed_at(point);
+        for args in [&["list", "."][..], &["show"], &["diff"], &["undo", "--dry-run"]] {
+            let run = done.sandbox.command(args).inside(&done.project).run();
+            run.ok().hides("not recorded").hides("resume");
+        }
+        done.sandbox.jackin(["doctor"]).has("only cleanup is left");
+        let plan = ["abort", &done.id, "--dry-run"];
+        let run = done.sandbox.jackin(plan).ok();
+        run.hides("before it changed anything")
+            .hides("recovery abort")
+            .shows("undo");
+        let run = done.sandbox.jackin(["resume", &done.id, "--yes"]).ok();
+        run.shows("to undo:").hides("is written now");
+        assert_same_tree(&done.before, &Tree::read(&done.project));
+        done.sandbox.no_litter();
+        done.sandbox.jackin(["undo", &done.id, "--yes"]).ok();
+        assert_same_tree(&done.wrecked, &Tree::read(&done.project));
+        let receipts = done.sandbox.jackin(["log", "--json"]).ok().json();
+        let receipts = receipts["receipts"].as_array().unwrap();
+        let restores = receipts
+            .iter()
+            .filter(|receipt| receipt["act"]["act"] == "restore");
+        assert_eq!(restores.count(), 2, "{point}: {receipts:?}");
+    }
+    let done = killed_at("file-removed");
+    let run = done.sandbox.jackin(["abort", &done.id, "--yes"]).code(5);
+    run.shows("already complete and recorded")
+        .hides("is written now")
+        .shows("undo");
+    assert_same_tree(&done.before, &Tree::read(&done.project));
+    let done = killed_at("file-removed");
+    let made = done.sandbox.jackin(["resume", &done.id, "--yes", "--json"]);
+    assert_eq!(made.ok().json()["outcome"], "restored");
+}
+
+#[test]
 fn what_resume_leaves_in_the_staging_directory_is_named() {
     let waiting = killed_at("decided");
     let staging = waiting.staging();

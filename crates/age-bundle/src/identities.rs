@@ -16,7 +16,7 @@ const MOST: usize = 64 * 1024;
 const WORK_MOST: u8 = 20;
 
 /// Private keys, from what a file holds.
-pub struct Identities(Vec<Box<dyn age::Identity + Send + Sync>>);
+pub struct Identities(Keys);
 
 impl fmt::Debug for Identities {
     // Keys must not end up in a log, so only their number is shown.
@@ -66,10 +66,18 @@ pub enum IdentityError {
     Damaged,
 }
 
+impl IdentityError {
+    /// Returns true if a key has a passphrase and none was given.
+    #[must_use]
+    pub fn needs_passphrase(&self) -> bool {
+        *self == Self::PassphraseNeeded
+    }
+}
+
 impl Identities {
-    /// Reads an age identity file, also one protected by a passphrase, or an OpenSSH private key.
+    /// Reads an age identity file, also one protected by a passphrase, or OpenSSH private keys. A file may hold several keys of both kinds.
     ///
-    /// `ask` is called at most once, and only if the file needs a passphrase.
+    /// `ask` is called for each key with a passphrase that none of the earlier answers opens.
     ///
     /// # Errors
     /// [`IdentityError`].
@@ -77,25 +85,19 @@ impl Identities {
         if content.len() > MOST {
             return Err(IdentityError::TooLarge);
         }
+        let mut passphrases = Passphrases {
+            ask,
+            given: Vec::new(),
+        };
+        let mut keys = Vec::new();
         if content.starts_with(b"age-encryption.org/") {
-            return parse_lines(&text(&unlock(content, ask)?)?);
+            read_lines(&text(&unlock(content, &mut passphrases)?)?, &mut keys)?;
+        } else {
+            read_parts(&text(content)?, &mut passphrases, &mut keys)?;
         }
-        let text = text(content)?;
-        let first = text
-            .lines()
-            .map(str::trim)
-            .find(|line| !line.is_empty() && !line.starts_with('#'));
-        let label = first.and_then(|line| line.strip_prefix("-----BEGIN ")?.strip_suffix("-----"));
-        match label {
-            Some("AGE ENCRYPTED FILE") => {
-                parse_lines(&self::text(&unlock(text.trim_start().as_bytes(), ask)?)?)
-            }
-            Some("OPENSSH PRIVATE KEY" | "RSA PRIVATE KEY") => parse_ssh(&text, ask),
-            Some("PRIVATE KEY" | "ENCRYPTED PRIVATE KEY" | "EC PRIVATE KEY" | "DSA PRIVATE KEY") => {
-                Err(IdentityError::OldForm)
-            }
-            Some(label) if label.ends_with("PUBLIC KEY") => Err(IdentityError::PublicKey),
-            _ => parse_lines(&text),
+        match keys.is_empty() {
+            true => Err(IdentityError::Empty),
+            false => Ok(Self(keys)),
         }
     }
 
@@ -120,23 +122,96 @@ fn text(content: &[u8]) -> Result<Zeroizing<String>, IdentityError> {
     }
 }
 
-/// Reads the lines of an age identity file.
-fn parse_lines(text: &str) -> Result<Identities, IdentityError> {
-    let mut keys: Vec<Box<dyn age::Identity + Send + Sync>> = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
+type Keys = Vec<Box<dyn age::Identity + Send + Sync>>;
+
+/// Passphrases that were asked for. Several keys often have the same one.
+struct Passphrases<'a> {
+    ask: &'a dyn Fn() -> Option<String>,
+    given: Vec<SecretString>,
+}
+
+impl Passphrases<'_> {
+    /// Opens a key with a passphrase that was given before, or else with another one.
+    fn open<T>(
+        &mut self,
+        open: impl Fn(SecretString) -> Result<T, IdentityError>,
+    ) -> Result<T, IdentityError> {
+        for given in &self.given {
+            match open(given.clone()) {
+                Err(IdentityError::WrongPassphrase) => {}
+                opened => return opened,
+            }
         }
-        match line.parse::<age::x25519::Identity>() {
-            Ok(key) => keys.push(Box::new(key)),
-            Err(_) => return Err(line_fault(line, number)),
+        let asked = (self.ask)().map(SecretString::from);
+        let asked = asked.ok_or(IdentityError::PassphraseNeeded)?;
+        let opened = open(asked.clone())?;
+        self.given.push(asked);
+        Ok(opened)
+    }
+}
+
+/// Reads the keys of a file: PEM blocks, and lines of an age identity file between them.
+fn read_parts(text: &str, passphrases: &mut Passphrases<'_>, keys: &mut Keys) -> Result<(), IdentityError> {
+    let mut lines = (1..).zip(text.lines().map(str::trim)).peekable();
+    while let Some((number, line)) = lines.next() {
+        let label = line
+            .strip_prefix("-----BEGIN ")
+            .and_then(|rest| rest.strip_suffix("-----"));
+        let Some(label) = label else {
+            // Public keys of ssh lie beside their private keys.
+            if keys.is_empty() || !is_ssh_public(line) {
+                keys.extend(key_of(line, number)?);
+            }
+            continue;
+        };
+        // A block without an end reaches to the next one.
+        let mut block = Zeroizing::new(String::with_capacity(text.len() + 1));
+        block.push_str(line);
+        block.push('\n');
+        while let Some((_, line)) = lines.next_if(|(_, line)| !line.starts_with("-----BEGIN ")) {
+            block.push_str(line);
+            block.push('\n');
+            if line.starts_with("-----END ") {
+                break;
+            }
+        }
+        match label {
+            "AGE ENCRYPTED FILE" => {
+                read_lines(&self::text(&unlock(block.as_bytes(), passphrases)?)?, keys)?;
+            }
+            "OPENSSH PRIVATE KEY" | "RSA PRIVATE KEY" => keys.push(parse_ssh(&block, passphrases)?),
+            "PRIVATE KEY" | "ENCRYPTED PRIVATE KEY" | "EC PRIVATE KEY" | "DSA PRIVATE KEY" => {
+                return Err(IdentityError::OldForm);
+            }
+            label if label.ends_with("PUBLIC KEY") => return Err(IdentityError::PublicKey),
+            _ => return Err(IdentityError::NotAKey { line: number }),
         }
     }
-    if keys.is_empty() {
-        Err(IdentityError::Empty)
-    } else {
-        Ok(Identities(keys))
+    Ok(())
+}
+
+fn is_ssh_public(line: &str) -> bool {
+    ["ssh-", "ecdsa-", "sk-"]
+        .iter()
+        .any(|kind| line.starts_with(kind))
+}
+
+/// Reads the lines of an age identity file.
+fn read_lines(text: &str, keys: &mut Keys) -> Result<(), IdentityError> {
+    for (number, line) in (1..).zip(text.lines()) {
+        keys.extend(key_of(line.trim(), number)?);
+    }
+    Ok(())
+}
+
+/// Reads a line of an age identity file; `None` if it is blank or a comment.
+fn key_of(line: &str, number: usize) -> Result<Option<Box<dyn age::Identity + Send + Sync>>, IdentityError> {
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(None);
+    }
+    match line.parse::<age::x25519::Identity>() {
+        Ok(key) => Ok(Some(Box::new(key))),
+        Err(_) => Err(line_fault(line, number)),
     }
 }
 
@@ -158,55 +233,51 @@ fn line_fault(line: &str, number: usize) -> IdentityError {
 }
 
 /// Decrypts an age identity file that is protected by a passphrase, armored or not.
-fn unlock(content: &[u8], ask: &dyn Fn() -> Option<String>) -> Result<Zeroizing<Vec<u8>>, IdentityError> {
-    let reader = age::armor::ArmoredReader::new(content);
-    let decryptor = age::Decryptor::new_buffered(reader).map_err(|_| IdentityError::Damaged)?;
-    if !decryptor.is_scrypt() {
+fn unlock(content: &[u8], passphrases: &mut Passphrases<'_>) -> Result<Zeroizing<Vec<u8>>, IdentityError> {
+    let decryptor = || {
+        let reader = age::armor::ArmoredReader::new(content);
+        age::Decryptor::new_buffered(reader).map_err(|_| IdentityError::Damaged)
+    };
+    if !decryptor()?.is_scrypt() {
         return Err(IdentityError::Unsupported {
             kind: "encrypted to another key".to_owned(),
         });
     }
-    let mut passphrase = age::scrypt::Identity::new(asked(ask)?);
-    passphrase.set_max_work_factor(WORK_MOST);
-    let reader = decryptor
-        .decrypt(iter::once(&passphrase as &dyn age::Identity))
-        .map_err(|error| match error {
-            age::DecryptError::ExcessiveWork { .. } => IdentityError::Unsupported {
-                kind: "protected by a passphrase with an excessive work factor".to_owned(),
-            },
-            age::DecryptError::InvalidHeader => IdentityError::Damaged,
-            _ => IdentityError::WrongPassphrase,
-        })?;
-    let mut plain = Zeroizing::new(Vec::new());
-    // The content is not longer than the file, which is already bounded.
-    reader
-        .take(MOST as u64)
-        .read_to_end(&mut plain)
-        .map_err(|_| IdentityError::Damaged)?;
-    Ok(plain)
+    passphrases.open(|passphrase| {
+        let mut passphrase = age::scrypt::Identity::new(passphrase);
+        passphrase.set_max_work_factor(WORK_MOST);
+        let reader = decryptor()?
+            .decrypt(iter::once(&passphrase as &dyn age::Identity))
+            .map_err(|error| match error {
+                age::DecryptError::ExcessiveWork { .. } => IdentityError::Unsupported {
+                    kind: "protected by a passphrase with an excessive work factor".to_owned(),
+                },
+                age::DecryptError::InvalidHeader => IdentityError::Damaged,
+                _ => IdentityError::WrongPassphrase,
+            })?;
+        let mut plain = Zeroizing::new(Vec::new());
+        // The content is not longer than the file, which is already bounded.
+        reader
+            .take(MOST as u64)
+            .read_to_end(&mut plain)
+            .map_err(|_| IdentityError::Damaged)?;
+        Ok(plain)
+    })
 }
 
-fn asked(ask: &dyn Fn() -> Option<String>) -> Result<SecretString, IdentityError> {
-    ask()
-        .map(SecretString::from)
-        .ok_or(IdentityError::PassphraseNeeded)
-}
-
-fn parse_ssh(text: &str, ask: &dyn Fn() -> Option<String>) -> Result<Identities, IdentityError> {
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .skip_while(|line| !line.starts_with("-----BEGIN "));
-    let mut clean = Zeroizing::new(String::with_capacity(text.len() + 1));
-    let mut encoded = Zeroizing::new(String::with_capacity(text.len()));
-    for line in lines.filter(|line| !line.is_empty() || text.contains("DEK-Info")) {
+/// Reads one OpenSSH private key, from its first line to its last.
+fn parse_ssh(
+    block: &str,
+    passphrases: &mut Passphrases<'_>,
+) -> Result<Box<dyn age::Identity + Send + Sync>, IdentityError> {
+    let mut clean = Zeroizing::new(String::with_capacity(block.len() + 1));
+    let mut encoded = Zeroizing::new(String::with_capacity(block.len()));
+    let lines = block.lines();
+    for line in lines.filter(|line| !line.is_empty() || block.contains("DEK-Info")) {
         clean.push_str(line);
         clean.push('\n');
         if !line.starts_with("-----") {
             encoded.push_str(line);
-        }
-        if line.starts_with("-----END ") {
-            break;
         }
     }
     if clean.starts_with("-----BEGIN OPENSSH") {
@@ -218,12 +289,13 @@ fn parse_ssh(text: &str, ask: &dyn Fn() -> Option<String>) -> Result<Identities,
     let key = age::ssh::Identity::from_buffer(clean.as_bytes(), None).map_err(|_| IdentityError::Damaged)?;
     let key = match key {
         age::ssh::Identity::Unencrypted(key) => key,
-        age::ssh::Identity::Encrypted(key) => key
-            .decrypt(asked(ask)?)
-            .map_err(|_| IdentityError::WrongPassphrase)?,
+        age::ssh::Identity::Encrypted(key) => passphrases.open(|passphrase| {
+            key.decrypt(passphrase)
+                .map_err(|_| IdentityError::WrongPassphrase)
+        })?,
         age::ssh::Identity::Unsupported(kind) => return Err(unsupported(kind)),
     };
-    Ok(Identities(vec![Box::new(age::ssh::Identity::Unencrypted(key))]))
+    Ok(Box::new(age::ssh::Identity::Unencrypted(key)))
 }
 
 fn unsupported(key: UnsupportedKey) -> IdentityError {

@@ -9,7 +9,7 @@ use super::repository::Repository;
 use super::{GitError, Oid};
 use handle_fs::RelPath;
 
-pub use refreshed::stages_the_same;
+pub use refreshed::{IndexFiles, shared_index, stages_the_same};
 
 /// Maximum bytes of an index: four million entries.
 const MOST_INDEX: u64 = 256 << 20;
@@ -74,6 +74,14 @@ struct Link {
     base: Oid,
     deleted: Vec<bool>,
     replaced: Vec<bool>,
+}
+
+impl Parsed {
+    /// Returns the name of the shared index; `None` if the index needs none.
+    fn base(&self) -> Option<Oid> {
+        let base = self.link.as_ref().map(|link| link.base);
+        base.filter(|base| !base.is_null())
+    }
 }
 
 impl Repository<'_> {

@@ -33,7 +33,7 @@ pub use config::{Config, ConfigEntry};
 pub use error::GitError;
 pub use executables::{Executable, driver_lines, executables};
 pub use files::{Files, Found, Live};
-pub use index::{Index, IndexEntry, stages_the_same};
+pub use index::{Index, IndexEntry, IndexFiles, shared_index, stages_the_same};
 pub use named::{COMMIT, EXECUTABLE, LINK, Named, Unreadable, relative, within};
 pub use object::{Commit, Object, TreeEntry};
 pub use object_kind::ObjectKind;

@@ -21,9 +21,18 @@ pub struct Caller {
     pub inherited: Vec<String>,
     /// Its parents, nearest first, to compare with recorded processes.
     pub ancestors: Vec<ProcessRef>,
+    /// Position of the first parent that adopted its child, whose own parent had ended; `None` if that cannot be seen of any.
+    pub adopted_by: Option<usize>,
     /// True if the chain was followed as far as the system allows. If false (no process table), the caller may have an ancestor with
     /// another value.
     pub complete: bool,
+}
+
+/// Returns true if `parent` did not start `child`: a child is in the process session of its parent, unless it began one of its own.
+fn is_adopted(child: &Seen, parent: &Seen) -> bool {
+    // The first process of a system may be in none.
+    let is_known = child.session != 0 && (parent.session != 0 || parent.pid == 1);
+    is_known && child.session != parent.session && child.session != child.pid
 }
 
 /// Returns true if a process calls itself a shell, or a program that only starts another one. Such a process
@@ -49,6 +58,7 @@ pub fn caller(table: &ProcessTable, variable: &str, own: Option<&OsStr>) -> Call
     for _ in 0..3 {
         caller.ancestors.clear();
         caller.inherited.clear();
+        caller.adopted_by = None;
         caller.complete = caller.climb(table, variable).is_ok();
         if caller.complete {
             break;
@@ -68,6 +78,9 @@ impl Caller {
             }
             match table.look(current.parent)? {
                 Some(parent) => {
+                    if is_adopted(&current, &parent) {
+                        self.adopted_by.get_or_insert(self.ancestors.len());
+                    }
                     self.ancestors.push(parent.reference(&boot));
                     let carried = self.note_environment(table, &parent, variable)?;
                     self.inherited.extend(carried);
@@ -76,7 +89,10 @@ impl Caller {
                 // Hidden from us (proc(5), `hidepid`): the end of what can be seen, as with an unreadable environment.
                 None if exists(current.parent) => return Ok(()),
                 // The parent ended meanwhile; its child has another one by now.
-                None => current = table.look(current.pid)?.ok_or(ProbeError::Unsupported)?,
+                None => {
+                    self.adopted_by.get_or_insert(self.ancestors.len());
+                    current = table.look(current.pid)?.ok_or(ProbeError::Unsupported)?;
+                }
             }
         }
         Err(ProbeError::Unsupported)

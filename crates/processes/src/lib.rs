@@ -27,6 +27,7 @@ mod process_table;
 mod search;
 mod shared_table;
 mod signals;
+mod starter;
 mod writers;
 
 #[cfg(target_os = "linux")]
@@ -65,7 +66,8 @@ pub use process_table::ProbeError;
 pub use search::{find, is_outside, path_outside};
 pub use shared_table::ProcessTable;
 pub use signals::{HeldBack, INTERRUPT, Interrupts, Patience, outlive_file_limit};
-pub use writers::{Search, WriterSearch};
+pub use starter::{Starter, starter};
+pub use writers::{Search, Writer, WriterSearch, writers_of};
 
 #[cfg(test)]
 mod tests;

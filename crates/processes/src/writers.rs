@@ -1,9 +1,22 @@
 //! Files that processes can write to right now: through an open descriptor, or through a shared mapping (proc(5)).
 
 #[cfg(target_os = "linux")]
-pub use linux::WriterSearch;
+pub use linux::{WriterSearch, writers_of};
 #[cfg(not(target_os = "linux"))]
-pub use other::WriterSearch;
+pub use other::{WriterSearch, writers_of};
+
+/// Process that has a file open for writing.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Writer {
+    /// Inode number of the file.
+    pub ino: u64,
+    /// Path of the file, as the process sees it.
+    pub path: std::path::PathBuf,
+    /// Number of the process.
+    pub pid: u32,
+    /// Name that the process gives itself, which proves nothing.
+    pub name: String,
+}
 
 /// Result of one part of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +31,7 @@ pub enum Search {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::collections::HashSet;
+    use std::collections::{BTreeSet, HashSet};
     use std::ffi::OsStr;
     use std::fs::{self, Metadata};
     use std::io;
@@ -26,8 +39,8 @@ mod linux {
     use std::os::unix::fs::MetadataExt as _;
     use std::path::{Path, PathBuf};
 
-    use super::Search;
-    use crate::linux::list;
+    use super::{Search, Writer};
+    use crate::linux::{all, list};
 
     /// Access modes of open(2) that allow to write.
     const WRITABLE: u32 = 3;
@@ -97,6 +110,47 @@ mod linux {
                 }
             }
         }
+    }
+
+    /// Returns the processes, other than this one, that have one of the files with these inode numbers open for writing, on the file system
+    /// of `root`, or a file below one of `places`. A process that this user may not examine is taken to have none, and so is one that has
+    /// only mapped a file.
+    #[must_use]
+    pub fn writers_of(root: &Path, inodes: &BTreeSet<u64>, places: &[PathBuf]) -> Vec<Writer> {
+        let own = std::process::id();
+        let Ok(device) = fs::metadata(root).map(|facts| facts.dev()) else {
+            return Vec::new();
+        };
+        let mut found = BTreeSet::new();
+        let living = all().unwrap_or_default().into_iter();
+        for seen in living.filter(|seen| !seen.dead && seen.pid != own) {
+            let Ok(handles) = fs::read_dir(format!("/proc/{}/fd", seen.pid)) else {
+                continue;
+            };
+            for handle in handles.flatten() {
+                let Ok(facts) = fs::metadata(handle.path()) else {
+                    continue;
+                };
+                if !facts.is_file() || facts.dev() != device {
+                    continue;
+                }
+                let path = || fs::read_link(handle.path()).unwrap_or_default();
+                let is_below = || {
+                    let path = path();
+                    facts.nlink() > 0 && places.iter().any(|place| path.starts_with(place))
+                };
+                let is_sought = inodes.contains(&facts.ino()) || (!places.is_empty() && is_below());
+                if is_sought && is_writable(seen.pid, &handle.file_name()) {
+                    found.insert(Writer {
+                        ino: facts.ino(),
+                        path: path(),
+                        pid: seen.pid,
+                        name: seen.name.clone(),
+                    });
+                }
+            }
+        }
+        found.into_iter().collect()
     }
 
     /// Returns true if a file that counts is the disk of a loop device (loop(4)): the kernel writes to it.
@@ -218,10 +272,17 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod other {
+    use std::collections::BTreeSet;
     use std::io;
     use std::path::{Path, PathBuf};
 
-    use super::Search;
+    use super::{Search, Writer};
+
+    /// Returns no process: this system shows no open files.
+    #[must_use]
+    pub fn writers_of(_: &Path, _: &BTreeSet<u64>, _: &[PathBuf]) -> Vec<Writer> {
+        Vec::new()
+    }
 
     /// Search for a process that has a file open for writing: none on this system.
     #[derive(Debug)]

@@ -350,11 +350,36 @@ pub(super) fn install(agent: Agent, text: &str, program: &Program) -> Result<Str
 }
 
 fn install_set(agent: Agent, text: &str, program: &Program, number: u8) -> Result<String, Fault> {
+    // Checked before the first change: a fault names a line of the file as it is.
+    check(agent, text, number)?;
     let mut text = text.to_owned();
     for wanted in set(agent, number) {
         text = with(agent, &text, wanted, program)?;
     }
     Ok(text)
+}
+
+/// Fails if an event to be added is there and is no list.
+fn check(agent: Agent, text: &str, number: u8) -> Result<(), Fault> {
+    let root = read(text)?;
+    let found = ours(text, agent, &root)?;
+    let Some((_, hooks)) = hooks_of(text, &root)? else {
+        return Ok(());
+    };
+    let has_own = |wanted: &&Wanted| found.iter().any(|ours| ours.event == wanted.event);
+    set(agent, number)
+        .filter(|wanted| !has_own(wanted))
+        .try_for_each(|wanted| list_of(text, hooks, wanted.event).map(drop))
+}
+
+/// Returns the list of an event's hooks; `None` if there is none.
+fn list_of<'a>(text: &str, hooks: &'a Node, event: &str) -> Result<Option<&'a Node>, Fault> {
+    match only(text, hooks, event)? {
+        Some((_, other)) if !matches!(other.kind, Kind::Array(_)) => {
+            Err(shape(text, other, &format!("`hooks.{event}`"), "a list"))
+        }
+        found => Ok(found.map(|(_, list)| list)),
+    }
 }
 
 fn with(agent: Agent, text: &str, wanted: &Wanted, program: &Program) -> Result<String, Fault> {
@@ -384,14 +409,10 @@ fn with(agent: Agent, text: &str, wanted: &Wanted, program: &Program) -> Result<
         let hooks = Json::Object(vec![(wanted.event, Json::Array(vec![entry]))]);
         return Ok(append(text, &root, Some("hooks"), &hooks));
     };
-    match only(text, hooks, wanted.event)? {
-        None => Ok(append(text, hooks, Some(wanted.event), &Json::Array(vec![entry]))),
-        Some((_, list)) if matches!(list.kind, Kind::Array(_)) => Ok(append(text, list, None, &entry)),
-        Some((_, other)) => {
-            let what = format!("`hooks.{}`", wanted.event);
-            Err(shape(text, other, &what, "a list"))
-        }
-    }
+    Ok(match list_of(text, hooks, wanted.event)? {
+        None => append(text, hooks, Some(wanted.event), &Json::Array(vec![entry])),
+        Some(list) => append(text, list, None, &entry),
+    })
 }
 
 /// Returns the file without jackin's hooks, including those for events that only other versions hook.

@@ -65,8 +65,19 @@ export const JackinRecovery = async ({ client, directory }) => {
   // Conversations that have begun here and not ended.
   const open = new Set();
 
+  // Reports of the ends of turns that are under way. The end of a conversation must not overtake that of its last turn: what the agent did in
+  // that turn would be taken for the operator's.
+  const resting = new Map();
+
+  async function rest(session) {
+    const told = tell("session.idle", { session_id: session }, directory);
+    resting.set(session, told);
+    await told;
+  }
+
   async function end(session) {
     if (open.delete(session)) {
+      await resting.get(session);
       await tell("session.deleted", { session_id: session }, directory);
     }
   }
@@ -84,7 +95,7 @@ export const JackinRecovery = async ({ client, directory }) => {
       if (event.type === "session.idle") {
         const session = event.properties?.sessionID;
         if (open.has(session)) {
-          await tell("session.idle", { session_id: session }, directory);
+          await rest(session);
         }
       }
       if (event.type === "session.deleted" && info) {

@@ -365,11 +365,13 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
                 None => made,
             };
             // An option of another command cannot be meant as a value.
-            let made = match other_owner(command, verb, error.get(ContextKind::InvalidArg)) {
-                Some((flag, owner)) if kind == ClapKind::UnknownArgument => {
-                    let mut made = made.hint(format!("`{flag}` is an option of {prefix} {owner}"));
-                    made.hints.retain(|hint| !hint.starts_with("to pass"));
-                    made
+            let made = match hint_of_owner(command, prefix, verb, error.get(ContextKind::InvalidArg)) {
+                Some(hint) if kind == ClapKind::UnknownArgument => {
+                    let mut made = made;
+                    // "'list --json' exists" says less.
+                    made.hints
+                        .retain(|hint| !hint.starts_with("to pass") && !hint.ends_with("' exists"));
+                    made.hint(hint)
                 }
                 _ => made,
             };
@@ -415,18 +417,37 @@ fn told(error: &clap::Error, called_as: CalledAs, verb: Option<&str>, command: &
     }
 }
 
-/// Finds the first command besides `verb` that has this long option.
-fn other_owner(command: &Command, verb: &str, argument: Option<&ContextValue>) -> Option<(String, String)> {
+/// Number of commands with an option that are named. More of them say nothing about what was meant.
+const OWNERS: usize = 3;
+
+/// Returns the hint for a long option that stands at the wrong place: before its command, or at a command that has none of this name.
+fn hint_of_owner(
+    command: &Command,
+    prefix: &str,
+    verb: &str,
+    argument: Option<&ContextValue>,
+) -> Option<String> {
     let flag = argument?.to_string();
-    let flag = flag.split('=').next()?.to_owned();
+    let flag = flag.split('=').next()?;
     let name = flag.strip_prefix("--")?;
     let recovery = command.find_subcommand("recovery").unwrap_or(command);
-    let owner = recovery.get_subcommands().find(|other| {
-        other.get_name() != verb
-            && !other.is_hide_set()
-            && other.get_arguments().any(|one| one.get_long() == Some(name))
-    })?;
-    Some((flag, owner.get_name().to_owned()))
+    let owners = recovery.get_subcommands().filter(|one| {
+        !one.is_hide_set()
+            && one
+                .get_arguments()
+                .any(|argument| argument.get_long() == Some(name))
+    });
+    let owners: Vec<&str> = owners.map(Command::get_name).collect();
+    if owners.contains(&verb) {
+        return Some(format!(
+            "`{flag}` goes after the command:\n  {prefix} {verb} {flag}"
+        ));
+    }
+    let (last, others) = owners.split_last().filter(|_| owners.len() <= OWNERS)?;
+    Some(match others {
+        [] => format!("`{flag}` is an option of {prefix} {last}"),
+        others => format!("`{flag}` is an option of {} and {last}", others.join(", ")),
+    })
 }
 
 /// Returns true if a session is among the missing arguments.
@@ -524,6 +545,8 @@ fn from_paragraphs(text: &str, verb: Option<&str>) -> CliError {
 
 /// Returns the usage of `verb`.
 fn usage_of(command: &mut Command, called_as: CalledAs, verb: &str) -> Option<String> {
+    // An error before the command leaves the commands without the names before theirs.
+    command.build();
     let parent = match called_as {
         CalledAs::Jackin => command.find_subcommand_mut("recovery")?,
         CalledAs::JackinRecovery => command,

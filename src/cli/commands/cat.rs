@@ -91,6 +91,12 @@ impl Command for CatArgs {
             paths: &paths,
             keys: &|| identities(context, &args.unlock),
         })?;
+        for file in found.files.iter().filter(|file| file.has_placeholders) {
+            let shown = sanitize::path(&file.path);
+            context.terminal.note(&format!(
+                "{shown} has placeholders where it held secrets; --identity FILE shows those that were encrypted"
+            ));
+        }
         if let Some(file) = &output {
             file.create(context, |file| write(context, &found, file))?;
             context

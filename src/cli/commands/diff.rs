@@ -582,10 +582,12 @@ fn show(
     for change in mount.withheld {
         let told = view::changes::withheld(change);
         let where_it_is = match mount.coverage.recipients.as_slice() {
-            [] => "no snapshot has it",
-            _ => "the old content is encrypted: use --identity FILE",
+            [] => "; no snapshot has it",
+            // What the given key does not show cannot be read at all.
+            _ if sources.hides_private => "",
+            _ => "; the old content is encrypted: use --identity FILE",
         };
-        terminal.note(&format!("{told}; {where_it_is}"));
+        terminal.note(&format!("{told}{where_it_is}"));
     }
     if !mount.not_covered.is_empty() {
         terminal.note(&view::patch::not_covered(mount.not_covered));

@@ -11,6 +11,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_file::NamedFile;
 use crate::cli::schema::Document;
+use crate::cli::view;
 use crate::recovery::ExportedSnapshot;
 use crate::report::{ExportDocument, Head, HostPathDocument};
 use crate::terminal::size;
@@ -91,6 +92,7 @@ impl Command for ExportArgs {
                 digest: exported.digest.to_string(),
                 complete: record.complete,
                 entries: record.entries(),
+                encrypted: record.encrypted(),
             });
             return Ok(ExitCode::Done.into());
         }
@@ -105,6 +107,12 @@ impl Command for ExportArgs {
             terminal.warn(&format!(
                 "the snapshot and so the file are incomplete; `show {}` lists what is missing",
                 row.id
+            ));
+        }
+        if record.encrypted() > 0 {
+            terminal.note(&format!(
+                "encrypted in it: {}",
+                view::import::encrypted(record.encrypted())
             ));
         }
         Ok(ExitCode::Done.into())

@@ -275,7 +275,14 @@ fn carry_out(
 ) -> Result<(), CliError> {
     let question = "Delete this permanently? It cannot be undone.";
     confirm(context.terminal, &context.interrupts, question, args.yes)?;
-    let done = context.engine().forget(store, &planned.proposal)?;
+    let done = context.engine().forget(store, &planned.proposal);
+    let done = done.map_err(|error| match error.is_deleted() && args.replica {
+        true => CliError::from(error).command(
+            "then, to delete it in the object store",
+            Words::new("forget").switch("--replica", true).text(),
+        ),
+        false => error.into(),
+    })?;
     for stays in &done.swept.natives {
         context.terminal.warn(&sanitize::text(stays));
     }
@@ -347,7 +354,15 @@ fn finish(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
     for line in view::forget::elsewhere(document) {
         terminal.note(&line);
     }
-    if let (Some(place), false) = (&document.replica, args.replica) {
+    let follows = || context.engine().replication().is_some_and(|copied| copied.prune);
+    let copied = document.replica.as_ref().filter(|_| !args.replica);
+    if let Some(place) = copied.filter(|_| follows()) {
+        let when = "the next copy of the store deletes it there, as prune_replica is set";
+        terminal.note(&format!("{place} still has it; {when}"));
+        if args.dry_run {
+            context.propose("to apply", &args.words().text());
+        }
+    } else if let Some(place) = copied {
         terminal.note(&format!("the copy in {place} still has it"));
         let words = match args.dry_run {
             true => args.words(),

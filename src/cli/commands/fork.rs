@@ -13,8 +13,8 @@ use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
-use crate::cli::written_snapshot::print_problems;
-use crate::recovery::ForkRequest;
+use crate::cli::written_snapshot::{print_encrypted, print_problems, to_write};
+use crate::recovery::{ForkRequest, Wanted};
 use crate::report::{ForkDocument, ForkOutcome};
 use crate::terminal::size;
 
@@ -67,11 +67,20 @@ impl Command for ForkArgs {
             ..ForkRequest::of(&session)
         })?;
         print_problems(context, &forked.written, args.json);
-        Ok(tell(
-            context,
-            args,
-            &ForkDocument::of(forked, args.branch.as_deref()),
-        ))
+        let (target, encrypted) = (forked.target.clone(), forked.encrypted.clone());
+        let status = tell(context, args, &ForkDocument::of(forked, args.branch.as_deref()));
+        if !args.json && !encrypted.is_empty() {
+            print_encrypted(context, &encrypted);
+            // The fork stays as it is: with the key another one is made.
+            let from = match session.trim_start().starts_with('{') {
+                true => Some(target.id.to_string()),
+                false => args.from.clone(),
+            };
+            let words = Words::new("fork").session(context, &target.instance, Wanted::Any);
+            let words = words.flag("--from", from).plain("--identity FILE");
+            context.propose(to_write(&encrypted), &words.text());
+        }
+        Ok(status)
     }
 }
 
@@ -110,7 +119,7 @@ fn tell(context: &Context<'_>, args: &ForkArgs, fork: &ForkDocument) -> Status {
         return code.into();
     }
     terminal.note(&view::forks::made(fork));
-    if !fork.complete {
+    if !fork.is_whole {
         terminal.warn(&format!(
             "the snapshot and so the fork are incomplete; `show {}` lists what is missing",
             fork.instance

@@ -89,7 +89,7 @@ impl Command for InitArgs {
         let shown = view::addition::addition(&document(InitOutcome::Planned));
         if !args.json {
             terminal.out(&shown);
-        } else if !args.yes && !args.dry_run {
+        } else if !args.yes && !args.dry_run && terminal.can_ask() {
             terminal.err(&shown);
         }
         if args.dry_run {

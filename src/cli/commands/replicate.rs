@@ -107,7 +107,8 @@ impl Command for ReplicateArgs {
         let named = store.replica_identity()?.map(|identity| identity.id);
         print_damaged(context, &done.copied);
         if let Err(error) = done.ended {
-            return Err(CliError::from(error).hint(still_waits(left)));
+            let is_retried = error.may_pass();
+            return Err(CliError::from(error).hint(still_waits(left, is_retried)));
         }
         let outcome = match (done.copied.damaged.is_empty(), done.is_busy) {
             (_, true) => ReplicateOutcome::Busy,

@@ -20,7 +20,7 @@ use crate::cli::session_arg::{Asking, SessionPathsArg};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::recovery::{
-    Allow, ChosenPaths, EarlierChange, InstanceRow, Merging, Proposal, RecoveryError, RestoreRequest, Wanted,
+    Allow, ChosenPaths, EarlierChange, InstanceRow, Merging, RecoveryError, RestoreRequest, Wanted,
 };
 use crate::report::{InstanceDocument, RestoreDocument, RestoreToDocument};
 
@@ -223,7 +223,8 @@ impl Command for RestoreArgs {
         let subject = engine.restore_subject(&request, is_elsewhere)?;
         if let Some(directory) = &args.to {
             let planned = engine.plan_output(subject, &request, directory.as_ref())?;
-            return to::to_directory(context, &planned, args);
+            let again = how(context, args, (&paths, from), &planned.row).again;
+            return to::to_directory(context, &planned, args, &again);
         }
         let planned = match engine.plan_of(subject, &request) {
             Err(error @ RecoveryError::Nowhere { .. }) => return Err(with_earlier(context, error, &paths)),
@@ -231,11 +232,10 @@ impl Command for RestoreArgs {
         };
         let how = how(context, args, (&paths, from), &planned.row);
         let is_whole = from.is_none() && args.only_changes_of.is_none();
-        let earlier =
-            match is_whole && !args.json.is_json() && is_idle(&planned.proposal) && !paths.is_empty() {
-                true => engine.earlier_change(&planned.store, &planned.row, &paths)?,
-                false => None,
-            };
+        let earlier = match is_whole && !args.json.is_json() && planned.is_idle() && !paths.is_empty() {
+            true => engine.earlier_change(&planned.store, &planned.row, &paths)?,
+            false => None,
+        };
         let narrow = |chosen: &ChosenPaths| {
             let chosen = Some(chosen);
             let request = RestoreRequest {
@@ -266,12 +266,6 @@ fn refuse_hunks(context: &Context<'_>, args: &RestoreArgs) -> Result<(), CliErro
     let message = "--patch asks for each hunk on a terminal, and there is none";
     let words = Words::new("restore").arg("PATH");
     Err(CliError::new(ErrorKind::Usage, message).command("to restore whole files", words.text()))
-}
-
-/// Returns true if a plan changes nothing and keeps nothing that differs.
-fn is_idle(proposal: &Proposal) -> bool {
-    let mut mounts = proposal.mounts.iter();
-    proposal.is_empty() && mounts.all(|mount| mount.plan.conflicts.is_empty() && mount.plan.kept.is_empty())
 }
 
 /// Purpose of the command that restores paths from an earlier session.

@@ -20,7 +20,8 @@ use crate::cli::view;
 use crate::cli::view::plan::Listed;
 use crate::model::{Decision, Intent};
 use crate::recovery::{
-    Caller, InstanceRow, InterruptedRestore, Proposal, Purpose, RestoreError, RestoreStage, Store, TakenBack,
+    Caller, Cleared, InstanceRow, InterruptedRestore, Proposal, Purpose, RestoreError, RestoreStage, Store,
+    TakenBack,
 };
 use crate::report::restore_document as document;
 use crate::report::{RestoreDocument, RestoreOutcome};
@@ -130,6 +131,9 @@ pub(super) fn run_resume(context: &Context<'_>, args: &ResumeArgs) -> Result<Sta
     let Some(proposal) = planned else {
         let done = engine.settle(held)?;
         tell_left(context, &done.left);
+        if done.decision == Some(Decision::Commit) {
+            return Ok(tell_complete(context, &row, args.json, &done));
+        }
         return Err(
             CliError::new(ErrorKind::NothingToRestore, what_was_cleared(&done))
                 .command("to finish it", how.again.text()),
@@ -148,15 +152,18 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
         return show(context, &found, args.restore.json, "abort");
     }
     let stage = found.waiting.stage;
-    let is_over = matches!(stage, RestoreStage::Decided(Decision::Commit | Decision::Left));
+    let is_over = matches!(
+        stage,
+        RestoreStage::Decided(Decision::Commit | Decision::Left) | RestoreStage::Recorded
+    );
     let held = engine.take_up(found, args.as_is && !is_over, None)?;
     let (row, intent) = (held.row.clone(), held.intent().clone());
-    if let RestoreStage::Decided(decision @ (Decision::Commit | Decision::Left)) = stage {
+    if is_over {
         let done = engine.settle(held)?;
         tell_left(context, &done.left);
         let error = CliError::new(ErrorKind::NothingToRestore, what_was_cleared(&done));
-        return Err(match decision {
-            Decision::Commit => error.command("to undo", format!("undo {}", row.id)),
+        return Err(match done.decision {
+            Some(Decision::Commit) => error.command("to undo", format!("undo {}", row.id)),
             _ => error,
         });
     }
@@ -185,6 +192,24 @@ pub(super) fn run_abort(context: &Context<'_>, args: &AbortArgs) -> Result<Statu
         engine.abort(held)?
     };
     Ok(tell_taken_back(context, args, (&row, &intent), stage, &back))
+}
+
+/// Reports a restore that was complete and recorded, and returns its exit code: nothing but its own files was left to remove.
+fn tell_complete(context: &Context<'_>, row: &InstanceRow, json: bool, done: &Cleared) -> Status {
+    if json {
+        let target = done.intent.target.to_string();
+        let left = done.left.clone();
+        context.terminal.json(&RestoreDocument::bare(
+            row.id.as_str(),
+            RestoreOutcome::Restored,
+            target,
+            left,
+        ));
+        return ExitCode::Done.into();
+    }
+    context.terminal.out(&what_was_cleared(done));
+    context.propose("to undo", &format!("undo {}", row.id));
+    ExitCode::Done.into()
 }
 
 /// Shows the plan of an interrupted restore, if it can be read, and asks. The lines that differ are shown only if they are those that the
@@ -298,7 +323,7 @@ fn show(
     json: bool,
     verb: &str,
 ) -> Result<Status, CliError> {
-    let (row, terminal) = (&found.row, context.terminal);
+    let (row, terminal, stage) = (&found.row, context.terminal, found.waiting.stage);
     match context.engine().interrupted_plan(found)? {
         Some(proposal) if json => terminal.json(&document(row, &proposal, None)),
         Some(proposal) => print_steps(context, &document(row, &proposal, None)),
@@ -308,10 +333,26 @@ fn show(
             found.waiting.intent.target.to_string(),
             Vec::new(),
         )),
-        None => terminal.out("The restore was interrupted before it changed anything."),
+        None => terminal.out(match stage {
+            RestoreStage::Begun | RestoreStage::Moving => {
+                "The restore was interrupted before it changed anything."
+            }
+            RestoreStage::Recorded | RestoreStage::Decided(Decision::Commit) => {
+                "The restore is complete and recorded; only cleanup is left."
+            }
+            RestoreStage::Decided(Decision::Abort) => "The restore was rolled back; only cleanup is left.",
+            RestoreStage::Decided(Decision::Left) => "The restore was discarded; only cleanup is left.",
+        }),
     }
-    if !json {
-        context.propose("to apply", &format!("{verb} {}", row.id));
+    let is_done = matches!(
+        stage,
+        RestoreStage::Recorded | RestoreStage::Decided(Decision::Commit)
+    );
+    match json {
+        true => {}
+        // It is complete, so only `undo` rolls it back.
+        false if is_done && verb == "abort" => context.propose("to undo", &format!("undo {}", row.id)),
+        false => context.propose("to apply", &format!("{verb} {}", row.id)),
     }
     Ok(ExitCode::Done.into())
 }

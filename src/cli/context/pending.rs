@@ -18,8 +18,11 @@ pub(in crate::cli) fn tell_left(context: &Context<'_>, left: &[String]) {
 pub(in crate::cli) fn what_was_cleared(done: &Cleared) -> String {
     let id = &done.intent.instance;
     match done.decision {
-        Some(Decision::Commit) => {
+        Some(Decision::Commit) if done.is_recorded_now => {
             format!("An interrupted restore of {id} was already complete; its receipt is written now.")
+        }
+        Some(Decision::Commit) => {
+            format!("A restore of {id} was already complete and recorded; only cleanup was left.")
         }
         Some(Decision::Abort) => {
             format!("An interrupted restore of {id} was already rolled back; its staging files are removed.")

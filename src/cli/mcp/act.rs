@@ -30,7 +30,7 @@ use crate::report::restore_document;
 use crate::report::steps;
 use crate::report::{CheckpointDocument, ForkDocument, Head};
 use crate::report::{Sources, diff_document};
-use crate::restore::refuse_locked;
+use crate::restore::refuse_in_use;
 use crate::session::{Allowed, CheckpointRequest, check_name, ensure_outside_session, find_snapshot};
 use crate::store::{CaptureRow, InstanceRow, SnapshotRow, Store};
 
@@ -134,6 +134,7 @@ fn call(
             let mut made = ForkDocument::of(forked, branch.as_deref());
             let text = text::forked(&made, &called_by(&target));
             made.failed.truncate(MOST);
+            made.left_out.truncate(MOST);
             Reply::new(text, &made)
         }
     }
@@ -344,7 +345,7 @@ fn go_back(
     if dry_run {
         return Ok(restore_document(&planned.row, &planned.proposal, None).into());
     }
-    refuse_locked(&planned.proposal)?;
+    refuse_in_use(&planned.proposal)?;
     let report = act(context, &planned)?;
     Ok(restore_document(&planned.row, &planned.proposal, Some(&report)).into())
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::tools::Right;
-use crate::cli::agent_session::{Beginner, begin_for, keeper};
+use crate::cli::agent_session::{Beginner, agent_process, begin_for};
 use crate::cli::args::CalledAs;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -15,7 +15,7 @@ use crate::cli::named_session::no_store;
 use crate::config::AgentRestore;
 use crate::environment::Environment;
 use crate::model::{AgentRef, InstanceId, ProcessRef};
-use crate::process::INSTANCE_VARIABLE;
+use crate::process::{INSTANCE_VARIABLE, Starter};
 use crate::recovery::settings::{opted_in, terms};
 use crate::session::{
     Allowed, ensure_outside_session, find_called, find_instance, is_active, sessions_of_caller,
@@ -162,11 +162,15 @@ impl Bound {
             return Err(no_session(context));
         }
         let store = context.store_for_writing()?;
-        let process = keeper(context);
-        let process = process.map(|ProcessRef { pid, start, .. }| format!("{pid}/{start}"));
+        let starter = agent_process(context);
+        let process = match &starter {
+            Starter::Program(ProcessRef { pid, start, .. }) => format!("{pid}/{start}"),
+            Starter::Unknown => String::new(),
+            Starter::Gone => return Err(no_session(context)),
+        };
         let agent = AgentRef {
             name: "mcp".to_owned(),
-            session: process.unwrap_or_default(),
+            session: process,
         };
         // Several servers of one agent: one of them begins it.
         let _alone = store.lock_agent(&agent)?;
@@ -176,7 +180,7 @@ impl Bound {
         {
             return Ok(row);
         }
-        let begun = begin_for(context, &store, Beginner::Tool)?;
+        let begun = begin_for(context, &store, Beginner::Tool, starter)?;
         if let Some(error) = begun.baseline_error {
             return Err(error.into());
         }

@@ -183,5 +183,10 @@ pub(super) fn forked(made: &ForkDocument, name: &str) -> String {
         let failed = made.failed.iter().map(ReasonDocument::line);
         lines.extend(paths(failed, made.failed.len() as u64));
     }
+    if !made.left_out.is_empty() {
+        lines.push("not written:".to_owned());
+        let encrypted = made.left_out.iter().map(ReasonDocument::line);
+        lines.extend(paths(encrypted, made.left_out.len() as u64));
+    }
     lines.join("\n")
 }

@@ -51,6 +51,7 @@ pub(in crate::cli) fn counts<'a>(changes: impl Iterator<Item = &'a Change>) -> V
         ("modified", counts.changed),
         ("deleted", counts.deleted),
         ("renamed", counts.renamed),
+        ("unknown", counts.unknown),
     ];
     let told = parts.iter().filter(|(_, count)| *count > 0);
     told.map(|(word, count)| format!("{} {word}", size::count(*count)))

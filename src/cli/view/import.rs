@@ -50,6 +50,9 @@ pub(in crate::cli) fn shown(found: &ImportDocument) -> String {
             size::bytes(found.bytes)
         ),
     );
+    if found.encrypted > 0 {
+        fact("encrypted", encrypted(found.encrypted));
+    }
     let total = found.dropped.saturating_add(found.owners);
     if found.trusted {
         fact(
@@ -76,6 +79,12 @@ pub(in crate::cli) fn shown(found: &ImportDocument) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// Describes the encrypted files in a file that `export` wrote, and how to open them.
+pub(in crate::cli) fn encrypted(files: u64) -> String {
+    let files = size::counted(files, "private file", "private files");
+    format!("{files}, which `fork` and `restore --to` write with --identity FILE")
 }
 
 fn what_is_dropped(found: &ImportDocument) -> String {

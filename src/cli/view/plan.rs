@@ -163,12 +163,12 @@ fn head(moved: &MovedHead<'_>) -> String {
     };
     let text = match branch(&moved.now) {
         Some(name) if moved.now.reference == moved.then.reference => format!(
-            "branch {name} moves back from {} to {}",
+            "branch {name} moves from {} to {}",
             commit(&moved.now),
             commit(&moved.then)
         ),
         _ => format!(
-            "HEAD moves back from {} to {}",
+            "HEAD moves from {} to {}",
             position(&moved.now),
             position(&moved.then)
         ),
@@ -329,6 +329,33 @@ fn what_stays(mount: &MountPlan<'_>, columns: usize, listed: Listed, lines: &mut
         "Also included, as they belong to what was asked for:",
         mount.also.iter().map(|path| changes::path(&path.below, None)),
     );
+    if !mount.open_files.is_empty() {
+        let title = "  Open for writing; what these processes write after the restore is lost:";
+        lines.push(style::paint(Role::Warning, title));
+        lines.extend(mount.open_files.iter().map(|open| {
+            let path = changes::path(&open.at.below, None);
+            format!("    {path}: {}", sanitize::name(open.reason.as_bytes()))
+        }));
+    }
+    if !mount.lost_edits.is_empty() {
+        let title = "  Edits between turns that were undone; they are not restored:";
+        lines.push(style::paint(Role::Warning, title));
+        let shown = match listed {
+            Listed::Folded => 10,
+            Listed::All => usize::MAX,
+        };
+        lines.extend(mount.lost_edits.iter().take(shown).map(|edit| {
+            let path = changes::path(&edit.at.below, None);
+            format!("    {path}: {}", edit.reason)
+        }));
+        let more = mount.lost_edits.len().saturating_sub(shown) as u64;
+        if more > 0 {
+            lines.push(format!(
+                "    and {}",
+                size::counted(more, "more path", "more paths")
+            ));
+        }
+    }
     list(
         lines,
         "Not captured, not changed:",
@@ -393,6 +420,12 @@ fn skipped(told: &ReasonDocument, left_out: &LeftOut, columns: usize) -> Vec<Str
         }
         LeftOut::Encrypted(words) => {
             format!("  encrypted {path}: {words}; it stays without --identity")
+        }
+        LeftOut::Parted(other) => {
+            let other = sanitize::name(other.as_bytes());
+            return vec![format!(
+                "  excluded  {path}: --exclude matches {other}, its other name"
+            )];
         }
         LeftOut::Note(key, what) => {
             let line = format!("  secret    {path}: {}: {what}", sanitize::text(key));

@@ -11,13 +11,14 @@ pub(in crate::cli) fn step(step: &StepRef) -> String {
     }
 }
 
-/// Returns the counts above zero, each with its sign: `+` added, `~` changed, `-` deleted, `R` renamed.
+/// Returns the counts above zero, each with its sign: `+` added, `~` changed, `-` deleted, `R` renamed, `?` unknown.
 pub(in crate::cli) fn signed_counts(counts: PathCounts) -> impl Iterator<Item = String> {
     let parts = [
         ('+', counts.added),
         ('~', counts.changed),
         ('-', counts.deleted),
         ('R', counts.renamed),
+        ('?', counts.unknown),
     ];
     let parts = parts.into_iter().filter(|(_, count)| *count > 0);
     parts.map(|(sign, count)| format!("{sign}{}", size::count(count)))

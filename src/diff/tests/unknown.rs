@@ -1,7 +1,7 @@
 //! Paths that one side does not know are neither added nor deleted, but not covered.
 
 use super::{Tree, dir, file, path, symlink, tree};
-use crate::diff::compare;
+use crate::diff::{compare, count_unknown};
 use crate::model::Listing;
 
 /// Returns the ways in which a side may not know `d/p`.
@@ -108,4 +108,36 @@ fn an_unknown_neighbor_hides_nothing_else() {
     let found = compare(&old.side(), &new.side());
     let paths: Vec<_> = found.changes.iter().map(|change| change.path.clone()).collect();
     assert_eq!(paths, ["d/a", "d/new", "d/z"].map(path));
+}
+
+#[test]
+fn what_one_side_alone_knows_may_have_changed() {
+    let bare = || tree([("d", dir())]);
+    let holds = || tree([("d", dir()), ("d/p", file("p"))]);
+    // With an object on the other side, and with nothing there.
+    for (way, unknown, of_object, of_absence) in [
+        ("unreadable", bare().gap("d/p"), true, true),
+        // It was on its way.
+        ("vanished", bare().vanished("d/p"), true, false),
+        ("excluded", bare().skip("d/p"), false, false),
+        (
+            "in a list that is unreadable",
+            bare().listing("d", Listing::Unreadable),
+            true,
+            false,
+        ),
+    ] {
+        let unknown = unknown.build();
+        for (known, counts) in [(holds().build(), of_object), (bare().build(), of_absence)] {
+            for found in [
+                compare(&known.side(), &unknown.side()),
+                compare(&unknown.side(), &known.side()),
+            ] {
+                let count = count_unknown(&found.not_covered);
+                assert_eq!(count, u64::from(counts), "{way}: {:?}", found.not_covered);
+            }
+        }
+        let both = compare(&unknown.side(), &unknown.side());
+        assert_eq!(count_unknown(&both.not_covered), 0, "{way}");
+    }
 }

@@ -87,16 +87,16 @@ pub enum OutputError {
         /// Name of the claim.
         claim: String,
     },
-    /// A fork would lie in a mount of its session.
+    /// A fork would lie in what its session covers.
     #[error(
-        "{} is in {}, a mount of the session",
+        "{} is in {}, which the session covers",
         sanitize::path(path),
         sanitize::path(root)
     )]
     InMount {
         /// The path.
         path: PathBuf,
-        /// Root of the mount.
+        /// Root of the mount, or the covered path in it.
         root: PathBuf,
     },
     /// A fork would lie in the store.

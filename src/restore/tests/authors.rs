@@ -227,6 +227,7 @@ impl World {
                 ended: u64::MAX,
                 agent: Some(&own),
                 program: None,
+                writes_at_startup: false,
             };
             let id = InstanceId::new([u8::try_from(agent).unwrap(); 8], "x");
             (id, Activity::of(&life, &self.events[agent]))

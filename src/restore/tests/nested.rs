@@ -117,7 +117,7 @@ fn a_directory_that_the_session_made_goes_with_all_that_it_made_and_nothing_else
             expected: &[
                 "delete d/e/x",
                 "delete d/y",
-                "kept d/e: holds d/e",
+                "kept d/e: closed",
                 "kept d: holds d/e",
             ],
         },

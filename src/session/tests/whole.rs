@@ -21,8 +21,8 @@ use crate::diff::{Side, compare};
 use crate::model::{Coverage, Ending, InstanceId, RelPath, SnapshotId};
 use crate::observer::Silent;
 use crate::restore::{
-    Allow, MountRequest, Proposal, Purpose, Report, RestoreContext, Scope, execute, of_instance, of_restore,
-    propose,
+    Allow, MountRequest, Proposal, Purpose, Report, RestoreContext, Scope, Why, execute, of_instance,
+    of_restore, propose,
 };
 use crate::session::{EndRequest, end};
 use case::{Case, case, runner};
@@ -202,6 +202,10 @@ fn a_restore_is_what_the_model_says_and_what_the_diff_said_and_undo_is_exact() {
         let proposal = session.restore(&case);
         // The other side of a rename is meant as well; which paths those are has tests of its own.
         case.also = proposal.mounts[0].also.iter().map(text).collect();
+        // So do those that stay because what was at a path that stays was moved there.
+        let kept = proposal.mounts[0].plan.kept.iter();
+        let moved = kept.filter(|kept| matches!(kept.why, Why::Moved(_)));
+        case.moved = moved.map(|kept| text(&kept.change.path)).collect();
         let wanted = case.expected(&session.before, &session.ended, &session.now);
         let mount = &proposal.mounts[0];
         let sides = [

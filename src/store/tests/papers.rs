@@ -335,7 +335,7 @@ fn an_intent_that_is_hurt_is_known_by_its_copy() {
         assert_eq!(&pending[0].intent, &intent(), "moving {moving}, gone {gone}");
         let papers = store.take_up(&id()).unwrap().unwrap();
         assert_eq!(papers.journal().unwrap().is_some(), moving);
-        papers.close().unwrap();
+        papers.close(&crate::observer::Silent).unwrap();
         assert!(!store.layout().restore(&id()).exists());
     }
 }

@@ -1,6 +1,7 @@
 //! An agent whose hooks report its conversation.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -75,10 +76,34 @@ impl<'a> Conversation<'a> {
         self.hook("SessionEnd", &json!({"reason": "exit"}));
     }
 
+    /// Runs it as the program `claude` that is launched.
+    pub(crate) fn launch(self) -> Run {
+        let program = self.sandbox.scratch("claude");
+        fs::write(&program, format!("#!/bin/sh\n{}", self.script)).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let jackin = super::machine::binary();
+        let command = [
+            "launch".as_ref(),
+            "--".as_ref(),
+            program.as_path(),
+            jackin.as_path(),
+        ];
+        self.sandbox.command(command).inside(self.project).run()
+    }
+
     /// Runs it in a process that is neither a shell nor a program that only starts another.
     pub(crate) fn run(self) -> Run {
         let lock = self.sandbox.scratch("lock");
-        let agent = ["flock", lock.to_str().unwrap(), "sh", "-c", &self.script, "sh"];
+        // Shared: several agents may run at once.
+        let agent = [
+            "flock",
+            "-s",
+            lock.to_str().unwrap(),
+            "sh",
+            "-c",
+            &self.script,
+            "sh",
+        ];
         let run = self.sandbox.command(["x"]).inside(self.project);
         run.through(&agent).run()
     }

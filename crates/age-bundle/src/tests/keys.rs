@@ -251,6 +251,41 @@ fn ssh_keys_with_a_passphrase_open() {
 }
 
 #[test]
+fn a_file_with_several_keys_opens_what_is_sealed_to_each() {
+    let keyed = |passphrase: &str| ssh_pair(&["-t", "ed25519", "-N", passphrase]);
+    let (Some(first), Some(second), Some(shut), Some(other)) = (
+        keyed(""),
+        keyed(""),
+        keyed("correct horse"),
+        keyed("correct horse"),
+    ) else {
+        return;
+    };
+    let age = age_pair();
+    let texts = [&first, &age, &shut, &second, &other].map(|pair| pair.private.as_str());
+    let content = texts.join("\n# the next one\n");
+    let asked = Cell::new(0);
+    let ask = || {
+        asked.set(asked.get() + 1);
+        Some("correct horse".to_owned())
+    };
+    let identities = Identities::parse(content.as_bytes(), &ask).unwrap();
+    assert_eq!(asked.get(), 1, "both keys have the same passphrase");
+    for pair in [&first, &age, &shut, &second, &other] {
+        let bundle = seal(&[file(b"a", b"x")], &recipients(&[pair])).unwrap();
+        assert!(open(&bundle, &identities, MOST).is_ok(), "{}", pair.public);
+    }
+    assert!(parse_error(content.as_bytes()).needs_passphrase());
+    let behind = first.private.lines().count() + 1;
+    assert_eq!(
+        parse_error(format!("{}hunter2\n", first.private).as_bytes()),
+        IdentityError::NotAKey { line: behind }
+    );
+    let cut = format!("{}\n{}", start(&first.private, 200), second.private);
+    assert_eq!(parse_error(cut.as_bytes()), IdentityError::Damaged);
+}
+
+#[test]
 fn encrypted_age_identity_files_open() {
     let pair = age_pair();
     let mut passphrase = age::scrypt::Recipient::new(SecretString::from("correct horse".to_owned()));

@@ -1,7 +1,7 @@
 //! The index in all its shapes.
 
 use super::scratch::{Scratch, clear, text};
-use crate::{Index, stages_the_same};
+use crate::{Index, IndexFiles, shared_index, stages_the_same};
 
 fn lines(index: &Index) -> Vec<String> {
     let lines = index.entries.iter().map(|entry| {
@@ -223,6 +223,46 @@ fn an_index_of_a_form_that_is_not_known_equals_none() {
     scratch.git(&["update-index", "--split-index"]);
     let split = index_file(&scratch);
     assert!(!stages_the_same(&split, &split));
+}
+
+#[test]
+fn a_split_index_stages_the_same_with_its_shared_index() {
+    let scratch = Scratch::new();
+    many(&scratch);
+    scratch.git(&["config", "splitIndex.maxPercentChange", "100"]);
+    let whole = index_file(&scratch);
+    scratch.git(&["update-index", "--split-index"]);
+    let shared_file = |own: &[u8]| {
+        let name = shared_index(own).unwrap();
+        std::fs::read(scratch.dir.join(format!(".git/sharedindex.{name}"))).unwrap()
+    };
+    let first = index_file(&scratch);
+    let shared = shared_file(&first);
+    fn with<'a>(own: &'a [u8], shared: &'a [u8]) -> IndexFiles<'a> {
+        let shared = Some(shared);
+        IndexFiles { own, shared }
+    }
+    assert!(shared_index(&whole).is_none());
+    assert!(stages_the_same(with(&first, &shared), &whole));
+    let (before, after) = refresh(&scratch, &["status"], 1);
+    assert!(before != after);
+    assert!(stages_the_same(with(&before, &shared), with(&after, &shared)));
+    // Without the shared index, or with another file, nothing is known.
+    assert!(!stages_the_same(&before, &before));
+    assert!(!stages_the_same(with(&before, &whole), with(&before, &whole)));
+    let mut damaged = shared.clone();
+    damaged[40] ^= 1;
+    assert!(!stages_the_same(with(&before, &damaged), with(&before, &damaged)));
+    for step in [&["rm", "-q", "--cached", "file"][..], &["add", "-N", "file"]] {
+        let before = index_file(&scratch);
+        scratch.git(step);
+        let now = index_file(&scratch);
+        let (before, now) = (with(&before, &shared), with(&now, &shared));
+        assert!(
+            stages_the_same(now, now) && !stages_the_same(before, now),
+            "{step:?}"
+        );
+    }
 }
 
 /// Content of the index by git's own account, without stat data: version, stages, flags, and resolved conflicts.

@@ -1,12 +1,14 @@
 //! Files that another process can write to.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::{Search, WriterSearch};
+use crate::{Search, Writer, WriterSearch, writers_of};
 
 /// A process that goes with the test.
 struct Going(Child);
@@ -80,4 +82,38 @@ fn a_file_that_another_process_can_write_to_is_found() {
     reading.arg("600").stdin(File::open(root.join("input")).unwrap());
     let _reading = Going(reading.stdout(Stdio::null()).spawn().unwrap());
     assert!(nothing());
+}
+
+#[test]
+fn the_processes_that_have_a_file_open_for_writing_are_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (written, other) = (scratch.path().join("written"), scratch.path().join("other"));
+    let writer = with_output(&written);
+    let _another = with_output(&other);
+    let ino = |path: &Path| fs::metadata(path).unwrap().ino();
+    let (root, inodes) = (
+        scratch.path().canonicalize().unwrap(),
+        BTreeSet::from([ino(&written)]),
+    );
+    // A child of another test has what was open when it was made, until it runs its own program.
+    let found = |inodes: &BTreeSet<u64>, places: &[PathBuf]| {
+        let search = || writers_of(&root, inodes, places);
+        let mut tries = (0..100).map(|turn| {
+            std::thread::sleep(Duration::from_millis(turn));
+            search()
+        });
+        tries.find(|found| found.len() == 1).unwrap_or_else(search)
+    };
+    let expected = Writer {
+        ino: ino(&written),
+        path: root.join("written"),
+        pid: writer.0.id(),
+        name: "sleep".to_owned(),
+    };
+    assert_eq!(found(&inodes, &[]), std::slice::from_ref(&expected));
+    assert_eq!(found(&BTreeSet::new(), &[root.join("written")]), [expected]);
+    // This process has it open for reading alone, and does not count anyway.
+    let _read = File::open(&written).unwrap();
+    drop(writer);
+    assert_eq!(writers_of(&root, &inodes, &[root.join("written")]), []);
 }

@@ -49,6 +49,13 @@ fn what_is_broken_is_named_with_its_line() {
         found.problem.contains("`hooks.PreToolUse` must be a list"),
         "{found:?}"
     );
+    // The events before it would be added first.
+    for agent in [Agent::Claude, Agent::Codex] {
+        let text = r#"{"a":{"b":[1,2]},"hooks":{"PreToolUse":[],"SessionStart":[{"hooks":[]}],"Stop":null}}"#;
+        let found = fault(agent, text);
+        assert_eq!(found.line, Some(1), "{agent}");
+        assert!(found.problem.contains("`hooks.Stop` must be a list"), "{found:?}");
+    }
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn carry_out(context: &Context<'_>, args: &HookEditArgs, work: &Work<'_>) -> Res
     let shown = view::hooks::change(&document(HookOutcome::Planned, None));
     if !args.json {
         terminal.out(&shown);
-    } else if !args.yes && !args.dry_run {
+    } else if !args.yes && !args.dry_run && terminal.can_ask() {
         terminal.err(&shown);
     }
     if args.dry_run {

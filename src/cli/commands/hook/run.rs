@@ -4,20 +4,21 @@
 use std::io::Read as _;
 
 use super::{HookRunArgs, recorded};
-use crate::agents::{Effect, Event, HookEvent, LARGEST, ToolCall};
-use crate::cli::agent_session::{Beginner, begin_for};
+use crate::agents::{Agent, Effect, Event, HookEvent, LARGEST, ToolCall, is_reported_twice};
+use crate::cli::agent_session::{Beginner, agent_process, begin_for};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::replication::leave;
 use crate::cli::session_end::end_held;
 use crate::config::{AgentRestore, OnFailure, Resolved};
-use crate::model::{AgentEvent, AgentRef, Ending, InstanceId, Operation, SnapshotId, SnapshotKind};
-use crate::process::INSTANCE_VARIABLE;
+use crate::environment::Environment;
+use crate::model::{AgentEvent, AgentRef, CallRef, Ending, InstanceId, Operation, SnapshotId, SnapshotKind};
+use crate::process::{self, INSTANCE_VARIABLE, Starter};
 use crate::recovery::settings::{opted_in, terms, workspace_settings};
 use crate::recovery::survivors;
 use crate::session::{CheckpointRequest, EndRequest, is_active, sessions_of_caller};
-use crate::store::{InstanceRow, Store, StoreError};
+use crate::store::{AgentEventRow, InstanceRow, Store, StoreError};
 use crate::terminal::sanitize;
 
 /// Exit status by which an agent skips the tool call; standard error has the reason.
@@ -88,15 +89,11 @@ fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
     if is_idle {
         return Ok(());
     }
-    let mut environment = context.environment.clone();
-    if let Some(directory) = &event.directory {
-        environment.current.clone_from(directory);
-    }
+    let (environment, here) = place(context.environment, &event)?;
     let agent = AgentRef {
         name: args.agent.word().to_owned(),
         session: event.session.clone(),
     };
-    let here = opted_in(&environment)?;
     let context = context.within(&environment);
     // A session goes on wherever its agent works meanwhile.
     if here.is_none() && !goes_on(&context, &agent).unwrap_or(false) {
@@ -120,6 +117,27 @@ fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
         blocks: failure.blocks || blocks,
         ..failure
     })
+}
+
+/// Returns the first of the agent's directories that is in a captured workspace, with the settings of that; else the first of all.
+fn place(environment: &Environment, event: &Event) -> Result<(Environment, Option<Resolved>), CliError> {
+    let mut first = environment.clone();
+    if let Some(directory) = event.directories.first() {
+        first.current.clone_from(directory);
+    }
+    let mut here = opted_in(&first)?;
+    for directory in event.directories.iter().skip(1) {
+        if here.is_some() {
+            break;
+        }
+        let mut other = environment.clone();
+        other.current.clone_from(directory);
+        here = opted_in(&other)?;
+        if here.is_some() {
+            first = other;
+        }
+    }
+    Ok((first, here))
 }
 
 /// Reads the event from standard input.
@@ -154,14 +172,40 @@ fn goes_on(context: &Context<'_>, agent: &AgentRef) -> Result<bool, CliError> {
     };
     let is_launched = context.environment.get(INSTANCE_VARIABLE).is_some();
     let is_in_one = is_launched && !sessions_of_caller(&store, context.environment)?.is_empty();
-    Ok(is_in_one || !living(&store, agent, None)?.is_empty())
+    Ok(is_in_one || !living(context, &store, agent, None)?.is_empty())
 }
 
-/// Returns the living sessions that hooks began for a conversation, newest first. A conversation without an id is one in each workspace.
-fn living(store: &Store, agent: &AgentRef, here: Option<&Resolved>) -> Result<Vec<InstanceRow>, StoreError> {
+/// Returns the living sessions that hooks began for a conversation in the client that calls, newest first. A conversation without an id is
+/// one in each workspace.
+///
+/// A conversation that is open in two clients has sessions in each: the end of one client is not the end of the other, and each reports
+/// turns and calls of its own.
+fn living(
+    context: &Context<'_>,
+    store: &Store,
+    agent: &AgentRef,
+    here: Option<&Resolved>,
+) -> Result<Vec<InstanceRow>, StoreError> {
     let mut rows = store.catalog().instances_of_agent(agent)?;
-    let is_own = |row: &InstanceRow| !agent.session.is_empty() || here.is_some_and(|here| is_of(row, here));
+    let has_id = !agent.session.is_empty();
+    let is_own = |row: &InstanceRow| has_id || here.is_some_and(|here| is_of(row, here));
     rows.retain(|row| row.ended_at.is_none() && is_own(row) && is_active(store, row));
+    if rows.is_empty() {
+        return Ok(rows);
+    }
+    let client = match agent_process(context) {
+        Starter::Program(process) => Some(process),
+        Starter::Gone | Starter::Unknown => None,
+    };
+    // With an id, a helper of the client may call, and a client that cannot be determined is the only one there is.
+    let ancestors = process::caller(context.environment).ancestors;
+    let is_only = rows
+        .iter()
+        .all(|row| rows.first().is_some_and(|first| row.keeper == first.keeper));
+    rows.retain(|row| match &row.keeper {
+        Some(keeper) if has_id => ancestors.contains(keeper) || client.is_none() && is_only,
+        keeper => *keeper == client || has_id,
+    });
     Ok(rows)
 }
 
@@ -214,7 +258,13 @@ impl Hook<'_> {
             happening,
             HookEvent::Start | HookEvent::Prompt(_) | HookEvent::Tool(_)
         );
-        let mut joined = living(self.store, &self.agent, self.here)?;
+        let mut joined = living(self.context, self.store, &self.agent, self.here)?;
+        if *happening == HookEvent::End
+            && let Starter::Program(client) = agent_process(self.context)
+        {
+            // A client that the agent itself runs in one of its calls ends no session but its own.
+            joined.retain(|row| row.keeper.as_ref().is_none_or(|keeper| *keeper == client));
+        }
         let is_here = |row: &InstanceRow| self.here.is_some_and(|here| is_of(row, here));
         let mut failures = Vec::new();
         if let Some(here) = self.here
@@ -260,6 +310,10 @@ impl Hook<'_> {
     }
 
     fn begin(&self, here: &Resolved, happening: &HookEvent) -> Result<(), Failure> {
+        let agent = agent_process(self.context);
+        if agent == Starter::Gone {
+            return Ok(());
+        }
         let never_began = |row: &InstanceRow| matches!(row.ending, Some(Ending::Failed(_)));
         let own = self.store.catalog().instances_of_agent(&self.agent)?;
         let is_told = own.iter().any(|row| is_of(row, here) && never_began(row));
@@ -269,7 +323,7 @@ impl Hook<'_> {
             is_told,
         };
         let beginner = Beginner::Hook(self.agent.clone());
-        let begun = begin_for(self.context, self.store, beginner).map_err(fails)?;
+        let begun = begin_for(self.context, self.store, beginner, agent).map_err(fails)?;
         let snapshot = begun.baseline.as_ref().map(|captured| captured.record.id.clone());
         if let Some(event) = self.event(&begun.instance, here, happening)? {
             self.append(&begun.instance, event, snapshot)?;
@@ -327,9 +381,13 @@ impl Hook<'_> {
                     turn: last.saturating_add(u32::from(has_ended)),
                 }
             }
-            HookEvent::Tool(call) => AgentEvent::Call {
-                call: recorded::call(call, &self.context.environment.current, wanted),
-            },
+            HookEvent::Tool(call) => {
+                let call = recorded::call(call, &self.context.environment.current, wanted);
+                if self.was_reported(session, &call)? {
+                    return Ok(None);
+                }
+                AgentEvent::Call { call }
+            }
             HookEvent::ToolEnd(call) => {
                 let (tool, id) = recorded::name(call);
                 AgentEvent::Return {
@@ -340,6 +398,23 @@ impl Hook<'_> {
             }
             HookEvent::Start | HookEvent::End | HookEvent::Other => return Ok(None),
         }))
+    }
+
+    /// Returns true if another event of the agent reported the call before, in this turn.
+    fn was_reported(&self, session: &InstanceId, call: &CallRef) -> Result<bool, Failure> {
+        // No other agent does, and the events of a long session take a moment to read.
+        if self.agent.name != Agent::Cursor.word() {
+            return Ok(false);
+        }
+        let events = self.store.catalog().agent_events(session)?;
+        let is_in_turn =
+            |row: &&AgentEventRow| matches!(row.event, AgentEvent::Call { .. } | AgentEvent::Return { .. });
+        let mut turn = events.iter().rev().take_while(is_in_turn);
+        let last = turn.find_map(|row| match &row.event {
+            AgentEvent::Call { call } => Some(call),
+            _ => None,
+        });
+        Ok(last.is_some_and(|last| is_reported_twice(last, call)))
     }
 
     fn append(

@@ -5,15 +5,19 @@ use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
-use crate::cli::written_snapshot::print_problems;
+use crate::cli::suggested_command::Words;
+use crate::cli::written_snapshot::{print_encrypted, print_problems, to_write};
 use crate::recovery::{MissingClaim, OutputPlan};
-use crate::report::{Head, HostPathDocument, NewClaimDocument, RestoreOutcome, RestoreToDocument, problems};
+use crate::report::{
+    Head, HostPathDocument, NewClaimDocument, RestoreOutcome, RestoreToDocument, not_opened, problems,
+};
 use crate::terminal::{sanitize, size};
 
 pub(super) fn to_directory(
     context: &Context<'_>,
     planned: &OutputPlan,
     args: &RestoreArgs,
+    again: &Words,
 ) -> Result<Status, CliError> {
     let OutputPlan {
         row,
@@ -21,6 +25,7 @@ pub(super) fn to_directory(
         directory,
         paths: count,
         new_claim: new,
+        encrypted,
         ..
     } = planned;
     let count = *count;
@@ -33,10 +38,24 @@ pub(super) fn to_directory(
         target: target.id.to_string(),
         directory: place.path.clone(),
         directory_bytes: place.path_bytes.clone(),
-        complete: target.complete,
+        complete: target.complete && encrypted.is_empty(),
         new_claim: new.as_ref().map(claim_document),
         paths,
         failed,
+        left_out: not_opened(encrypted),
+    };
+    let lacks = args.require_complete || encrypted.iter().any(|file| file.is_named);
+    let lacks = lacks && !encrypted.is_empty();
+    // A directory that was written is no place for a second copy.
+    let propose = |is_written: bool| {
+        if encrypted.is_empty() || args.json.is_json() {
+            return;
+        }
+        let words = match is_written {
+            true => again.clone().plain("--to NEW-DIRECTORY"),
+            false => again.clone().flag("--to", args.to.as_ref()),
+        };
+        context.propose(to_write(encrypted), &words.plain("--identity FILE").text());
     };
     let shown = sanitize::path(directory);
     let mut plan = format!(
@@ -60,14 +79,30 @@ pub(super) fn to_directory(
             row.id
         ));
     }
+    if !args.json.is_json() {
+        print_encrypted(context, encrypted);
+    }
+    let code = |partial: bool| match partial {
+        true => ExitCode::Partial.into(),
+        false => ExitCode::Done.into(),
+    };
     if args.dry_run {
-        return Ok(ExitCode::Done.into());
+        propose(false);
+        return Ok(code(lacks));
+    }
+    if count == 0 && lacks {
+        // Everything that was asked for is encrypted.
+        if args.json.is_json() {
+            terminal.json(&document(RestoreOutcome::Partial, 0, Vec::new()));
+        }
+        propose(false);
+        return Ok(code(lacks));
     }
     confirm(terminal, &context.interrupts, "Write them there?", args.yes)?;
     let written = context.engine().write_output(planned)?;
     print_problems(context, &written, args.json.is_json());
     let (paths, problems) = (written.paths, problems(&written));
-    let partial = !problems.is_empty();
+    let partial = lacks || !problems.is_empty();
     if args.json.is_json() {
         let outcome = if partial {
             RestoreOutcome::Partial
@@ -81,13 +116,9 @@ pub(super) fn to_directory(
             "{done}: {} written.",
             size::counted(paths, "path", "paths")
         ));
+        propose(true);
     }
-    Ok(if partial {
-        ExitCode::Partial
-    } else {
-        ExitCode::Done
-    }
-    .into())
+    Ok(code(partial))
 }
 
 fn claim_document(new: &MissingClaim) -> NewClaimDocument {

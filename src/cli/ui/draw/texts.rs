@@ -11,7 +11,7 @@ use super::super::data::Goal;
 use super::super::paint;
 use super::super::views::{Drawn, Page};
 use super::said;
-use crate::terminal::{Role, size};
+use crate::terminal::{Role, size, width};
 
 pub(super) fn plan(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let Some(plan) = &mut app.plan else { return };
@@ -28,15 +28,16 @@ pub(super) fn plan(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
         }
     }
     let question = match (plan.does_something, &request.goal) {
-        (false, _) => " Nothing to do.".to_owned(),
-        (true, Goal::Undo(Some(receipt))) => format!(" Undo restore {receipt}?  y  yes    Esc  no"),
-        (true, Goal::Undo(None)) => " Undo this restore?  y  yes    Esc  no".to_owned(),
+        (false, _) => vec![" Nothing to do.".to_owned()],
+        (true, Goal::Undo(Some(receipt))) => asked(&format!("Undo restore {receipt}?"), columns),
+        (true, Goal::Undo(None)) => asked("Undo this restore?", columns),
         (true, _) => {
             let paths = size::counted(plan.paths, "path", "paths");
-            format!(" Restore {paths}?  y  yes    Esc  no")
+            asked(&format!("Restore {paths}?"), columns)
         }
     };
-    foot.push(Line::styled(question, paint::look(Role::Heading)));
+    let question = question.into_iter();
+    foot.extend(question.map(|line| Line::styled(line, paint::look(Role::Heading))));
     let height = u16::try_from(foot.len()).unwrap_or(1);
     let [body, last] = Layout::vertical([Constraint::Fill(1), Constraint::Length(height)]).areas(area);
     app.drawn.list = body;
@@ -47,14 +48,29 @@ pub(super) fn plan(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
 pub(super) fn forget(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     let Some(plan) = &mut app.forget else { return };
     plan.seen = true;
-    let [body, last] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(area);
+    let columns = usize::from(area.width);
+    let question = asked("Delete this permanently? It cannot be undone.", columns);
+    let height = u16::try_from(question.len()).unwrap_or(1);
+    let [body, last] = Layout::vertical([Constraint::Fill(1), Constraint::Length(height)]).areas(area);
     app.drawn.list = body;
-    text(&mut plan.page, (usize::from(area.width), app.typing), frame, body);
-    let question = " Delete this permanently? It cannot be undone.  y  yes    Esc  no";
-    frame.render_widget(
-        Paragraph::new(Line::styled(question, paint::look(Role::Warning))),
-        last,
-    );
+    text(&mut plan.page, (columns, app.typing), frame, body);
+    let question = question.into_iter();
+    let question = question.map(|line| Line::styled(line, paint::look(Role::Warning)));
+    frame.render_widget(Paragraph::new(question.collect::<Vec<_>>()), last);
+}
+
+/// Returns a question with its keys, on as many lines as it needs.
+fn asked(question: &str, columns: usize) -> Vec<String> {
+    const KEYS: &str = "y  yes    Esc  no";
+    let line = format!(" {question}  {KEYS}");
+    if width::of(&line) <= columns {
+        return vec![line];
+    }
+    let lines = width::wrap(question, columns.saturating_sub(1)).into_iter();
+    lines
+        .chain([KEYS.to_owned()])
+        .map(|line| format!(" {line}"))
+        .collect()
 }
 
 pub(super) fn page(page: &mut Page, typing: bool, drawn: &mut Drawn, frame: &mut Frame<'_>, area: Rect) {

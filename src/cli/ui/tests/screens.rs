@@ -124,6 +124,29 @@ fn no_view_breaks_on_a_screen_of_any_size() {
 }
 
 #[test]
+fn a_question_is_whole_on_a_narrow_screen() {
+    let wanted = [
+        (
+            40,
+            " Delete this permanently? It cannot be\n undone.\n y  yes    Esc  no\n",
+        ),
+        (
+            100,
+            " Delete this permanently? It cannot be undone.  y  yes    Esc  no\n",
+        ),
+    ];
+    for (columns, whole) in wanted {
+        let mut played = Played::new(columns, 12);
+        played.tell(Answer::Sessions(made::sessions()));
+        played.keys("D");
+        let plan = "1 session with 2 snapshots to forget.\n".to_owned();
+        played.tell(Answer::Forget("rc-p0wm3c8d-shop".to_owned(), plan));
+        let text = played.text();
+        assert!(text.contains(whole), "{text}");
+    }
+}
+
+#[test]
 fn without_colors_the_chosen_row_and_the_words_that_differ_still_stand_out() {
     let mut played = Played::new(160, 50);
     every_view(&mut played, |played, name| {

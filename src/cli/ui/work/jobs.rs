@@ -122,8 +122,14 @@ fn fork(
     print_problems(context, &forked.written, false);
     let fork = ForkDocument::of(forked, None);
     let mut text = view::forks::made(&fork);
-    if !fork.complete {
+    if !fork.is_whole {
         text.push_str("\nThe snapshot and so the fork are incomplete.");
+    }
+    if !fork.left_out.is_empty() {
+        let files = size::counted(fork.left_out.len() as u64, "file is", "files are");
+        text.push_str(&format!(
+            "\n{files} encrypted, and not written: `fork --identity FILE` writes all."
+        ));
     }
     if !fork.failed.is_empty() {
         let count = size::counted(fork.failed.len() as u64, "path differs", "paths differ");

@@ -13,7 +13,7 @@ use crate::cli::view;
 use crate::cli::view::plan::Listed;
 use crate::recovery::{ChosenPaths, RestorePlan, RestoreRequest, UndoRequest};
 use crate::report::restore_document;
-use crate::restore::{Allow, Purpose, Why, refuse_locked};
+use crate::restore::{Allow, Purpose, Why, refuse_in_use};
 use crate::terminal::recorded::Recording;
 use crate::terminal::{Role, style};
 
@@ -155,7 +155,7 @@ fn told(mut request: Request, planned: &RestorePlan) -> Answer {
     if let Purpose::Undo(receipt) = planned.proposal.purpose {
         request.goal = Goal::Undo(Some(receipt));
     }
-    let does_something = !planned.proposal.is_empty() && refuse_locked(&planned.proposal).is_ok();
+    let does_something = !planned.proposal.is_empty() && refuse_in_use(&planned.proposal).is_ok();
     let document = restore_document(&planned.row, &planned.proposal, None);
     let paths = does_something.then(|| view::plan::changed(&document));
     Answer::Plan(request, text(planned), paths)
@@ -169,8 +169,11 @@ fn text(planned: &RestorePlan) -> String {
     if let Some(lacks) = gaps(proposal) {
         warn(&lacks);
     }
-    if let Err(refused) = refuse_locked(proposal) {
-        warn(&format!("would be refused now: {refused}"));
+    if let Err(refused) = refuse_in_use(proposal) {
+        warn(&format!(
+            "would be refused now: {}",
+            CliError::from(refused).message
+        ));
     }
     let keys = match flags(proposal) {
         (false, false) => None,

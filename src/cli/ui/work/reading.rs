@@ -301,9 +301,8 @@ pub(super) fn store(context: &Context<'_>) -> Result<Vec<Holding>, CliError> {
         let name = match (&row.workspace, row.mounts.first()) {
             (Some(workspace), _) => sanitize::name(workspace.as_bytes()),
             (None, Some(mount)) => {
-                let root = mount.root.to_path();
-                let last = root.file_name().map(sanitize::os);
-                format!("./{}", last.unwrap_or_default())
+                let home = context.environment.home.as_deref();
+                view::host_path::below_home(&mount.root.to_path(), home)
             }
             (None, None) => "no files".to_owned(),
         };

@@ -348,7 +348,7 @@ impl Session {
                 whole(&report)?;
                 Ok(Ended::New)
             }
-            (Verb::Abort, RestoreStage::Decided(Decision::Commit)) => {
+            (Verb::Abort, RestoreStage::Decided(Decision::Commit) | RestoreStage::Recorded) => {
                 let done = settle(&store, papers, &acting)?;
                 nothing(&done.left)?;
                 Ok(Ended::New)

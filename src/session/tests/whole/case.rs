@@ -22,6 +22,8 @@ pub(super) struct Case {
     pub(super) scope: Option<Vec<Spot>>,
     /// Paths selected in addition to the scope.
     pub(super) also: Vec<String>,
+    /// Paths that stay because they were moved from one that stays.
+    pub(super) moved: Vec<String>,
     pub(super) overwrite: bool,
     pub(super) delete: bool,
 }
@@ -83,6 +85,7 @@ pub(super) fn case(links: bool) -> impl Strategy<Value = Case> {
             tracked,
             scope,
             also: Vec::new(),
+            moved: Vec::new(),
             overwrite,
             delete,
         },
@@ -125,6 +128,7 @@ impl Case {
             }),
             overwrite: self.overwrite,
             delete: self.delete,
+            moved: &self.moved,
         };
         expected(before, ended, now, &asked)
     }

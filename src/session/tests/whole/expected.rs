@@ -15,6 +15,8 @@ pub(super) struct Asked<'a> {
     pub(super) scope: Option<Vec<String>>,
     pub(super) overwrite: bool,
     pub(super) delete: bool,
+    /// Paths that stay because they were moved from one that stays.
+    pub(super) moved: &'a [String],
 }
 
 /// Expected result.
@@ -112,6 +114,9 @@ pub(super) fn expected(before: &Seen, ended: &Seen, now: &Seen, asked: &Asked<'_
     let may = |path: &str| {
         let (was, is) = (then.get(path), live.get(path));
         let is_sessions_own = like(last.get(path), is);
+        if asked.moved.iter().any(|moved| moved == path) {
+            return false;
+        }
         match (was, is) {
             // It may have been there as something that the excludes name.
             (None, Some(is)) if leaves_out(asked.rules, path, !is.is_dir()) => false,

@@ -1,0 +1,59 @@
+//! The program that started the calling process, told apart from one that adopted it.
+
+use super::caller::{Caller, is_shell};
+use super::process_ref::ProcessRef;
+use super::shared_table::ProcessTable;
+
+/// Programs that run as the first process of a machine or a container and start nothing but services.
+const FIRST: [&str; 9] = [
+    "systemd",
+    "init",
+    "launchd",
+    "tini",
+    "docker-init",
+    "dumb-init",
+    "catatonit",
+    "s6-svscan",
+    "runit",
+];
+
+/// Starter of the calling process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Starter {
+    /// This program.
+    Program(ProcessRef),
+    /// A program that ended since.
+    Gone,
+    /// It cannot be determined.
+    Unknown,
+}
+
+/// Returns the program that started the calling process: its nearest ancestor that is no shell.
+///
+/// The child of a program that ended is adopted by the first process, or by the manager of its user's services, from which every other process
+/// descends as well. In a container the first process may be the program itself: `is_program` recognizes it by its name.
+#[must_use]
+pub fn starter(table: &ProcessTable, caller: &Caller, is_program: &dyn Fn(&str) -> bool) -> Starter {
+    let mut ancestors = caller.ancestors.iter().enumerate();
+    let Some((at, program)) = ancestors.find(|(_, process)| !is_shell(table, process)) else {
+        return Starter::Unknown;
+    };
+    if caller.adopted_by.is_some_and(|adopter| adopter <= at) {
+        return Starter::Gone;
+    }
+    let Some(seen) = table
+        .look(program.pid)
+        .ok()
+        .flatten()
+        .filter(|seen| seen.is(program))
+    else {
+        return Starter::Gone;
+    };
+    let is_first = program.pid == 1;
+    match seen.name.as_str() {
+        "systemd" => Starter::Gone,
+        name if is_first && FIRST.contains(&name) => Starter::Gone,
+        name if is_first && !is_program(name) => Starter::Unknown,
+        _ => Starter::Program(program.clone()),
+    }
+}

@@ -1,0 +1,183 @@
+//! Turns that never began, or whose end was not reported: what the operator did meanwhile stays.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::conversation::{Conversation, report};
+use crate::support::documents::{Restored, instances};
+use crate::support::sandbox::Sandbox;
+
+/// A workspace that is captured, with files that lie there.
+fn workspace(more: &str) -> (Sandbox, PathBuf) {
+    let sandbox = Sandbox::new();
+    let project = sandbox.captured("shop", more);
+    for name in ["mine", "yours"] {
+        fs::write(project.join(name), "before\n").unwrap();
+    }
+    (sandbox, project)
+}
+
+fn newest(sandbox: &Sandbox) -> String {
+    instances(&sandbox.jackin(["list", "--json"]).ok())[0].id.clone()
+}
+
+fn read(project: &Path, name: &str) -> String {
+    fs::read_to_string(project.join(name)).unwrap_or_else(|_| "missing".to_owned())
+}
+
+/// In another window.
+const EDITS: &str = "echo operator > yours; echo operator > notes";
+
+#[test]
+fn an_agent_that_was_opened_and_closed_did_nothing() {
+    for ends in [true, false] {
+        let (sandbox, project) = workspace("");
+        let mut agent = Conversation::new(&sandbox, &project, "s");
+        agent.shell(EDITS);
+        if ends {
+            agent.end();
+        }
+        agent.run().ok();
+        let id = newest(&sandbox);
+        let restored = sandbox.jackin(["restore", &id, "--yes", "--json"]).code(6);
+        Restored::of(&restored).conflicted(&["notes", "yours"]);
+        if ends {
+            assert!(
+                restored.text().contains("\"changed between turns\""),
+                "{restored}"
+            );
+        }
+        assert_eq!(read(&project, "yours"), "operator\n");
+        assert_eq!(read(&project, "notes"), "operator\n");
+        sandbox
+            .jackin([
+                "restore",
+                &id,
+                "--yes",
+                "--overwrite-later-edits",
+                "--delete-later-files",
+            ])
+            .ok();
+        assert_eq!(
+            (read(&project, "yours"), read(&project, "notes")),
+            ("before\n".into(), "missing".into())
+        );
+    }
+}
+
+#[test]
+fn what_is_edited_before_the_first_prompt_of_a_launched_agent_stays() {
+    let (sandbox, project) = workspace("");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.shell(EDITS);
+    agent.turn("improve it", "echo agent > mine; echo agent > made");
+    agent.end();
+    agent.launch().ok();
+    let id = newest(&sandbox);
+    let restored = sandbox.jackin(["restore", &id, "--yes", "--json"]).code(6);
+    let document = Restored::of(&restored);
+    document.conflicted(&["notes", "yours"]);
+    document.touched(&["made", "mine"]);
+}
+
+#[test]
+fn what_is_edited_after_an_interrupted_turn_stays() {
+    // Without an end of the turn, a return of the call, or either; also in a later turn.
+    for (turns, returns) in [(0, true), (0, false), (2, true)] {
+        let (sandbox, project) = workspace("");
+        let mut agent = Conversation::new(&sandbox, &project, "s");
+        for number in 0..turns {
+            agent.turn(&format!("turn {number}"), &format!("echo agent > made-{number}"));
+        }
+        agent.prompt("improve it");
+        let call = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "last"});
+        agent.hook("PreToolUse", &call);
+        agent.shell("echo agent > mine");
+        if returns {
+            agent.hook("PostToolUse", &call);
+        }
+        agent.shell(EDITS);
+        agent.end();
+        agent.run().ok();
+        let id = newest(&sandbox);
+        let restored = sandbox.jackin(["restore", &id, "--yes", "--json"]).code(6);
+        // Nothing was looked at between the call and the edits.
+        Restored::of(&restored).conflicted(&["mine", "notes", "yours"]);
+        assert_eq!(read(&project, "yours"), "operator\n");
+        assert_eq!(read(&project, "notes"), "operator\n");
+        for number in 0..turns {
+            assert_eq!(read(&project, &format!("made-{number}")), "missing");
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_only_waits_has_no_part_in_what_another_one_does() {
+    let (sandbox, project) = workspace("");
+    let hook = |session: &str, event: &str, more: &Value| report(&sandbox, &project, session, event, more);
+    hook("idle", "SessionStart", &json!({}));
+    hook("busy", "SessionStart", &json!({}));
+    hook("busy", "UserPromptSubmit", &json!({"prompt": "p"}));
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "b"});
+    hook("busy", "PreToolUse", &call);
+    fs::write(project.join("mine"), "agent\n").unwrap();
+    hook("busy", "PostToolUse", &call);
+    hook("busy", "Stop", &json!({}));
+    hook("busy", "SessionEnd", &json!({}));
+    hook("idle", "SessionEnd", &json!({}));
+    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+    let ids: Vec<&str> = all.iter().map(|session| session.id.as_str()).collect();
+    let restored = sandbox.jackin(["restore", ids[0], "--yes", "--json"]).ok();
+    Restored::of(&restored).touched(&["mine"]);
+    assert_eq!(read(&project, "mine"), "before\n");
+    let other = sandbox.jackin(["restore", ids[1], "--yes", "--json"]).ok();
+    Restored::of(&other).touched::<&str>(&[]);
+}
+
+#[test]
+fn pruned_checkpoints_do_not_make_later_turns_doubtful() {
+    let (sandbox, project) = workspace("[recovery.retention]\ncheckpoints = 2\n");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    for number in 1..=5 {
+        agent.turn(&format!("turn {number}"), &format!("echo agent > made-{number}"));
+        if number == 2 {
+            agent.shell(EDITS);
+        }
+    }
+    agent.end();
+    agent.run().ok();
+    let id = newest(&sandbox);
+    let restored = sandbox.jackin(["restore", &id, "--yes", "--json"]).code(6);
+    let document = Restored::of(&restored);
+    document.touched(&["made-5"]);
+    assert_eq!(read(&project, "yours"), "operator\n");
+    assert_eq!(read(&project, "made-5"), "missing");
+}
+
+#[test]
+fn an_agent_discards_no_later_edit() {
+    let (sandbox, project) = workspace("");
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.turn("one", "echo agent > mine");
+    agent.shell(EDITS);
+    agent.prompt("two");
+    let refused =
+        "\"$jackin\" recovery restore --from \"$point\" --yes --overwrite-later-edits --delete-later-files";
+    agent.shell("point=$(\"$jackin\" recovery show --json | tr ',' '\\n' | sed -n 's/.*\"id\":\"\\(sn-[^\"]*\\)\".*/\\1/p' | tail -n 2 | head -n 1)");
+    let (first, second) = (sandbox.scratch("first"), sandbox.scratch("second"));
+    agent.shell(&format!("{refused} > '{}' 2>&1; test $? = 3", first.display()));
+    agent.shell(&format!(
+        "\"$jackin\" recovery restore --from \"$point\" --yes > '{}' 2>&1; test $? = 6",
+        second.display()
+    ));
+    agent.stop();
+    agent.end();
+    agent.run().ok();
+    let told = fs::read_to_string(first).unwrap();
+    assert!(told.contains("later edits are not discarded"), "{told}");
+    let told = fs::read_to_string(second).unwrap();
+    assert!(!told.contains("--overwrite-later-edits"), "{told}");
+    assert_eq!(read(&project, "yours"), "operator\n");
+}
