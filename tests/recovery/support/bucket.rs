@@ -7,7 +7,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use super::invocation::Invocation;
@@ -61,20 +61,22 @@ const DOORS: [Door; 6] = [
 pub(crate) struct Bucket {
     program: PathBuf,
     root: tempfile::TempDir,
-    port: u16,
+    /// Where the server listens; 0 while none runs.
+    port: Arc<AtomicU16>,
     server: Option<Child>,
     door: Arc<AtomicU8>,
     over: Arc<AtomicBool>,
     at: u16,
 }
 
-/// A port that is free at this moment.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
+/// The port that the server says it listens at. It chooses one itself: a port that a test found free could be another test's
+/// by the time the server asks for it.
+fn said_port(log: &Path) -> Option<u16> {
+    let log = fs::read_to_string(log).unwrap();
+    let (_, rest) = log.split_once("running at http://127.0.0.1:")?;
+    // Without the end of the line, only some of its digits may be there.
+    let (port, _) = rest.split_once('\n')?;
+    port.trim().parse().ok()
 }
 
 impl Bucket {
@@ -86,7 +88,7 @@ impl Bucket {
         let mut bucket = Self {
             program,
             root,
-            port: free_port(),
+            port: Arc::default(),
             server: None,
             door: Arc::new(AtomicU8::new(0)),
             over: Arc::default(),
@@ -114,6 +116,7 @@ impl Bucket {
 
     /// `kill -9` to the server.
     pub(crate) fn kill(&mut self) {
+        self.port.store(0, Ordering::Relaxed);
         if let Some(mut server) = self.server.take() {
             server.kill().unwrap();
             server.wait().unwrap();
@@ -123,25 +126,30 @@ impl Bucket {
     /// Starts it again on what it left.
     pub(crate) fn revive(&mut self) {
         self.kill();
-        let log = fs::File::create(self.root.path().join("server-log")).unwrap();
+        let log = self.root.path().join("server-log");
         let server = Command::new(&self.program)
-            .args(["--host", "127.0.0.1", "--port", &self.port.to_string()])
+            .args(["--host", "127.0.0.1", "--port", "0"])
             .args(["--access-key", USER, "--secret-key", SECRET])
             .arg(self.root.path())
+            .env("RUST_LOG", "s3s_fs=info")
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
+            .stdout(fs::File::create(&log).unwrap())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         self.server = Some(server);
         let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+        let port = loop {
+            if let Some(port) = said_port(&log) {
+                break port;
+            }
             assert!(
                 begun.elapsed() < Duration::from_secs(20),
                 "the server does not start"
             );
             std::thread::sleep(Duration::from_millis(5));
-        }
+        };
+        self.port.store(port, Ordering::Relaxed);
     }
 
     /// What the door does from now on.
@@ -167,22 +175,26 @@ impl Bucket {
     fn open_door(&mut self) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         self.at = listener.local_addr().unwrap().port();
-        let (door, over, port) = (Arc::clone(&self.door), Arc::clone(&self.over), self.port);
+        let (door, over, port) = (
+            Arc::clone(&self.door),
+            Arc::clone(&self.over),
+            Arc::clone(&self.port),
+        );
         std::thread::spawn(move || {
             for guest in listener.incoming() {
                 if over.load(Ordering::Relaxed) {
                     return;
                 }
                 let Ok(guest) = guest else { continue };
-                let door = Arc::clone(&door);
-                std::thread::spawn(move || drop(let_in(&guest, &door, port)));
+                let (door, port) = (Arc::clone(&door), Arc::clone(&port));
+                std::thread::spawn(move || drop(let_in(&guest, &door, &port)));
             }
         });
     }
 }
 
 /// One connection through the door.
-fn let_in(guest: &TcpStream, does: &AtomicU8, port: u16) -> std::io::Result<()> {
+fn let_in(guest: &TcpStream, does: &AtomicU8, port: &AtomicU16) -> std::io::Result<()> {
     let door = DOORS[usize::from(does.load(Ordering::Relaxed))];
     let close = || guest.shutdown(Shutdown::Both);
     match door {
@@ -202,7 +214,7 @@ fn let_in(guest: &TcpStream, does: &AtomicU8, port: u16) -> std::io::Result<()> 
         }
         Door::Open | Door::Deaf | Door::Torn => {}
     }
-    let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else {
+    let Ok(server) = TcpStream::connect(("127.0.0.1", port.load(Ordering::Relaxed))) else {
         return close();
     };
     std::thread::scope(|scope| {
