@@ -406,13 +406,13 @@ fn crashed(deletion: &'static Deletion, losses: Losses, every: usize, nested: us
 
 #[test]
 fn a_prune_that_is_killed_at_any_call_and_again_loses_nothing() {
-    let (every, nested) = if wants_all() { (1, 1) } else { (3 * stride(5), 13) };
+    let (every, nested) = if wants_all() { (1, 1) } else { (3 * stride(11), 13) };
     crashed(&PRUNE, Losses::Kill, every, nested);
 }
 
 #[test]
 fn a_prune_that_meets_a_power_loss_at_any_call_loses_nothing() {
-    let (most, every) = if wants_all() { (64, 1) } else { (4, 7) };
+    let (most, every) = if wants_all() { (64, 1) } else { (4, 7 * stride(2)) };
     crashed(&PRUNE, Losses::Power { most }, every, 0);
 }
 
@@ -439,10 +439,11 @@ fn struck(scene: &Scene, fault: Fault) -> Option<Result<(), StoreError>> {
 
 fn failed(deletion: &'static Deletion) {
     let scene = Scene::new(deletion);
-    let every = if wants_all() { 1 } else { 23 * stride(3) as u64 };
+    let every = if wants_all() { 1 } else { 23 * stride(7) as u64 };
     let (mut runs, mut refused) = (0_u64, 0_u64);
     for (number, error, stays) in errors() {
-        let mut at = 1 + number % every;
+        // Each error begins elsewhere.
+        let mut at = 1 + (2 * number + u64::from(stays)) * 31 % every;
         while let Some(done) = struck(&scene, Fault::new(error, at, stays)) {
             runs += 1;
             refused += u64::from(done.is_err());
@@ -466,13 +467,13 @@ macro_rules! forgetting {
 
             #[test]
             fn a_kill_at_any_call_and_again_loses_nothing_and_leaves_nothing() {
-                let (every, nested) = if wants_all() { (1, 1) } else { (2 * stride(11), 17) };
+                let (every, nested) = if wants_all() { (1, 1) } else { (2 * stride(23), 17) };
                 crashed(&$deletion, Losses::Kill, every, nested);
             }
 
             #[test]
             fn a_power_loss_at_any_call_loses_nothing_and_leaves_nothing() {
-                let (most, every) = if wants_all() { (64, 1) } else { (4, 7 * stride(2)) };
+                let (most, every) = if wants_all() { (64, 1) } else { (4, 7 * stride(3)) };
                 crashed(&$deletion, Losses::Power { most }, every, 0);
             }
 

@@ -237,7 +237,7 @@ fn a_process_that_is_killed_at_any_call_leaves_the_old_tree_or_the_new_one() {
         losses: Losses::Kill,
         nested: if wants_all() { 1 } else { 120 },
         again: Losses::Kill,
-        every: stride(3),
+        every: stride(5),
     };
     let mut sessions = cases::rich();
     sessions.push(Box::new(|| cases::busy().crowded()));
@@ -273,7 +273,7 @@ fn names_that_fold_may_meet_a_crash_at_any_call() {
         losses: Losses::Kill,
         nested: if wants_all() { 1 } else { 120 },
         again: Losses::Kill,
-        every: stride(5),
+        every: stride(11),
     };
     let of = |make: fn() -> Session| settings.map(|set| Box::new(move || set(make())) as Make);
     all("killed, folded", of(cases::recased).into(), kill);
@@ -415,7 +415,7 @@ fn a_power_loss_at_any_call_leaves_the_old_tree_or_the_new_one() {
         },
         nested: 0,
         again: Losses::Kill,
-        every: stride(48),
+        every: stride(96),
     };
     all("power, rich", cases::rich(), depth);
 }
@@ -428,7 +428,7 @@ fn a_power_loss_in_any_small_tree_leaves_the_old_tree_or_the_new_one() {
         },
         nested: 0,
         again: Losses::Kill,
-        every: stride(8),
+        every: stride(16),
     };
     all("power, small", small(if wants_all() { 1 } else { 97 }), depth);
 }

@@ -311,7 +311,7 @@ fn what_somebody_writes_between_a_crash_and_its_taking_up_survives() {
         (cases::linked(), 6),
         (cases::shut(), 6),
     ] {
-        let counts = meddled(&session, if wants_all() { 1 } else { every * stride(8) }, false);
+        let counts = meddled(&session, if wants_all() { 1 } else { every * stride(17) }, false);
         println!("meddled with: {counts:?}");
         assert!(
             counts.old > 0 && counts.new > 0 && counts.refused > 0,
@@ -328,7 +328,7 @@ fn what_somebody_writes_while_a_restore_is_taken_back_survives() {
         (cases::rooms().layered(), 2),
         (cases::shut(), 6),
     ] {
-        let counts = meddled(&session, if wants_all() { 1 } else { every * stride(8) }, true);
+        let counts = meddled(&session, if wants_all() { 1 } else { every * stride(17) }, true);
         println!("meddled with on the way back: {counts:?}");
         assert!(counts.old > 0 && counts.refused > 0, "{counts:?}");
     }

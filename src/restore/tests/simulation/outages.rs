@@ -93,7 +93,7 @@ impl Trial<'_> {
             Done::Partly(named) => Done::Partly(named.clone()),
             _ => Done::Waits(String::new()),
         };
-        let every = if wants_all() { 23 } else { 97 * stride(4) };
+        let every = if wants_all() { 23 } else { 97 * stride(8) };
         for moment in moments.iter().rev().step_by(every) {
             self.lose_power(moment, &unsaid, &format!("{about}, call {}", moment.call));
         }
@@ -110,7 +110,7 @@ impl Trial<'_> {
         };
         // Four states of the contents follow one another for each state of the names, so each comes up with a third of all.
         let disks = outcomes(moment, Losses::Power { most }).into_iter();
-        for disk in disks.step_by(stride(3)) {
+        for disk in disks.step_by(stride(5)) {
             for verb in [Verb::Resume, Verb::Abort] {
                 if !self.seen.insert((disk.print(), verb, kind)) {
                     continue;
