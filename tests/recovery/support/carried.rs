@@ -2,9 +2,9 @@
 //! directories, so that a test builds and compares them as it does without.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -18,6 +18,7 @@ pub(crate) use images::busybox;
 use images::gnu;
 
 use super::machine::{install_program, is_root, run_tool, tool, write_script};
+use super::patience::await_found;
 
 /// How the files of a session are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,16 +233,11 @@ fn sshd() -> Result<Carried, String> {
         // Where it separates privileges; some systems make it at boot.
         let _ = fs::create_dir("/run/sshd");
     }
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
     let at = |name: &str| place.join(name).display().to_string();
     let search = std::env::var("PATH").unwrap_or_default();
     // A login shell that counts as the second one reads no file of the user who runs the tests.
     let configuration = format!(
-        "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\n\
+        "ListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\n\
          StrictModes no\nPasswordAuthentication no\nMaxStartups 100\nSetEnv PATH={}:/usr/bin:/bin TMPDIR={} SHLVL=1\n",
         at("host"),
         at("key.pub"),
@@ -249,16 +245,7 @@ fn sshd() -> Result<Carried, String> {
         at("tmp")
     );
     fs::create_dir(place.join("tmp")).unwrap();
-    fs::write(place.join("sshd.conf"), configuration).unwrap();
-    let log = fs::File::create(place.join("log")).unwrap();
-    let child = Command::new(&sshd)
-        .args(["-D", "-e", "-f"])
-        .arg(place.join("sshd.conf"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()
-        .map_err(|error| format!("sshd cannot be started: {error}"))?;
+    let (child, port) = listening(&sshd, place, &configuration);
     let mut carried = Carried {
         prefix: format!("ssh://127.0.0.1:{port}"),
         variables: Vec::new(),
@@ -266,14 +253,6 @@ fn sshd() -> Result<Carried, String> {
         cluster: None,
         own,
     };
-    let began = Instant::now();
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        if began.elapsed() > Duration::from_secs(10) {
-            let log = fs::read_to_string(carried.own.path().join("log")).unwrap_or_default();
-            return Err(format!("sshd does not listen: {log}"));
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
     // Ssh asks the user's record for the home, not HOME: so it is told where everything lies.
     let here = carried.own.path().join("here");
     fs::create_dir(&here).unwrap();
@@ -290,6 +269,36 @@ fn sshd() -> Result<Carried, String> {
         .variables
         .push(("PATH".to_owned(), format!("{}:{search}", here.display())));
     Ok(carried)
+}
+
+/// Starts sshd on a port that is free. Another test may take that first, so only what sshd says tells that it listens.
+fn listening(sshd: &Path, place: &Path, configuration: &str) -> (Child, u16) {
+    let (file, log) = (place.join("sshd.conf"), place.join("log"));
+    let said = || fs::read_to_string(&log).unwrap();
+    for _ in 0..20 {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        fs::write(&file, format!("Port {port}\n{configuration}")).unwrap();
+        let mut child = Command::new(sshd)
+            .args(["-D", "-e", "-f"])
+            .arg(&file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let listens = format!("Server listening on 127.0.0.1 port {port}.");
+        let is_up = await_found("sshd", || match child.try_wait().unwrap() {
+            Some(_) => Some(false),
+            None => said().contains(&listens).then_some(true),
+        });
+        if is_up {
+            return (child, port);
+        }
+        assert!(said().contains("in use"), "sshd does not listen: {}", said());
+    }
+    panic!("sshd finds no port: {}", said());
 }
 
 fn container(world: &Path, image: &str, installed: bool) -> Result<Carried, String> {
