@@ -2,7 +2,6 @@
 //! break, secrets there.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -10,8 +9,7 @@ use std::time::Duration;
 use crate::carried::project;
 use crate::support::carried::{Kind, busybox};
 use crate::support::compare::assert_same_tree;
-use crate::support::machine::has_points;
-use crate::support::machine::run_tool;
+use crate::support::machine::{has_points, run_tool, write_script};
 use crate::support::patience::{await_file, await_that};
 use crate::support::sandbox::Sandbox;
 
@@ -86,8 +84,7 @@ fn whoever_looks_whether_the_store_is_whole_asks_no_other_machine() {
     restore.with("JACKIN_RECOVERY_FAIL_AT", "staged").run();
     let marker = sandbox.scratch("started");
     let ssh = sandbox.scratch("ssh");
-    fs::write(&ssh, format!("#!/bin/sh\n: > '{}'\n", marker.display())).unwrap();
-    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&ssh, &format!("#!/bin/sh\n: > '{}'\n", marker.display()));
     let search = ssh.parent().unwrap().to_str().unwrap();
     for verb in ["verify", "doctor"] {
         sandbox
@@ -137,12 +134,10 @@ fn a_machine_that_cannot_be_reached_is_named_with_what_works_without_it() {
     // A program of this name that fails is found first.
     let ssh = sandbox.scratch("bin");
     fs::create_dir(&ssh).unwrap();
-    fs::write(
-        ssh.join("ssh"),
+    write_script(
+        &ssh.join("ssh"),
         "#!/bin/sh\necho no route to host >&2\nexit 255\n",
-    )
-    .unwrap();
-    fs::set_permissions(ssh.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+    );
     let search = format!("{}:{}", ssh.display(), std::env::var("PATH").unwrap());
     let run = sandbox
         .command(["restore", &id, "--yes"])
@@ -166,8 +161,7 @@ fn planted(sandbox: &Sandbox) -> (PathBuf, String) {
     let marker = sandbox.scratch("started");
     fs::create_dir(local.join("bin")).unwrap();
     let planted = local.join("bin/ssh");
-    fs::write(&planted, format!("#!/bin/sh\n: > '{}'\n", marker.display())).unwrap();
-    fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&planted, &format!("#!/bin/sh\n: > '{}'\n", marker.display()));
     let (_, path) = &sandbox.machine().variables[0];
     (marker, format!("{}:{path}", local.join("bin").display()))
 }

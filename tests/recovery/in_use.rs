@@ -1,13 +1,12 @@
 //! Files that programs write to while they are restored, and parts of databases.
 
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
-use crate::support::machine::has_points;
+use crate::support::machine::{has_points, write_script};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -251,8 +250,7 @@ fn a_process_cannot_add_lines_to_a_plan() {
     Build::at(&project).file("log", "before\n").aged();
     let id = sandbox.launch(&project, "echo agent > log");
     let program = sandbox.scratch("a\nforged line");
-    fs::write(&program, "#!/bin/sh\nread line\n").unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&program, "#!/bin/sh\nread line\n");
     let file = OpenOptions::new().append(true).open(project.join("log")).unwrap();
     let mut command = Command::new(&program);
     command.stdin(Stdio::piped()).stdout(file);

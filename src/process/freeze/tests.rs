@@ -1,8 +1,8 @@
 //! Words for zfs, by a stand-in for it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use super::{Dataset, Freezer};
@@ -18,8 +18,7 @@ fn stand_in(directory: &Path, answer: &str, status: i32) -> Freezer {
         log.display(),
         log.display()
     );
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, &script);
     Freezer {
         kind: NativeKind::Zfs,
         found: SnapshotProgram {
@@ -29,6 +28,17 @@ fn stand_in(directory: &Path, answer: &str, status: i32) -> Freezer {
             plans: Arc::default(),
         },
     }
+}
+
+/// Writes it through another process: what a child of another test still holds open for writing cannot be executed.
+fn write_program(at: &Path, script: &str) {
+    let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    let done = Command::new("sh")
+        .args(["-c", write])
+        .arg(at)
+        .arg(script)
+        .status();
+    assert!(done.unwrap().success());
 }
 
 fn log(directory: &Path) -> String {
@@ -78,7 +88,7 @@ fn says_of(directory: &Path, complaint: &str, dataset: &str) -> Freezer {
         "#!/bin/sh\nfor w; do printf '<%s>' \"$w\"; done >>{}\n[ \"$7\" = {dataset} ] || {{ echo '{complaint}' >&2; exit 1; }}\necho $7\n",
         directory.join("log").display()
     );
-    fs::write(&freezer.found.program, script).unwrap();
+    write_program(&freezer.found.program, &script);
     freezer
 }
 

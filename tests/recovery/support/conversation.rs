@@ -1,11 +1,11 @@
 //! An agent whose hooks report its conversation.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::machine::write_script;
 use super::run::Run;
 use super::sandbox::Sandbox;
 
@@ -79,8 +79,7 @@ impl<'a> Conversation<'a> {
     /// Runs it as the program `claude` that is launched.
     pub(crate) fn launch(self) -> Run {
         let program = self.sandbox.scratch("claude");
-        fs::write(&program, format!("#!/bin/sh\n{}", self.script)).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        write_script(&program, &format!("#!/bin/sh\n{}", self.script));
         let jackin = super::machine::binary();
         let command = [
             "launch".as_ref(),

@@ -337,12 +337,15 @@ fn what_git_lists_alike_stages_the_same() {
 
 #[test]
 fn answers_of_a_file_system_monitor_do_not_count() {
-    use std::os::unix::fs::PermissionsExt as _;
     let scratch = Scratch::new();
     many(&scratch);
     let monitor = scratch.dir.join(".git/monitor");
-    scratch.write(".git/monitor", "#!/bin/sh\nprintf 'token%s\\0' $$\n");
-    std::fs::set_permissions(&monitor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // By another process: what a child of another test still holds open for writing cannot be executed.
+    let write = r#"printf %s "$1" > "$0" && chmod 755 "$0""#;
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", write]).arg(&monitor);
+    let done = shell.arg("#!/bin/sh\nprintf 'token%s\\0' $$\n").status();
+    assert!(done.unwrap().success());
     let plain = index_file(&scratch);
     scratch.git(&["config", "core.fsmonitor", monitor.to_str().unwrap()]);
     scratch.git(&["update-index", "--fsmonitor"]);
