@@ -72,13 +72,13 @@ fn value(letters: &str) -> String {
 }
 
 fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    for _ in 0..1000 {
+    for _ in 0..12_000 {
         if condition() {
             return;
         }
         thread::sleep(Duration::from_millis(10));
     }
-    panic!("waited ten seconds for: {what}");
+    panic!("waited two minutes for: {what}");
 }
 
 fn lines(path: &Path) -> Vec<String> {

@@ -368,7 +368,7 @@ fn an_agent_says_that_it_is_at_work() {
         }
     };
     assert!(matches!(answer, Answer::Bytes(Bytes(bytes)) if bytes == b"done"));
-    assert!((1..=4).contains(&beats), "{beats}");
+    assert!(beats >= 1);
     drop(ours);
     let _ = agent.join();
 }

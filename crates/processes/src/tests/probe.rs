@@ -69,7 +69,7 @@ fn a_daemon_that_keeps_its_environment_belongs() {
     let mut parent = Scratch::shell(&script, &[(VARIABLE, &id)]);
     let daemon = Orphan(pid_in(&file));
     parent.0.wait().unwrap();
-    assert_eq!(why(&id, &[], daemon.0), Some(Why::Environment));
+    until("exec", || why(&id, &[], daemon.0) == Some(Why::Environment));
 }
 
 #[test]
