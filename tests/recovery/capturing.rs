@@ -93,7 +93,7 @@ fn s38_very_many_entries_and_an_interrupt() {
         kill_process(pid, interrupt()).unwrap();
         let asked = Instant::now();
         let run = begun.finish();
-        assert!(asked.elapsed() < Duration::from_secs(5), "{run}");
+        assert!(asked.elapsed() < Duration::from_secs(30), "{run}");
         if run.exit() != Some(0) {
             assert!(run.text().contains("interrupted"), "{run}");
             stopped += 1;

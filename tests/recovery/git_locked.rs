@@ -149,10 +149,10 @@ fn a_lock_that_comes_while_somebody_is_asked_is_seen() {
     let sandbox = Sandbox::new();
     let (repository, _, _) = session(&sandbox);
     let wrecked = Tree::read(&repository.path);
-    // The plan is there by then; who answers is who holds the lock.
+    // The plan is there by then; who answers is who holds the lock, until the terminal is gone.
     let lock = repository.path.join(".git/index.lock");
     let typed = format!(
-        "sleep 2; exec 9>'{}'; for i in 1 2 3 4 5 6; do sleep 0.5; echo yes; done",
+        "asked 1; exec 9>'{}'; for i in $(seq 200); do echo yes || exit; sleep 0.5; done",
         lock.display()
     );
     let Some(run) = answered(&sandbox, &typed) else {

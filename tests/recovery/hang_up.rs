@@ -94,10 +94,10 @@ fn no_signal_after_the_command_cancels_the_closing_snapshot() {
         let script = format!("{damage}; echo $$ > {}", ready.display());
         let started = launch(&sandbox, &project, &script);
         let pid = started.child.id();
-        await_that("the agent", || ready.exists());
+        await_moment("the agent", || ready.exists());
         let agent = || fs::read_to_string(&ready).unwrap_or_default().trim().to_owned();
-        await_that("its number", || !agent().is_empty());
-        await_that("its end", || !lives(agent().parse().unwrap()));
+        await_moment("its number", || !agent().is_empty());
+        await_moment("its end", || !lives(agent().parse().unwrap()));
         let store = sandbox.store().join("snapshots");
         let stored = || fs::read_dir(&store).map_or(0, Iterator::count);
         let begun = Instant::now();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::documents::instances;
+use crate::support::patience::await_moment;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tmux::Tmux;
@@ -557,7 +558,7 @@ fn a_list_in_a_narrow_terminal_leaves_no_lines_behind() {
     let Some(tmux) = Tmux::start(&sandbox, &outside, (50, 24), script, &[]) else {
         return;
     };
-    tmux.sees("Session (");
+    tmux.lists("Session (");
     let typed = "a name that no session has, and that is much longer than a line of this terminal";
     tmux.press(&["-l", typed]);
     let screen = tmux.sees("terminal|");
@@ -617,16 +618,15 @@ fn a_launch_that_was_killed_in_its_baseline_hides_no_session() {
     run(&sandbox, &project, &["launch", "--", "sh", "-c", "echo x >> a"]).ok();
     let good = sandbox.newest();
     Build::at(&project).big("large", 128 << 20);
+    let log = sandbox.store().join("receipts.log");
+    let length = || fs::metadata(&log).unwrap().len();
+    let before_it = length();
     let mut launch = sandbox.command(["launch", "--", "true"]).inside(&project).start();
-    let sessions = || instances(&sandbox.jackin(["list", "--json"]).ok());
-    while sessions().len() < 2 {
-        assert!(
-            launch.child.try_wait().unwrap().is_none(),
-            "it ended before it was killed"
-        );
-    }
+    await_moment("its beginning", || length() > before_it);
     launch.child.kill().unwrap();
     launch.finish();
+    let sessions = || instances(&sandbox.jackin(["list", "--json"]).ok());
+    assert_eq!(sessions().len(), 2);
     let killed = sessions().remove(0);
     assert!(killed.snapshots.is_empty(), "its baseline was stored: {killed:?}");
     let doctor = sandbox.jackin(["doctor"]);

@@ -85,6 +85,10 @@ fn a_session_ends_with_the_client_and_not_with_its_server() {
         &["codex", "app-server", "--listen", "unix://"],
     );
     await_states(&sandbox, &["active"]);
+    await_that("its baseline", || {
+        let all = instances(&sandbox.jackin(["list", "--json"]));
+        all[0].snapshots.iter().any(|one| one.kind == "baseline")
+    });
     fs::write(project.join("a"), "of the agent\n").unwrap();
     drop(elsewhere);
     thread::sleep(Duration::from_secs(1));

@@ -29,14 +29,20 @@ fn checkpoints_come_by_themselves_when_something_changed() {
         ];
         sandbox.command(args).inside(&project).run()
     };
-    launch("echo 1 > one; sleep 3; echo 2 > two; sleep 3").ok();
+    // Directories, which are made in one step.
+    let script = format!(
+        "stored() {{ for i in $(seq 2000); do [ $(ls '{}' | wc -l) -ge $1 ] && break; sleep 0.05; done; }}
+        mkdir one; stored 2; sleep 2.5; mkdir two; stored 3; sleep 2.5",
+        sandbox.store().join("snapshots").display()
+    );
+    launch(&script).ok();
     let all = instances(&sandbox.jackin(["list", "--json"]).ok());
     let taken: Vec<&str> = all[0]
         .snapshots
         .iter()
         .map(|snapshot| snapshot.kind.as_str())
         .collect();
-    // One for each change, though six times a second passed.
+    // One for each change, though more than two seconds passed after each.
     assert_eq!(taken, ["closing", "checkpoint", "checkpoint", "baseline"]);
     launch("sleep 3; exit 7").code(7);
     let all = instances(&sandbox.jackin(["list", "--json"]).ok());
@@ -97,7 +103,10 @@ fn a_session_that_was_only_begun_has_them_until_it_ends() {
     };
     assert_eq!(left_behind(&id).len(), 1);
     for number in 0..2 {
-        fs::write(project.join("two"), number.to_string()).unwrap();
+        // In one step, which no checkpoint comes into.
+        let made = sandbox.scratch("two");
+        fs::write(&made, number.to_string()).unwrap();
+        fs::rename(made, project.join("two")).unwrap();
         await_that("a checkpoint", || count() == 2 + number);
     }
     sandbox.jackin(["end", &id]).ok();

@@ -311,13 +311,26 @@ fn hooks_lead_to_a_workspace() {
     );
 }
 
-/// `restore @latest` on a terminal of its own, where `typed` (shell commands that print it) is typed.
+/// `restore @latest` on a terminal of its own, where `typed` (shell commands that print it) is typed. Among them `asked 2` waits for the
+/// second question: what comes before a question is thrown away, even the end of the input.
 pub(crate) fn answered(sandbox: &Sandbox, typed: &str) -> Option<Run> {
     let Some(script) = tool("script") else {
         skip("the question", "util-linux's script is not installed");
         return None;
     };
-    let command = format!("({typed}) | \"$0\" -qec \"$1 recovery restore @latest\" /dev/null");
+    let seen = sandbox.scratch("seen");
+    let _ = fs::remove_file(&seen);
+    let command = format!(
+        "seen='{}'
+        asked() {{
+            for i in $(seq 2000); do
+                [ \"$(grep -aos y/N \"$seen\" | wc -l)\" -ge \"$1\" ] && return
+                sleep 0.05
+            done
+        }}
+        ({typed}) | \"$0\" -qefc \"$1 recovery restore @latest\" \"$seen\"",
+        seen.display()
+    );
     let run = sandbox
         .command::<[&str; 0], &str>([])
         .through(&["/bin/sh", "-c", &command, script.to_str().unwrap()])
@@ -355,20 +368,19 @@ fn only_yes_means_yes() {
     let project = sandbox.project("p");
     Build::at(&project).file("a", "before\n");
     sandbox.launch(&project, "echo agent > a");
-    // Said again and again: what comes before the question is thrown away, and nobody knows how long that takes here.
-    let again = |what: &str| format!("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.4; {what}; done");
     for typed in [
         // What was pasted behind the command was meant for the shell; it has a `y`.
-        "echo 'jackin recovery list'; sleep 2".to_owned(),
-        again("echo maybe"),
-        again("echo"),
-        again("echo yn"),
-        again("echo n"),
-        again("printf '\\003'"),
-        again("printf '\\004'"),
-        "sleep 1".to_owned(),
+        "echo 'jackin recovery list'; asked 1",
+        // A slip is asked again.
+        "asked 1; echo maybe; asked 2",
+        "asked 1; echo yn; asked 2",
+        "asked 1; echo",
+        "asked 1; echo n",
+        "asked 1; printf '\\003'",
+        "asked 1; printf '\\004'",
+        "asked 1",
     ] {
-        let Some(run) = answered(&sandbox, &typed) else {
+        let Some(run) = answered(&sandbox, typed) else {
             return;
         };
         // Ctrl-C reaches the shell around it as well.
@@ -376,9 +388,9 @@ fn only_yes_means_yes() {
         run.shows("Restore these files? [y/N/?]").shows("not confirmed");
         assert_eq!(fs::read(project.join("a")).unwrap(), b"agent\n", "{typed}");
     }
-    for typed in [again("echo y"), again("echo ' YES '")] {
+    for typed in ["asked 1; echo y", "asked 1; echo ' YES '"] {
         fs::write(project.join("a"), "agent\n").unwrap();
-        answered(&sandbox, &typed).unwrap().ok().shows("[y/N/?]");
+        answered(&sandbox, typed).unwrap().ok().shows("[y/N/?]");
         assert_eq!(fs::read(project.join("a")).unwrap(), b"before\n");
     }
 }

@@ -126,7 +126,8 @@ fn a_store_that_cannot_be_read_is_silence() {
     let run = sandbox.command(["status"]).inside(&project).run();
     assert!(run.exit() == Some(0) || run.exit() == Some(1), "{run}");
     assert!(run.stderr.is_empty(), "{run}");
-    assert!(began.elapsed().as_millis() < 2000, "{:?}", began.elapsed());
+    // Other commands wait for ten.
+    assert!(began.elapsed().as_secs() < 8, "{:?}", began.elapsed());
     drop(writer);
     fs::remove_dir_all(sandbox.store()).unwrap();
     silent(&sandbox, &project);

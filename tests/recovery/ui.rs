@@ -4,14 +4,15 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::background::Background;
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
-use crate::support::machine::{binary, has_points};
+use crate::support::machine::{binary, has_points, write_script};
+use crate::support::patience::{await_file, await_that};
 use crate::support::sandbox::Sandbox;
 use crate::support::tmux::Tmux;
 use crate::support::tree::Tree;
@@ -275,8 +276,7 @@ fn every_key_answers_on_a_small_and_on_a_large_screen() {
         );
         let kept = sandbox.home().join("kept");
         let editor = sandbox.scratch("editor");
-        fs::write(&editor, "#!/bin/sh\necho opened; read -r line\n").unwrap();
-        fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+        write_script(&editor, "#!/bin/sh\necho opened; read -r line\n");
         let script = "jackin recovery ui; echo code=$?; sleep 99";
         let editor = format!("EDITOR={}", editor.display());
         let Some(tmux) = Tmux::start(&sandbox, &project, size, script, &[&editor]) else {
@@ -564,11 +564,7 @@ fn is_beside(tmux: &Tmux) -> bool {
 /// Waits until the preview is beside the tree.
 #[track_caller]
 fn lies_beside(tmux: &Tmux) {
-    let begun = Instant::now();
-    while !is_beside(tmux) {
-        assert!(begun.elapsed() < Duration::from_secs(10), "{}", tmux.screen());
-        sleep(Duration::from_millis(20));
-    }
+    await_that("the preview beside the tree", || is_beside(tmux));
 }
 
 #[test]
@@ -629,8 +625,10 @@ fn session() -> (Sandbox, PathBuf, String) {
     (sandbox, project, id)
 }
 
-/// Runs it, and then says how it ended and how the terminal is set.
-const SCRIPT: &str = "stty -a > before; jackin recovery ui; echo code=$?; sleep 1; stty -a > after; sleep 99";
+/// Runs it, and then says how it ended and how the terminal is set, at once if as before: its child may clear up later.
+const SCRIPT: &str = "stty -a > before; jackin recovery ui; echo code=$?
+    for i in $(seq 1000); do stty -a > now; cmp -s now before && break; sleep 0.1; done
+    mv now after; sleep 99";
 
 /// Waits until it ended, and looks at the terminal.
 #[track_caller]
@@ -638,11 +636,8 @@ fn ends_well(tmux: &Tmux, place: &Path, code: &str) {
     if !code.is_empty() {
         tmux.sees(code);
     }
-    let begun = Instant::now();
-    let read = |name: &str| fs::read_to_string(place.join(name)).unwrap_or_default();
-    while read("after").is_empty() && begun.elapsed() < Duration::from_secs(10) {
-        sleep(Duration::from_millis(10));
-    }
+    await_file(&place.join("after"));
+    let read = |name: &str| fs::read_to_string(place.join(name)).unwrap();
     assert_eq!(read("after"), read("before"));
     tmux.is_plain();
     assert!(
@@ -725,7 +720,9 @@ fn signals_to_it_and_to_its_child_leave_the_terminal_as_it_was() {
         tmux.sees(&id);
         kill_process(one(word, &sandbox), signal).unwrap();
         ends_well(&tmux, &place, code);
-        assert!(processes("__screen", &sandbox).is_empty(), "{word} {signal:?}");
+        await_that(&format!("{word} {signal:?}: the end"), || {
+            processes("__screen", &sandbox).is_empty()
+        });
     }
 }
 
@@ -762,17 +759,8 @@ fn a_terminal_that_goes_away_takes_it_along() {
     tmux.sees(&id);
     one("__screen", &sandbox);
     tmux.close();
-    let begun = Instant::now();
-    let is_there = || {
-        ["ui", "__screen"]
-            .into_iter()
-            .any(|word| !processes(word, &sandbox).is_empty())
-    };
-    while is_there() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(10),
-            "it goes on without a terminal"
-        );
-        sleep(Duration::from_millis(20));
-    }
+    await_that("its end without a terminal", || {
+        let mut words = ["ui", "__screen"].into_iter();
+        words.all(|word| processes(word, &sandbox).is_empty())
+    });
 }

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -148,13 +147,13 @@ fn without_a_session_it_waits_for_one() {
         }
         let watch = sandbox.command(["watch"]).inside(&project);
         let waiting = watch.through(&["env", "--default-signal=INT"]).start();
-        std::thread::sleep(Duration::from_millis(700));
+        await_that("it waits", || waiting.errors().contains("waiting for one"));
         kill_process(Pid::from_child(&waiting.child), Signal::INT).unwrap();
         let run = waiting.finish().code(130);
         run.shows("no session is active here: waiting for one (Ctrl-C to end)");
     }
     let watch = sandbox.command(["watch"]).inside(&project).start();
-    std::thread::sleep(Duration::from_millis(300));
+    await_that("it waits", || watch.errors().contains("waiting for one"));
     let session = Background::launch(&sandbox, &project, "rm a");
     sees(watch.stdout_file(), "D a");
     session.end().ok();

@@ -89,7 +89,7 @@ impl Background {
         options
             .write(true)
             .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
-        while self.agent_lives() && begun.elapsed() < Duration::from_secs(10) {
+        while self.agent_lives() && begun.elapsed() < Duration::from_secs(120) {
             if let Ok(mut pipe) = options.open(&self.go) {
                 pipe.write_all(b"go\n").unwrap();
                 return;

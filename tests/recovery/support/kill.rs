@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::build::Build;
 use super::compare::{Exactness, node_differences};
 use super::invocation::Invocation;
+use super::patience::await_that;
 use super::run::Run;
 use super::tree::{Node, Tree};
 
@@ -111,10 +112,7 @@ pub(crate) fn strike_when(invocation: Invocation<'_>, wait: impl FnOnce()) -> St
     // It is not collected yet, so the number is still its own.
     let _ = kill_process_group(group, Signal::KILL);
     let status = started.child.wait().unwrap();
-    let begun = Instant::now();
-    while lives(group) && begun.elapsed() < Duration::from_secs(5) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    await_that("the end of its group", || !lives(group));
     let landed = status.signal() == Some(9);
     Struck {
         landed,

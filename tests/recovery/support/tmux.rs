@@ -207,12 +207,13 @@ impl Tmux {
         self.run(&["kill-server"]);
     }
 
-    /// Neither a second screen, nor a mouse that nobody reads, nor a hidden cursor.
+    /// Waits until there is neither a second screen, nor a mouse that nobody reads, nor a hidden cursor.
     #[track_caller]
     pub(crate) fn is_plain(&self) {
         let format = "#{alternate_on} #{mouse_any_flag} #{cursor_flag}";
-        let flags = self.run(&["display-message", "-p", "-t", "test", format]);
-        assert_eq!(flags.trim(), "0 0 1", "{}", self.screen());
+        let flags = || self.run(&["display-message", "-p", "-t", "test", format]);
+        let seen = self.waits(|_| flags().trim() == "0 0 1");
+        seen.unwrap_or_else(|last| panic!("it does not get plain: {}\n{last}", flags()));
     }
 }
 
