@@ -23,6 +23,13 @@ pub(super) fn is_reference(own: &RelPath, path: &RelPath) -> bool {
     names.any(|name| matches!(name, b"refs" | b"packed-refs" | b"HEAD" | b"tables.list"))
 }
 
+/// Returns true for what holds objects, refs or reflogs of the git directory `own`. Git deletes such a directory when it has emptied it, and
+/// makes it again.
+pub(super) fn is_container(own: &RelPath, path: &RelPath) -> bool {
+    let mut names = all_parts(own, path);
+    names.any(|name| matches!(name, b"objects" | b"refs" | b"logs"))
+}
+
 /// Returns true for a hook of the git directory `own`. No file of git needs one.
 pub(super) fn is_hook(own: &RelPath, path: &RelPath) -> bool {
     all_parts(own, path).next() == Some(b"hooks")

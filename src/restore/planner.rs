@@ -6,7 +6,9 @@ use super::attribution::{ChangeHistory, Verdict};
 use super::databases::{Databases, database_holding, has_pages};
 use super::folded_names::FoldedNames;
 use super::git_links::GitLinks;
-use super::git_parts::{is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made};
+use super::git_parts::{
+    is_container, is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made,
+};
 use super::hard_links::{hopeless, join_again, name_others, part_from_others};
 use super::moved_away::Moves;
 use super::plan::{Action, After, KeptPath, Others, Plan, Step, Why};
@@ -158,6 +160,7 @@ pub fn plan(
         planner.heads_that_stay(witness, &branches_beyond, scope.named());
         planner.directories_that_stay();
         planner.names_that_are_one(&witness.folded);
+        planner.containers_that_come_back(&repositories);
         planner.children_of_blocked();
         // What stays may be what another path needs.
         if !planner.moved_paths_that_stay(&mut moves, witness) {
@@ -643,6 +646,27 @@ impl Planner {
             }
         }
         !lost.is_empty()
+    }
+
+    /// Creates again the directories that git has deleted as it had emptied them, of what comes back in them.
+    fn containers_that_come_back(&mut self, repositories: &Repositories) {
+        let created = self
+            .steps
+            .iter()
+            .filter(|(_, step)| step.action == Action::Create);
+        let wanted: BTreeSet<RelPath> = created.flat_map(|(path, _)| above(path)).collect();
+        let is_wanted = |kept: &mut KeptPath| {
+            let path = &kept.change.path;
+            let may_come = kept.change.to.is_none() && blocks(&kept.change) && wanted.contains(path);
+            may_come
+                && repositories
+                    .holding(path)
+                    .is_some_and(|own| is_container(own, path))
+        };
+        let back: Vec<KeptPath> = self.out.extract_if(.., is_wanted).collect();
+        for kept in back {
+            self.add(kept.change, Action::Create, false);
+        }
     }
 
     /// Keeps the paths below each directory that stays missing or of another type, as nothing can be made there.

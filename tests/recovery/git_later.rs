@@ -426,6 +426,62 @@ fn objects_that_were_pruned_after_the_session_come_back_with_what_needs_them() {
     }
 }
 
+/// Git deletes a directory of objects, refs or reflogs that it has emptied. That is no decision of the operator about what the session deleted
+/// in it.
+#[test]
+fn what_was_deleted_comes_back_in_a_directory_that_git_has_emptied_since() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 30);
+    for branch in ["topic/a", "topic/b"] {
+        repository.git(&["branch", branch]);
+    }
+    Build::at(&project).aged();
+    let history = repository.git(&["log", "--format=%H"]);
+    let reset = "git reset -q --hard HEAD~12; git branch -q -D topic/a; \
+                 git reflog expire --expire=now --all; git prune --expire=now";
+    let id = sandbox.launch(&project, reset);
+    let tidied = |repository: &Repository| {
+        repository.git(&["gc", "-q"]);
+        let objects = fs::read_dir(project.join(".git/objects")).unwrap();
+        assert!(objects.count() < 5, "git has deleted what it emptied");
+    };
+    tidied(&repository);
+    let packed = Tree::read(&project);
+    sandbox.restore_in_part(&id, &[]);
+    let is_whole = |repository: &Repository| {
+        assert_eq!(repository.git(&["log", "--format=%H"]), history);
+        assert_eq!(repository.git(&["log", "--format=%H", "topic/a"]), history);
+        repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+    };
+    is_whole(&repository);
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    crate::support::compare::assert_same_tree(&packed, &Tree::read(&project));
+    for path in [".git", "."] {
+        sandbox.restore_in_part(&id, &[path]);
+        is_whole(&repository);
+        sandbox.jackin(["undo", &id, "--yes"]).ok();
+    }
+}
+
+#[test]
+fn an_undo_brings_objects_back_into_a_directory_that_git_has_emptied_since() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 20);
+    Build::at(&project).aged();
+    let commits =
+        format!("for i in $(seq 12); do echo $i > agent-$i; git add .; {AGENT} commit -q -m agent; done");
+    let id = sandbox.launch(&project, &commits);
+    let made = repository.git(&["rev-parse", "HEAD"]);
+    sandbox.jackin(["restore", &id, "--yes"]).ok();
+    repository.git(&["gc", "-q"]);
+    sandbox.jackin(["undo", &id, "--yes"]).code_in(&[0, 6]);
+    repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+    assert!(repository.try_git(&["cat-file", "-e", made.trim()]));
+}
+
 #[test]
 fn objects_that_git_only_packed_after_the_session_are_not_stored_twice() {
     let sandbox = Sandbox::new();
