@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::change::{Change, ChangeKind};
 use super::rename::pair_renames;
 use crate::capture::Skipped;
-use crate::model::{Directory, Entry, EntryKind, Listing, Manifest, Name, PathCounts, RelPath};
+use crate::model::{Directory, Entry, EntryKind, GapReason, Listing, Manifest, Name, PathCounts, RelPath};
 
 /// One of the two states.
 #[derive(Clone, Copy)]
@@ -158,8 +158,20 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
                 (Found::Unknown(_, doubt), Found::Absent) | (Found::Absent, Found::Unknown(_, doubt)) => {
                     one_sided.extend(doubt.of_absence.then_some(at));
                 }
-                (Found::Unknown(reason, doubt), Found::Here(_))
-                | (Found::Here(_), Found::Unknown(reason, doubt)) => {
+                (Found::Unknown(reason, doubt), Found::Here(now)) => {
+                    one_sided.extend(doubt.of_object.then(|| at.clone()));
+                    let gap = dirs.0.and_then(|dir| dir.gap(name));
+                    let reason = match gap.map(|gap| &gap.reason) {
+                        // That it cannot be read is not true any more.
+                        Some(GapReason::Unreadable(_)) => {
+                            unknown.remove(&(at.clone(), reason));
+                            opened(now)
+                        }
+                        _ => reason,
+                    };
+                    unknown.insert((at, reason));
+                }
+                (Found::Here(_), Found::Unknown(reason, doubt)) => {
                     one_sided.extend(doubt.of_object.then(|| at.clone()));
                     unknown.insert((at, reason));
                 }
@@ -192,6 +204,15 @@ impl<'a> Found<'a> {
             Self::Here(entry) => Some(entry),
             Self::Absent | Self::Unknown(..) => None,
         }
+    }
+}
+
+/// Describes an object that could not be read before.
+fn opened(now: &Entry) -> String {
+    match now.kind {
+        // It may be the same file.
+        EntryKind::File(_) => "was unreadable, can be read now".to_owned(),
+        _ => format!("was unreadable, is a {} now", now.kind.words()),
     }
 }
 

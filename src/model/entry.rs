@@ -69,6 +69,22 @@ const BLOCKS: u64 = 16;
 const HAS_FLAGS: u64 = 32;
 const KNOWN: u64 = 63;
 
+impl EntryKind {
+    /// Returns the type in words.
+    #[must_use]
+    pub fn words(&self) -> &'static str {
+        match self {
+            Self::File(_) => "file",
+            Self::Directory => "directory",
+            Self::Symlink(_) => "symbolic link",
+            Self::Fifo => "FIFO",
+            Self::Socket => "socket",
+            Self::CharDevice(..) => "character device",
+            Self::BlockDevice(..) => "block device",
+        }
+    }
+}
+
 impl Entry {
     /// Returns the content of a regular file; `None` for anything else.
     #[must_use]

@@ -130,6 +130,13 @@ impl Manifest {
         }
     }
 
+    /// Returns the gap at `path`; the root is none.
+    #[must_use]
+    pub fn gap(&self, path: &RelPath) -> Option<&Gap> {
+        let (parent, name) = path.split()?;
+        self.directory(&parent)?.gap(&name)
+    }
+
     /// Returns every entry below the root with its path: a directory's entries together, directories in path order.
     pub fn entries(&self) -> impl Iterator<Item = (RelPath, &Entry)> {
         self.directories.iter().flat_map(|dir| {

@@ -400,6 +400,7 @@ pub(crate) fn restore_document<'a>(
             let now = mount.now.manifest.as_ref();
             let is_there = now.is_some_and(|now| now.entry(&gap.path).is_some_and(|entry| !entry.is_dir()));
             let why = match (mount.is_gone(&gap.path), is_there) {
+                _ if mount.was_unreadable(&gap.path) => gap.reason.clone(),
                 (true, _) => format!("missing, and not in the snapshot: {}", gap.reason),
                 (false, true) => format!("not in the snapshot: {}", gap.reason),
                 (false, false) => format!("cannot be read: {}", gap.reason),

@@ -295,6 +295,13 @@ impl ChangeHistory {
         }
     }
 
+    /// Returns true unless it is known that the session left a path as unreadable as the target found it: then it was opened later.
+    /// An undo reverts a restore, which touches no such path.
+    pub(super) fn may_have_opened(&self, path: &RelPath) -> bool {
+        let last = self.last.as_ref().or_else(|| self.at_rest());
+        !self.only_left && last.is_none_or(|last| last.gap(path).is_none())
+    }
+
     /// Returns the known contents of a path.
     pub(super) fn contents(&self, path: &RelPath) -> Vec<&Content> {
         let snapshots = self.last.iter().chain(self.live.iter().map(|(_, live)| live));

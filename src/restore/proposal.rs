@@ -147,7 +147,7 @@ impl ProposedMount {
     }
 
     /// The paths that are not what they were, or may not be, and that cannot be restored: those that cannot be examined now, and those that
-    /// are gone and that the snapshot could not read.
+    /// the snapshot could not read and that are gone, or that the session replaced or made readable.
     pub fn hidden(&self) -> impl Iterator<Item = &NotCovered> {
         let gaps = self.plan.not_covered.iter();
         gaps.filter(|gap| self.is_hidden(gap))
@@ -156,10 +156,13 @@ impl ProposedMount {
     fn is_hidden(&self, gap: &NotCovered) -> bool {
         let path = &gap.path;
         let Some(entry) = self.target.as_ref().and_then(|target| target.entry(path)) else {
-            // What the snapshot could not read and is there now is named with its gaps. A mount that came since is another tree.
+            // What was opened since the session is named with the gaps of the snapshot. A mount that came since is another tree.
+            if self.was_unreadable(path) {
+                return self.request.witness.may_have_opened(path);
+            }
             let now = self.now.manifest.as_ref();
             let is_there = now.is_some_and(|now| now.entry(path).is_some());
-            let is_new = !self.target.iter().any(|target| has_gap(target, path));
+            let is_new = !self.target.iter().any(|target| target.gap(path).is_some());
             let listing = now.and_then(|now| now.directory(path));
             let is_closed = listing.is_some_and(|dir| dir.listing == Listing::Unreadable);
             return is_new && is_closed
@@ -176,7 +179,16 @@ impl ProposedMount {
     #[must_use]
     pub fn is_gone(&self, path: &RelPath) -> bool {
         let now = self.now.manifest.as_ref();
-        now.is_none_or(|now| now.entry(path).is_none() && !has_gap(now, path))
+        now.is_none_or(|now| now.entry(path).is_none() && now.gap(path).is_none())
+    }
+
+    /// Returns true if the snapshot could not read a path, and it can be read now.
+    #[must_use]
+    pub fn was_unreadable(&self, path: &RelPath) -> bool {
+        let now = self.now.manifest.as_ref();
+        let gap = self.target.as_ref().and_then(|target| target.gap(path));
+        gap.is_some_and(|gap| matches!(gap.reason, GapReason::Unreadable(_)))
+            && now.is_some_and(|now| now.entry(path).is_some())
     }
 
     /// The paths of the target at which a directory stays, each with what this directory holds that the excludes of the target match.
@@ -284,15 +296,6 @@ impl Proposal {
         let lost = lost.filter(|gap| mount.is_forgotten(gap, is_undo)).count();
         (mount.hidden().count() + private + stuck + lost + mount.lost_edits.len()) as u64
     }
-}
-
-/// Returns true if the manifest knows of a path and does not hold it.
-fn has_gap(manifest: &Manifest, path: &RelPath) -> bool {
-    let found = path.split().and_then(|(above, name)| {
-        let dir = manifest.directory(&above)?;
-        dir.gap(&name)
-    });
-    found.is_some()
 }
 
 /// Opens a directory or a file for reading, as a capture does.

@@ -43,8 +43,57 @@ fn s35_root_is_not_proposed_where_the_snapshot_lacks_the_content() {
     sandbox.give(&project);
     build.mode("w", 0o222).mode("wx", 0o311);
     let id = sandbox.launch(&project, "chmod -R u+rwX .; rm x; echo new > w");
-    let run = sandbox.jackin(["restore", &id, "--yes"]).ok();
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
     run.shows("cannot be listed").hides("as root").hides("sudo");
+}
+
+#[test]
+fn what_the_session_made_of_an_unreadable_file_is_named() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        return skip("s35", "commands cannot run as another user here");
+    };
+    let project = sandbox.project("replaced");
+    let unread = ["link", "file", "dir", "opened", "same", "later"];
+    let build = Build::at(&project);
+    for name in unread {
+        build.file(name, "old\n");
+    }
+    build.file("kept", "k\n").aged();
+    sandbox.give(&project);
+    for name in unread {
+        build.mode(name, 0o200);
+    }
+    let id = sandbox.launch(
+        &project,
+        "rm -f link file dir kept; ln -s /tmp link; echo new > file; mkdir dir; chmod 600 opened",
+    );
+    // You opened it, and the session did not touch it.
+    build.mode("later", 0o600);
+    let made = [
+        ("dir", "was unreadable, is a directory now"),
+        ("file", "was unreadable, can be read now"),
+        ("link", "was unreadable, is a symbolic link now"),
+        ("opened", "was unreadable, can be read now"),
+    ];
+    let mut diff = sandbox.jackin(["diff", &id]).ok();
+    let mut run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    for (name, reason) in made {
+        diff = diff.shows(&format!("{name}: {reason}"));
+        run = run.shows(&format!("{name}: {reason}"));
+    }
+    diff.shows("same: cannot be read: permission denied");
+    assert!(project.join("kept").exists() && project.join("link").is_symlink());
+
+    let words = ["restore", id.as_str(), "--dry-run", "--json"];
+    let document = sandbox.jackin(words).code(6).json();
+    let failed = document["failed"].as_array().unwrap().iter();
+    let failed: Vec<_> = failed
+        .map(|gap| (gap["path"].as_str().unwrap(), gap["reason"].as_str().unwrap()))
+        .collect();
+    assert_eq!(failed, made);
+    sandbox.jackin(["restore", &id, "later"]).ok();
+    // An undo reverts the restore alone.
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
 }
 
 #[test]
@@ -95,7 +144,7 @@ fn s35_what_was_unreadable_is_not_deleted_when_it_can_be_read_later() {
     let Some((sandbox, project)) = with_gaps() else {
         return;
     };
-    // The session opens what was closed; nobody knows what was in there before, so all of it stays.
+    // The session opens what was closed. Its earlier content is unknown, so all of it stays.
     let id = sandbox.launch(
         &project,
         "chmod 700 closed-dir; chmod 600 closed-file; echo planted > closed-dir/planted; rm readable",
@@ -103,7 +152,7 @@ fn s35_what_was_unreadable_is_not_deleted_when_it_can_be_read_later() {
     let damaged = Tree::read(&project);
     let run = sandbox
         .jackin(["restore", &id, "--yes", "--json", "--delete-later-files"])
-        .code_in(&[0, 6]);
+        .code(6);
     let after = Tree::read(&project);
     for path in [
         "closed-dir/inside",

@@ -134,14 +134,5 @@ pub(in crate::cli) fn detail(change: &Change) -> String {
 
 /// A type in words.
 pub(in crate::cli) fn kind(entry: &Entry) -> &'static str {
-    use crate::model::EntryKind;
-    match entry.kind {
-        EntryKind::File(_) => "file",
-        EntryKind::Directory => "directory",
-        EntryKind::Symlink(_) => "symbolic link",
-        EntryKind::Fifo => "FIFO",
-        EntryKind::Socket => "socket",
-        EntryKind::CharDevice(..) => "character device",
-        EntryKind::BlockDevice(..) => "block device",
-    }
+    entry.kind.words()
 }

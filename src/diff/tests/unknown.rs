@@ -1,6 +1,6 @@
 //! Paths that one side does not know are neither added nor deleted, but not covered.
 
-use super::{Tree, dir, file, path, symlink, tree};
+use super::{Built, Tree, dir, file, path, symlink, tree};
 use crate::diff::{compare, count_unknown};
 use crate::model::Listing;
 
@@ -45,6 +45,24 @@ fn whatever_keeps_a_path_from_being_known_neither_side_of_it_is_a_change() {
                 assert!(sorted, "{way}: each path once, in order");
             }
         }
+    }
+}
+
+#[test]
+fn what_can_be_read_now_is_not_called_unreadable() {
+    let unread = tree([]).gap("p").build();
+    for (now, reason) in [
+        (file("p"), "was unreadable, can be read now"),
+        (symlink("t"), "was unreadable, is a symbolic link now"),
+        (dir(), "was unreadable, is a directory now"),
+    ] {
+        let now = tree([("p", now)]).build();
+        let reasons = |from: &Built, to: &Built| -> Vec<String> {
+            let gaps = compare(&from.side(), &to.side()).not_covered;
+            gaps.into_iter().map(|gap| gap.reason).collect()
+        };
+        assert_eq!(reasons(&unread, &now), [reason]);
+        assert_eq!(reasons(&now, &unread), ["cannot be read: permission denied"]);
     }
 }
 
