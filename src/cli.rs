@@ -7,6 +7,7 @@ mod checkpoint_timer;
 mod child;
 mod choose;
 mod choose_point;
+mod closed_paths;
 mod command;
 mod commands;
 mod complete;

@@ -10,6 +10,7 @@ mod build_moves;
 mod commit;
 mod composed;
 mod databases;
+mod denied;
 mod encrypted;
 mod error;
 mod execute;
@@ -66,6 +67,7 @@ mod verify;
 
 pub use attribution::{ChangeHistory, Verdict};
 pub use composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed, composed_again};
+pub use denied::{Closed, Denied};
 pub use error::{Locked, RestoreError};
 pub use execute::execute;
 pub use export_tree::{OutputDir, Written, is_empty, take_away, write_to, write_verified};

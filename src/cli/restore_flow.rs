@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::cli::closed_paths::propose_opening;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::context::pending::tell_left;
@@ -25,8 +26,8 @@ use crate::report::{
     restore_document,
 };
 use crate::restore::{
-    AsideWhy, Composed, LostEdit, LostKind, Merging, MountReport, Outcome, Proposal, ProposedMount, Purpose,
-    Report, Unmerged, Why, refuse_in_use,
+    AsideWhy, Composed, Denied, LostEdit, LostKind, Merging, MountReport, Outcome, Proposal, ProposedMount,
+    Purpose, Report, Unmerged, Why, refuse_in_use,
 };
 use crate::store::{InstanceRow, Store};
 use crate::terminal::{Verbosity, sanitize, shell, size};
@@ -665,7 +666,9 @@ fn tell(
     if opened(proposal, report) {
         context.propose("to restore what can be read now", &how.again.clone().text());
     }
-    denied |= lies_out_of_reach(proposal) || proposal.mounts.iter().any(ProposedMount::is_denied);
+    let unread: Vec<Denied> = proposal.mounts.iter().map(Denied::of).collect();
+    propose_opening(context, (proposal, caller), &unread, &how.again);
+    denied |= lies_out_of_reach(proposal) || unread.iter().any(|unread| unread.needs_root);
     if denied && !is_privileged() {
         context.propose_to_root("to change them as root", &how.again.clone().text());
     }

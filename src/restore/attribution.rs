@@ -302,6 +302,12 @@ impl ChangeHistory {
         !self.only_left && last.is_none_or(|last| last.gap(path).is_none())
     }
 
+    /// Returns true if the last snapshot of the session does not show a path: its state may be a later edit.
+    pub(super) fn has_not_seen(&self, path: &RelPath) -> bool {
+        let last = self.last.as_ref().or_else(|| self.at_rest());
+        !self.only_left && last.is_none_or(|last| !is_known(last, path))
+    }
+
     /// Returns the known contents of a path.
     pub(super) fn contents(&self, path: &RelPath) -> Vec<&Content> {
         let snapshots = self.last.iter().chain(self.live.iter().map(|(_, live)| live));

@@ -1,14 +1,12 @@
 //! The proposal: the plans of all mounts, with what they were made from.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 
 use super::attribution::ChangeHistory;
 use super::head_move::HeadMove;
 use super::lost_edits::LostEdit;
 use super::merging::Unmerged;
 use super::plan::{KeptPath, Plan, Why};
-use super::problem::is_denial;
 use super::scope::{Allow, Scope};
 use super::stage::Location;
 use crate::capture::{Note, PrivateOverlay, ScannedTree, Skipped};
@@ -16,9 +14,7 @@ use crate::contract::{PrivateFiles, Verdict};
 use crate::diff::{NotCovered, WithheldChange, WithheldKind};
 use crate::model::{AsideStep, Coverage, GapReason, Listing, Manifest, RelPath, SnapshotRecord, StepRef};
 use crate::store::{Blobs, Store};
-use handle_fs::NodeKind;
 use handle_fs::remote::Transports;
-use handle_fs::{MountError, Root};
 
 /// Purpose of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,28 +84,6 @@ pub struct ProposedMount {
 }
 
 impl ProposedMount {
-    /// Returns true if the system denies this user a look at a path that the target can restore.
-    #[must_use]
-    pub fn is_denied(&self) -> bool {
-        let known = |gap: &&NotCovered| {
-            let Some(target) = &self.target else {
-                return false;
-            };
-            let listing = target.directory(&gap.path).map(|dir| dir.listing);
-            // With the names in a directory unknown, nothing in it can be restored, by any user.
-            target.entry(&gap.path).is_some() && listing != Some(Listing::Unreadable)
-        };
-        let mut gaps = self.plan.not_covered.iter().filter(known).peekable();
-        if gaps.peek().is_none() {
-            return false;
-        }
-        match Root::open(&self.transports, &self.request.coverage.root.to_path()) {
-            Ok(root) => gaps.any(|gap| look(&root, &gap.path).is_err_and(|error| is_denial(&error))),
-            Err(MountError::Io { source, .. }) => is_denial(&source),
-            Err(_) => false,
-        }
-    }
-
     /// Returns the number of files in which a later edit and the session's change are in conflict: those that stay, and those that
     /// get conflict markers.
     pub(super) fn conflicts(&self) -> u64 {
@@ -295,18 +269,5 @@ impl Proposal {
         let lost = mount.plan.not_covered.iter();
         let lost = lost.filter(|gap| mount.is_forgotten(gap, is_undo)).count();
         (mount.hidden().count() + private + stuck + lost + mount.lost_edits.len()) as u64
-    }
-}
-
-/// Opens a directory or a file for reading, as a capture does.
-fn look(root: &Root, path: &RelPath) -> io::Result<()> {
-    let Some((above, name)) = path.split() else {
-        return root.dir(path)?.names().map(drop);
-    };
-    let dir = root.dir(&above)?;
-    match dir.look(name.as_os_str())?.map(|stat| stat.kind) {
-        Some(NodeKind::Directory) => dir.dir(name.as_os_str())?.names().map(drop),
-        Some(NodeKind::File) => dir.file(name.as_os_str()).map(drop),
-        _ => Ok(()),
     }
 }

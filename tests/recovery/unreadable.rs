@@ -311,6 +311,46 @@ fn a_session_that_hides_files_did_not_change_nothing() {
 }
 
 #[test]
+fn the_owner_of_a_closed_file_is_shown_chmod_and_not_sudo() {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        return skip("s35", "commands cannot run as another user here");
+    };
+    let project = sandbox.project("shut");
+    let build = Build::at(&project);
+    build.file("file", "before\n").file("a b", "before\n").aged();
+    sandbox.give(&project);
+    let before = Tree::read(&project);
+    let script = "echo ruined > file; echo ruined > 'a b'; chmod 000 file 'a b'";
+    let id = sandbox.launch(&project, script);
+    let place = project.display();
+    let paths = format!("'{place}/a b' {place}/file");
+    let restore = format!("restore {id} --overwrite-later-edits {paths}");
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    let run = run
+        .shows(&format!("chmod u+r {paths}\n"))
+        .shows(&format!("jackin recovery {restore}\n"));
+    run.hides("as root").hides("sudo");
+    // The commands that it shows.
+    build.mode("file", 0o400).mode("a b", 0o400);
+    let [file, spaced] = ["file", "a b"].map(|name| format!("{place}/{name}"));
+    let words = ["restore", &id, "--overwrite-later-edits", &spaced, &file, "--yes"];
+    sandbox.jackin(words).ok();
+    assert_same_tree(&before, &Tree::read(&project));
+    // What you closed after the session is listed before it is discarded.
+    let id = sandbox.launch(&project, "echo ruined > file");
+    build.mode("file", 0o000);
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    let run = run.shows(&format!("jackin recovery restore {id} {file}\n"));
+    run.hides("--overwrite-later-edits").hides("sudo");
+    if is_root() {
+        // Only root can open what another user owns.
+        std::os::unix::fs::chown(project.join("file"), Some(0), Some(0)).unwrap();
+        let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+        run.shows("to change them as root").hides("chmod");
+    }
+}
+
+#[test]
 fn what_the_baseline_could_not_read_is_not_made_again_empty() {
     let Some(sandbox) = Sandbox::unprivileged() else {
         skip("s35", "commands cannot run as another user here");
