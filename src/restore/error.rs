@@ -9,10 +9,11 @@ use super::problem::is_denial;
 use super::scope::UnmatchedGlob;
 use crate::capture::{CaptureError, mount_advice};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
-use crate::display::sanitize;
+use crate::display::{sanitize, shell};
 use crate::model::{Digest, InstanceId, Intent, RelPath, SnapshotId};
 use crate::store::StoreError;
 use handle_fs::MountError;
+use handle_fs::remote::is_elsewhere;
 
 /// Error of a restore. Unless its text says otherwise, nothing below the mounts has changed.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +55,14 @@ pub enum RestoreError {
         path: PathBuf,
         /// Underlying I/O error.
         source: io::Error,
+    },
+    /// A mount root is to be created, and the directory that it lay in is missing as well.
+    #[error("{} cannot be restored: {} is missing; nothing was changed", root.display(), parent.display())]
+    NoParent {
+        /// The mount root.
+        root: PathBuf,
+        /// Directory that it lay in.
+        parent: PathBuf,
     },
     /// Not enough room to write the new content beside the old.
     #[error("{} bytes are needed in {} and {free} are free", need, path.display())]
@@ -323,6 +332,7 @@ impl Diagnostic for RestoreError {
             Self::Mount(_)
             | Self::Space { .. }
             | Self::Stage { .. }
+            | Self::NoParent { .. }
             | Self::Build { .. }
             | Self::Apply { .. }
             | Self::Finished(_)
@@ -339,6 +349,13 @@ impl Diagnostic for RestoreError {
     fn hints(&self) -> Vec<Hint> {
         match self {
             Self::Capture(error) | Self::Emergency(error) => error.hints(),
+            Self::NoParent { parent, .. } => vec![Hint::text(match is_elsewhere(parent) {
+                true => "create it and repeat the command".to_owned(),
+                false => format!(
+                    "create it and repeat the command:\n  mkdir -p {}",
+                    shell::word(parent)
+                ),
+            })],
             Self::Store(error) => error.hints(),
             Self::Left { cause, .. } => cause.hints(),
             Self::Pending(intent) => take_up(&intent.instance),

@@ -177,6 +177,9 @@ pub fn propose(
             plan.not_covered = gaps;
         }
         let root = request.coverage.root.to_path();
+        if now.manifest.is_none() && !plan.steps.is_empty() {
+            Location::check_parent(store.transports(), &root)?;
+        }
         let sides = (plain.as_ref(), now.manifest.as_ref());
         let heads = head_moves((store, &target), &root, sides, &plan);
         let not_checked = changed_since(store.transports(), &root, &now.skipped, record.started_at);

@@ -51,6 +51,22 @@ impl Location {
         }
     }
 
+    /// Checks that a missing `root` can be created: the directory that it lay in exists.
+    ///
+    /// # Errors
+    /// [`RestoreError::NoParent`].
+    pub(super) fn check_parent(transports: &Transports, root: &Path) -> Result<(), RestoreError> {
+        let parent = above(root).unwrap_or(root);
+        match transports.stat_path(parent) {
+            Ok(None) => Err(RestoreError::NoParent {
+                root: root.into(),
+                parent: parent.into(),
+            }),
+            // Any other error is reported by the staging, with its own cause.
+            _ => Ok(()),
+        }
+    }
+
     /// The directory that will hold the staging directory.
     #[must_use]
     pub fn directory(&self) -> &Path {

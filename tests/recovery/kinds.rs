@@ -204,6 +204,33 @@ fn root_directory_that_is_gone_is_made_again() {
 }
 
 #[test]
+fn root_directory_whose_parent_is_gone_too_leads_to_the_parent() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("it's/gone");
+    Build::at(&project).file("a/b", "b\n").aged();
+    let before = Tree::read(&project);
+    let parent = project.parent().unwrap();
+
+    let id = session_without_a_root(&sandbox, &project, |_| fs::remove_dir_all(parent).unwrap());
+    let command = format!(
+        "mkdir -p '{}'",
+        parent.display().to_string().replace('\'', "'\\''")
+    );
+    for how in ["--yes", "--dry-run"] {
+        let refused = sandbox.jackin(["restore", &id, how]).code(1);
+        refused.shows(&command).hides("to create").hides("staging");
+    }
+    assert!(!parent.exists());
+    let made = std::process::Command::new("sh").args(["-c", &command]).status();
+    assert!(made.unwrap().success());
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+    // As after each restore of a missing root, the undo leaves the root itself.
+    sandbox.jackin(["undo", &id, "--yes"]).code(6);
+    assert_eq!(fs::read_dir(&project).unwrap().count(), 0);
+}
+
+#[test]
 fn root_directory_that_was_recreated_is_accepted_and_named() {
     const NOTE: &str = "Note: this directory was deleted and recreated after the snapshot";
     let sandbox = Sandbox::new();
