@@ -2,6 +2,7 @@
 //! of the live tree.
 
 mod contents;
+mod denied;
 mod error;
 mod facts;
 mod fs_snapshot;
@@ -20,8 +21,9 @@ mod source;
 mod walk;
 
 pub use contents::HashOnly;
+pub(crate) use denied::denied_hint;
 pub use error::CaptureError;
-pub(crate) use error::mount_advice;
+pub(crate) use error::mount_hint;
 pub(crate) use facts::{entry as entry_of, is_gone, same_moment, words};
 pub use fs_snapshot::{Frozen, SnapshotAttempt, freeze};
 pub use limit::Big;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::denied::denied_hint;
 use super::limit::Big;
 use crate::contract::UNFROZEN;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
@@ -123,6 +124,16 @@ impl CaptureError {
     pub fn is_lack_of_room(&self) -> bool {
         matches!(self, Self::Limit { .. } | Self::Room { .. })
     }
+
+    /// Returns true if the system denied access to a mount root.
+    pub(crate) fn is_root_denied(&self) -> bool {
+        match self {
+            Self::Root { source, .. } | Self::Mount(MountError::Io { source, .. }) => {
+                source.kind() == io::ErrorKind::PermissionDenied
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Diagnostic for CaptureError {
@@ -164,7 +175,8 @@ impl Diagnostic for CaptureError {
                 "verify --read-data",
             )],
             Self::Store(error) => error.hints(),
-            Self::Mount(error) => mount_advice(error).map(Hint::text).into_iter().collect(),
+            Self::Mount(error) => mount_hint(error).into_iter().collect(),
+            Self::Root { path, source } => denied_hint(path, USE, source).into_iter().collect(),
             _ => Vec::new(),
         }
     }
@@ -189,9 +201,12 @@ impl Diagnostic for CaptureError {
     }
 }
 
+/// Rights of the owner that a mount root needs.
+const USE: u32 = 0o700;
+
 /// Returns the advice for a root that is not what it was.
-pub(crate) fn mount_advice(error: &MountError) -> Option<&'static str> {
-    Some(match error {
+pub(crate) fn mount_hint(error: &MountError) -> Option<Hint> {
+    let advice = match error {
         error if error.is_about_mounting() => {
             "mount the file systems as they were and repeat the command; `restore --to DIR` writes the files elsewhere"
         }
@@ -201,11 +216,10 @@ pub(crate) fn mount_advice(error: &MountError) -> Option<&'static str> {
         MountError::NotADirectory { .. } => {
             "move what is there away and repeat the command; `restore` makes the directory again"
         }
-        MountError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-            "make it accessible (chmod u+rwx) and repeat the command; `restore` also restores its mode"
-        }
+        MountError::Io { path, source } => return denied_hint(path, USE, source),
         _ => return None,
-    })
+    };
+    Some(Hint::text(advice))
 }
 
 /// Returns the exclude that leaves a big directory out. Agents' state has none: its mode does.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::problem::is_denial;
 use super::scope::UnmatchedGlob;
-use crate::capture::{CaptureError, mount_advice};
+use crate::capture::{CaptureError, denied_hint, mount_hint};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::{sanitize, shell};
 use crate::model::{Digest, InstanceId, Intent, RelPath, SnapshotId};
@@ -348,7 +348,9 @@ impl Diagnostic for RestoreError {
 
     fn hints(&self) -> Vec<Hint> {
         match self {
+            Self::Capture(error) if error.is_root_denied() => with_mode(error.hints()),
             Self::Capture(error) | Self::Emergency(error) => error.hints(),
+            Self::Mount(error) => mount_hint(error).into_iter().collect(),
             Self::NoParent { parent, .. } => vec![Hint::text(match is_elsewhere(parent) {
                 true => "create it and repeat the command".to_owned(),
                 false => format!(
@@ -356,6 +358,10 @@ impl Diagnostic for RestoreError {
                     shell::word(parent)
                 ),
             })],
+            Self::Stage { path, source } if is_denial(source) && !handle_fs::is_bound(source) => {
+                let directory = path.parent().unwrap_or(path);
+                denied_hint(directory, TO_STAGE, source).into_iter().collect()
+            }
             Self::Store(error) => error.hints(),
             Self::Left { cause, .. } => cause.hints(),
             Self::Pending(intent) => take_up(&intent.instance),
@@ -432,7 +438,6 @@ impl RestoreError {
                 "nothing was changed; verify --read-data lists all damage"
             }
             Self::Incomplete(_) => "`show` lists what is missing; omit --require-complete to use it",
-            Self::Mount(error) => return mount_advice(error),
             Self::NotEmpty(_) => "choose an absent or empty directory",
             Self::OneName { .. } => {
                 "choose a directory on a file system that tells case apart, or only one of the paths"
@@ -473,6 +478,17 @@ impl RestoreError {
             .and_then(|source| source.downcast_ref::<io::Error>());
         cause.is_some_and(is_denial)
     }
+}
+
+/// Rights of the owner that a directory needs for something to be staged in it.
+const TO_STAGE: u32 = 0o300;
+
+/// Adds to the hints for a root without access how its mode is restored: what gives access is a later edit.
+fn with_mode(mut hints: Vec<Hint>) -> Vec<Hint> {
+    hints.push(Hint::text(
+        "its mode then counts as a later edit: `restore --overwrite-later-edits` restores it, and discards all others",
+    ));
+    hints
 }
 
 /// Returns the commands that take an interrupted restore up.

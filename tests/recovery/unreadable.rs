@@ -1,6 +1,7 @@
 //! What cannot be read is named, and never deleted (scenario 35).
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
@@ -398,4 +399,84 @@ fn a_file_in_the_place_of_a_directory_that_could_not_be_listed_stays() {
     assert!(project.join("kept").exists());
     sandbox.jackin(["undo", &id, "--yes"]).ok();
     assert!(!project.join("kept").exists());
+}
+
+/// A sandbox with an ordinary user's project that holds one file.
+fn ordinary(name: &str) -> Option<(Sandbox, PathBuf)> {
+    let Some(sandbox) = Sandbox::unprivileged() else {
+        skip(name, "commands cannot run as another user here");
+        return None;
+    };
+    let project = sandbox.project(name);
+    Build::at(&project).file("f", "before\n").aged();
+    sandbox.give(&project);
+    Some((sandbox, project))
+}
+
+#[test]
+fn a_root_without_access_leads_to_the_mode_that_gives_it_and_to_its_own_mode() {
+    for (mode, letters) in [("000", "rwx"), ("600", "x"), ("444", "wx")] {
+        let Some((sandbox, project)) = ordinary("closed root") else {
+            return;
+        };
+        let before = Tree::read(&project);
+        let script = format!("rm f; cd ..; chmod {mode} 'closed root'");
+        let id = sandbox.launch(&project, &script);
+        let refused = sandbox.jackin(["restore", &id, "--yes"]).code(1);
+        let command = format!("chmod u+{letters} '{}'", project.display());
+        refused
+            .shows(&command)
+            .shows("`restore --overwrite-later-edits`")
+            .hides("sudo");
+        assert!(
+            Command::new("sh")
+                .args(["-c", &command])
+                .status()
+                .unwrap()
+                .success()
+        );
+        sandbox.restore(&id, &["--overwrite-later-edits"]);
+        assert_same_tree(&before, &Tree::read(&project));
+    }
+}
+
+#[test]
+fn a_directory_above_a_root_is_the_one_to_be_made_accessible() {
+    let Some((sandbox, project)) = ordinary("below") else {
+        return;
+    };
+    let id = sandbox.launch(&project, "echo agent > f");
+    sandbox.give(&sandbox.sources());
+    let build = Build::at(project.parent().unwrap());
+    build.mode("", 0o600);
+    let run = sandbox.jackin(["restore", &id, "--yes"]);
+    build.mode("", 0o755);
+    let command = format!("chmod u+x {}\n", sandbox.sources().display());
+    run.code(1).shows(&command);
+}
+
+#[test]
+fn a_root_that_its_owner_may_not_write_leads_to_the_mode_that_lets_him() {
+    let Some((sandbox, project)) = ordinary("shut") else {
+        return;
+    };
+    if !is_root() {
+        return;
+    }
+    // Nothing can be staged beside the root.
+    std::os::unix::fs::chown(sandbox.sources(), Some(0), Some(0)).unwrap();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "echo agent > f; chmod -R a-w .");
+    let refused = sandbox.jackin(["restore", &id, "--yes"]).code(1);
+    let command = format!("chmod u+w {}\n", project.display());
+    refused.shows(&command).hides("sudo");
+    assert!(
+        Command::new("sh")
+            .args(["-c", &command])
+            .status()
+            .unwrap()
+            .success()
+    );
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
 }

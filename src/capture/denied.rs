@@ -1,0 +1,51 @@
+//! Hint after the system denied access to a directory: the change of its mode that gives this user access, or `sudo`.
+
+use std::io;
+use std::path::Path;
+
+use crate::diagnostic::Hint;
+use crate::display::shell;
+use handle_fs::remote::is_elsewhere;
+
+/// Right to search a directory, which each one above a path needs.
+const SEARCH: u32 = 0o100;
+
+/// Returns the step that gives this user the rights `need` (bits of the owner) on a directory; `None` if `error` is no denial, or
+/// root was denied.
+pub(crate) fn denied_hint(directory: &Path, need: u32, error: &io::Error) -> Option<Hint> {
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return None;
+    }
+    if is_elsewhere(directory) {
+        let letters = letters(need);
+        return Some(Hint::text(format!(
+            "make it accessible (chmod u+{letters}) and repeat the command"
+        )));
+    }
+    if handle_fs::is_privileged() {
+        return None;
+    }
+    // The nearest directory that can be examined is the one that denies: it cannot be used itself, or not be searched.
+    let denies = directory.ancestors().find_map(|path| {
+        let stat = handle_fs::stat_path(path).ok()??;
+        Some((path, stat))
+    });
+    let (path, stat) = denies?;
+    let need = if path == directory { need } else { SEARCH };
+    let missing = need & !stat.mode;
+    Some(Hint::text(
+        if stat.uid == handle_fs::own_ids().0 && missing != 0 {
+            let (letters, path) = (letters(missing), shell::word(path));
+            format!("make it accessible and repeat the command:\n  chmod u+{letters} {path}")
+        } else {
+            "repeat the command with `sudo`".to_owned()
+        },
+    ))
+}
+
+/// Returns the letters of rights as chmod(1) takes them.
+fn letters(rights: u32) -> String {
+    let named = [(0o400, 'r'), (0o200, 'w'), (SEARCH, 'x')];
+    let named = named.into_iter().filter(|(bit, _)| rights & bit != 0);
+    named.map(|(_, letter)| letter).collect()
+}
