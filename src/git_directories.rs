@@ -141,6 +141,17 @@ pub fn is_git_directory(manifest: &Manifest, path: &RelPath) -> bool {
     dir.is_some_and(|dir| is_repository(dir) || (has_head(dir) && entry(dir, b"commondir").is_some()))
 }
 
+/// Returns the git directory that has the branches and the configuration of another one: `worktrees/NAME` lies in the one that all work trees
+/// share.
+#[must_use]
+pub fn shared_git_directory(now: &Manifest, git: &RelPath) -> RelPath {
+    let is_linked = now.entry(&git_reader::below(git, "commondir")).is_some();
+    match git.split().and_then(|(all, _)| all.split()) {
+        Some((common, _)) if is_linked => common,
+        _ => git.clone(),
+    }
+}
+
 fn dot_git(dir: &Directory) -> Option<RelPath> {
     let exact = dir.entry(&Name::new(b".git").ok()?);
     let alike = || dir.entries.iter().find(|entry| is_dot_git(entry.name.as_bytes()));

@@ -4,14 +4,19 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 
-use crate::git_directories::Repositories;
+use crate::git_directories::{Repositories, shared_git_directory};
 use crate::model::{Content, Digest, Entry, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord};
 use crate::store::{PathLookup, Store};
-use git_reader::{IndexFiles, Live, Oid, below, shared_index, stages_the_same, whole};
+use git_reader::{
+    Config, Files, IndexFiles, Live, ObjectFormat, below, is_shared_index, shared_index, stages_the_same,
+    whole,
+};
 use handle_fs::Root;
 
 /// Maximum bytes of an index that is compared.
 const LARGEST: u64 = 64 << 20;
+/// Maximum bytes of a configuration.
+const LARGEST_CONFIG: u64 = 4 << 20;
 
 /// Indexes whose live content stages the same as known contents of the same path.
 #[derive(Clone, Debug, Default)]
@@ -55,10 +60,13 @@ impl RefreshedIndexes {
             let Some(live) = live.filter(|bytes| content.is_of(bytes)) else {
                 continue;
             };
-            let named = shared_index(&live).and_then(|name| Some((shared_path(&path, name)?, name)));
+            let Some(format) = object_format(&files, now, &path) else {
+                continue;
+            };
+            let named = shared_index(&live, format).and_then(|name| Some((shared_path(&path, &name)?, name)));
             let live_shared = named
                 .as_ref()
-                .and_then(|(shared, name)| read_shared(&files, shared, *name));
+                .and_then(|(shared, name)| read_shared(&files, shared, name));
             let live = IndexFiles {
                 own: &live,
                 shared: live_shared.as_deref(),
@@ -70,14 +78,16 @@ impl RefreshedIndexes {
                     let Some(own) = snapshots.read(other) else {
                         return false;
                     };
-                    let shared = shared_index(&own).and_then(|name| {
-                        let shared = shared_path(&path, name)?;
-                        read_shared(&files, &shared, name).or_else(|| {
+                    let shared = shared_index(&own, format).and_then(|name| {
+                        let shared = shared_path(&path, &name)?;
+                        read_shared(&files, &shared, &name).or_else(|| {
                             let mut stored = known(&shared)
                                 .into_iter()
                                 .filter(|content| content.size <= LARGEST);
                             stored.find_map(|content| {
-                                snapshots.read(content).filter(|bytes| is_named(bytes, name))
+                                snapshots
+                                    .read(content)
+                                    .filter(|bytes| is_shared_index(bytes, &name))
                             })
                         })
                     });
@@ -85,7 +95,7 @@ impl RefreshedIndexes {
                         own: &own,
                         shared: shared.as_deref(),
                     };
-                    stages_the_same(stored, live)
+                    stages_the_same(stored, live, format)
                 })
                 .map(|other| other.digest)
                 .collect();
@@ -122,20 +132,24 @@ impl RefreshedIndexes {
 }
 
 /// Returns the path of the shared index with this name beside an index.
-fn shared_path(index: &RelPath, name: Oid) -> Option<RelPath> {
+fn shared_path(index: &RelPath, name: &str) -> Option<RelPath> {
     let (dir, _) = index.split()?;
     Some(below(&dir, &format!("sharedindex.{name}")))
 }
 
 /// Reads a shared index that exists now, if it is the one that its name says.
-fn read_shared(files: &Live<'_>, path: &RelPath, name: Oid) -> Option<Vec<u8>> {
+fn read_shared(files: &Live<'_>, path: &RelPath, name: &str) -> Option<Vec<u8>> {
     let bytes = whole(files, path, LARGEST).ok().flatten();
-    bytes.filter(|bytes| is_named(bytes, name))
+    bytes.filter(|bytes| is_shared_index(bytes, name))
 }
 
-/// Returns true if the content of a shared index ends in the checksum that is its name.
-fn is_named(bytes: &[u8], name: Oid) -> bool {
-    bytes.ends_with(name.as_bytes())
+/// Returns the object format of the repository that an index belongs to; `None` if it is unknown.
+fn object_format(files: &dyn Files, now: &Manifest, index: &RelPath) -> Option<ObjectFormat> {
+    let (dir, _) = index.split()?;
+    let config = below(&shared_git_directory(now, &dir), "config");
+    let text = whole(files, &config, LARGEST_CONFIG).ok()?.unwrap_or_default();
+    let config = Config::parse(&text).unwrap_or_else(|(before, _)| before);
+    ObjectFormat::of(&config)
 }
 
 /// Returns the digests of the indexes of git directories.
@@ -163,7 +177,7 @@ fn indexes(now: &Manifest) -> Vec<(RelPath, &Content)> {
 }
 
 /// Snapshots of a session, newest first. A record is read when a content is looked for in it, and once; so is the index of each archive.
-struct Snapshots<'s> {
+pub(super) struct Snapshots<'s> {
     store: &'s Store,
     unread: VecDeque<SnapshotId>,
     records: Vec<SnapshotRecord>,
@@ -171,7 +185,7 @@ struct Snapshots<'s> {
 }
 
 impl<'s> Snapshots<'s> {
-    fn of(store: &'s Store, instance: &InstanceId) -> Self {
+    pub(super) fn of(store: &'s Store, instance: &InstanceId) -> Self {
         let rows = store.catalog().snapshots(instance).unwrap_or_default();
         Self {
             store,
@@ -182,7 +196,7 @@ impl<'s> Snapshots<'s> {
     }
 
     /// Reads a content from the newest snapshot that has it.
-    fn read(&mut self, content: &Content) -> Option<Vec<u8>> {
+    pub(super) fn read(&mut self, content: &Content) -> Option<Vec<u8>> {
         let whole = |bytes: &Vec<u8>| content.is_of(bytes);
         let mut at = 0;
         loop {

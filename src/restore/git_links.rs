@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::git_formats::GitFormats;
 use super::git_objects::LostObjects;
 use super::packed_refs::PackedRefs;
-use crate::git_directories::{Repositories, is_git_directory, work_tree};
+use crate::git_directories::{Repositories, is_git_directory, shared_git_directory, work_tree};
 use crate::model::{Digest, Manifest, Name, RelPath, SnapshotId, SnapshotRecord};
 use crate::store::{Store, StoredTree};
 use git_reader::{Files, GitError, Live, Oid, Refs, Repository, below, whole};
@@ -103,7 +103,7 @@ impl GitLinks {
             if differs(&head)
                 && is_git_directory(now, &dir.path)
                 && let Some(name) = named(&live, &head)
-                && let Some(branch) = file_of(&common(now, &dir.path), &name)
+                && let Some(branch) = file_of(&shared_git_directory(now, &dir.path), &name)
             {
                 found.branches.insert(head, branch);
             }
@@ -113,7 +113,7 @@ impl GitLinks {
                 && is_git_directory(now, &git)
                 && differs(&rebased)
                 && let Ok(Some(text)) = whole(&live, &rebased, SMALL)
-                && let Some(branch) = file_of(&common(now, &git), text.trim_ascii())
+                && let Some(branch) = file_of(&shared_git_directory(now, &git), text.trim_ascii())
             {
                 found.rebased.insert(rebased, branch);
             }
@@ -297,15 +297,6 @@ fn is_deepened(stored: &dyn Files, live: &Live<'_>, list: &RelPath) -> bool {
     repository
         .missing(&parents)
         .is_ok_and(|missing| missing.is_empty())
-}
-
-/// Returns the directory that has the branches of a git directory: `worktrees/NAME` lies in the one that all work trees share.
-fn common(now: &Manifest, git: &RelPath) -> RelPath {
-    let is_linked = now.entry(&below(git, "commondir")).is_some();
-    match git.split().and_then(|(all, _)| all.split()) {
-        Some((common, _)) if is_linked => common,
-        _ => git.clone(),
-    }
 }
 
 /// Returns the path of the file of a ref; `None` if no file can have its name.

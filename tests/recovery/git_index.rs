@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
 use crate::support::git::Repository;
-use crate::support::machine::run_tool;
+use crate::support::machine::{run_tool, skip};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -164,4 +164,54 @@ fn a_restored_index_hides_no_change_of_the_second_in_which_it_was_written() {
     let id = sandbox.launch(&project, "git add other file; echo after > other");
     sandbox.restore(&id, &[]);
     assert_eq!(status(), " M file\n");
+}
+
+#[test]
+fn a_refreshed_index_of_a_repository_with_sha256_is_no_later_edit() {
+    for is_split in [false, true] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("sha256");
+        let path = project.clone();
+        let repository = Repository { path };
+        if !repository.try_git(&["init", "-q", "-b", "main", "--object-format=sha256", "."]) {
+            skip("--object-format=sha256", "this git cannot make one");
+            return;
+        }
+        Build::at(&project)
+            .file("README", "read me\n")
+            .file("mine", "before\n");
+        git(&repository, &["config", "user.name", "me"]);
+        git(&repository, &["config", "user.email", "me@x"]);
+        repository.commit("first");
+        git(&repository, &["worktree", "add", "-q", "linked"]);
+        git(&repository, &["config", "splitIndex.maxPercentChange", "100"]);
+        if is_split {
+            git(&repository, &["update-index", "--split-index"]);
+        }
+        Build::at(&project).aged();
+        let before = Tree::read(&project);
+        let stages = "echo agent > mine; git add mine";
+        let id = sandbox.launch(&project, &format!("{stages}; cd linked; {stages}"));
+        let linked = |args: &[&str]| {
+            fs::write(project.join("linked/README"), "read me\n").unwrap();
+            git(&repository, &[&["-C", "linked"], args].concat());
+        };
+        refresh(&repository, &["status"]);
+        linked(&["status"]);
+        let damaged = Tree::read(&project);
+        sandbox.plan(&id, &[]).conflicted::<&str>(&[]);
+        sandbox.restore(&id, &[]);
+        let without = |tree: &Tree| tree.without("README").without("linked/README");
+        assert_same_tree(&without(&before), &without(&Tree::read(&project)));
+        // The same before an undo.
+        refresh(&repository, &["status"]);
+        linked(&["status"]);
+        sandbox.undo(&id);
+        assert_same_tree(&without(&damaged), &without(&Tree::read(&project)));
+        git(&repository, &["add", "README"]);
+        Build::at(&project).file("mine", "of the operator\n");
+        git(&repository, &["add", "mine"]);
+        let plan = sandbox.plan(&id, &[]);
+        assert!(plan.conflicts.contains(&b".git/index".to_vec()), "{plan:?}");
+    }
 }

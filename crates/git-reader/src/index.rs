@@ -6,10 +6,10 @@ mod split;
 use super::error::shown;
 use super::reading::{Cursor, below, whole};
 use super::repository::Repository;
-use super::{GitError, Oid};
+use super::{GitError, Id, Oid};
 use handle_fs::RelPath;
 
-pub use refreshed::{IndexFiles, shared_index, stages_the_same};
+pub use refreshed::{IndexFiles, is_shared_index, shared_index, stages_the_same};
 
 /// Maximum bytes of an index: four million entries.
 const MOST_INDEX: u64 = 256 << 20;
@@ -17,16 +17,15 @@ const MOST_INDEX: u64 = 256 << 20;
 const MOST_PATHS: usize = 512 << 20;
 /// Maximum bytes of a path; a longer one cannot be checked out.
 const LONGEST_PATH: usize = 4096;
-const CHECKSUM: usize = 20;
 const DIRECTORY: u32 = 0o40000;
 
 /// The index.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Index {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index<I = Oid> {
     /// Version of the format.
     pub version: u32,
     /// Entries sorted by path, then stage, as git writes them.
-    pub entries: Vec<IndexEntry>,
+    pub entries: Vec<IndexEntry<I>>,
     /// True if most entries are in a second file.
     pub is_split: bool,
     /// True if an entry may stand for a whole directory.
@@ -35,13 +34,13 @@ pub struct Index {
 
 /// A file in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexEntry {
+pub struct IndexEntry<I = Oid> {
     /// Path relative to the work tree; ends in `/` if it stands for a directory.
     pub path: Vec<u8>,
     /// Type and permissions, as in trees.
     pub mode: u32,
     /// ID of the content.
-    pub oid: Oid,
+    pub oid: I,
     /// 0; during a conflict 1 (common ancestor), 2 (ours) or 3 (theirs).
     pub stage: u8,
     /// True if git has to assume that the file is unchanged.
@@ -52,7 +51,18 @@ pub struct IndexEntry {
     pub intent_to_add: bool,
 }
 
-impl IndexEntry {
+impl<I> Default for Index<I> {
+    fn default() -> Self {
+        Self {
+            version: 0,
+            entries: Vec::new(),
+            is_split: false,
+            is_sparse: false,
+        }
+    }
+}
+
+impl<I> IndexEntry<I> {
     /// Returns true if the entry stands for a directory that is not checked out.
     #[must_use]
     pub fn is_sparse_dir(&self) -> bool {
@@ -61,24 +71,30 @@ impl IndexEntry {
 }
 
 /// Content of one index file; that of a split index names a second one.
-struct Parsed {
-    index: Index,
-    link: Option<Link>,
+struct Parsed<I> {
+    index: Index<I>,
+    link: Option<Link<I>>,
     /// Optional extensions, in the order of the file.
     extensions: Vec<([u8; 4], Vec<u8>)>,
     /// Checksum of the file; zero if git was configured to omit it.
-    checksum: Oid,
+    checksum: I,
 }
 
-struct Link {
-    base: Oid,
+struct Link<I> {
+    base: I,
     deleted: Vec<bool>,
     replaced: Vec<bool>,
 }
 
-impl Parsed {
+impl<I: Id> Parsed<I> {
+    /// Returns true if the checksum at the end of the file is right, or was omitted.
+    fn is_sound(&self, bytes: &[u8]) -> bool {
+        let content = bytes.get(..bytes.len().saturating_sub(I::LENGTH));
+        self.checksum.is_null() || content.and_then(I::checksum) == Some(self.checksum)
+    }
+
     /// Returns the name of the shared index; `None` if the index needs none.
-    fn base(&self) -> Option<Oid> {
+    fn base(&self) -> Option<I> {
         let base = self.link.as_ref().map(|link| link.base);
         base.filter(|base| !base.is_null())
     }
@@ -121,13 +137,12 @@ impl Repository<'_> {
         Ok(Some(index))
     }
 
-    fn index_at(&self, path: &RelPath) -> Result<Option<Parsed>, GitError> {
+    fn index_at(&self, path: &RelPath) -> Result<Option<Parsed<Oid>>, GitError> {
         let Some(bytes) = whole(self.files, path, MOST_INDEX)? else {
             return Ok(None);
         };
-        let parsed = parse(&bytes).map_err(|why| GitError::damaged(path, why))?;
-        let (content, _) = bytes.split_at(bytes.len().saturating_sub(CHECKSUM));
-        if !parsed.checksum.is_null() && Oid::of_bytes(content) != Some(parsed.checksum) {
+        let parsed: Parsed<Oid> = parse(&bytes).map_err(|why| GitError::damaged(path, why))?;
+        if !parsed.is_sound(&bytes) {
             self.doubts
                 .add(format!("{}: its checksum is wrong", shown(path.as_bytes())));
         }
@@ -135,9 +150,11 @@ impl Repository<'_> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Parsed, String> {
+fn parse<I: Id>(bytes: &[u8]) -> Result<Parsed<I>, String> {
     const CUT: &str = "it ends too early";
-    let (content, checksum) = bytes.split_last_chunk::<CHECKSUM>().ok_or(CUT)?;
+    let length = bytes.len().checked_sub(I::LENGTH).ok_or(CUT)?;
+    let (content, checksum) = bytes.split_at_checked(length).ok_or(CUT)?;
+    let checksum = I::read(&mut Cursor(checksum)).ok_or(CUT)?;
     let mut rest = Cursor(content);
     if rest.array() != Some(*b"DIRC") {
         return Err("it is no index".to_owned());
@@ -178,17 +195,17 @@ fn parse(bytes: &[u8]) -> Result<Parsed, String> {
         index,
         link,
         extensions,
-        checksum: Oid::from_bytes(*checksum),
+        checksum,
     })
 }
 
-fn entry(rest: &mut Cursor, version: u32, before: &[u8]) -> Option<IndexEntry> {
+fn entry<I: Id>(rest: &mut Cursor, version: u32, before: &[u8]) -> Option<IndexEntry<I>> {
     let length = rest.0.len();
     // Times, device and inode; then the mode; then owner and size.
     rest.take(24)?;
     let mode = rest.u32()?;
     rest.take(12)?;
-    let oid = Oid::from_bytes(rest.array()?);
+    let oid = I::read(rest)?;
     let flags = rest.u16()?;
     let is_extended = flags & 0x4000 != 0;
     let more = if is_extended { rest.u16()? } else { 0 };

@@ -15,6 +15,7 @@ mod index;
 mod named;
 mod object;
 mod object_directory;
+mod object_format;
 mod object_kind;
 mod oid;
 mod pack;
@@ -33,9 +34,10 @@ pub use config::{Config, ConfigEntry};
 pub use error::GitError;
 pub use executables::{Executable, driver_lines, executables};
 pub use files::{Files, Found, Live};
-pub use index::{Index, IndexEntry, IndexFiles, shared_index, stages_the_same};
+pub use index::{Index, IndexEntry, IndexFiles, is_shared_index, shared_index, stages_the_same};
 pub use named::{COMMIT, EXECUTABLE, LINK, Named, Unreadable, relative, within};
 pub use object::{Commit, Object, TreeEntry};
+pub use object_format::ObjectFormat;
 pub use object_kind::ObjectKind;
 pub use oid::{Oid, blob_id};
 pub use reading::{below, whole};
@@ -48,6 +50,8 @@ pub use tips::Tip;
 pub use unpushed::{Unpushed, unpushed};
 
 use std::collections::BTreeMap;
+
+use object_format::{Id, Sha256};
 
 /// Objects by the names of their refs.
 pub type Refs = BTreeMap<Vec<u8>, Oid>;

@@ -57,7 +57,7 @@ impl Oid {
         end(hash)
     }
 
-    /// Returns the checksum at the end of an index.
+    /// Returns the checksum at the end of an index of a repository with SHA-1.
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let mut hash = Sha1::new();
         hash.update(bytes);

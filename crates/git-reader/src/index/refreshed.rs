@@ -1,7 +1,7 @@
 //! Comparison of two index files that ignores what git caches about the files of the work tree.
 
-use super::{CHECKSUM, Index, Parsed, parse, split};
-use crate::Oid;
+use super::{Index, Parsed, parse, split};
+use crate::{Id, ObjectFormat, Oid, Sha256};
 
 /// Extensions that only make git faster: trees of directories, untracked paths, answers of a file system monitor, and offsets for
 /// reading in parallel.
@@ -28,22 +28,48 @@ impl<'a> From<&'a [u8]> for IndexFiles<'a> {
     }
 }
 
-/// Returns the name of the shared index that a split index needs; `None` if it is whole, or invalid.
+/// Returns the name of the shared index that a split index of a repository with this format needs; `None` if it is whole, or invalid.
 ///
-/// The file is called `sharedindex.NAME`, and the name is its checksum.
+/// The file is called `sharedindex.NAME`, and the name is its checksum in hexadecimal digits.
 #[must_use]
-pub fn shared_index(own: &[u8]) -> Option<Oid> {
-    parse(own).ok()?.base()
+pub fn shared_index(own: &[u8], format: ObjectFormat) -> Option<String> {
+    fn base<I: Id>(own: &[u8]) -> Option<String> {
+        Some(parse::<I>(own).ok()?.base()?.to_string())
+    }
+    match format {
+        ObjectFormat::Sha1 => base::<Oid>(own),
+        ObjectFormat::Sha256 => base::<Sha256>(own),
+    }
 }
 
-/// Returns true if two indexes stage the same: their entries agree in mode, object, stage, flags and path, and their extensions in
+/// Returns true if the content of a shared index ends in the checksum that is its name.
+#[must_use]
+pub fn is_shared_index(bytes: &[u8], name: &str) -> bool {
+    let end = bytes
+        .len()
+        .checked_sub(name.len() / 2)
+        .and_then(|at| bytes.get(at..));
+    end.is_some_and(|end| end.iter().map(|byte| format!("{byte:02x}")).collect::<String>() == name)
+}
+
+/// Returns true if two indexes of repositories with this format stage the same: their entries agree in mode, object, stage, flags and path, and their extensions in
 /// all but caches. Times, inodes, owners and sizes do not count: `git status` alone rewrites them. Neither does the file, own or shared,
 /// that has an entry. False also if a file is damaged, missing, or of a form that is not known.
 #[must_use]
-pub fn stages_the_same<'a>(one: impl Into<IndexFiles<'a>>, other: impl Into<IndexFiles<'a>>) -> bool {
-    match (staged(one.into()), staged(other.into())) {
-        (Some(one), Some(other)) => one == other,
-        _ => false,
+pub fn stages_the_same<'a>(
+    one: impl Into<IndexFiles<'a>>,
+    other: impl Into<IndexFiles<'a>>,
+    format: ObjectFormat,
+) -> bool {
+    fn compare<I: Id>(one: IndexFiles<'_>, other: IndexFiles<'_>) -> bool {
+        match (staged::<I>(one), staged::<I>(other)) {
+            (Some(one), Some(other)) => one == other,
+            _ => false,
+        }
+    }
+    match format {
+        ObjectFormat::Sha1 => compare::<Oid>(one.into(), other.into()),
+        ObjectFormat::Sha256 => compare::<Sha256>(one.into(), other.into()),
     }
 }
 
@@ -51,8 +77,8 @@ pub fn stages_the_same<'a>(one: impl Into<IndexFiles<'a>>, other: impl Into<Inde
 type Extensions = Vec<([u8; 4], Vec<u8>)>;
 
 /// Returns the merged entries of valid files, and the extensions that are no caches.
-fn staged(files: IndexFiles<'_>) -> Option<(Index, Extensions)> {
-    let mut own = valid(files.own)?;
+fn staged<I: Id>(files: IndexFiles<'_>) -> Option<(Index<I>, Extensions)> {
+    let mut own = valid::<I>(files.own)?;
     let base = own.base();
     if let (Some(name), Some(link)) = (base, own.link.take()) {
         let shared = valid(files.shared?)?;
@@ -68,9 +94,7 @@ fn staged(files: IndexFiles<'_>) -> Option<(Index, Extensions)> {
 }
 
 /// Parses an index file whose checksum is right, or was omitted.
-fn valid(bytes: &[u8]) -> Option<Parsed> {
-    let parsed = parse(bytes).ok()?;
-    let (content, _) = bytes.split_at(bytes.len().checked_sub(CHECKSUM)?);
-    let is_right = parsed.checksum.is_null() || Oid::of_bytes(content) == Some(parsed.checksum);
-    is_right.then_some(parsed)
+fn valid<I: Id>(bytes: &[u8]) -> Option<Parsed<I>> {
+    let parsed: Parsed<I> = parse(bytes).ok()?;
+    parsed.is_sound(bytes).then_some(parsed)
 }

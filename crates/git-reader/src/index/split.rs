@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::{Index, IndexEntry, Link};
-use crate::Oid;
+use crate::Id;
 use crate::reading::Cursor;
 
 /// Maximum number of bits in a bitmap, which cannot exceed the entries of an index.
 const MOST_BITS: usize = 8 << 20;
 
 /// Parses the extension `link`: the name of the shared file, and its entries that are deleted or replaced.
-pub(super) fn link(content: &[u8]) -> Option<Link> {
+pub(super) fn link<I: Id>(content: &[u8]) -> Option<Link<I>> {
     let mut rest = Cursor(content);
-    let base = Oid::from_bytes(rest.array()?);
+    let base = I::read(&mut rest)?;
     let (mut deleted, mut replaced) = (Vec::new(), Vec::new());
     if !rest.0.is_empty() {
         deleted = bitmap(&mut rest)?;
@@ -61,7 +61,7 @@ fn bitmap(rest: &mut Cursor) -> Option<Vec<bool>> {
 }
 
 /// Merges both files; `None` if they do not fit.
-pub(super) fn merge(base: Index, own: Index, link: &Link) -> Option<Index> {
+pub(super) fn merge<I>(base: Index<I>, own: Index<I>, link: &Link<I>) -> Option<Index<I>> {
     let count = base.entries.len();
     let set = |map: &[bool], at: usize| map.get(at).copied().unwrap_or_default();
     let fits = |map: &[bool]| !map.iter().skip(count).any(|bit| *bit);
@@ -69,7 +69,7 @@ pub(super) fn merge(base: Index, own: Index, link: &Link) -> Option<Index> {
         return None;
     }
     let mut own_entries = own.entries.into_iter().peekable();
-    let mut merged = BTreeMap::<(Vec<u8>, u8), IndexEntry>::new();
+    let mut merged = BTreeMap::<(Vec<u8>, u8), IndexEntry<I>>::new();
     for (at, mut entry) in base.entries.into_iter().enumerate() {
         if set(&link.replaced, at) {
             // It stands without a path, for it has that of the one it replaces.

@@ -1,7 +1,15 @@
 //! The index in all its shapes.
 
 use super::scratch::{Scratch, clear, text};
-use crate::{Index, IndexFiles, shared_index, stages_the_same};
+use crate::{Index, IndexFiles, ObjectFormat, is_shared_index};
+
+fn stages_the_same<'a>(one: impl Into<IndexFiles<'a>>, other: impl Into<IndexFiles<'a>>) -> bool {
+    crate::stages_the_same(one, other, ObjectFormat::Sha1)
+}
+
+fn shared_index(own: &[u8]) -> Option<String> {
+    crate::shared_index(own, ObjectFormat::Sha1)
+}
 
 fn lines(index: &Index) -> Vec<String> {
     let lines = index.entries.iter().map(|entry| {
@@ -352,4 +360,38 @@ fn answers_of_a_file_system_monitor_do_not_count() {
     let (before, after) = refresh(&scratch, &["status"], 1);
     assert!(after.windows(4).any(|word| word == b"FSMN"));
     assert!(stages_the_same(&plain, &before) && stages_the_same(&before, &after));
+}
+
+#[test]
+fn indexes_with_names_of_sha256_are_compared() {
+    let sha256 = ObjectFormat::Sha256;
+    for version in ["2", "3", "4"] {
+        let scratch = Scratch::new();
+        std::fs::remove_dir_all(scratch.dir.join(".git")).unwrap();
+        scratch.git(&["init", "-q", "--object-format=sha256"]);
+        many(&scratch);
+        scratch.git(&["config", "splitIndex.maxPercentChange", "100"]);
+        scratch.git(&["update-index", "--index-version", version]);
+        scratch.git(&["update-index", "--skip-worktree", "dir1/sub/file 1"]);
+        let whole = index_file(&scratch);
+        let (before, after) = refresh(&scratch, &["status"], 1);
+        assert!(before != after && !stages_the_same(&before, &after), "{version}");
+        assert!(
+            crate::stages_the_same(&before, &after, sha256) && crate::shared_index(&after, sha256).is_none()
+        );
+        scratch.git(&["update-index", "--split-index"]);
+        let own = index_file(&scratch);
+        let name = crate::shared_index(&own, sha256).unwrap();
+        let shared = std::fs::read(scratch.dir.join(format!(".git/sharedindex.{name}"))).unwrap();
+        assert!(name.len() == 64 && is_shared_index(&shared, &name) && !is_shared_index(&own, &name));
+        let split = IndexFiles {
+            own: &own,
+            shared: Some(&shared),
+        };
+        assert!(crate::stages_the_same(&whole, split, sha256), "{version}");
+        scratch.git(&["rm", "-q", "--cached", "file"]);
+        let now = index_file(&scratch);
+        let now = IndexFiles { own: &now, ..split };
+        assert!(crate::stages_the_same(now, now, sha256) && !crate::stages_the_same(split, now, sha256));
+    }
 }
