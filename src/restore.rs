@@ -32,6 +32,7 @@ mod holding_dir;
 mod intent;
 mod journal;
 mod left_states;
+mod left_tree;
 mod lost_edits;
 mod make_together;
 mod merging;

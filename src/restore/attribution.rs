@@ -102,9 +102,12 @@ impl ChangeHistory {
     pub fn judge(&self, path: &RelPath, then: Option<&Entry>, now: Option<&Entry>) -> Verdict {
         let mut left = self.states_left_like(path, now).peekable();
         if self.only_left {
-            return match left.peek() {
-                Some(_) => Verdict::Ours,
-                None => Verdict::Later,
+            // A ref without a file of its own may be packed: what counts is its value.
+            let is_missing = then.is_some() && now.is_none();
+            let is_left = left.peek().is_some() && !(is_missing && self.links.is_later(path));
+            return match is_left || is_missing && self.links.is_same(path) {
+                true => Verdict::Ours,
+                false => Verdict::Later,
             };
         }
         if let Some(verdict) = self.judge_left(path, then, now, left) {

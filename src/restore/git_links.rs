@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::git_formats::GitFormats;
 use super::git_objects::LostObjects;
+use super::left_tree::{LeftStates, LeftTree};
 use super::packed_refs::PackedRefs;
 use crate::git_directories::{Repositories, is_git_directory, shared_git_directory, work_tree};
 use crate::model::{Digest, Manifest, Name, RelPath, SnapshotId, SnapshotRecord};
@@ -56,6 +57,8 @@ pub(super) struct KnownStates<'a> {
     pub target: (&'a SnapshotRecord, Option<&'a Manifest>),
     /// The last state that was seen while the session may have changed it, if any.
     pub last: Option<(&'a Manifest, &'a SnapshotId)>,
+    /// The states that restores left, if the target is the state before one of them, which is undone.
+    pub left: Option<&'a LeftStates>,
 }
 
 impl GitLinks {
@@ -131,40 +134,48 @@ impl GitLinks {
     }
 
     fn compare_refs(&mut self, known: &KnownStates<'_>, root: &Path, now: &Manifest, live: &Live<'_>) {
-        let Some((last, id)) = known.last else {
-            return;
-        };
-        let packed = Name::new(b"packed-refs").ok();
-        let dirs = now.directories.iter().chain(&last.directories);
-        let dirs: BTreeSet<&RelPath> = dirs
-            .filter(|dir| packed.as_ref().is_some_and(|name| dir.entry(name).is_some()))
-            .map(|dir| &dir.path)
-            .filter(|dir| is_git_directory(now, dir) || is_git_directory(last, dir))
-            .filter(|dir| {
-                let path = below(dir, "packed-refs");
-                digest(now, &path) != digest(last, &path)
-            })
-            .collect();
-        if dirs.is_empty() {
-            return;
-        }
         let (record, target) = known.target;
         let blobs = known.store.contents(record);
-        let target = target.map(|target| StoredTree::new(target, &blobs, root));
-        let record = known.store.record(id);
-        let blobs = record.as_ref().map(|record| known.store.contents(record));
+        let stored = target.map(|target| StoredTree::new(target, &blobs, root));
+        let last_blobs = known.last.and_then(|(_, id)| {
+            let record = known.store.record(id).ok()?;
+            Some(known.store.contents(&record))
+        });
+        let seen = known.last.zip(last_blobs.as_ref());
+        let seen = seen.map(|((last, _), blobs)| StoredTree::new(last, blobs, root));
+        // After a restore the files are as the target of its undo has them, but for what it changed.
+        let left = known.left.zip(stored.as_ref());
+        let left = left.map(|(left, stored)| LeftTree::new((known.store, &record.instance), left, stored));
+        let (before, left_now) = match (known.last, known.left, target) {
+            (Some((last, _)), ..) => (last, None),
+            (None, Some(left), Some(target)) => (target, Some(left)),
+            _ => return,
+        };
+        let last: Option<&dyn Files> = match &left {
+            Some(left) if left_now.is_some() => Some(left),
+            _ => seen.as_ref().map(|seen| seen as &dyn Files),
+        };
+        let was = |path: &RelPath| match left_now.and_then(|left| left.get(path)?.first()) {
+            Some(left) => Some(left.state.as_ref()?.content()?.digest),
+            None => digest(before, path),
+        };
+        let dirs = now.directories.iter().chain(&before.directories);
+        let dirs: BTreeSet<&RelPath> = dirs
+            .map(|dir| &dir.path)
+            .filter(|dir| is_git_directory(now, dir) || is_git_directory(before, dir))
+            .filter(|dir| {
+                let path = below(dir, "packed-refs");
+                digest(now, &path) != was(&path)
+            })
+            .collect();
         for dir in dirs {
-            let states = || {
-                let blobs = blobs.as_ref().ok()?;
-                let last = refs(&StoredTree::new(last, blobs, root), dir).ok()?;
-                Some((last, refs(live, dir).ok()?))
-            };
+            let states = || Some((refs(last?, dir).ok()?, refs(live, dir).ok()?));
             let Some((last, now)) = states() else {
                 self.unread.insert(dir.clone());
                 continue;
             };
             // What is as the target has it loses nothing.
-            let target = target.as_ref().and_then(|target| refs(target, dir).ok());
+            let target = stored.as_ref().and_then(|target| refs(target, dir).ok());
             let target = target.unwrap_or_default();
             let names: BTreeSet<&Vec<u8>> = target.keys().chain(last.keys()).chain(now.keys()).collect();
             let mut packed = PackedRefs::default();

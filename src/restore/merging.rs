@@ -5,6 +5,7 @@ use std::io;
 
 use super::attribution::ChangeHistory;
 use super::composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed};
+use super::packed_refs::PackedRefs;
 use super::plan::{KeptPath, Plan, Why};
 use super::scope::{Merging, Scope};
 use super::states::same;
@@ -211,7 +212,8 @@ impl MergeSource<'_> {
     }
 
     /// Composes each `packed-refs` that was changed after the session: a ref that was changed then stays, and the others are restored. Only
-    /// where the whole git directory is restored, as a ref may have a file of its own as well, and where only the session changed refs before.
+    /// where the whole git directory is restored, as a ref may have a file of its own as well, and where only the session changed refs before;
+    /// an undo composes it for the refs that the restore changed.
     pub(super) fn packed_refs(&self, plan: &Plan, witness: &ChangeHistory, scope: &Scope) -> Merges {
         let mut merges = Merges::default();
         let mut root = None;
@@ -227,12 +229,19 @@ impl MergeSource<'_> {
                     .and_then(|then| then.entry(path))
             };
             let is_own = |path: &RelPath| witness.is_of_session(path, then(path));
+            // An undo holds exactly what the restore changed.
+            let holds = |path: &RelPath| scope.holds(path);
+            let [_, present] = self.sides;
+            let exists = |path: &RelPath| present.is_some_and(|now| now.entry(path).is_some());
             let is_whole = path.split().is_some_and(|(dir, _)| scope.holds(&dir));
+            let may_be_composed = |packed: &PackedRefs| {
+                witness.only_left || is_whole && is_own(path) && packed.restored().iter().all(is_own)
+            };
             let packed = witness
                 .links
                 .packed(path)
-                .filter(|_| is_whole && !witness.only_left && is_own(path))
-                .filter(|packed| packed.restored().iter().all(is_own));
+                .filter(|packed| may_be_composed(packed));
+            let packed = packed.cloned().and_then(|packed| packed.within(holds, exists));
             let (Some(packed), Some(then), Some(now)) = (packed, &change.from, &change.to) else {
                 continue;
             };

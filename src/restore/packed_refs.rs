@@ -9,6 +9,8 @@ use git_reader::Oid;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PackedRefs {
     kept: HashMap<Vec<u8>, Kept>,
+    /// The own file of each ref, by name, and true if the ref is as the target has it.
+    files: HashMap<Vec<u8>, (RelPath, bool)>,
     /// The refs that would be restored, by the path of their own file.
     restored: Vec<RelPath>,
 }
@@ -43,12 +45,35 @@ impl PackedRefs {
         if now == last && now != target {
             self.restored.push(path.clone());
         }
+        self.files.insert(name.to_vec(), (path.clone(), now == target));
         self.kept.insert(name.to_vec(), kept);
     }
 
     /// Returns the refs that would be restored, by the path of their own file, whether or not that exists.
     pub(super) fn restored(&self) -> &[RelPath] {
         &self.restored
+    }
+
+    /// Returns the comparison for a restore that brings back own files only where `holds` says so: what is elsewhere as the target has it keeps
+    /// its line. `None` if a ref would have to change whose file `exists` elsewhere, where that hides the list.
+    pub(super) fn within(
+        mut self,
+        holds: impl Fn(&RelPath) -> bool,
+        exists: impl Fn(&RelPath) -> bool,
+    ) -> Option<Self> {
+        for (name, (path, is_as_target)) in self.files.iter().filter(|(_, (path, _))| !holds(path)) {
+            match self.kept.get_mut(name) {
+                Some(kept) if *is_as_target => {
+                    *kept = Kept::Now {
+                        is_later: false,
+                        is_there: !matches!(kept, Kept::Gone | Kept::Now { is_there: false, .. }),
+                    }
+                }
+                Some(Kept::Target | Kept::Gone) if exists(path) => return None,
+                _ => {}
+            }
+        }
+        Some(self)
     }
 
     /// Composes the list from both contents, and returns it with true if a ref that was changed or deleted after the session is so in it;
@@ -230,6 +255,20 @@ mod tests {
         let (target, now) = (list(&[('1', "a")]), list(&[('2', "a"), ('2', "b")]));
         let composed = refs.compose(target.as_bytes(), now.as_bytes());
         assert_eq!(composed, Some((target.into_bytes(), false)));
+    }
+
+    #[test]
+    fn a_ref_keeps_its_line_if_its_file_is_not_restored() {
+        let refs = compared(&[("a", ['1', '2', '2']), ("b", ['3', '3', '3'])]);
+        // In the target, `b` has a file of its own above an older line.
+        let (target, now) = (list(&[('1', "a"), ('2', "b")]), list(&[('2', "a"), ('3', "b")]));
+        let holds = |path: &RelPath| path.as_bytes() == b"a";
+        let within = refs.clone().within(holds, |_| false).unwrap();
+        let composed = within.compose(target.as_bytes(), now.as_bytes());
+        let expected = list(&[('1', "a"), ('3', "b")]);
+        assert_eq!(composed, Some((expected.into_bytes(), false)));
+        // What hides the list must not stay where the list would change.
+        assert_eq!(refs.within(|_| false, |_| true), None);
     }
 
     #[test]

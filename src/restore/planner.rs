@@ -377,8 +377,17 @@ impl Planner {
         }
         let is_needed = |kept: &mut KeptPath| {
             let path = &kept.change.path;
-            let may_come = kept.change.to.is_none() && links.is_lost(path);
-            may_come && repositories.holding(path).is_some_and(|own| needy.contains(own))
+            let own = repositories.holding(path);
+            // Git deletes a directory once it has packed the objects in it; others may come back there.
+            let is_emptied = || {
+                let is_dir = kept.change.from.as_ref().is_some_and(Entry::is_dir);
+                let mut below = self.steps.range(&*path..).map(|(below, _)| below);
+                is_dir
+                    && own.is_some_and(|own| is_needed_by_others(own, path))
+                    && below.next().is_some_and(|below| below.is_within(path))
+            };
+            let may_come = kept.change.to.is_none() && (links.is_lost(path) || is_emptied());
+            may_come && own.is_some_and(|own| needy.contains(own))
         };
         let back: Vec<KeptPath> = self.out.extract_if(.., is_needed).collect();
         for kept in back {

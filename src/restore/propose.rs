@@ -91,6 +91,7 @@ pub fn propose(
                 store,
                 target: (&target, plain.as_ref()),
                 last: request.witness.last_seen(),
+                left: request.witness.only_left.then_some(&request.witness.left),
             };
             request.witness.links = GitLinks::find(&known, &root, now);
         }

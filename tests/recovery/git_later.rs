@@ -556,3 +556,107 @@ fn rebased(packs: &str) {
         "agent\nof main\nof side\none\n"
     );
 }
+
+/// All refs with their objects.
+const REFS: [&str; 2] = ["for-each-ref", "--format=%(refname) %(objectname) %(*objectname)"];
+
+/// Asserts that git finds nothing wrong, and nothing to commit.
+fn is_whole(repository: &Repository) {
+    repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn an_undo_moves_a_ref_that_was_only_packed_since() {
+    let agent = &format!("echo a > new; git add new; {AGENT} commit -qm agent; git branch feature/x");
+    let packing = &format!("{agent}; git branch -qD topic; git pack-refs --all");
+    for (before, session, later) in [
+        ("status", agent, "pack-refs --all"),
+        ("status", agent, "gc -q"),
+        ("pack-refs --all", agent, "pack-refs --all"),
+        ("pack-refs --all", agent, "gc -q"),
+        // Here the restore changed the list, or deleted it.
+        ("pack-refs --all", packing, "pack-refs --all"),
+        ("status", packing, "gc -q"),
+    ] {
+        let sandbox = Sandbox::new();
+        let repository = with_topic(&sandbox);
+        mine(&repository, "checkout -q -b work/on");
+        mine(&repository, before);
+        // The commits of tests are old.
+        mine(&repository, "config gc.reflogExpire never");
+        mine(&repository, "config gc.reflogExpireUnreachable never");
+        let project = repository.path.clone();
+        Build::at(&project).aged();
+        let was = repository.git(&REFS);
+        let id = sandbox.launch(&project, session);
+        let by_agent = repository.git(&REFS);
+        sandbox.restore(&id, &[]);
+        mine(&repository, later);
+        assert_eq!(repository.git(&REFS), was);
+        let tree = Tree::read(&project);
+        sandbox.jackin(["undo", &id, "--yes"]).ok();
+        assert_eq!(repository.git(&REFS), by_agent, "{before}, {session}, {later}");
+        is_whole(&repository);
+        sandbox.jackin(["undo", &id, "--yes"]).ok();
+        crate::support::compare::assert_same_tree(&tree, &Tree::read(&project));
+    }
+}
+
+#[test]
+fn an_undo_keeps_a_later_ref_in_a_packed_list() {
+    for session in ["git pack-refs --all", "true"] {
+        let sandbox = Sandbox::new();
+        let repository = with_topic(&sandbox);
+        let project = repository.path.clone();
+        Build::at(&project).aged();
+        let id = sandbox.launch(
+            &project,
+            &format!("{AGENT} commit -q --allow-empty -m agent; {session}"),
+        );
+        let agents = repository.git(&["rev-parse", "main"]);
+        sandbox.restore(&id, &[]);
+        mine(&repository, "checkout -q topic");
+        commit_mine(&repository);
+        mine(&repository, "checkout -q main");
+        mine(&repository, "pack-refs --all");
+        let topic = repository.git(&["rev-parse", "topic"]);
+        sandbox.jackin(["undo", &id, "--yes"]).code_in(&[0, 6]);
+        assert_eq!(repository.git(&["rev-parse", "topic"]), topic);
+        assert_eq!(repository.git(&["rev-parse", "main"]), agents, "{session}");
+        repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+        // A branch that was moved since stays.
+        sandbox.jackin(["undo", &id, "--yes"]).code_in(&[0, 6]);
+        commit_mine(&repository);
+        mine(&repository, "pack-refs --all");
+        let refs = repository.git(&REFS);
+        sandbox.jackin(["undo", &id, "--yes"]).code(6);
+        assert_eq!(repository.git(&REFS), refs, "{session}");
+    }
+}
+
+#[test]
+fn an_undo_moves_packed_refs_of_a_linked_work_tree_and_of_a_submodule() {
+    let sandbox = Sandbox::new();
+    let origin = Repository::with_history(&sandbox.scratch("origin"), 2);
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 2);
+    mine(&repository, "worktree add -q linked");
+    let url = origin.path.to_str().unwrap();
+    let adds = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+    repository.git(&[&adds[..], &[url, "part"]].concat());
+    repository.git(&["commit", "-qm", "part"]);
+    Build::at(&project).aged();
+    let commit = format!("touch new; git add new; {AGENT} commit -qm agent");
+    let id = sandbox.launch(&project, &format!("(cd linked; {commit}); (cd part; {commit})"));
+    let works = [at(&project.join("linked")), at(&project.join("part"))];
+    let refs = || works.each_ref().map(|work| work.git(&REFS));
+    let by_agent = refs();
+    sandbox.restore(&id, &[]);
+    for work in &works {
+        mine(work, "pack-refs --all");
+    }
+    sandbox.jackin(["undo", &id, "--yes"]).ok();
+    assert_eq!(refs(), by_agent);
+    works.iter().for_each(is_whole);
+}
