@@ -43,6 +43,13 @@ pub(crate) fn denied_hint(directory: &Path, need: u32, error: &io::Error) -> Opt
     ))
 }
 
+/// Returns true if a directory of this machine belongs to this user, and its mode lacks a right of `need`.
+pub(super) fn is_closed_to_owner(directory: &Path, need: u32) -> bool {
+    let may_change = !is_elsewhere(directory) && !handle_fs::is_privileged();
+    let stat = handle_fs::stat_path(directory).ok().flatten();
+    may_change && stat.is_some_and(|stat| stat.uid == handle_fs::own_ids().0 && need & !stat.mode != 0)
+}
+
 /// Returns the letters of rights as chmod(1) takes them.
 fn letters(rights: u32) -> String {
     let named = [(0o400, 'r'), (0o200, 'w'), (SEARCH, 'x')];

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::denied::denied_hint;
+use super::denied::{denied_hint, is_closed_to_owner};
 use super::limit::Big;
 use crate::contract::UNFROZEN;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
@@ -125,11 +125,12 @@ impl CaptureError {
         matches!(self, Self::Limit { .. } | Self::Room { .. })
     }
 
-    /// Returns true if the system denied access to a mount root.
-    pub(crate) fn is_root_denied(&self) -> bool {
+    /// Returns true if the mode of a mount root denies access to it, and its owner may change that.
+    pub(crate) fn is_root_closed(&self) -> bool {
         match self {
-            Self::Root { source, .. } | Self::Mount(MountError::Io { source, .. }) => {
-                source.kind() == io::ErrorKind::PermissionDenied
+            Self::Root { path, source } | Self::Mount(MountError::Io { path, source }) => {
+                let is_denied = source.kind() == io::ErrorKind::PermissionDenied;
+                is_denied && is_closed_to_owner(path, USE)
             }
             _ => false,
         }

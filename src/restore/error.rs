@@ -348,7 +348,7 @@ impl Diagnostic for RestoreError {
 
     fn hints(&self) -> Vec<Hint> {
         match self {
-            Self::Capture(error) if error.is_root_denied() => with_mode(error.hints()),
+            Self::Capture(error) if error.is_root_closed() => with_mode(error.hints()),
             Self::Capture(error) | Self::Emergency(error) => error.hints(),
             Self::Mount(error) => mount_hint(error).into_iter().collect(),
             Self::NoParent { parent, .. } => vec![Hint::text(match is_elsewhere(parent) {
@@ -483,10 +483,10 @@ impl RestoreError {
 /// Rights of the owner that a directory needs for something to be staged in it.
 const TO_STAGE: u32 = 0o300;
 
-/// Adds to the hints for a root without access how its mode is restored: what gives access is a later edit.
+/// Adds to the hints for a root whose mode denies access how a session's change of that mode is undone: what gives access is a later edit.
 fn with_mode(mut hints: Vec<Hint>) -> Vec<Hint> {
     hints.push(Hint::text(
-        "its mode then counts as a later edit: `restore --overwrite-later-edits` restores it, and discards all others",
+        "if the session changed its mode, `restore --overwrite-later-edits` restores that, and discards all later edits",
     ));
     hints
 }

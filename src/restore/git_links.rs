@@ -22,6 +22,9 @@ const SMALL: u64 = 64 << 10;
 /// Maximum bytes of a list of commits whose parents are missing.
 const LONG: u64 = 4 << 20;
 
+/// Maximum bytes of a list of packed refs.
+const LONGEST: u64 = 64 << 20;
+
 /// Relations between files of git directories in a mount, as they are now.
 #[derive(Clone, Debug, Default)]
 pub struct GitLinks {
@@ -45,6 +48,12 @@ pub struct GitLinks {
     lost: LostObjects,
     /// Changed lists of packed refs.
     packed: HashMap<RelPath, PackedRefs>,
+    /// Refs that the target has, also packed, by the path of their own file.
+    in_target: HashSet<RelPath>,
+    /// Lists of packed refs that would bring back refs that were deleted after the session.
+    deleting: HashSet<RelPath>,
+    /// Lists in which git has packed a ref that a restore created and that its undo deletes.
+    packed_away: HashSet<RelPath>,
     /// Lists in which the session packed refs of its operator.
     operators: HashSet<RelPath>,
     /// Git directories of another format than in the target.
@@ -145,7 +154,10 @@ impl GitLinks {
         let seen = seen.map(|((last, _), blobs)| StoredTree::new(last, blobs, root));
         // After a restore the files are as the target of its undo has them, but for what it changed.
         let left = known.left.zip(stored.as_ref());
-        let left = left.map(|(left, stored)| LeftTree::new((known.store, &record.instance), left, stored));
+        let left = left.map(|(left, stored)| {
+            let of = (known.store, &record.instance);
+            LeftTree::new(of, left, stored, (now, live))
+        });
         let (before, left_now) = match (known.last, known.left, target) {
             (Some((last, _)), ..) => (last, None),
             (None, Some(left), Some(target)) => (target, Some(left)),
@@ -165,34 +177,52 @@ impl GitLinks {
             .filter(|dir| is_git_directory(now, dir) || is_git_directory(before, dir))
             .filter(|dir| {
                 let path = below(dir, "packed-refs");
-                digest(now, &path) != was(&path)
+                let is = digest(now, &path);
+                is != was(&path) || target.is_some_and(|target| digest(target, &path) != is)
             })
             .collect();
         for dir in dirs {
             let states = || Some((refs(last?, dir).ok()?, refs(live, dir).ok()?));
-            let Some((last, now)) = states() else {
+            let Some((last, live)) = states() else {
                 self.unread.insert(dir.clone());
                 continue;
             };
             // What is as the target has it loses nothing.
+            let list = below(dir, "packed-refs");
+            let listed = stored
+                .as_ref()
+                .and_then(|stored| whole(stored, &list, LONGEST).ok()?);
+            let listed = listed.unwrap_or_default();
+            let listed: HashSet<&[u8]> = listed.split(|byte| *byte == b'\n').filter_map(name_in).collect();
             let target = stored.as_ref().and_then(|target| refs(target, dir).ok());
             let target = target.unwrap_or_default();
-            let names: BTreeSet<&Vec<u8>> = target.keys().chain(last.keys()).chain(now.keys()).collect();
+            let names: BTreeSet<&Vec<u8>> = target.keys().chain(last.keys()).chain(live.keys()).collect();
             let mut packed = PackedRefs::default();
             for name in names {
                 let Some(path) = file_of(dir, name) else { continue };
-                let is = now.get(name);
+                let is = live.get(name);
+                if target.contains_key(name) {
+                    self.in_target.insert(path.clone());
+                }
                 packed.add(name, &path, [target.get(name), last.get(name), is]);
                 if is == last.get(name) {
+                    let is_created =
+                        left_now.is_some_and(|left| left.contains_key(&path)) && !target.contains_key(name);
+                    if is_created && is.is_some() && now.entry(&path).is_none() {
+                        self.packed_away.insert(list.clone());
+                    }
                     let all = below(dir, "refs");
                     let above = path.ancestors().filter(|above| above.is_within(&all));
                     self.same.extend(above);
                     self.same.insert(path);
                 } else if is != target.get(name) {
+                    if is.is_none() && listed.contains(name.as_slice()) {
+                        self.deleting.insert(list.clone());
+                    }
                     self.later.insert(path, is.is_none());
                 }
             }
-            self.packed.insert(below(dir, "packed-refs"), packed);
+            self.packed.insert(list, packed);
         }
     }
 
@@ -236,6 +266,22 @@ impl GitLinks {
     /// Returns the comparison of the packed refs in the file at this path, if it was changed after the session.
     pub(super) fn packed(&self, path: &RelPath) -> Option<&PackedRefs> {
         self.packed.get(path)
+    }
+
+    /// Returns true if the target has the ref with this file, or may have it: without the file the ref has its value from a list.
+    pub(super) fn may_be_packed_in_target(&self, path: &RelPath) -> bool {
+        let is_ref = |dir: &RelPath| path.is_within(&below(dir, "refs"));
+        self.in_target.contains(path) || self.unread.iter().any(is_ref)
+    }
+
+    /// Returns the lists in which git has packed a ref that a restore created and that its undo deletes.
+    pub(super) fn packed_away(&self) -> impl Iterator<Item = &RelPath> {
+        self.packed_away.iter()
+    }
+
+    /// Returns true for a list of packed refs that would bring back a ref that was deleted after the session.
+    pub(super) fn lists_deleted_refs(&self, path: &RelPath) -> bool {
+        self.deleting.contains(path)
     }
 
     /// Returns the git directories of another format than in the target.
@@ -322,6 +368,12 @@ fn digest(manifest: &Manifest, path: &RelPath) -> Option<Digest> {
 }
 
 /// Returns all refs of a git directory; none if it does not exist.
+/// Returns the name of the ref in a line of a list of packed refs, if it has one.
+fn name_in(line: &[u8]) -> Option<&[u8]> {
+    let at = line.iter().position(|byte| *byte == b' ')?;
+    line.get(at + 1..).filter(|_| !line.starts_with(b"#"))
+}
+
 fn refs(files: &dyn Files, dir: &RelPath) -> Result<Refs, GitError> {
     match Repository::open(files, &work_tree(dir))? {
         Some(repository) => repository.refs(),

@@ -23,11 +23,16 @@ pub(super) fn is_reference(own: &RelPath, path: &RelPath) -> bool {
     names.any(|name| matches!(name, b"refs" | b"packed-refs" | b"HEAD" | b"tables.list"))
 }
 
-/// Returns true for what holds objects, refs or reflogs of the git directory `own`. Git deletes such a directory when it has emptied it, and
-/// makes it again.
+/// Returns true for what holds objects, refs or reflogs of the git directory `own`, of a linked work tree or of a submodule. Git deletes such a
+/// directory when it has emptied it, and makes it again.
 pub(super) fn is_container(own: &RelPath, path: &RelPath) -> bool {
+    let is_one = |name: &[u8]| matches!(name, b"objects" | b"refs" | b"logs" | b"reftable");
     let mut names = all_parts(own, path);
-    names.any(|name| matches!(name, b"objects" | b"refs" | b"logs"))
+    match names.next() {
+        // The name of the work tree or the submodule follows.
+        Some(b"worktrees" | b"modules") => names.skip(1).any(is_one),
+        first => first.is_some_and(is_one),
+    }
 }
 
 /// Returns true for a hook of the git directory `own`. No file of git needs one.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::git_index::Snapshots;
 use super::left_states::LeftState;
-use crate::model::{Entry, EntryKind, InstanceId, Name, RelPath};
+use crate::model::{Entry, EntryKind, InstanceId, Manifest, Name, RelPath};
 use crate::store::{Store, StoredTree};
 use git_reader::{Files, Found};
 
@@ -17,12 +17,24 @@ pub(super) type LeftStates = HashMap<RelPath, Vec<LeftState>>;
 /// Maximum bytes of a file that is read: only refs are.
 const LARGEST: u64 = 64 << 20;
 
+/// Returns the states in `left` that the restore with this receipt, and later ones, left.
+pub(super) fn left_since(left: &LeftStates, receipt: u64) -> LeftStates {
+    let since = |states: &Vec<LeftState>| {
+        let states = states.iter().filter(|state| state.receipt >= receipt);
+        states.cloned().collect::<Vec<_>>()
+    };
+    let left = left.iter().map(|(path, states)| (path.clone(), since(states)));
+    left.filter(|(_, states)| !states.is_empty()).collect()
+}
+
 /// The tree that a restore left.
 pub(super) struct LeftTree<'a> {
     left: &'a LeftStates,
     /// Names that the restore may have made, by directory.
     names: HashMap<RelPath, Vec<Name>>,
     before: &'a StoredTree<'a>,
+    /// The tree as it is now, which alone has the contents that the restore composed.
+    now: (&'a Manifest, &'a dyn Files),
     /// Snapshots of the session, which have the contents.
     snapshots: RefCell<Snapshots<'a>>,
     read: RefCell<HashMap<RelPath, Vec<u8>>>,
@@ -34,6 +46,7 @@ impl<'a> LeftTree<'a> {
         (store, instance): (&'a Store, &InstanceId),
         left: &'a LeftStates,
         before: &'a StoredTree<'a>,
+        now: (&'a Manifest, &'a dyn Files),
     ) -> Self {
         let mut names: HashMap<RelPath, Vec<Name>> = HashMap::new();
         for (parent, name) in left.keys().filter_map(RelPath::split) {
@@ -43,6 +56,7 @@ impl<'a> LeftTree<'a> {
             left,
             names,
             before,
+            now,
             snapshots: RefCell::new(Snapshots::of(store, instance)),
             read: RefCell::default(),
         }
@@ -88,11 +102,18 @@ impl Files for LeftTree<'_> {
         let Some(state) = self.state(path) else {
             return self.before.read_at(path, room, at);
         };
+        let (now, live) = self.now;
+        let content = state.and_then(Entry::content);
+        let is_there = now.entry(path).and_then(Entry::content);
+        if content
+            .zip(is_there)
+            .is_some_and(|(left, is)| left.digest == is.digest)
+        {
+            return live.read_at(path, room, at);
+        }
         let mut read = self.read.borrow_mut();
         if !read.contains_key(path) {
-            let content = state
-                .and_then(Entry::content)
-                .filter(|content| content.size <= LARGEST);
+            let content = content.filter(|content| content.size <= LARGEST);
             let bytes = content.and_then(|content| self.snapshots.borrow_mut().read(content));
             read.insert(path.clone(), bytes.ok_or(io::ErrorKind::NotFound)?);
         }

@@ -92,7 +92,7 @@ pub enum Why {
     Database(RelPath),
     /// A file of a repository of git that has another format now, and of which this path stays.
     Format(RelPath),
-    /// A file of a repository of Mercurial or Jujutsu of which this one stays.
+    /// A file of a repository of Mercurial or Jujutsu of which this one stays; or of a ref of git, of which this list stays.
     Repository(RelPath),
     /// HEAD, of which this branch stays.
     Names(RelPath),

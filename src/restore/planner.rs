@@ -156,6 +156,7 @@ pub fn plan(
             &witness.links,
         );
         planner.databases_that_stay(&databases, &databases_beyond, witness);
+        planner.refs_of_lists_that_stay(&witness.links);
         planner.rebased_branches_that_stay(&witness.links);
         planner.heads_that_stay(witness, &branches_beyond, scope.named());
         planner.directories_that_stay();
@@ -275,7 +276,11 @@ impl Planner {
             return self.keep(change, Why::Shared(Vec::new()));
         }
         let verdict = match witness.judge(&change.path, change.from.as_ref(), change.to.as_ref()) {
-            Verdict::Ours if witness.is_linked_later(&change) => Verdict::Later,
+            Verdict::Ours
+                if witness.is_linked_later(&change) || witness.links.lists_deleted_refs(&change.path) =>
+            {
+                Verdict::Later
+            }
             other => other,
         };
         let overrode = verdict != Verdict::Ours;
@@ -377,17 +382,8 @@ impl Planner {
         }
         let is_needed = |kept: &mut KeptPath| {
             let path = &kept.change.path;
-            let own = repositories.holding(path);
-            // Git deletes a directory once it has packed the objects in it; others may come back there.
-            let is_emptied = || {
-                let is_dir = kept.change.from.as_ref().is_some_and(Entry::is_dir);
-                let mut below = self.steps.range(&*path..).map(|(below, _)| below);
-                is_dir
-                    && own.is_some_and(|own| is_needed_by_others(own, path))
-                    && below.next().is_some_and(|below| below.is_within(path))
-            };
-            let may_come = kept.change.to.is_none() && (links.is_lost(path) || is_emptied());
-            may_come && own.is_some_and(|own| needy.contains(own))
+            let may_come = kept.change.to.is_none() && links.is_lost(path);
+            may_come && repositories.holding(path).is_some_and(|own| needy.contains(own))
         };
         let back: Vec<KeptPath> = self.out.extract_if(.., is_needed).collect();
         for kept in back {
@@ -505,6 +501,26 @@ impl Planner {
         for (path, held) in torn {
             if let Some(step) = self.steps.remove(&path) {
                 self.keep(step.change, databases.reason(&path, held));
+            }
+        }
+    }
+
+    /// Deletes no file of a ref that the target has in a list of packed refs, if that list stays: the ref would have another value, or none.
+    fn refs_of_lists_that_stay(&mut self, links: &GitLinks) {
+        let lists = self.out.iter().map(|kept| &kept.change.path);
+        let lists: Vec<&RelPath> = lists
+            .filter(|path| path.as_bytes().ends_with(b"packed-refs"))
+            .collect();
+        let torn = |(path, step): (&RelPath, &Step)| {
+            let is_file = step.change.to.as_ref().is_some_and(|now| !now.is_dir());
+            let list = lists.iter().find(|list| is_packed_in(list, path))?;
+            let is_torn = step.action == Action::Delete && is_file && links.may_be_packed_in_target(path);
+            is_torn.then(|| (path.clone(), (*list).clone()))
+        };
+        let torn: Vec<(RelPath, RelPath)> = self.steps.iter().filter_map(torn).collect();
+        for (path, list) in torn {
+            if let Some(step) = self.steps.remove(&path) {
+                self.keep(step.change, Why::Repository(list));
             }
         }
     }
@@ -666,7 +682,11 @@ impl Planner {
         let wanted: BTreeSet<RelPath> = created.flat_map(|(path, _)| above(path)).collect();
         let is_wanted = |kept: &mut KeptPath| {
             let path = &kept.change.path;
-            let may_come = kept.change.to.is_none() && blocks(&kept.change) && wanted.contains(path);
+            let is_deleted = matches!(
+                kept.why,
+                Why::LaterDeletion(_) | Why::Shared(_) | Why::Others(_) | Why::Unvouched(_) | Why::Unseen
+            );
+            let may_come = is_deleted && blocks(&kept.change) && wanted.contains(path);
             may_come
                 && repositories
                     .holding(path)

@@ -12,6 +12,7 @@ use super::git_links::{GitLinks, KnownStates};
 use super::git_objects::DeletedObjects;
 use super::head_move::head_moves;
 use super::hidden;
+use super::left_tree::left_since;
 use super::lost_edits::{LostEdit, OperatorState, add_objects, lost_edits};
 use super::merging::{MergeSource, stored};
 use super::moved_away::session_moves;
@@ -87,13 +88,21 @@ pub fn propose(
             let known = |path: &RelPath| request.witness.contents(path);
             let refreshed = RefreshedIndexes::find(from, &root, now, known);
             request.witness.refreshed = refreshed;
+            // An older restore left another tree.
+            let left = match purpose {
+                Purpose::Undo(receipt) => Some(left_since(&request.witness.left, receipt)),
+                Purpose::Restore | Purpose::Step(_) => None,
+            };
             let known = KnownStates {
                 store,
                 target: (&target, plain.as_ref()),
                 last: request.witness.last_seen(),
-                left: request.witness.only_left.then_some(&request.witness.left),
+                left: left.as_ref(),
             };
             request.witness.links = GitLinks::find(&known, &root, now);
+            if let Scope::Exactly(paths) = &mut request.scope {
+                paths.extend(request.witness.links.packed_away().cloned());
+            }
         }
         let mut edits = match (&purpose, request.witness.only_left) {
             (Purpose::Restore, false) => request.witness.timeline.overwritten_edits(),

@@ -465,6 +465,49 @@ fn what_was_deleted_comes_back_in_a_directory_that_git_has_emptied_since() {
     }
 }
 
+/// A branch that only has a file of its own is deleted without a change of `packed-refs`.
+#[test]
+fn an_undo_brings_back_no_branch_that_was_deleted_since() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 3);
+    repository.git(&["branch", "topic", "HEAD~1"]);
+    Build::at(&project).aged();
+    let id = sandbox.launch(&project, "git pack-refs --all");
+    sandbox.restore(&id, &[]);
+    repository.git(&["branch", "-q", "-D", "topic"]);
+    let refs = repository.git(&["for-each-ref"]);
+    let undone = sandbox.jackin(["undo", &id, "--yes"]).code(6);
+    undone.shows(".git/packed-refs: deleted after that restore");
+    assert_eq!(repository.git(&["for-each-ref"]), refs);
+    repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+}
+
+#[test]
+fn an_undo_names_a_list_that_has_a_branch_which_it_cannot_delete() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository::with_history(&project, 3);
+    repository.git(&["branch", "topic", "HEAD~1"]);
+    Build::at(&project).aged();
+    let id = sandbox.launch(&project, "git branch -q -D topic");
+    sandbox.restore(&id, &[]);
+    repository.git(&["pack-refs", "--all"]);
+    let undone = sandbox.jackin(["undo", &id, "--yes"]).code(6);
+    undone.shows(".git/packed-refs: created after that restore");
+    repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+    // With a list in both states the branch is taken out of it.
+    repository.git(&["pack-refs", "--all"]);
+    Build::at(&project).aged();
+    let id = sandbox.launch(&project, "git update-ref -d refs/heads/topic; git branch -q gone");
+    sandbox.restore(&id, &[]);
+    repository.git(&["pack-refs", "--all"]);
+    sandbox.jackin(["undo", &id, "--yes"]).code_in(&[0, 6]);
+    assert!(!repository.try_git(&["rev-parse", "-q", "--verify", "refs/heads/topic"]));
+    repository.git(&["rev-parse", "-q", "--verify", "refs/heads/gone"]);
+    repository.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+}
+
 #[test]
 fn an_undo_brings_objects_back_into_a_directory_that_git_has_emptied_since() {
     let sandbox = Sandbox::new();
