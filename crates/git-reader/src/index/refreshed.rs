@@ -52,9 +52,9 @@ pub fn is_shared_index(bytes: &[u8], name: &str) -> bool {
     end.is_some_and(|end| end.iter().map(|byte| format!("{byte:02x}")).collect::<String>() == name)
 }
 
-/// Returns true if two indexes of repositories with this format stage the same: their entries agree in mode, object, stage, flags and path, and their extensions in
-/// all but caches. Times, inodes, owners and sizes do not count: `git status` alone rewrites them. Neither does the file, own or shared,
-/// that has an entry. False also if a file is damaged, missing, or of a form that is not known.
+/// Returns true if two indexes of repositories with this format stage the same: their entries agree in mode, object, stage, flags and path,
+/// and their extensions in all but caches. Times, inodes, owners and sizes do not count: `git status` alone rewrites them. Neither does the
+/// file, own or shared, that has an entry. False also if a file is damaged, missing, or of a form that is not known.
 #[must_use]
 pub fn stages_the_same<'a>(
     one: impl Into<IndexFiles<'a>>,
@@ -88,6 +88,8 @@ fn staged<I: Id>(files: IndexFiles<'_>) -> Option<(Index<I>, Extensions)> {
         own.index = split::merge(shared.index, own.index, &link)?;
         own.extensions.extend(shared.extensions);
     }
+    // Git chooses version 2 or 3 by the flags that the file itself has to hold, also for the own file of a split index. Version 4 is a setting.
+    own.index.version = own.index.version.max(3);
     own.extensions.retain(|(name, _)| !CACHES.contains(&name));
     let has_paths = own.index.entries.iter().all(|entry| !entry.path.is_empty());
     has_paths.then_some((own.index, own.extensions))
