@@ -76,7 +76,7 @@ pub use forks::fork_draft;
 pub use fs_snapshots::{
     FsSnapshotRegistry, NativeFact, NativeState, dataset_snapshot, letters_of, volume_snapshot,
 };
-pub use git_files::StoredTree;
+pub use git_files::{StoredTree, found};
 pub use held_lock::{HeldLock, Holder, LockName};
 pub use import_staging::{IncomingArchive, Standing};
 pub use inspect::{CatalogFacts, DraftFact, Inconsistency, Survey, UnexpectedFile};

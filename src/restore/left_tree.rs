@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::git_index::Snapshots;
 use super::left_states::LeftState;
-use crate::model::{Entry, EntryKind, InstanceId, Manifest, Name, RelPath};
-use crate::store::{Store, StoredTree};
+use crate::model::{Entry, InstanceId, Manifest, Name, RelPath};
+use crate::store::{Store, StoredTree, found};
 use git_reader::{Files, Found};
 
 /// States in which restores left paths, newest first.
@@ -73,15 +73,7 @@ impl Files for LeftTree<'_> {
         let Some(state) = self.state(path) else {
             return self.before.look(path);
         };
-        Ok(state.map(|entry| match &entry.kind {
-            EntryKind::File(content) => Found::File {
-                size: content.size,
-                executable: entry.mode & 0o111 != 0,
-            },
-            EntryKind::Directory => Found::Directory,
-            EntryKind::Symlink(target) => Found::Symlink(target.to_vec()),
-            _ => Found::Other,
-        }))
+        Ok(state.map(found))
     }
 
     fn names(&self, dir: &RelPath) -> io::Result<Vec<Name>> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::archive::Piece;
 use super::direct_blobs::DirectBlobs;
-use crate::model::{Digest, EntryKind, Manifest, Name, RelPath};
+use crate::model::{Digest, Entry, EntryKind, Manifest, Name, RelPath};
 use git_reader::{Files, Found};
 
 /// A file that is larger is not read: it is in memory as a whole.
@@ -100,17 +100,23 @@ impl<'a> StoredTree<'a> {
     }
 }
 
+/// Returns the object of an entry as a repository is read.
+#[must_use]
+pub fn found(entry: &Entry) -> Found {
+    match &entry.kind {
+        EntryKind::File(content) => Found::File {
+            size: content.size,
+            executable: entry.mode & 0o111 != 0,
+        },
+        EntryKind::Directory => Found::Directory,
+        EntryKind::Symlink(target) => Found::Symlink(target.to_vec()),
+        _ => Found::Other,
+    }
+}
+
 impl Files for StoredTree<'_> {
     fn look(&self, path: &RelPath) -> io::Result<Option<Found>> {
-        Ok(self.manifest.entry(path).map(|entry| match &entry.kind {
-            EntryKind::File(content) => Found::File {
-                size: content.size,
-                executable: entry.mode & 0o111 != 0,
-            },
-            EntryKind::Directory => Found::Directory,
-            EntryKind::Symlink(target) => Found::Symlink(target.to_vec()),
-            _ => Found::Other,
-        }))
+        Ok(self.manifest.entry(path).map(found))
     }
 
     fn names(&self, dir: &RelPath) -> io::Result<Vec<Name>> {

@@ -351,7 +351,7 @@ fn a_name_outside_and_a_path_that_leads_elsewhere_are_not_overlooked() {
     await_that("it answers", || watched.say("ask no\n"));
     for _ in 0..10 {
         sleep(Duration::from_millis(50));
-        // Nothing while it listens anew, because another test mounted something.
+        // There is no answer while it opens another socket, because another test mounted something.
         let said = watched.ask();
         assert!(["unknown", ""].contains(&said.as_str()), "{said}");
     }

@@ -61,7 +61,7 @@ const DOORS: [Door; 6] = [
 pub(crate) struct Bucket {
     program: PathBuf,
     root: tempfile::TempDir,
-    /// Where the server listens; 0 while none runs.
+    /// Port of the server; 0 while none runs.
     port: Arc<AtomicU16>,
     server: Option<Child>,
     door: Arc<AtomicU8>,

@@ -207,7 +207,7 @@ impl Tmux {
         self.run(&["kill-server"]);
     }
 
-    /// Waits until there is neither a second screen, nor a mouse that nobody reads, nor a hidden cursor.
+    /// Waits until there is no second screen, no mouse reporting and no hidden cursor.
     #[track_caller]
     pub(crate) fn is_plain(&self) {
         let format = "#{alternate_on} #{mouse_any_flag} #{cursor_flag}";
