@@ -24,6 +24,7 @@ mod git_index;
 mod git_links;
 mod git_objects;
 mod git_parts;
+mod git_storage;
 mod hard_links;
 mod head_move;
 mod hidden;

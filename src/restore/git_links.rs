@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::git_formats::GitFormats;
-use super::git_objects::LostObjects;
+use super::git_objects::GoneObjects;
 use super::left_tree::{LeftStates, LeftTree};
 use super::packed_refs::PackedRefs;
 use crate::git_directories::{Repositories, is_git_directory, shared_git_directory, work_tree};
@@ -44,12 +44,14 @@ pub struct GitLinks {
     deepened: HashSet<RelPath>,
     /// Git directories that borrow objects, with those that lend them.
     lenders: Vec<(RelPath, RelPath)>,
-    /// Objects that are nowhere now.
-    lost: LostObjects,
+    /// Files of objects that are gone.
+    gone: GoneObjects,
     /// Changed lists of packed refs.
     packed: HashMap<RelPath, PackedRefs>,
     /// Refs that the target has, also packed, by the path of their own file.
     in_target: HashSet<RelPath>,
+    /// Those that are as the target has them, and the directories that have no others.
+    as_in_target: HashSet<RelPath>,
     /// Lists of packed refs that would bring back refs that were deleted after the session.
     deleting: HashSet<RelPath>,
     /// Lists in which git has packed a ref that a restore created and that its undo deletes.
@@ -86,9 +88,7 @@ impl GitLinks {
             let blobs = known.store.contents(record);
             let stored = StoredTree::new(target, &blobs, root);
             found.formats = GitFormats::find((target, &stored), (now, &live));
-            if let Some((last, _)) = known.last {
-                found.lost = LostObjects::find([target, last, now], &stored, &live);
-            }
+            found.gone = GoneObjects::find([target, now], &stored, &live);
             let dirs = now
                 .directories
                 .iter()
@@ -198,11 +198,18 @@ impl GitLinks {
             let target = target.unwrap_or_default();
             let names: BTreeSet<&Vec<u8>> = target.keys().chain(last.keys()).chain(live.keys()).collect();
             let mut packed = PackedRefs::default();
+            let all = below(dir, "refs");
+            let mut differing: HashSet<RelPath> = HashSet::new();
             for name in names {
                 let Some(path) = file_of(dir, name) else { continue };
                 let is = live.get(name);
                 if target.contains_key(name) {
                     self.in_target.insert(path.clone());
+                    let above = path.ancestors().filter(|above| above.is_within(&all));
+                    match is == target.get(name) {
+                        true => self.as_in_target.extend(above.chain([path.clone()])),
+                        false => differing.extend(above),
+                    }
                 }
                 packed.add(name, &path, [target.get(name), last.get(name), is]);
                 if is == last.get(name) {
@@ -211,7 +218,6 @@ impl GitLinks {
                     if is_created && is.is_some() && now.entry(&path).is_none() {
                         self.packed_away.insert(list.clone());
                     }
-                    let all = below(dir, "refs");
                     let above = path.ancestors().filter(|above| above.is_within(&all));
                     self.same.extend(above);
                     self.same.insert(path);
@@ -222,6 +228,7 @@ impl GitLinks {
                     self.later.insert(path, is.is_none());
                 }
             }
+            self.as_in_target.retain(|path| !differing.contains(path));
             self.packed.insert(list, packed);
         }
     }
@@ -274,6 +281,11 @@ impl GitLinks {
         self.in_target.contains(path) || self.unread.iter().any(is_ref)
     }
 
+    /// Returns true if the ref with this file is as the target has it, also if one of them is packed; or for a directory of such refs alone.
+    pub(super) fn is_as_in_target(&self, path: &RelPath) -> bool {
+        self.as_in_target.contains(path)
+    }
+
     /// Returns the lists in which git has packed a ref that a restore created and that its undo deletes.
     pub(super) fn packed_away(&self) -> impl Iterator<Item = &RelPath> {
         self.packed_away.iter()
@@ -323,9 +335,9 @@ impl GitLinks {
         self.operators.contains(list)
     }
 
-    /// Returns true for a file below `objects`, or a directory, without which objects are missing that were there at the session's end.
-    pub(super) fn is_lost(&self, path: &RelPath) -> bool {
-        self.lost.hold(path)
+    /// Returns the files of objects that are gone.
+    pub(super) fn gone_objects(&self) -> &GoneObjects {
+        &self.gone
     }
 
     /// Returns each git directory that borrows objects with a place that lends them.
@@ -367,13 +379,13 @@ fn digest(manifest: &Manifest, path: &RelPath) -> Option<Digest> {
     Some(manifest.entry(path)?.content()?.digest)
 }
 
-/// Returns all refs of a git directory; none if it does not exist.
 /// Returns the name of the ref in a line of a list of packed refs, if it has one.
 fn name_in(line: &[u8]) -> Option<&[u8]> {
     let at = line.iter().position(|byte| *byte == b' ')?;
     line.get(at + 1..).filter(|_| !line.starts_with(b"#"))
 }
 
+/// Returns all refs of a git directory; none if it does not exist.
 fn refs(files: &dyn Files, dir: &RelPath) -> Result<Refs, GitError> {
     match Repository::open(files, &work_tree(dir))? {
         Some(repository) => repository.refs(),

@@ -1,7 +1,9 @@
-//! Objects of git that were deleted after the session, for example by `git gc --prune=now`, and that a restored branch or index may need.
+//! Files of git's objects that are gone. Some held objects that are missing since, for example after `git gc --prune=now`, and that a restored
+//! branch or index may need; of the others git only has packed the objects.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::git_parts::all_parts;
 use crate::git_directories::{is_git_directory, work_tree};
 use crate::model::{Manifest, RelPath, SnapshotId};
 use git_reader::{Files, Oid, Repository, below, indexed};
@@ -9,23 +11,33 @@ use git_reader::{Files, Oid, Repository, below, indexed};
 /// Maximum number of objects in a deleted pack that are looked for elsewhere. The objects of a larger one count as missing.
 const MOST: u32 = 200_000;
 
-/// Files below `objects` that were there at the end of the session, are gone, and held an object that the repository has nowhere else.
+/// Files below `objects` that the target has and that are gone, with the directories that are gone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LostObjects(HashSet<RelPath>);
+pub(super) struct GoneObjects {
+    /// Those that held an object which the repository has nowhere else, and the directories above them.
+    lost: HashSet<RelPath>,
+    /// Those of which the repository has every object elsewhere.
+    elsewhere: HashSet<RelPath>,
+}
 
-impl LostObjects {
-    /// Looks for those that the target has.
-    pub(super) fn find([then, last, now]: [&Manifest; 3], target: &dyn Files, live: &dyn Files) -> Self {
-        let mut lost = Self::default();
-        for dir in &last.directories {
+impl GoneObjects {
+    /// Looks for those of the repositories that still are there.
+    pub(super) fn find([then, now]: [&Manifest; 2], target: &dyn Files, live: &dyn Files) -> Self {
+        let mut found = Self::default();
+        for dir in &then.directories {
             let objects = below(&dir.path, "objects");
-            if last.directory(&objects).is_none() || !is_git_directory(last, &dir.path) {
+            if then.directory(&objects).is_none() || !is_git_directory(then, &dir.path) {
                 continue;
             }
-            let gone = gone(&objects, [then, last, now]);
+            let gone = gone(&objects, [then, now]);
             if gone.is_empty() {
                 continue;
             }
+            // Of a repository that cannot be read anything may be missing.
+            let Some(repository) = Repository::open(live, &work_tree(&dir.path)).ok().flatten() else {
+                found.add_lost(&objects, gone.iter());
+                continue;
+            };
             // The objects that each file held; `None` if that is not known.
             let mut held: BTreeMap<&RelPath, Option<Vec<Oid>>> = BTreeMap::new();
             for path in &gone {
@@ -40,9 +52,7 @@ impl LostObjects {
                 }
             }
             let wanted = held.values().flatten().flatten().copied().collect();
-            // Of a repository that cannot be read anything may be missing.
-            let missing = Repository::open(live, &work_tree(&dir.path)).ok().flatten();
-            let missing = missing.and_then(|repository| repository.missing(&wanted).ok());
+            let missing = repository.missing(&wanted).ok();
             let is_there = |oids: &Option<Vec<Oid>>| {
                 let known = missing.as_ref().zip(oids.as_ref());
                 known.is_some_and(|(missing, oids)| !oids.iter().any(|oid| missing.contains(oid)))
@@ -52,17 +62,58 @@ impl LostObjects {
                 .filter(|(_, oids)| !is_there(oids))
                 .map(|(path, _)| stem(path))
                 .collect();
-            for file in gone.iter().filter(|file| stems.contains(stem(file))) {
-                let above = file.ancestors().filter(|above| above.is_within(&objects));
-                lost.0.extend(above.chain([file.clone()]));
-            }
+            found.add_lost(&objects, gone.iter().filter(|file| stems.contains(stem(file))));
+            let dirs = then.directories_within(&objects).map(|dir| &dir.path);
+            let dirs = dirs.filter(|dir| now.directory(dir).is_none());
+            let others = gone.iter().chain(dirs);
+            let others = others.filter(|path| is_storage(&objects, path) && !found.lost.contains(path));
+            let others: Vec<RelPath> = others.cloned().collect();
+            found.elsewhere.extend(others);
         }
-        lost
+        found
     }
 
-    /// Returns true for such a file, and for the directories above it in `objects`.
-    pub(super) fn hold(&self, path: &RelPath) -> bool {
-        self.0.contains(path)
+    fn add_lost<'p>(&mut self, objects: &RelPath, files: impl Iterator<Item = &'p RelPath>) {
+        for file in files {
+            let above = file.ancestors().filter(|above| above.is_within(objects));
+            self.lost.extend(above.chain([file.clone()]));
+        }
+    }
+
+    /// Returns true for a file with an object that is nowhere now, and for the directories above it in `objects`.
+    pub(super) fn are_lost(&self, path: &RelPath) -> bool {
+        self.lost.contains(path)
+    }
+
+    /// Returns true for a file of which the repository has every object elsewhere, and for a directory of such files.
+    pub(super) fn are_elsewhere(&self, path: &RelPath) -> bool {
+        self.elsewhere.contains(path)
+    }
+}
+
+/// Returns true for a file or directory that git alone makes below `objects`: objects, packs with what belongs to them, and lists of these.
+pub(super) fn is_storage(objects: &RelPath, path: &RelPath) -> bool {
+    let mut parts = all_parts(objects, path);
+    let is_hex = |text: &[u8]| text.iter().all(u8::is_ascii_hexdigit);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(dir), None, None) => matches!(dir, b"pack" | b"info") || dir.len() == 2 && is_hex(dir),
+        (Some(b"pack"), Some(name), None) => {
+            let suffix = name.rsplit(|byte| *byte == b'.').next();
+            let is_of_pack = matches!(
+                suffix,
+                Some(b"pack" | b"idx" | b"rev" | b"bitmap" | b"mtimes" | b"promisor")
+            );
+            name.starts_with(b"pack-") && is_of_pack || name.starts_with(b"multi-pack-index")
+        }
+        (Some(b"pack"), Some(b"multi-pack-index.d"), _) => true,
+        (Some(b"info"), Some(name), None) => {
+            matches!(name, b"packs" | b"commit-graph" | b"commit-graphs")
+        }
+        (Some(b"info"), Some(b"commit-graphs"), _) => true,
+        (Some(dir), Some(name), None) => {
+            dir.len() == 2 && matches!(name.len(), 38 | 62) && is_hex(dir) && is_hex(name)
+        }
+        _ => false,
     }
 }
 
@@ -184,14 +235,12 @@ fn stem(path: &RelPath) -> &[u8] {
     bytes.get(..dot.unwrap_or(bytes.len())).unwrap_or_default()
 }
 
-/// Returns the files below `objects` that the target and the end of the session have, and that are gone.
-fn gone(objects: &RelPath, [target, last, now]: [&Manifest; 3]) -> BTreeSet<RelPath> {
+/// Returns the files below `objects` that the target has, and that are gone.
+fn gone(objects: &RelPath, [target, now]: [&Manifest; 2]) -> BTreeSet<RelPath> {
     let within = target.directories_within(objects);
     let files = within.flat_map(|dir| {
         let files = dir.entries.iter().filter(|entry| entry.content().is_some());
         files.map(|file| dir.path.join(&file.name))
     });
-    files
-        .filter(|path| now.entry(path).is_none() && last.entry(path).is_some())
-        .collect()
+    files.filter(|path| now.entry(path).is_none()).collect()
 }

@@ -49,6 +49,17 @@ impl PackedRefs {
         self.kept.insert(name.to_vec(), kept);
     }
 
+    /// Returns true if each ref is as the target has it.
+    pub(super) fn are_as_in_target(&self) -> bool {
+        self.files.values().all(|(_, is_as_target)| *is_as_target)
+    }
+
+    /// Returns true if a list that the target does not have holds nothing which a restore would take out of it, and no later edit.
+    pub(super) fn may_stay(&self) -> bool {
+        let mut kept = self.kept.values();
+        !kept.any(|kept| matches!(kept, Kept::Gone | Kept::Now { is_later: true, .. }))
+    }
+
     /// Returns the refs that would be restored, by the path of their own file, whether or not that exists.
     pub(super) fn restored(&self) -> &[RelPath] {
         &self.restored

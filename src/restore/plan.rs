@@ -112,6 +112,8 @@ pub enum Why {
     Linked(RelPath),
     /// A directory that was set aside or restored has changed since.
     Aside(AsideWhy),
+    /// Git stores what was there in another file, or has added to its storage: no object and no ref that the target has is missing.
+    Stored,
     /// Another session's restore left it so, and this session never touched it: there is nothing to revert.
     Settled,
     /// Changed afterwards, and a merge would not change it: nothing that the session did to it is left.
@@ -148,6 +150,7 @@ impl Why {
             | Self::Closed
             | Self::Holds(_)
             | Self::Settled
+            | Self::Stored
             | Self::NothingToMerge(_)
             | Self::Linked(_)
             | Self::Needed(_)

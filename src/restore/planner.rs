@@ -9,6 +9,7 @@ use super::git_links::GitLinks;
 use super::git_parts::{
     is_container, is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made,
 };
+use super::git_storage::GitStorage;
 use super::hard_links::{hopeless, join_again, name_others, part_from_others};
 use super::moved_away::Moves;
 use super::plan::{Action, After, KeptPath, Others, Plan, Step, Why};
@@ -144,6 +145,9 @@ pub fn plan(
         if let Some(own) = repositories.holding(path) {
             beyond.entry(own).or_insert_with(|| path.clone());
         }
+    }
+    if let (Some(target), Some(now)) = (target.manifest, now.manifest) {
+        planner.storage_that_stays(&GitStorage::new((target, now), &witness.links, allow));
     }
     let mut moves = None;
     loop {
@@ -363,6 +367,18 @@ impl Planner {
         })
     }
 
+    /// Keeps what git stores in other files than in the target, as it does with each `git gc`: nothing that is in the target is missing.
+    fn storage_that_stays(&mut self, storage: &GitStorage<'_>) {
+        for kept in self.out.iter_mut().filter(|kept| storage.may_keep(kept)) {
+            kept.why = Why::Stored;
+        }
+        for path in storage.needless(&self.steps) {
+            if let Some(step) = self.steps.remove(&path) {
+                self.keep(step.change, Why::Stored);
+            }
+        }
+    }
+
     /// Creates again the objects that were deleted after the session, of each repository of which anything else is restored: a branch or the
     /// index may need them. Creating what is missing loses nothing.
     fn objects_that_come_back(&mut self, repositories: &Repositories, links: &GitLinks) {
@@ -382,7 +398,7 @@ impl Planner {
         }
         let is_needed = |kept: &mut KeptPath| {
             let path = &kept.change.path;
-            let may_come = kept.change.to.is_none() && links.is_lost(path);
+            let may_come = kept.change.to.is_none() && links.gone_objects().are_lost(path);
             may_come && repositories.holding(path).is_some_and(|own| needy.contains(own))
         };
         let back: Vec<KeptPath> = self.out.extract_if(.., is_needed).collect();
@@ -684,7 +700,12 @@ impl Planner {
             let path = &kept.change.path;
             let is_deleted = matches!(
                 kept.why,
-                Why::LaterDeletion(_) | Why::Shared(_) | Why::Others(_) | Why::Unvouched(_) | Why::Unseen
+                Why::LaterDeletion(_)
+                    | Why::Shared(_)
+                    | Why::Others(_)
+                    | Why::Unvouched(_)
+                    | Why::Unseen
+                    | Why::Stored
             );
             let may_come = is_deleted && blocks(&kept.change) && wanted.contains(path);
             may_come

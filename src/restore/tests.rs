@@ -113,6 +113,7 @@ fn words(plan: &Plan) -> Vec<String> {
                 Why::Parent(above) => format!("parent {}", text(above)),
                 Why::Socket => "socket".to_owned(),
                 Why::Root => "root".to_owned(),
+                Why::Stored => "stored".to_owned(),
                 Why::Settled => "settled".to_owned(),
                 Why::NothingToMerge(_) => "nothing to merge".to_owned(),
                 Why::Excluded => "excluded".to_owned(),

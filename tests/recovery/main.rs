@@ -71,6 +71,7 @@ mod git_isolated;
 mod git_later;
 mod git_locked;
 mod git_named;
+mod git_packed_since;
 mod git_state;
 mod guidance;
 mod hang_up;
