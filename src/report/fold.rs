@@ -1,6 +1,6 @@
 //! Folding: a list of changes as fewer lines. Each line states exactly which changes it covers.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::Change;
 use crate::contract::PrivateFiles;
@@ -82,9 +82,9 @@ pub(crate) fn fold<'a>(
         folds: Vec::new(),
     };
     folding.git(repositories);
-    let unknown: HashSet<RelPath> = unknown.flat_map(RelPath::ancestors).collect();
+    let unknown = directories_above(unknown);
     folding.renamed(&unknown);
-    folding.directories(unknown);
+    folding.directories(&unknown);
     if folding.lines() > MANY {
         folding.files();
     }
@@ -239,30 +239,34 @@ impl Folding<'_, '_> {
     }
 
     /// Folds directories that were added or deleted with everything below them.
-    fn directories(&mut self, unknown: HashSet<RelPath>) {
-        let mut whole: HashMap<&RelPath, &Foldable<'_>> = HashMap::new();
-        for (item, owner) in self.list.iter().zip(&self.owner) {
-            let folds = matches!(item.kind, ChangeKind::Added | ChangeKind::Deleted);
-            if folds && item.is_directory && !item.stands_alone && !item.path.is_root() && owner.is_none() {
-                whole.insert(item.path, item);
+    fn directories(&mut self, unknown: &HashSet<RelPath>) {
+        let is_whole = |at: usize| {
+            let item = self.item(at).filter(|item| {
+                let folds = matches!(item.kind, ChangeKind::Added | ChangeKind::Deleted);
+                folds && item.is_directory && !item.stands_alone && !item.path.is_root()
+            });
+            item.is_some() && self.owner.get(at).is_some_and(Option::is_none)
+        };
+        let above = self.innermost(&is_whole);
+        let dirs_above = |at: usize| {
+            let above = |at: &usize| above.get(*at).copied().flatten();
+            std::iter::successors(above(&at), above)
+        };
+        let mut mixed: HashSet<usize> = HashSet::new();
+        for (at, item) in self.list.iter().enumerate() {
+            if is_whole(at) && unknown.contains(item.path) {
+                mixed.insert(at);
             }
+            let fits = |dir: &usize| self.item(*dir).is_some_and(|dir| is_part_of(item, dir));
+            mixed.extend(dirs_above(at).filter(|dir| !fits(dir)));
         }
-        let mut mixed = unknown;
-        for item in self.list {
-            for above in item.path.ancestors() {
-                let fits = whole.get(&above).is_none_or(|dir| is_part_of(item, dir));
-                if !fits {
-                    mixed.insert(above);
-                }
-            }
-        }
-        let mut groups: HashMap<RelPath, (Vec<usize>, bool)> = HashMap::new();
+        let mut groups: BTreeMap<usize, (Vec<usize>, bool)> = BTreeMap::new();
         for (number, item) in self.list.iter().enumerate() {
-            let itself = std::iter::once(item.path.clone()).chain(item.path.ancestors());
-            let top = itself
-                .filter(|above| whole.contains_key(above) && !mixed.contains(above))
-                .min_by_key(|above| above.as_bytes().len());
-            let Some(top) = top else { continue };
+            let itself = Some(number).filter(|at| is_whole(*at));
+            let tops = itself.into_iter().chain(dirs_above(number));
+            let Some(top) = tops.filter(|dir| !mixed.contains(dir)).last() else {
+                continue;
+            };
             let (items, has_others) = groups.entry(top).or_default();
             match item.stands_alone || self.owner.get(number).is_some_and(Option::is_some) {
                 true => *has_others = true,
@@ -271,15 +275,33 @@ impl Folding<'_, '_> {
         }
         let mut groups: Vec<_> = groups.into_iter().collect();
         groups.sort_by(|one, other| one.1.0.cmp(&other.1.0));
-        let kinds: Vec<Option<ChangeKind>> = groups
-            .iter()
-            .map(|(path, _)| whole.get(path).map(|item| item.kind))
-            .collect();
-        for ((path, (items, has_others)), kind) in groups.into_iter().zip(kinds) {
-            if let Some(kind) = kind {
+        for (top, (items, has_others)) in groups {
+            if let Some((path, kind)) = self.item(top).map(|item| (item.path.clone(), item.kind)) {
                 self.add(Extent::Whole(kind), path, None, items, has_others);
             }
         }
+    }
+
+    /// Returns for each change the innermost one of these directories that holds it. Only paths that follow each other are compared, as those of
+    /// a deep tree are long.
+    fn innermost(&self, is_one: &dyn Fn(usize) -> bool) -> Vec<Option<usize>> {
+        let mut order: Vec<(&RelPath, usize)> = self.list.iter().map(|item| item.path).zip(0..).collect();
+        order.sort_unstable();
+        let mut found = vec![None; self.list.len()];
+        let mut open: Vec<(&RelPath, usize)> = Vec::new();
+        for (path, at) in order {
+            while open
+                .pop_if(|(dir, _)| !path.is_within(dir) || path == *dir)
+                .is_some()
+            {}
+            if let Some(found) = found.get_mut(at) {
+                *found = open.last().map(|(_, dir)| *dir);
+            }
+            if is_one(at) {
+                open.push((path, at));
+            }
+        }
+        found
     }
 
     /// Folds files of one directory that were changed in one way.
@@ -367,6 +389,20 @@ impl Folding<'_, '_> {
         }
         lines
     }
+}
+
+/// Returns the directories above these paths.
+fn directories_above<'a>(paths: impl Iterator<Item = &'a RelPath>) -> HashSet<RelPath> {
+    let mut found = HashSet::new();
+    for path in paths {
+        // What lies above a known directory is known: deep trees cost no more than wide ones.
+        let mut above = path.split().map(|(dir, _)| dir);
+        while let Some(dir) = above.filter(|dir| !found.contains(dir)) {
+            above = dir.split().map(|(dir, _)| dir);
+            found.insert(dir);
+        }
+    }
+    found
 }
 
 /// Returns true if a change below a directory is part of the change of the directory.

@@ -43,16 +43,8 @@ pub fn plan(
         stay: BTreeMap::new(),
         links: now.manifest.map(link_counts).unwrap_or_default(),
     };
-    let mut needed = BTreeSet::new();
-    for change in &comparison.changes {
-        if holds(&change.path) && change.from.is_some() {
-            for above in above(&change.path) {
-                if !needed.insert(above) {
-                    break;
-                }
-            }
-        }
-    }
+    let come_back = comparison.changes.iter().filter(|change| change.from.is_some());
+    let needed = directories_above(come_back.map(|change| &change.path).filter(|path| holds(path)));
     for skipped in now.skipped {
         planner.stays(&skipped.path);
     }
@@ -216,6 +208,19 @@ fn is_unread(manifest: &Manifest, change: &Change) -> bool {
 fn above(path: &RelPath) -> impl Iterator<Item = RelPath> {
     let parent = |path: &RelPath| path.split().map(|(parent, _)| parent);
     std::iter::successors(parent(path), parent)
+}
+
+/// Returns the directories above these paths. What lies above a known one is known: deep trees cost no more than wide ones.
+fn directories_above<'p>(paths: impl Iterator<Item = &'p RelPath>) -> BTreeSet<RelPath> {
+    let mut found = BTreeSet::new();
+    for path in paths {
+        for above in above(path) {
+            if !found.insert(above) {
+                break;
+            }
+        }
+    }
+    found
 }
 
 /// Counts the names that each file with several links has inside the mount, by inode.
@@ -691,13 +696,7 @@ impl Planner {
 
     /// Creates again the directories that git has deleted as it had emptied them, of what comes back in them.
     fn containers_that_come_back(&mut self, repositories: &Repositories) {
-        let created = self
-            .steps
-            .iter()
-            .filter(|(_, step)| step.action == Action::Create);
-        let wanted: BTreeSet<RelPath> = created.flat_map(|(path, _)| above(path)).collect();
-        let is_wanted = |kept: &mut KeptPath| {
-            let path = &kept.change.path;
+        let may_come = |kept: &KeptPath| {
             let is_deleted = matches!(
                 kept.why,
                 Why::LaterDeletion(_)
@@ -707,13 +706,20 @@ impl Planner {
                     | Why::Unseen
                     | Why::Stored
             );
-            let may_come = is_deleted && blocks(&kept.change) && wanted.contains(path);
-            may_come
-                && repositories
-                    .holding(path)
-                    .is_some_and(|own| is_container(own, path))
+            let path = &kept.change.path;
+            let own = || repositories.holding(path);
+            is_deleted && blocks(&kept.change) && own().is_some_and(|own| is_container(own, path))
         };
-        let back: Vec<KeptPath> = self.out.extract_if(.., is_wanted).collect();
+        if !self.out.iter().any(may_come) {
+            return;
+        }
+        let created = self
+            .steps
+            .iter()
+            .filter(|(_, step)| step.action == Action::Create);
+        let wanted = directories_above(created.map(|(path, _)| path));
+        let comes = |kept: &mut KeptPath| may_come(kept) && wanted.contains(&kept.change.path);
+        let back: Vec<KeptPath> = self.out.extract_if(.., comes).collect();
         for kept in back {
             self.add(kept.change, Action::Create, false);
         }
