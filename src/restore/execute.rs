@@ -12,7 +12,9 @@ use super::{RestoreContext, RestoreError};
 use crate::capture::{CaptureError, Captured, Request, read_back, take};
 use crate::contract::PrivateFiles;
 use crate::diff::Side;
-use crate::model::{Content, Entry, JournalParts, MountRecord, RelPath, SnapshotKind, SnapshotRecord};
+use crate::model::{
+    Content, Entry, JournalParts, Listing, MountRecord, RelPath, SnapshotKind, SnapshotRecord,
+};
 use crate::store::{Blobs, RestoreJournal, Store};
 
 /// Carries `proposal` out.
@@ -169,8 +171,14 @@ fn same_plan(proposal: &Proposal, emergency: &Captured) -> Result<(), RestoreErr
         let (target, request) = (mount.target.as_ref(), &mount.request);
         let again = plan(target, &side, &request.witness, &request.scope, proposal.allow);
         if let Some(path) = first_difference(&mount.plan, &again) {
+            // Where the directory changed while it was listed, nothing is known of the path itself.
+            let unsettled = |dir: &RelPath| {
+                let dir = manifest.as_ref().and_then(|manifest| manifest.directory(dir));
+                dir.is_some_and(|dir| dir.listing == Listing::Unsettled)
+            };
+            let changed = path.ancestors().filter(unsettled).last().unwrap_or(path);
             return Err(RestoreError::Drift {
-                path: path.on_host(&request.coverage.root.to_path()),
+                path: changed.on_host(&request.coverage.root.to_path()),
             });
         }
     }

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
 
 use super::{RestoreError, wrecked};
 use crate::capture::tests::{Meddler, Moment, Place};
@@ -146,4 +147,34 @@ fn a_root_that_became_a_link_is_refused() {
     let moved = session.place.base.join("moved/edit");
     assert_eq!(fs::read_to_string(moved).unwrap(), "after");
     assert_eq!(session.receipts(), 0);
+}
+
+/// Nothing is known then of a path in it.
+#[test]
+fn a_directory_that_keeps_changing_is_named_itself() {
+    for _ in 0..12 {
+        let session = wrecked(&[("busy/gone", "gone")], |place| {
+            fs::remove_file(place.at("busy/gone")).unwrap();
+            place.write("busy/made", "made");
+        });
+        let proposal = session.propose();
+        let is_done = AtomicBool::new(false);
+        let result = thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut number = 0;
+                while !is_done.load(Ordering::Relaxed) {
+                    session.place.write(&format!("busy/mine-{number}"), "mine");
+                    number += 1;
+                }
+            });
+            let result = session.execute(&proposal);
+            is_done.store(true, Ordering::Relaxed);
+            result
+        });
+        match result {
+            Ok(_) => assert!(session.place.at("busy/gone").exists()),
+            Err(RestoreError::Drift { path }) => assert_eq!(path, session.place.at("busy")),
+            Err(error) => panic!("{error:?}"),
+        }
+    }
 }
