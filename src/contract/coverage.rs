@@ -9,7 +9,7 @@ use super::mount_probe::kind_of;
 use super::sensitive_paths::Places;
 use super::{ContractError, Matcher, PatternError, Verdict};
 use crate::config::{GitClean, Resolved, Sensitive, ValueSource};
-use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, RelPath};
+use crate::model::{ByteString, Coverage, ExcludeRule, ExcludeSource, GitCoverage, Name, RelPath};
 use handle_fs::NodeKind;
 use handle_fs::remote::Transports;
 
@@ -30,15 +30,15 @@ pub(super) struct Built {
     pub(super) warnings: Vec<StackWarning>,
 }
 
-/// Builds the coverage of the mount at `root`.
+/// Builds the coverage of the mount at `root`, which also covers the mounts `within` it.
 pub(super) fn build(
-    root: &Path,
+    (root, within): (&Path, &[RelPath]),
     label: String,
     resolved: &Resolved,
     places: &Places,
     in_git: Option<TrackedByGit>,
 ) -> Result<Built, ContractError> {
-    let tracked = outermost(resolved.paths.iter().map(|path| path.value.clone()).collect());
+    let tracked = outermost(tracked(resolved, within));
     let mut absent = Vec::new();
     for path in &tracked {
         if !exists(places.transports(), root, path)? {
@@ -171,6 +171,21 @@ pub(super) fn compare(coverage: &Coverage, previous: &[Coverage]) -> (Vec<Exclud
             .collect(),
         true,
     )
+}
+
+/// Returns the tracked paths of a mount, and of the mounts within it: each has the same ones.
+fn tracked(resolved: &Resolved, within: &[RelPath]) -> Vec<RelPath> {
+    let own = resolved.paths.iter().map(|path| path.value.clone());
+    let below = |mount: &RelPath| {
+        let paths = resolved.paths.iter();
+        let paths = paths.map(|path| {
+            path.value.parts().try_fold(mount.clone(), |above, part| {
+                Some(above.join(&Name::new(part).ok()?))
+            })
+        });
+        paths.flatten().collect::<Vec<_>>()
+    };
+    own.chain(within.iter().flat_map(below)).collect()
 }
 
 /// Sorts the paths, and removes duplicates and paths below another one.

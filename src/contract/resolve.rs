@@ -199,7 +199,8 @@ fn watched(
     for (index, (mount, holder)) in seen.iter().zip(overlap::holders(&by_root)).enumerate() {
         if holder == Some(index) && places.knows_home() {
             let label = coverage::label(&mount.root, &mut labels);
-            found.push(coverage::build(&mount.root, label, resolved, places, options.in_git)?.coverage);
+            let root = (mount.root.as_path(), &[][..]);
+            found.push(coverage::build(root, label, resolved, places, options.in_git)?.coverage);
         }
     }
     Ok(found)
@@ -222,8 +223,12 @@ fn captured(
     for (index, (mount, holder)) in seen.iter().zip(&holders).enumerate() {
         built.push(if *holder == Some(index) {
             let label = coverage::label(&mount.root, labels);
+            let inner = seen.iter().zip(&holders).enumerate();
+            let inner = inner.filter(|(at, (_, holder))| **holder == Some(index) && *at != index);
+            let within = inner.filter_map(|(_, (inner, _))| covered_place(inner, mount));
+            let within: Vec<RelPath> = within.collect();
             Some(coverage::build(
-                &mount.root,
+                (&mount.root, &within),
                 label,
                 resolved,
                 places,
@@ -326,6 +331,13 @@ fn shielded(inner: &Seen<'_>, outer: &Seen<'_>) -> Option<RelPath> {
         .ok()
         .filter(|path| !path.is_root());
     path.filter(|_| inner.config.readonly && !outer.config.readonly && same_place)
+}
+
+/// Returns the place in `outer` of a directory that is mounted as well, and covered there.
+fn covered_place(inner: &Seen<'_>, outer: &Seen<'_>) -> Option<RelPath> {
+    let is_covered = inner.kind == Kind::Directory && inner.isolated.is_none();
+    let place = below(&outer.ground, &inner.ground).filter(|_| is_covered)?;
+    shielded(inner, outer).is_none().then_some(place)
 }
 
 /// Returns the state of a mount that lies within a captured one.

@@ -222,6 +222,39 @@ fn overlapping_mounts_are_captured_and_restored_once() {
     assert_same_tree(&damaged, &Tree::read(&project));
 }
 
+/// The mount that covers another one has the tracked paths of both.
+#[test]
+fn tracked_paths_count_in_each_of_overlapping_mounts() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("outer");
+    Build::at(&project)
+        .file("src/a", "a\n")
+        .file("inner/src/b", "b\n")
+        .file("inner/other", "other\n")
+        .file("single", "single\n")
+        .aged();
+    let before = Tree::read(&project);
+    sandbox.configure(
+        "workspaces/nested.toml",
+        concat!(
+            "[recovery]\nsnapshot = \"project\"\npaths = [\"src\"]\n",
+            "[[mounts]]\nsrc = \"~/src/outer\"\ndst = \"/outer\"\n",
+            "[[mounts]]\nsrc = \"~/src/outer/inner\"\ndst = \"/inner\"\n",
+            "[[mounts]]\nsrc = \"~/src/outer/single\"\ndst = \"/single\"\n",
+        ),
+    );
+    let explained = sandbox.jackin(["explain", "nested"]).ok();
+    explained.hides("of the mount outer: ~/src/outer/inner");
+    let script = "rm -r src inner/src";
+    sandbox
+        .command(["launch", "nested", "--", "sh", "-c", script])
+        .inside(&project)
+        .run()
+        .ok();
+    sandbox.restore("nested", &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
 #[test]
 fn tracked_paths_alone_are_captured_and_restored() {
     let sandbox = Sandbox::new();
