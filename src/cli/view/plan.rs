@@ -1,7 +1,7 @@
 //! The plan of a restore: what stays, what will be done with each path, and how many there are.
 
 use super::{aside, changes, folded, repository};
-use crate::model::RelPath;
+use crate::model::{EntryKind, RelPath};
 use crate::report::{
     Action, Change, ChangeDocument, ChangeKind, Extent, Fold, FoldedLine, HeadDocument, LeftOut, MountPlan,
     MovedHead, ReasonDocument, RestoreDocument, is_notable,
@@ -300,6 +300,18 @@ fn what_stays(mount: &MountPlan<'_>, columns: usize, listed: Listed, lines: &mut
         )),
     };
     lines.extend(files.map(|files| format!("  Note: {files} outside the snapshot")));
+    let is_socket = |change: &Change| {
+        let then = change.from.as_ref().map(|entry| &entry.kind);
+        let now = change.to.as_ref().map(|entry| &entry.kind);
+        now == Some(&EntryKind::Socket) && then != now
+    };
+    let sockets = mount.applied.iter().filter(|(_, change)| is_socket(change));
+    let sockets = match sockets.count() as u64 {
+        0 => None,
+        1 => Some("1 socket is".to_owned()),
+        some => Some(format!("{} sockets are", size::count(some))),
+    };
+    lines.extend(sockets.map(|sockets| format!("  Note: {sockets} deleted; `undo` restores no sockets")));
     if !mount.conflicts.is_empty() {
         lines.push(style::paint(Role::Warning, "  Conflicts, not changed:"));
         for kept in mount.conflicts {
