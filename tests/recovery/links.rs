@@ -508,12 +508,12 @@ fn links_to_names_outside_that_are_not_made_again_are_counted() {
     }
     let id = sandbox.launch(&project, "echo after > f; rm -r modules");
     let plan = sandbox.jackin(["restore", &id, "--dry-run"]).ok();
-    plan.has("no longer linked to 1 name outside the snapshot")
+    plan.has("no longer linked to 1 name outside this directory's snapshot")
         .has("modules/ (12 files)")
-        .has("Note: 12 files are not linked again to names outside the snapshot");
+        .has("Note: 12 files are not linked again to names outside this directory's snapshot");
     sandbox.restore(&id, &[]);
     let undo = sandbox.jackin(["undo", &id, "--yes"]).ok();
-    undo.has("Note: 1 file is not linked again to a name outside the snapshot");
+    undo.has("Note: 1 file is not linked again to a name outside this directory's snapshot");
     assert_eq!(
         fs::read(project.join("f")).unwrap(),
         fs::read(outside.join("f")).unwrap()

@@ -299,7 +299,7 @@ fn what_stays(mount: &MountPlan<'_>, columns: usize, listed: Listed, lines: &mut
             size::count(some)
         )),
     };
-    lines.extend(files.map(|files| format!("  Note: {files} outside the snapshot")));
+    lines.extend(files.map(|files| format!("  Note: {files} outside this directory's snapshot")));
     let is_socket = |change: &Change| {
         let then = change.from.as_ref().map(|entry| &entry.kind);
         let now = change.to.as_ref().map(|entry| &entry.kind);
@@ -533,12 +533,12 @@ fn other_names(step: &ChangeDocument) -> Option<String> {
     let outside = u64::from(step.names_outside.unwrap_or(0));
     if step.action == Some(Action::Metadata) {
         let names = size::counted(outside, "other name", "other names");
-        return (outside > 0).then(|| format!("also of {names} outside the snapshot"));
+        return (outside > 0).then(|| format!("also of {names} outside this directory's snapshot"));
     }
     if outside > 0 {
         let names = size::counted(outside, "name", "names");
         let and = if list.is_empty() { "" } else { " and " };
-        list.push_str(&format!("{and}{names} outside the snapshot"));
+        list.push_str(&format!("{and}{names} outside this directory's snapshot"));
     }
     (!list.is_empty()).then(|| format!("no longer linked to {list}"))
 }
