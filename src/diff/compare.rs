@@ -2,7 +2,7 @@
 //! never times or inodes. What one side does not know is neither added nor deleted: it is not covered.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::change::{Change, ChangeKind};
@@ -134,6 +134,7 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
         unknown.extend(side.manifest.into_iter().flat_map(|manifest| manifest.lacks(&[])));
     }
     let roots = (from.manifest.map(|m| &m.root), to.manifest.map(|m| &m.root));
+    let mut links = Links::default();
     push(&mut changes, &RelPath::root(), roots.0, roots.1);
     let (mut from_ahead, mut to_ahead) = (Ahead::new(from), Ahead::new(to));
     let mut stack = vec![RelPath::root()];
@@ -143,6 +144,7 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
         // Nothing differs in a directory that both share, and nothing is left out of it.
         let shared = matches!(dirs, (Some(from), Some(to)) if Arc::ptr_eq(from, to));
         if let Some(dir) = dirs.0.filter(|_| shared) {
+            links.keep(dir);
             let children = dir.entries.iter().rev().filter(|entry| entry.is_dir());
             stack.extend(children.map(|entry| path.join(&entry.name)));
             continue;
@@ -177,7 +179,9 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
                 }
                 (old, new) => {
                     let (old, new) = (old.entry(), new.entry());
-                    push(&mut changes, &at, old, new);
+                    if !links.take(&at, old, new) {
+                        push(&mut changes, &at, old, new);
+                    }
                     if old.is_some_and(Entry::is_dir) || new.is_some_and(Entry::is_dir) {
                         below.push(at);
                     }
@@ -186,6 +190,7 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
         }
         stack.extend(below.into_iter().rev());
     }
+    links.push(&mut changes);
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     // A path with two reasons keeps the first.
     let told = unknown.into_iter().map(|(path, reason)| NotCovered {
@@ -196,6 +201,61 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
     let mut not_covered: Vec<NotCovered> = told.collect();
     not_covered.dedup_by(|later, first| later.path == first.path);
     Comparison { changes, not_covered }
+}
+
+/// Paths of files with several names on either side, of which at most the names differ. A path that is a name of the same file as before did not
+/// change, whatever other names that file got or lost: these are changes of their own.
+#[derive(Default)]
+struct Links<'a> {
+    /// Files that kept one of their names, by inode.
+    kept: HashSet<u64>,
+    paths: Vec<(RelPath, &'a Entry, &'a Entry)>,
+}
+
+impl<'a> Links<'a> {
+    /// Adds the files of a directory that both sides share.
+    fn keep(&mut self, dir: &Directory) {
+        let several = dir.entries.iter().filter(|entry| has_several_names(entry));
+        self.kept.extend(several.map(|entry| entry.ino));
+    }
+
+    /// Takes a path if only its names can differ; returns true if so.
+    fn take(&mut self, path: &RelPath, old: Option<&'a Entry>, new: Option<&'a Entry>) -> bool {
+        let Some((old, new)) = old.zip(new) else {
+            return false;
+        };
+        let is_alike = old.kind == new.kind && old.same_metadata(new);
+        if !is_alike || !has_several_names(old) && !has_several_names(new) {
+            return false;
+        }
+        if old.ino == new.ino {
+            self.kept.insert(old.ino);
+        } else {
+            self.paths.push((path.clone(), old, new));
+        }
+        true
+    }
+
+    /// Adds the paths that became names of other files.
+    fn push(self, changes: &mut Vec<Change>) {
+        for (path, old, new) in self.paths {
+            let was_another = |entry: &Entry| has_several_names(entry) && self.kept.contains(&entry.ino);
+            // Where no name is left to compare with, as in a copy of the tree, what counts is which paths are names of one file.
+            if was_another(old) || was_another(new) || old.link != new.link {
+                changes.push(Change {
+                    path,
+                    kind: ChangeKind::Metadata,
+                    from: Some(old.clone()),
+                    to: Some(new.clone()),
+                    from_path: None,
+                });
+            }
+        }
+    }
+}
+
+fn has_several_names(entry: &Entry) -> bool {
+    entry.nlink > 1 && !entry.is_dir()
 }
 
 impl<'a> Found<'a> {

@@ -222,16 +222,18 @@ impl ChangeHistory {
         left.filter(is_it).map(|left| &left.shows)
     }
 
-    /// Returns true if a path only became another name of a file, and the session had left it as it was.
+    /// Returns true if a path only became a name of another file, and the session had left it as it was.
     pub(super) fn is_linked_later(&self, change: &Change) -> bool {
         let (Some(then), Some(now)) = (&change.from, &change.to) else {
             return false;
         };
-        let is_only_link = now.link.is_some() && then.link != now.link && same(Some(then), Some(now));
         let last = self.last.as_ref().and_then(|last| last.entry(&change.path));
-        is_only_link
-            && !self.left.contains_key(&change.path)
-            && last.is_some_and(|last| last.link == then.link && last.ino == now.ino)
+        let was_left = |last: &Entry| match last.ino == now.ino {
+            // Only which path is the first name of the file has changed.
+            true => now.link.is_some() && last.link == then.link && then.link != now.link,
+            false => last.ino == then.ino,
+        };
+        same(Some(then), Some(now)) && !self.left.contains_key(&change.path) && last.is_some_and(was_left)
     }
 
     /// Returns the last state of the files that jackin saw while the session may have changed them, with its snapshot.

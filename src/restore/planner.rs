@@ -358,7 +358,10 @@ impl Planner {
         let Some(to) = &change.to else {
             return Some(Action::Create);
         };
-        let in_place = matches!(change.kind, ChangeKind::Mode | ChangeKind::Metadata) && from.link == to.link;
+        // With the same metadata it is a name of another file.
+        let in_place = matches!(change.kind, ChangeKind::Mode | ChangeKind::Metadata)
+            && from.link == to.link
+            && !from.same_metadata(to);
         // A name outside the snapshot can be found by no undo, so a file that was parted from it stays parted. It is the inode whose
         // metadata changed, and the snapshot recorded them of that inode: they are set there. Another inode may be somebody's own
         // file that the session gave this name, and is never changed.

@@ -126,7 +126,9 @@ pub(in crate::cli) fn detail(change: &Change) -> String {
         // The letters of lsattr(1).
         parts.push(format!("flags {} -> {}", from.flags, to.flags));
     }
-    if from.link != to.link && change.kind != ChangeKind::Renamed {
+    // A path that is a name of another file now may be the first one of both.
+    let are_links = from.link != to.link || parts.is_empty() && change.kind == ChangeKind::Metadata;
+    if are_links && change.kind != ChangeKind::Renamed {
         parts.push("hard links".to_owned());
     }
     parts.join(", ")

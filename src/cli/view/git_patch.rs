@@ -163,7 +163,9 @@ fn inexpressible(change: &Change) -> Option<&'static str> {
     if from.uid != to.uid || from.gid != to.gid || from.xattrs != to.xattrs || from.flags != to.flags {
         return Some("git records no owners, attributes and flags");
     }
-    if from.link != to.link && change.kind != ChangeKind::Renamed {
+    // Beside the names that the file had and has nothing differs.
+    let are_links = from.kind == to.kind && from.same_metadata(to);
+    if (are_links || from.link != to.link) && change.kind != ChangeKind::Renamed {
         return Some("git records no hard links");
     }
     (!has_mode).then_some("git records only the modes 644 and 755")

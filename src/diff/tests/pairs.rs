@@ -112,16 +112,44 @@ fn times_inodes_link_counts_and_flags_are_no_difference() {
 
 #[test]
 fn another_hard_link_group_is_a_difference_in_metadata() {
-    let group = |first: Option<&str>| {
-        tree([
-            ("a", super::linked(file("one"), None, 2)),
-            ("b", super::linked(file("one"), first, 2)),
-        ])
-        .build()
+    // Each path with the number of its file. Which of its names is the first follows from that.
+    let files = |paths: &[(&'static str, u64)]| {
+        let entry = |&(name, ino): &(&'static str, u64)| {
+            let mut names = paths.iter().filter(|(_, other)| *other == ino);
+            let nlink = u32::try_from(names.clone().count()).unwrap();
+            let first = names
+                .next()
+                .map(|(first, _)| *first)
+                .filter(|first| *first != name);
+            let entry = super::linked(file("one"), first, nlink);
+            (name, Entry { ino, ..entry })
+        };
+        tree(paths.iter().map(entry)).build()
     };
-    let found = compare(&group(Some("a")).side(), &group(None).side());
-    let kinds: Vec<_> = found.changes.iter().map(|c| (c.path.clone(), c.kind)).collect();
-    assert_eq!(kinds, [(super::path("b"), Metadata)]);
+    let was = [("a", 1), ("b", 1), ("c", 1), ("z", 4)];
+    type Paths = &'static [(&'static str, u64)];
+    let cases: [(Paths, &[&str]); 8] = [
+        (&[("a", 1), ("b", 1), ("c", 1), ("z", 4)], &[]),
+        // A name went, or came: the others are names of the same file.
+        (&[("b", 1), ("c", 1), ("z", 4)], &[]),
+        (&[("0", 1), ("a", 1), ("b", 1), ("c", 1), ("z", 4)], &[]),
+        // A name of another file.
+        (&[("a", 2), ("b", 1), ("c", 1), ("z", 4)], &["a"]),
+        (&[("a", 1), ("b", 2), ("c", 1), ("z", 4)], &["b"]),
+        (&[("a", 4), ("b", 1), ("c", 1), ("z", 4)], &["a"]),
+        (&[("a", 1), ("b", 1), ("c", 1), ("z", 1)], &["z"]),
+        // All are other files, as in a copy: what counts is which of them are one.
+        (&[("a", 5), ("b", 5), ("c", 6), ("z", 7)], &["c"]),
+    ];
+    for (is, names) in cases {
+        for (old, new) in [(&was[..], is), (is, &was)] {
+            let found = compare(&files(old).side(), &files(new).side());
+            let found = found.changes.iter().filter(|change| change.kind == Metadata);
+            let found: Vec<_> = found.map(|change| change.path.clone()).collect();
+            let wanted: Vec<_> = names.iter().map(|name| super::path(name)).collect();
+            assert_eq!(found, wanted, "{old:?} {new:?}");
+        }
+    }
 }
 
 fn listed(found: &Comparison) -> Vec<(String, ChangeKind)> {
