@@ -443,6 +443,9 @@ impl Diagnostic for RecoveryError {
             | Self::Excluded { .. }
             | Self::NoneInterrupted { .. }
             | Self::NothingToUndoHere { .. }
+            | Self::NothingRecorded
+            | Self::NotHere { .. }
+            | Self::Uncovered(_)
             | Self::NeverRestored(_)
             | Self::NothingToUndo { receipt: None } => ErrorKind::NothingToRestore,
             Self::NothingToUndo { receipt: Some(_) } => ErrorKind::UnknownSnapshot,
@@ -453,8 +456,6 @@ impl Diagnostic for RecoveryError {
             | Self::OtherChain { .. } => ErrorKind::Integrity,
             Self::Unverified => ErrorKind::Interrupted,
             Self::Unnamed
-            | Self::NothingRecorded
-            | Self::NotHere { .. }
             | Self::SeveralStores { .. }
             | Self::SeveralInterrupted { .. }
             | Self::KeyWanted
@@ -467,7 +468,6 @@ impl Diagnostic for RecoveryError {
             | Self::NoContent { .. }
             | Self::StoredDirectory { .. }
             | Self::Directory(_)
-            | Self::Uncovered(_)
             | Self::Nowhere { .. }
             | Self::Identity { .. }
             | Self::Aside { .. } => ErrorKind::Usage,

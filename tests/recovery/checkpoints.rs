@@ -365,7 +365,7 @@ fn inside_a_session_a_difference_needs_no_name() {
     Build::at(&project).file("a", "before\n").aged();
     sandbox
         .jackin(["diff"])
-        .code(2)
+        .code(5)
         .shows("no session is recorded yet")
         .shows("jackin recovery launch");
     let said = sandbox.scratch("said");

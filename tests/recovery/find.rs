@@ -108,7 +108,7 @@ fn find_knows_each_path_and_what_deleted_it() {
     inside(&sandbox, &project, &["find", "odd*"]).ok().harmless();
     // Elsewhere, only with --any.
     let elsewhere = sandbox.project("other");
-    inside(&sandbox, &elsewhere, &["find", "a.rs"]).code(2);
+    inside(&sandbox, &elsewhere, &["find", "a.rs"]).code(5);
     assert_eq!(
         found(&sandbox, &elsewhere, &["a.rs", "--any"])["paths"]
             .as_array()

@@ -130,7 +130,7 @@ fn outside_of_every_session_the_error_lists_them_and_nothing_is_touched() {
     let (sandbox, [(shop, _), (web, _)]) = two();
     let outside = sandbox.project("other");
     for args in [&["restore", "--yes"][..], &["diff"], &["show"], &["fork"]] {
-        let told = run(&sandbox, &outside, args).code(2);
+        let told = run(&sandbox, &outside, args).code(5);
         for project in [&shop, &web] {
             told.has(project.to_str().unwrap());
         }
@@ -142,15 +142,15 @@ fn outside_of_every_session_the_error_lists_them_and_nothing_is_touched() {
     run(&sandbox, &shop, &["restore", "--yes"]).ok();
     let before = Tree::read(&sandbox.sources());
     run(&sandbox, &outside, &["undo", "--yes"])
-        .code(2)
+        .code(5)
         .shows(shop.to_str().unwrap())
         .hides(web.to_str().unwrap());
     // Above a project one is outside of it, too: a restore there could mean any of them.
-    run(&sandbox, &sandbox.sources(), &["restore", "--yes"]).code(2);
+    run(&sandbox, &sandbox.sources(), &["restore", "--yes"]).code(5);
     assert_untouched(&before, &Tree::read(&sandbox.sources()));
     // A project whose name is the beginning of another one's is not it.
     let longer = sandbox.project("shopping");
-    run(&sandbox, &longer, &["diff"]).code(2);
+    run(&sandbox, &longer, &["diff"]).code(5);
     run(&sandbox, &outside, &["diff", "--any"])
         .ok()
         .shows("src/main.rs");
@@ -588,7 +588,7 @@ fn where_no_session_covers_the_directory_none_is_forgotten_by_counting_back() {
     let before = instances(&sandbox.jackin(["list", "--json"]));
     let elsewhere = sandbox.sources();
     run(&sandbox, &elsewhere, &["forget", "@latest", "--yes"])
-        .code(2)
+        .code(5)
         .has("no session covers");
     let after = instances(&sandbox.jackin(["list", "--json"]));
     let ids = |all: &[crate::support::documents::Instance]| -> Vec<String> {

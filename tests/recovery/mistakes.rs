@@ -90,7 +90,8 @@ fn command_line(book: &mut Book, shop: &Path, plain: &Path) {
         &["forget", "--older-than", "7"],
         plain,
     );
-    book.mistake("no session named", usage, &["restore"], plain);
+    let nothing = ("nothing-to-restore", 5);
+    book.mistake("no session named", nothing, &["restore"], plain);
     book.mistake(
         "a flag of another verb",
         usage,

@@ -530,7 +530,7 @@ fn a_wrong_directory_is_refused() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("p");
     Build::at(&project).file("a", "a\n").dir("inside");
-    let none = sandbox.jackin(["mount", "/nowhere"]).code(2);
+    let none = sandbox.jackin(["mount", "/nowhere"]).code(5);
     none.shows("no session is recorded yet");
     sandbox.session(&project, |_| {});
     let store = sandbox.store();

@@ -79,7 +79,7 @@ fn words_of_other_programs_and_slips_are_understood() {
     inside.run().ok().shows("src/a");
     sandbox
         .jackin(["restore", "src/a"])
-        .code(2)
+        .code(5)
         .shows("no session covers");
 }
 
