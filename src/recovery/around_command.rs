@@ -35,8 +35,11 @@ impl Recovery<'_> {
         contract: &Contract,
     ) -> Result<Vec<InstanceId>, RecoveryError> {
         let overlaps = |row: &InstanceRow| {
-            let mut theirs = row.mounts.iter();
-            theirs.any(|theirs| contract.coverages().any(|ours| overlap(ours, theirs)))
+            let mut theirs = row.writable();
+            theirs.any(|theirs| {
+                let mut ours = contract.coverages().chain(&contract.watched);
+                ours.any(|ours| overlap(ours, theirs))
+            })
         };
         let probe = LivenessProbe::now(store);
         let rows = probe.may_live_in(store)?.into_iter();

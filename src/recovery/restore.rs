@@ -4,9 +4,8 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 
 use super::{Recovery, RecoveryError};
-use crate::model::Coverage;
 use crate::restore::{Proposal, Report, RestoreContext, RestoreError, execute, pending, refuse_in_use};
-use crate::session::{SessionError, ensure_no_overlap, overlap, refuse_living};
+use crate::session::{SessionError, ensure_no_overlap, refuse_living};
 use crate::store::encryption::Identities;
 use crate::store::{InstanceRow, LockGuard, RestoreStage, Store};
 
@@ -114,9 +113,7 @@ impl RestorePlan {
         }
         for id in store.catalog().concerned_since(seen)? {
             let other = store.catalog().instance(&id)?;
-            let mounts = other.iter().flat_map(|other| &other.mounts);
-            let overlaps = |theirs: &Coverage| row.mounts.iter().any(|ours| overlap(ours, theirs));
-            if id == row.id || mounts.into_iter().any(overlaps) {
+            if id == row.id || other.is_some_and(|other| row.is_reached_from(&other)) {
                 return Err(RecoveryError::Outdated(id));
             }
         }

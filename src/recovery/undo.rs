@@ -11,8 +11,8 @@ use crate::restore::{
     Allow, MountRequest, Purpose, Report, Scope, bring_back, find_open_files, of_restore, propose,
 };
 use crate::session::{
-    Allowed, ensure_outside_session, find_called, find_instance, overlap, refuse_forgotten, refuse_living,
-    roots, without_forgotten,
+    Allowed, ensure_outside_session, find_called, find_instance, refuse_forgotten, refuse_living, roots,
+    without_forgotten,
 };
 use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store};
 
@@ -166,12 +166,8 @@ impl Recovery<'_> {
         let Some(Receipt { at, .. }) = catalog.receipt(number)? else {
             return Ok(None);
         };
-        let overlaps = |row: &InstanceRow| {
-            let mut theirs = row.mounts.iter();
-            theirs.any(|theirs| planned.row.mounts.iter().any(|ours| overlap(ours, theirs)))
-        };
         let mut rows = catalog.instances_begun_after(number)?;
-        rows.retain(overlaps);
+        rows.retain(|row| planned.row.is_reached_from(row));
         Ok(Some(UndoneRestore {
             receipt: number,
             at,

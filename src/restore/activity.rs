@@ -39,7 +39,7 @@ pub(super) struct Activity {
     pub(super) idle: Vec<Span>,
     /// Turns that began with a prompt and ended with their end: nothing but work.
     pub(super) certain: Vec<Span>,
-    /// Places on the host that the session covers; empty if it covers every path that is asked about.
+    /// Places on the host that its agent may write; empty if it may write every path that is asked about.
     pub(super) places: Vec<PathBuf>,
 }
 
@@ -160,7 +160,7 @@ impl Activity {
         activity
     }
 
-    /// Returns true if the session covers a path on the host, or something below it.
+    /// Returns true if its agent may write a path on the host, or something below it.
     pub(super) fn covers(&self, path: &Path) -> bool {
         let mut places = self.places.iter();
         self.places.is_empty() || places.any(|place| path.starts_with(place) || place.starts_with(path))

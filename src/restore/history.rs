@@ -157,17 +157,18 @@ pub fn of_step(
     Ok((witness, paths, also))
 }
 
-/// Returns the sessions on the same files that lived at the same time. What came from a file ran at none: it changed nothing here.
+/// Returns the sessions that lived at the same time and whose agents may write the same files. What came from a file ran at none: it changed
+/// nothing here.
 fn overlapping(
     store: &Store,
     instance: &InstanceRow,
     coverage: &Coverage,
 ) -> Result<Vec<InstanceRow>, RestoreError> {
-    let overlaps = |other: &Coverage| coverage.meeting(other).is_some();
+    let overlaps = |other: &Coverage| coverage.reached_from(other).is_some();
     let mut others: Vec<InstanceRow> = Vec::new();
     for other in store.catalog().instances_beside(&instance.id)? {
         let ran = !other.is_imported();
-        let meets = ran && other.mounts.iter().any(overlaps);
+        let meets = ran && other.writable().any(overlaps);
         if meets && lived_together(store, instance, &other)? {
             others.push(other);
         }

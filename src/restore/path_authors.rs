@@ -61,9 +61,8 @@ impl WorkLog {
         };
         for (at, row) in rows.iter().enumerate() {
             let read = SessionMoments::read(store, row, at)?;
-            let activity = read.activity(read.begun, false);
-            let baseline = read.moments.iter().find(|moment| moment.is_baseline);
-            let begun = baseline.map_or(read.begun, |moment| moment.number);
+            let activity = read.activity(false);
+            let begun = read.started;
             log.moments.extend(read.moments);
             log.sessions.push(SessionWork {
                 id: row.id.clone(),

@@ -26,8 +26,9 @@ pub(super) struct SessionMoments<'r> {
     row: &'r InstanceRow,
     /// The agent whose hook began it.
     agent: Option<AgentRef>,
-    /// Receipt of its beginning; 0 if there is none.
-    pub(super) begun: u64,
+    /// Receipt before which nothing of it ran: that of the baseline, which is taken before the command starts. The one of its beginning if
+    /// it went on without a baseline.
+    pub(super) started: u64,
     /// Receipt after which nothing is its work: what is written after the closing snapshot is a later edit.
     ended: u64,
     /// Events of its agent, oldest first.
@@ -90,14 +91,19 @@ impl<'r> SessionMoments<'r> {
                 },
             })
         });
-        let moments = captured.chain(reported).collect();
+        let moments: Vec<PathMoment> = captured.chain(reported).collect();
+        let baseline = moments.iter().find(|moment| moment.is_baseline);
+        let started = match baseline {
+            Some(baseline) if !catalog.has_failed_baseline(&row.id)? => baseline.number,
+            _ => begun,
+        };
         let is_closing =
             |capture: &&CaptureRow| capture.kind == SnapshotKind::Closing && !is_late(&capture.snapshot);
         let closing = captures.iter().find(is_closing).map(|capture| capture.number);
         Ok(Self {
             row,
             agent,
-            begun,
+            started,
             ended: closing.or(last).unwrap_or(u64::MAX),
             events,
             moments,
@@ -109,10 +115,10 @@ impl<'r> SessionMoments<'r> {
         self.agent.as_ref().filter(|agent| !agent.session.is_empty())
     }
 
-    /// Returns what the session did, if nothing of it ran before the receipt `begun`. With `is_state`, in the files that hold the state of agents.
-    pub(super) fn activity(&self, begun: u64, is_state: bool) -> Activity {
+    /// Returns what the session did. With `is_state`, in the files that hold the state of agents.
+    pub(super) fn activity(&self, is_state: bool) -> Activity {
         let life = Life {
-            begun,
+            begun: self.started,
             ended: self.ended,
             agent: self.agent.as_ref(),
             program: self.row.command.as_ref().map(|(program, _)| program.as_str()),

@@ -78,6 +78,8 @@ struct State {
     manifest: Manifest,
     /// Roots in comparable form of the mount and of the manifest, where they differ.
     roots: Option<(PathBuf, PathBuf)>,
+    /// The only paths that the snapshot was asked for; empty for all.
+    tracked: Vec<RelPath>,
 }
 
 impl State {
@@ -91,7 +93,10 @@ impl State {
                 RelPath::new(below.as_os_str().as_bytes()).ok()?
             }
         };
-        is_known(&self.manifest, &path).then(|| self.manifest.entry(&path))
+        // That a directory lacks a child proves nothing where only others were asked for.
+        let is_asked = |tracked: &RelPath| path.is_within(tracked) || tracked.is_within(&path);
+        let is_shown = self.tracked.is_empty() || self.tracked.iter().any(is_asked);
+        (is_shown && is_known(&self.manifest, &path)).then(|| self.manifest.entry(&path))
     }
 }
 
@@ -451,6 +456,7 @@ impl Timeline {
                         State {
                             manifest,
                             roots: None,
+                            tracked: Vec::new(),
                         },
                     )
                 })
@@ -491,10 +497,7 @@ pub(super) fn timeline(
         };
         let proves = |moment: &PathMoment| !moment.is_emergency && !moment.is_late;
         read.moments.retain(|moment| proves(moment) || asked(moment));
-        let own = read.moments.iter();
-        // Until its first look is over, nothing of it runs.
-        let begun = own.map(|moment| moment.number).min();
-        let mut activity = read.activity(begun.unwrap_or(read.begun), coverage.state);
+        let mut activity = read.activity(coverage.state);
         if at == 0 {
             timeline.at_rest = at_rest(&read.events, &read.moments).cloned();
             conversation = read.conversation().cloned();
@@ -566,14 +569,14 @@ pub(super) fn timeline(
     Ok(timeline)
 }
 
-/// Returns the places that another session covers of a mount whose root is `root` on the host.
+/// Returns the places of a mount, whose root is `root` on the host, that the agent of another session may write.
 fn common_places(other: &InstanceRow, coverage: &Coverage, root: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
-    for mount in &other.mounts {
-        let Some((own, theirs)) = coverage.meeting(mount) else {
+    for mount in other.writable() {
+        let Some((own, theirs)) = coverage.reached_from(mount) else {
             continue;
         };
-        for place in mount.places_in(&theirs) {
+        for place in mount.reach_in(&theirs) {
             match place.strip_prefix(&own) {
                 Ok(below) => places.push(root.join(below)),
                 Err(_) if own.starts_with(&place) => places.push(root.to_path_buf()),
@@ -611,7 +614,11 @@ fn state_of(
         let mut reveal = PrivateOverlay::of(store, mount, Show::Stored)?;
         if let Ok(Some(manifest)) = manifest(store, &record, &mount.label, &mut reveal) {
             let roots = (root != theirs).then_some((root, theirs));
-            return Ok(Some(State { manifest, roots }));
+            return Ok(Some(State {
+                manifest,
+                roots,
+                tracked: mount.tracked.clone(),
+            }));
         }
     }
     Ok(None)

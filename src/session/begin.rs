@@ -78,12 +78,18 @@ pub struct Begun {
 pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> Result<Begun, SessionError> {
     // An earlier session on the same files whose end nobody saw is closed first: afterwards nobody could tell its
     // changes from this one's.
-    let roots = roots(&request.coverages);
+    let writable: Vec<Coverage> = request
+        .coverages
+        .iter()
+        .chain(&request.watched)
+        .cloned()
+        .collect();
+    let roots = roots(&writable);
     {
         let _no_restore = store.lock_restore(&roots)?;
-        recover_interrupted_restores(store, world, &request.coverages)?;
+        recover_interrupted_restores(store, world, &writable)?;
     }
-    close_orphaned_sessions_on(store, world, &request.coverages)?;
+    close_orphaned_sessions_on(store, world, &writable)?;
     let watch = |coverage| watch(store, coverage, request.limits, world.observer);
     let watched: Vec<WatchedMount> = request.watched.iter().map(watch).collect();
     let instance = InstanceId::new(random(world.entropy), request.label);

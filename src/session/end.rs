@@ -191,8 +191,7 @@ pub fn close_orphaned_sessions_on(
 ) -> Result<(), SessionError> {
     for row in store.catalog().open_instances()? {
         if row
-            .mounts
-            .iter()
+            .writable()
             .any(|theirs| coverages.iter().any(|ours| overlap(ours, theirs)))
         {
             close_orphaned_sessions(store, world, &row)?;

@@ -25,14 +25,8 @@ pub fn ensure_idle(store: &Store, row: &InstanceRow) -> Result<(), SessionError>
 }
 
 fn refuse_others(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
-    let overlapping = |other: &InstanceRow| {
-        other
-            .mounts
-            .iter()
-            .any(|theirs| row.mounts.iter().any(|ours| overlap(ours, theirs)))
-    };
     let living = sight.may_live_in(store)?.into_iter();
-    let others = living.filter(|other| other.id != row.id && overlapping(other));
+    let others = living.filter(|other| other.id != row.id && row.is_reached_from(other));
     for candidate in others {
         if let State::Active(reasons) = state_by(sight, store, &candidate) {
             return Err(SessionError::Active {
@@ -66,10 +60,10 @@ pub fn ensure_no_overlap(store: &Store, row: &InstanceRow) -> Result<(), Session
     refuse_others(&LivenessProbe::now(store), store, row)
 }
 
-/// Returns true if a place of one coverage is, contains or lies in a place of the other.
+/// Returns true if an agent with one mount may write what a snapshot of the other covers.
 #[must_use]
 pub fn overlap(a: &Coverage, b: &Coverage) -> bool {
-    a.meeting(b).is_some()
+    a.reached_from(b).is_some() || b.reached_from(a).is_some()
 }
 
 /// Refuses a caller that runs inside a living session. `allowed` names a session that the caller may act on from within:

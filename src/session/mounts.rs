@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::environment::Environment;
-use crate::store::{Layout, Store};
+use crate::store::{InstanceRow, Layout, Store};
 use handle_fs::remote::is_elsewhere;
 
 /// The mounts of this machine that are known of: nothing in them is ever started.
@@ -21,7 +21,7 @@ pub fn recorded_mounts(environment: &Environment) -> io::Result<Vec<PathBuf>> {
     let rows = store.catalog().instances().map_err(io::Error::other)?;
     let roots = rows
         .iter()
-        .flat_map(|row| &row.mounts)
+        .flat_map(InstanceRow::writable)
         .map(|mount| mount.root.to_path());
     let mut roots: Vec<PathBuf> = roots.filter(|root| !is_elsewhere(root)).collect();
     roots.sort();

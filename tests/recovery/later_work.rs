@@ -176,6 +176,80 @@ fn s25_paths_changed_while_both_lived_are_shared() {
 }
 
 #[test]
+fn changes_that_no_snapshot_of_another_session_shows_are_shared() {
+    let cases: [(&str, &str, &[&str]); 4] = [
+        // The baseline is larger than the limit.
+        ("", "", &["--snapshot", "project", "--on-failure", "run"]),
+        ("", "", &["--snapshot", "metadata"]),
+        ("sub", "sub/", &["--snapshot", "metadata"]),
+        // What is not tracked the agent may write all the same.
+        ("", "", &["--snapshot", "project", "--path", "sub"]),
+    ];
+    for (at, (below, prefix, flags)) in cases.into_iter().enumerate() {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("beside");
+        Build::at(&project)
+            .file("f", "before\n")
+            .file("gone", "before\n")
+            .file("sub/f", "before\n")
+            .file("sub/gone", "before\n")
+            .aged();
+        let sleeper = Background::launch(&sandbox, &project, "");
+        let sleeper_id = sandbox.newest();
+        if at == 0 {
+            sandbox.configure("config.toml", "[recovery.limits]\nmax_entries = 1\n");
+        }
+        let place = project.join(below);
+        let script = ["sh", "-c", "echo agent > f; rm gone; echo agent > new"];
+        let words = [&["launch"][..], flags, &[place.to_str().unwrap(), "--"], &script].concat();
+        let run = sandbox.command(words).inside(&place).run().ok();
+        run.shows(&sleeper_id);
+        sandbox.configure("config.toml", "");
+        let worker_id = sandbox.newest();
+        assert_ne!(sleeper_id, worker_id);
+        sleeper.end().ok();
+        let left = Tree::read(&project);
+
+        let run = sandbox
+            .jackin(["restore", &sleeper_id, "--yes", "--json"])
+            .code(6);
+        let restored = crate::support::documents::Restored::of(&run);
+        let paths = ["f", "gone", "new"].map(|name| format!("{prefix}{name}"));
+        restored.conflicted(&paths.each_ref().map(String::as_str));
+        assert!(
+            restored.document["conflicts"].to_string().contains(&worker_id),
+            "it names both\n{run}"
+        );
+        assert_untouched(&left, &Tree::read(&project));
+    }
+}
+
+#[test]
+fn a_session_without_files_counts_where_it_works() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("live");
+    Build::at(&project).file("f", "before\n").dir("sub").aged();
+    let ended = sandbox.launch(&project, "echo ended > f");
+    let below = Background::launch_in(&sandbox, "metadata", &project.join("sub"), "");
+    let below_id = sandbox.newest();
+    let run = sandbox.launching(&project, &["true"]).inside(&project).run().ok();
+    run.shows(&below_id).shows("also active here");
+    let beside = sandbox.newest();
+    for id in [&ended, &beside] {
+        let run = sandbox.jackin(["restore", id, "--yes"]).code(3);
+        run.shows(&format!("{below_id} is active on the same paths"));
+    }
+    below.end().ok();
+    sandbox.jackin(["restore", &ended, "--yes"]).ok();
+    assert_eq!(fs::read_to_string(project.join("f")).unwrap(), "before\n");
+
+    // What began after its end has nothing to do with it, also if nothing recorded that end.
+    Background::launch_in(&sandbox, "metadata", &project, "").kill();
+    let id = sandbox.launch(&project, "echo later > f");
+    sandbox.restore(&id, &[]).touched(&["f"]);
+}
+
+#[test]
 fn a_session_in_a_directory_below_has_no_part_in_what_it_does_not_cover() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("outer");

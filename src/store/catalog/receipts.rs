@@ -177,6 +177,20 @@ impl Catalog {
         })
     }
 
+    /// Returns true if an attempt to take the baseline of a session failed: the session may have run without one.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn has_failed_baseline(&self, instance: &InstanceId) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM receipts
+                   WHERE instance = ?1 AND act = 'capture-failed' AND json ->> '$.act.kind' = 'baseline')";
+        self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_row([instance.as_str()], |row| row.get(0))
+        })
+    }
+
     /// The numbers of the receipts with which an instance began and ended, as far as there are any. What the clock said then proves
     /// no order: it may have been set in between.
     ///

@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use crate::model::{
     AgentEvent, AgentRef, AsideChange, CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation,
     PathChange, ProcessRef, Receipt, RestoreKind, SessionTitle, SnapshotId, SnapshotKind, StepRef, Time,
-    count_paths,
+    WatchedMount, count_paths,
 };
 
 /// The mode of a session that came from a file.
@@ -25,6 +25,8 @@ pub struct InstanceRow {
     pub mode: String,
     /// Coverage of its snapshots.
     pub mounts: Vec<Coverage>,
+    /// Mounts of which no file is kept, in mode `metadata`.
+    pub watched: Vec<Coverage>,
     /// The process whose life is the instance's.
     pub keeper: Option<ProcessRef>,
     /// The boot in which it began; empty when that is lost.
@@ -48,6 +50,18 @@ impl InstanceRow {
     #[must_use]
     pub fn is_imported(&self) -> bool {
         self.mode == IMPORTED
+    }
+
+    /// Returns the mounts in which its agent may write any file as long as the session lives, whatever the snapshots have of them.
+    pub fn writable(&self) -> impl Iterator<Item = &Coverage> {
+        self.mounts.iter().chain(&self.watched)
+    }
+
+    /// Returns true if the agent of another session may write what the snapshots of this one cover.
+    #[must_use]
+    pub fn is_reached_from(&self, other: &Self) -> bool {
+        let mut own = self.mounts.iter();
+        own.any(|own| other.writable().any(|theirs| own.reached_from(theirs).is_some()))
     }
 }
 
@@ -223,6 +237,8 @@ pub(super) const INSTANCE: &str =
      (SELECT json ->> '$.act.message' FROM receipts r WHERE r.instance = sessions.id
       AND r.act IN ('begin', 'adopt', 'rename') ORDER BY r.number DESC LIMIT 1),
      (SELECT json -> '$.act.arguments' FROM receipts r WHERE r.instance = sessions.id
+      AND r.act IN ('begin', 'adopt') ORDER BY r.number LIMIT 1),
+     (SELECT json -> '$.act.watched' FROM receipts r WHERE r.instance = sessions.id
       AND r.act IN ('begin', 'adopt') ORDER BY r.number LIMIT 1)";
 
 /// Reads the columns [`INSTANCE`].
@@ -232,6 +248,10 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
         workspace: row.get(1)?,
         mode: row.get(2)?,
         mounts: row.get::<_, Json<_>>(3)?.0,
+        watched: row
+            .get::<_, Option<Json<Vec<WatchedMount>>>>(14)?
+            .map(|json| json.0.into_iter().map(|mount| mount.coverage).collect())
+            .unwrap_or_default(),
         keeper: row.get::<_, Option<Json<_>>>(4)?.map(|json| json.0),
         boot: row.get(5)?,
         command: row.get::<_, Option<Json<_>>>(6)?.map(|json| json.0),

@@ -26,6 +26,12 @@ impl Background {
     /// Launches `script` on `directory` and returns when it is done and the session waits.
     #[track_caller]
     pub(crate) fn launch(sandbox: &Sandbox, directory: &Path, script: &str) -> Self {
+        Self::launch_in(sandbox, "project", directory, script)
+    }
+
+    /// The same in another mode.
+    #[track_caller]
+    pub(crate) fn launch_in(sandbox: &Sandbox, mode: &str, directory: &Path, script: &str) -> Self {
         let mark = directory.file_name().unwrap().to_string_lossy().into_owned();
         let number = fs::read_dir(sandbox.scratch("").as_path()).map_or(0, |all| all.count());
         let ready = sandbox.scratch(&format!("ready-{mark}-{number}"));
@@ -39,7 +45,7 @@ impl Background {
         );
         let target = directory.to_str().unwrap();
         let launcher = sandbox
-            .launching(target, &["sh", "-c", &whole])
+            .command(["launch", "--snapshot", mode, target, "--", "sh", "-c", &whole])
             .inside(directory)
             .start();
         Self::wait_for(launcher, &ready, go)
