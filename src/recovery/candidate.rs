@@ -23,7 +23,7 @@ impl Candidate {
         Self {
             id: row.id.clone(),
             started_at: row.started_at,
-            root: row.mounts.first().map(|mount| mount.root.to_path()),
+            root: row.writable().next().map(|mount| mount.root.to_path()),
             imported: row.is_imported(),
         }
     }

@@ -159,8 +159,8 @@ pub(crate) struct ReportDocument {
     pub(crate) survivors: Vec<u32>,
     /// Differences between baseline and closing snapshot.
     pub(crate) changes: Vec<ChangeDocument>,
-    /// The command that takes all of it back.
-    pub(crate) undo: String,
+    /// The command that takes all of it back; absent if there is no baseline to restore.
+    pub(crate) undo: Option<String>,
 }
 
 impl ReportDocument {

@@ -338,7 +338,7 @@ impl InstanceDocument {
         origin: Option<&ForkRow>,
         restore_waits: bool,
     ) -> Self {
-        let roots: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
+        let roots: Vec<PathBuf> = row.writable().map(|mount| mount.root.to_path()).collect();
         Self {
             id: row.id.to_string(),
             name: row.title.name.clone(),

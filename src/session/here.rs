@@ -86,13 +86,15 @@ pub fn is_covering(store: &Store, row: &InstanceRow, directory: &Path) -> Result
     Ok(is_here(row, directory) && !store.catalog().forgotten()?.contains_key(&row.id))
 }
 
-/// Returns the latest active session that covers a directory; `None` if none is active.
+/// Returns the latest active session that covers a directory, of those that record files if there are any; `None` if none is active.
 ///
 /// # Errors
 /// As [`crate::store::Catalog::instances`].
 pub fn latest_active(store: &Store, directory: &Path) -> Result<Option<InstanceRow>, StoreError> {
     let mut living = LivenessProbe::now(store).may_live_in(store)?;
     living.retain(|row| is_here(row, directory) && is_active(store, row));
+    // A checkpoint can only be taken of files that are recorded.
+    living.sort_by_key(|row| row.mounts.is_empty());
     Ok(without_forgotten(store, living)?.into_iter().next())
 }
 
@@ -108,7 +110,7 @@ pub fn without_forgotten(store: &Store, mut rows: Vec<InstanceRow>) -> Result<Ve
 
 /// Returns true if a session began on this machine and covers a directory.
 fn is_here(row: &InstanceRow, directory: &Path) -> bool {
-    !row.is_imported() && row.mounts.iter().any(|mount| covers(mount, directory))
+    !row.is_imported() && row.writable().any(|mount| covers(mount, directory))
 }
 
 /// Returns true if a command in `directory` is about this mount. Of a home only the agents' own directories count.

@@ -1,7 +1,9 @@
 //! `off` and `metadata` (scenario 43, its first two clauses): no file is kept; `metadata` writes down where the repositories stood.
 
 use std::fs;
+use std::path::Path;
 
+use crate::support::background::Background;
 use crate::support::build::Build;
 use crate::support::compare::assert_untouched;
 use crate::support::documents::instances;
@@ -123,6 +125,71 @@ fn s43_metadata_records_and_restores_nothing() {
             .is_ok_and(|mut all| all.next().is_some()),
         "no archive"
     );
+}
+
+#[test]
+fn a_session_without_files_is_the_latest_of_its_directory() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("here");
+    Build::at(&project).file("a", "before\n").dir("below").aged();
+    let older = sandbox.launch(&project, "echo agent > a; rm -r below; mkdir below");
+    let report = sandbox.scratch("report.json");
+    let launch = ["launch", "--snapshot", "metadata", ".", "--report"];
+    let words = launch.map(Path::new).into_iter().chain([report.as_path()]);
+    let words = words.chain(["--", "true"].map(Path::new));
+    sandbox.command(words).inside(&project).run().ok();
+    let id = sandbox.newest();
+    let left = Tree::read(&project);
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+    assert_eq!(report["undo"], serde_json::Value::Null, "{report}");
+
+    let below = project.join("below");
+    for place in [&project, &below] {
+        let run = |words: &[&str]| sandbox.command(words).inside(place).run();
+        run(&["show"]).ok().shows(&id).shows("metadata");
+        for words in [
+            &["restore", "--yes"][..],
+            &["restore", "--yes", "@latest"],
+            &["restore", "--yes", "nothing-here"],
+            &["diff"],
+            &["fork"],
+        ] {
+            let run = run(words).code(5);
+            if !words.contains(&"nothing-here") {
+                run.shows(&format!("{id} has no files to restore: its mode was metadata"));
+            }
+        }
+        assert_untouched(&left, &Tree::read(&project));
+    }
+    let inside = |words: &[&str]| sandbox.command(words).inside(&project).run().ok();
+    let root = project.to_str().unwrap();
+    for words in [&["list", ".", "--json"][..], &["list", "--json"]] {
+        let run = inside(words);
+        let listed = run.json();
+        let listed = listed["instances"].as_array().unwrap();
+        let ids: Vec<&str> = listed.iter().filter_map(|one| one["id"].as_str()).collect();
+        assert_eq!(ids, [id.as_str(), older.as_str()], "{run}");
+        assert_eq!(listed[0]["mounts"][0], root, "{run}");
+    }
+    // The older one is a word away.
+    inside(&["restore", "--yes", "@2"]);
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "before\n");
+
+    // Elsewhere it is not meant, and a checkpoint is taken of the session that records files.
+    let other = sandbox.project("other");
+    sandbox.command(["show"]).inside(&other).run().code(5);
+    let recorded = Background::launch(&sandbox, &project, "");
+    let recorded_id = sandbox.newest();
+    let unrecorded = Background::launch_in(&sandbox, "metadata", &project, "");
+    inside(&["checkpoint", "--name", "one"]).shows(&recorded_id);
+    recorded.end().ok();
+    sandbox
+        .command(["checkpoint"])
+        .inside(&project)
+        .run()
+        .code(5)
+        .shows("metadata");
+    unrecorded.end().ok();
 }
 
 #[test]

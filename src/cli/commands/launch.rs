@@ -429,6 +429,7 @@ fn tell_end(
     let Some(report) = report else { return };
     let baseline = begun.baseline.as_ref().map(|captured| &captured.record);
     let closing = closing.as_ref().map(|captured| &captured.record);
+    let has_baseline = baseline.is_some() || begun.waits;
     let (exit_code, signal) = match ended.exit {
         Exit::Code(code) => (Some(code), None),
         Exit::Signal(signal) => (None, Some(signal)),
@@ -445,7 +446,7 @@ fn tell_end(
             && closing.is_some_and(|record| record.complete),
         survivors: ended.survivors.iter().map(|process| process.pid).collect(),
         changes: session_changes::documents(&changed),
-        undo: context.command(&format!("restore {}", begun.instance)),
+        undo: has_baseline.then(|| context.command(&format!("restore {}", begun.instance))),
     };
     if let Err(error) = report.write_document(context, &document) {
         let why = error.causes.join(": ");

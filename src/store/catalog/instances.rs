@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Params, params, params_from_iter};
 
 use super::Catalog;
@@ -310,8 +311,8 @@ impl Catalog {
         })
     }
 
-    /// The ids of the instances with a mount at this directory or at one above it (canonical host path). What of the mount they cover is
-    /// not looked at.
+    /// The ids of the instances with a mount at this directory or at one above it (canonical host path), also one of which no file is
+    /// kept. What of the mount they cover is not looked at.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
@@ -320,18 +321,27 @@ impl Catalog {
             .ancestors()
             .map(|root| ByteString::from(root).0)
             .collect();
+        // Only the receipt has the roots of which no file is kept, in JSON.
+        let written = |root: &Vec<u8>| serde_json::to_string(&ByteString(root.clone())).unwrap_or_default();
+        let written: Vec<String> = roots.iter().map(written).collect();
         let sql = format!(
-            "WITH around (root) AS (VALUES {})
+            "WITH around (root, written) AS (VALUES {})
              SELECT id FROM sessions WHERE id IN (SELECT instance FROM instance_roots WHERE root IN (SELECT root FROM around)
              UNION SELECT s.instance FROM snapshot_roots r JOIN snapshots s ON s.id = r.snapshot
-             WHERE r.root IN (SELECT root FROM around)) {NEWEST_FIRST}",
-            vec!["(?)"; roots.len()].join(", ")
+             WHERE r.root IN (SELECT root FROM around)
+             UNION SELECT i.id FROM instances i JOIN receipts r ON r.number = i.begun,
+             json_each(r.json, '$.act.watched') AS watched
+             WHERE i.mode = 'metadata' AND watched.value -> '$.coverage.root' IN (SELECT written FROM around)) {NEWEST_FIRST}",
+            vec!["(?, ?)"; roots.len()].join(", ")
         );
+        let roots = roots.into_iter().map(Value::Blob);
+        let values = roots.zip(written.into_iter().map(Value::Text));
+        let values: Vec<Value> = values.flat_map(|(root, written)| [root, written]).collect();
         let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<InstanceId>>(0).map(|word| word.0);
         self.query(|connection| {
             connection
                 .prepare_cached(&sql)?
-                .query_map(params_from_iter(roots), id)?
+                .query_map(params_from_iter(values), id)?
                 .collect()
         })
     }

@@ -32,6 +32,7 @@ fn an_instance_is_told_as_it_was_recorded() {
         workspace,
         mode,
         mounts,
+        watched: Vec::new(),
         keeper,
         boot,
         command,
@@ -286,4 +287,74 @@ fn a_store_is_shared_between_threads() {
     shared::<Store>();
     shared::<Draft>();
     shared::<LockGuard>();
+}
+
+#[test]
+fn a_session_without_files_is_found_by_the_directories_of_its_receipt() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use crate::model::{RelPath, WatchedMount};
+
+    let place = Place::new();
+    let store = place.write();
+    let roots: [&[u8]; 3] = [b"/srv/\xff \"quoted\"", b"/srv/one", b"/srv/one/sub"];
+    for (number, root) in roots.into_iter().enumerate() {
+        let Operation::Begin {
+            boot, command, title, ..
+        } = begin("/")
+        else {
+            panic!()
+        };
+        let root = ByteString(root.to_vec());
+        let act = Operation::Begin {
+            workspace: None,
+            mode: "metadata".to_owned(),
+            mounts: Vec::new(),
+            keeper: None,
+            boot,
+            command,
+            cleanup_policy: None,
+            container: None,
+            watched: vec![WatchedMount {
+                coverage: Coverage::new("mount", root),
+                git: Vec::new(),
+                more: 0,
+                error: None,
+            }],
+            agent: None,
+            title,
+        };
+        let number = u8::try_from(number).unwrap();
+        store
+            .append(at(i64::from(number)), 0, &instance(number), act)
+            .unwrap();
+    }
+    store
+        .append(at(5), 0, &instance(5), begin("/srv/one/sub"))
+        .unwrap();
+    let around = |directory: &[u8]| {
+        let directory = Path::new(std::ffi::OsStr::from_bytes(directory));
+        store.catalog().instances_around(directory).unwrap()
+    };
+    assert_eq!(around(b"/srv"), []);
+    assert_eq!(around(b"/srv/\xff \"quoted\"/below"), [instance(0)]);
+    assert_eq!(around(b"/srv/one/other"), [instance(1)]);
+    assert_eq!(around(b"/srv/one/sub"), [instance(5), instance(2), instance(1)]);
+
+    let row = |number: u8| store.catalog().instance(&instance(number)).unwrap().unwrap();
+    let [other, outer, inner, recorded] = [0, 1, 2, 5].map(row);
+    assert!(outer.mounts.is_empty() && outer.writable().count() == 1);
+    assert!(recorded.is_reached_from(&outer) && recorded.is_reached_from(&inner));
+    assert!(!recorded.is_reached_from(&other));
+    // It has nothing that another one could change.
+    assert!(!outer.is_reached_from(&recorded));
+    // What is tracked narrows what is captured, not what may be written.
+    let narrowed = |mut row: InstanceRow, path: &str| {
+        for mount in &mut row.mounts {
+            mount.tracked = vec![RelPath::new(path.as_bytes()).unwrap()];
+        }
+        row
+    };
+    let [one, two] = ["one", "two"].map(|path| narrowed(recorded.clone(), path));
+    assert!(one.is_reached_from(&two) && one.is_reached_from(&outer));
 }
