@@ -4,6 +4,7 @@
 mod agents;
 mod clusters;
 mod configuration;
+mod containers;
 mod permissions;
 mod program;
 mod replica;
@@ -228,6 +229,7 @@ pub fn look(environment: &Environment, program: Option<&Path>) -> Checkup {
     }
     let seen = root.as_ref().filter(|_| !closed);
     sessions::judge(environment, seen, &config, &mut findings);
+    containers::judge(environment, &mut findings);
     clusters::judge(
         environment,
         &config,

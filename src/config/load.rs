@@ -1,6 +1,7 @@
 //! Finds the files of a workspace, merges their layers, and lists the workspaces. A workspace's file is read only on request, so
 //! a fault in one does not affect another.
 
+mod versions;
 mod words;
 
 use std::collections::BTreeSet;
@@ -10,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use toml::de::DeTable;
 
+use self::versions::{GLOBAL_VERSION, WORKSPACE_VERSION, unknown_version};
 use super::document::{Document, quoted};
 use super::embedded::{embedded, embedded_workspace};
 use super::merge::Layer;
@@ -77,6 +79,14 @@ impl Config {
     /// Returns jackin's configuration directory, which need not exist; `None` if the home directory is unknown.
     pub(super) fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
+    }
+
+    /// Returns the version of `config.toml`, if it is unknown.
+    ///
+    /// # Errors
+    /// When the file is not TOML.
+    pub(super) fn unknown_version(&self) -> Result<Option<String>, ConfigError> {
+        unknown_version(self.global.as_ref(), GLOBAL_VERSION)
     }
 
     /// Returns true if the global `[recovery]` names a mode, so that directories without a workspace have one.
@@ -186,6 +196,7 @@ impl Config {
             jackin: Some(JackinTerms {
                 role: self.own_word(name, file.as_ref(), "default_role")?,
                 agent: self.own_word(name, file.as_ref(), "default_agent")?,
+                unknown_version: unknown_version(file.as_ref(), WORKSPACE_VERSION)?,
                 ..JackinTerms::default()
             }),
             ..layer.resolve(subject, mounts)
@@ -374,7 +385,7 @@ impl Config {
         self.defaults.screen.settings()
     }
 
-    fn workspace_path(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn workspace_path(&self, name: &str) -> Option<PathBuf> {
         self.directory
             .as_ref()
             .map(|directory| directory.join("workspaces").join(format!("{name}.toml")))

@@ -136,6 +136,9 @@ pub struct JackinTerms {
     pub role: Option<String>,
     /// Its agent; of a workspace the one that is used when none is chosen.
     pub agent: Option<String>,
+    /// Version of the workspace's file, if it is unknown: the file may mean something else than what was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown_version: Option<String>,
 }
 
 /// Configuration and flags, merged for one session.

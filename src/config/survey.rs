@@ -14,6 +14,8 @@ pub struct Survey {
     pub workspaces: Vec<Resolved>,
     /// Public keys that secrets are encrypted to, of all files; each once.
     pub recipients: Vec<Sourced<String>>,
+    /// Files of an unknown version, with that version.
+    pub unknown_versions: Vec<(PathBuf, String)>,
     /// Faults; only the first one of each file, because the text after it may mean something else.
     pub faults: Vec<ConfigError>,
 }
@@ -33,6 +35,10 @@ pub fn survey(environment: &Environment) -> Survey {
         }
     };
     found.recipients = config.recipients().to_vec();
+    if let (Ok(Some(version)), Some(directory)) = (config.unknown_version(), &found.directory) {
+        let path = directory.join("config.toml");
+        found.unknown_versions.push((path, version));
+    }
     let names = config.workspace_names().unwrap_or_else(|error| {
         found.faults.push(error);
         Vec::new()
@@ -43,6 +49,11 @@ pub fn survey(environment: &Environment) -> Survey {
                 let known = |recipient: &&Sourced<String>| !found.recipients.contains(recipient);
                 let own: Vec<_> = resolved.recipients.iter().filter(known).cloned().collect();
                 found.recipients.extend(own);
+                let terms = resolved.jackin.as_ref();
+                let version = terms.and_then(|terms| terms.unknown_version.clone());
+                if let (Some(version), Some(path)) = (version, config.workspace_path(&name)) {
+                    found.unknown_versions.push((path, version));
+                }
                 found.workspaces.push(resolved);
             }
             // Its mounts may stand in the file that has the fault.

@@ -107,6 +107,7 @@ fn of_container(
     let resolved = config.for_workspace(workspace, flags);
     Some(resolved.map_err(ContractError::from).map(|resolved| Resolved {
         jackin: Some(JackinTerms {
+            unknown_version: resolved.jackin.and_then(|terms| terms.unknown_version),
             container: Some(instance.container.clone()),
             instance_id: instance.id.clone(),
             status: instance.status.clone(),

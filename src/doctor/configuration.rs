@@ -15,7 +15,17 @@ pub(super) fn judge(survey: &Survey, findings: &mut Vec<Finding>) {
     };
     findings.extend(survey.faults.iter().map(fault));
     let keys: Vec<Finding> = survey.recipients.iter().filter_map(unusable_key).collect();
-    let is_sound = survey.faults.is_empty() && keys.is_empty();
+    let versions = survey.unknown_versions.iter();
+    findings.extend(versions.map(|(path, version)| {
+        let what = format!(
+            "{} has the version {version:?}, which this program does not know; it may mean something else",
+            shown(path)
+        );
+        found(Severity::Warning, what)
+            .at(path)
+            .words("update jackin recovery, or correct the version")
+    }));
+    let is_sound = survey.faults.is_empty() && keys.is_empty() && survey.unknown_versions.is_empty();
     findings.extend(keys);
     if is_sound {
         let what = if directory.join("config.toml").exists() || !survey.workspaces.is_empty() {

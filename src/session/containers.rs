@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use super::error::DoubtfulFile;
 use super::{SessionError, touch};
 use crate::config::{
     Config, ConfigError, Isolation, JackinInstance, MountConfig, isolated, jackin_instances, settle,
@@ -48,7 +49,7 @@ pub(super) fn refuse_containers(environment: &Environment, row: &InstanceRow) ->
                     format!("{} cannot be read: {}", path.display(), unread.reason),
                     state,
                 ],
-                unread: Some(path),
+                file: Some(DoubtfulFile::Damaged(path)),
             });
         }
     }
@@ -60,15 +61,23 @@ pub(super) fn refuse_containers(environment: &Environment, row: &InstanceRow) ->
             continue;
         };
         if let Some(state) = docker.may_run(instance) {
-            let status = match (&instance.status, instance.newer) {
-                (_, Some(version)) => format!("what jackin says of it has the newer form {version}"),
-                (Some(status), None) => format!("jackin says that it is {status}"),
-                (None, None) => "jackin does not record its state".to_owned(),
+            let file = instance.file.display();
+            let (status, file) = match (&instance.damaged, instance.newer, &instance.status) {
+                (Some(reason), ..) => (
+                    format!("{file} cannot be read: {reason}"),
+                    Some(DoubtfulFile::Damaged(instance.file.clone())),
+                ),
+                (None, Some(version), _) => (
+                    format!("{file} has the newer form {version}, so its status is unknown"),
+                    Some(DoubtfulFile::Newer),
+                ),
+                (None, None, Some(status)) => (format!("jackin says that it is {status}"), None),
+                (None, None, None) => ("jackin does not record its state".to_owned(), None),
             };
             return Err(SessionError::Container {
                 container: instance.container.clone(),
                 reasons: vec![status, state, place],
-                unread: None,
+                file,
             });
         }
     }

@@ -10,6 +10,15 @@ use crate::model::{InstanceId, PrunedSnapshot, SnapshotId, Time};
 use crate::restore::RestoreError;
 use crate::store::StoreError;
 
+/// A file of jackin's that leaves the state of a container unknown.
+#[derive(Debug)]
+pub enum DoubtfulFile {
+    /// It cannot be read.
+    Damaged(PathBuf),
+    /// A newer jackin wrote it.
+    Newer,
+}
+
 /// Error of a session operation.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
@@ -44,8 +53,8 @@ pub enum SessionError {
         container: String,
         /// Reasons, in words.
         reasons: Vec<String>,
-        /// The file that tells nothing, when that is the reason.
-        unread: Option<PathBuf>,
+        /// The file that does not tell its state, if that is the reason.
+        file: Option<DoubtfulFile>,
     },
     /// No instance goes by this name.
     #[error("session {wanted:?} not found")]
@@ -387,14 +396,15 @@ impl Diagnostic for SessionError {
                 reasons,
                 other,
             } => active(instance, reasons, *other),
-            Self::Container {
-                container, unread, ..
-            } => {
+            Self::Container { container, file, .. } => {
                 let container = sanitize::name(container.as_bytes());
-                vec![Hint::Text(match unread {
-                    Some(path) => format!(
+                vec![Hint::Text(match file {
+                    Some(DoubtfulFile::Damaged(path)) => format!(
                         "nothing was changed; fix {}, or remove it if that container was removed",
                         sanitize::path(path)
+                    ),
+                    Some(DoubtfulFile::Newer) => format!(
+                        "nothing was changed; update jackin recovery, or stop the container:\n  docker stop {container}"
                     ),
                     None => format!(
                         "nothing was changed; let jackin end it first, or stop it:\n  docker stop {container}"

@@ -370,6 +370,83 @@ fn files_of_every_form_give_an_answer_or_are_named() {
     with(&sandbox, &bin, &["restore", "shop", "--dry-run"]).code_in(&[0, 6]);
 }
 
+/// The index is written apart from the file of each container, so it may be older.
+#[test]
+fn the_index_does_not_decide_for_a_container_whose_own_file_is_damaged_or_newer() {
+    let sandbox = Sandbox::new();
+    let project = workspace(&sandbox);
+    sandbox
+        .jackin(["launch", "shop", "--", "sh", "-c", "echo agent > ~/src/shop/a"])
+        .ok();
+    let bin = docker(&sandbox, None);
+    let mut newer = instance(Some("shop"), "clean_exited");
+    newer["version"] = 99.into();
+    for (own, says, next) in [
+        ("{\"version\":2,".to_owned(), "cannot be read", "or remove it"),
+        (
+            newer.to_string(),
+            "has the newer form 99",
+            "update jackin recovery",
+        ),
+    ] {
+        let path = write_instance(&sandbox, CONTAINER, &own);
+        for status in ["clean_exited", "running"] {
+            let mut entry = instance(Some("shop"), status);
+            entry.as_object_mut().unwrap().remove("version");
+            write_index(&sandbox, &json!({"version": 1, "instances": [entry]}).to_string());
+            for way in ["--dry-run", "--yes"] {
+                let said = with(&sandbox, &bin, &["restore", "shop", way]).code(3).said();
+                for part in [path.to_str().unwrap(), says, next, "it works on"] {
+                    assert!(said.contains(part), "{status}, {way}: {part}: {said}");
+                }
+            }
+            let listed = with(&sandbox, &bin, &["list", "--json"]).ok().json();
+            assert_eq!(listed["jackin"][0]["active"], true, "{status}");
+        }
+        let said = with(&sandbox, &bin, &["doctor"]).code_in(&[0, 1]).said();
+        assert!(said.contains("instance.json"), "{said}");
+        let gone = docker(&sandbox, Some("exit 0"));
+        with(&sandbox, &gone, &["restore", "shop", "--dry-run"]).code_in(&[0, 6]);
+        docker(&sandbox, None);
+    }
+    assert_eq!(fs::read(project.join("a")).unwrap(), b"agent\n");
+}
+
+#[test]
+fn a_configuration_of_an_unknown_version_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.project("shop");
+    for (version, is_known) in [
+        ("\"v1alpha8\"", true),
+        ("\"v1alpha3\"", true),
+        ("\"v1alpha9\"", false),
+        ("\"v9zeta1\"", false),
+        ("7", false),
+    ] {
+        sandbox.configure(
+            "workspaces/shop.toml",
+            &format!(
+                "version = {version}\n[recovery]\nsnapshot = \"project\"\n[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/w\"\n"
+            ),
+        );
+        let contract = sandbox.jackin(["explain", "shop"]).ok().said();
+        assert_eq!(
+            contract.contains("unknown version"),
+            !is_known,
+            "{version}: {contract}"
+        );
+        let said = sandbox.jackin(["doctor"]).code_in(&[0, 1]).said();
+        assert_eq!(
+            said.contains("shop.toml has the version"),
+            !is_known,
+            "{version}: {said}"
+        );
+    }
+    sandbox.configure("config.toml", "version = \"v2\"\n");
+    let said = sandbox.jackin(["doctor"]).code_in(&[0, 1]).said();
+    assert!(said.contains("config.toml has the version \"v2\""), "{said}");
+}
+
 #[test]
 fn a_container_that_no_session_began_for_goes_for_its_workspaces_last_one_when_that_is_sure() {
     let sandbox = Sandbox::new();

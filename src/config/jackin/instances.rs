@@ -1,8 +1,9 @@
 //! jackin's instances: one container each, with the workspace of its agent. The file in a container's own directory is the
-//! canonical one; the index beside it is used for containers without such a file.
+//! canonical one. The index beside it describes containers without such a file; where that file is damaged, it does not decide their
+//! status.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
 
@@ -55,16 +56,18 @@ pub struct JackinInstance {
     pub backend: Option<String>,
     /// Version of a newer jackin's file, of which only the known parts are here; `None` for a known version.
     pub newer: Option<u64>,
+    /// The file that describes it; its own one if that is damaged, and the rest is the index's.
+    pub file: PathBuf,
+    /// Reason why its own file cannot be read; `None` if it was read or does not exist.
+    pub damaged: Option<String>,
 }
 
 impl JackinInstance {
-    /// Returns true unless jackin's status says that the session is over.
+    /// Returns true unless jackin's status says that the session is over. The status in a file of a newer version may mean something else.
     #[must_use]
     pub fn may_live(&self) -> bool {
-        !self
-            .status
-            .as_deref()
-            .is_some_and(|status| OVER.contains(&status))
+        let is_over = |status: &str| OVER.contains(&status);
+        self.newer.is_some() || !self.status.as_deref().is_some_and(is_over)
     }
 
     /// Returns the name to ask docker for; `None` if docker does not run it.
@@ -145,7 +148,7 @@ fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
 }
 
 impl File {
-    fn instance(self, container: String) -> JackinInstance {
+    fn instance(self, container: String, file: &Path) -> JackinInstance {
         let role_container = self.docker.get("role_container").and_then(|name| name.as_str());
         JackinInstance {
             id: self.instance_id,
@@ -160,6 +163,8 @@ impl File {
             updated_at: self.updated_at,
             backend: self.backend,
             newer: self.version.filter(|version| *version > VERSION),
+            file: file.to_path_buf(),
+            damaged: None,
         }
     }
 }
@@ -184,7 +189,7 @@ pub fn jackin_instances(jackin_home: &Path) -> JackinInstances {
             Ok(None) => {}
             Ok(Some(file)) => {
                 seen.insert(name.clone());
-                found.all.push(file.instance(name));
+                found.all.push(file.instance(name, &path));
             }
             Err(reason) => found.unread.push(Unread::new(&path, reason, Some(name))),
         }
@@ -200,9 +205,23 @@ pub fn jackin_instances(jackin_home: &Path) -> JackinInstances {
                     continue;
                 };
                 seen.insert(name.clone());
-                let instance = file.instance(name);
+                let own = found
+                    .unread
+                    .iter()
+                    .find(|unread| unread.container.as_ref() == Some(&name));
+                let instance = file.instance(name, &path);
                 let newer = instance.newer.or(is_newer);
-                found.all.push(JackinInstance { newer, ..instance });
+                let instance = JackinInstance { newer, ..instance };
+                found.all.push(match own {
+                    // The index may be older than what its own file says.
+                    Some(own) => JackinInstance {
+                        status: None,
+                        file: own.path.to_path(),
+                        damaged: Some(own.reason.clone()),
+                        ..instance
+                    },
+                    None => instance,
+                });
             }
         }
         Err(reason) => found.unread.push(Unread::new(&path, reason, None)),

@@ -2,6 +2,7 @@
 
 use super::layout::{Part, Sheet};
 use crate::contract::Contract;
+use crate::terminal::Role;
 
 /// Writes the section, when there is anything to say.
 pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
@@ -35,6 +36,14 @@ pub(super) fn write(sheet: &mut Sheet, contract: &Contract) {
             parts.push(Part::Text(" unless another is chosen"));
         }
         lines.push(parts);
+    }
+    if let Some(version) = &terms.unknown_version {
+        lines.push(vec![
+            Part::loud(Role::Warning, "WARNING:"),
+            Part::Text(" the workspace's file has the unknown version "),
+            Part::item(version.as_bytes()),
+            Part::Text(", so it may mean something else"),
+        ]);
     }
     if let Some(policy) = &contract.cleanup_policy {
         lines.push(vec![
