@@ -487,6 +487,16 @@ fn arguments_are_recorded_where_the_configuration_asks_and_secrets_are_not() {
         "--model=large",
         "--api-key=MARKED-abc",
         "ghp_MARKED0123456789abcdefghij",
+        "-u",
+        "admin:MARKED-a",
+        "--user=admin:MARKED-b",
+        r#"{"apiKey":"MARKED-c","model":"large"}"#,
+        "--auth",
+        "MARKED-d",
+        "--auth=MARKED-e",
+        "host=db;password=MARKED-f",
+        "X-Api-Key:MARKED-g",
+        "curl --user admin:MARKED-h example.org",
     ];
     run(&sandbox, &project, &launch).ok();
     run(&sandbox, &project, &["show"])

@@ -58,7 +58,7 @@ const PREFIXES: [&str; 26] = [
 pub fn is_secret(text: &str, strictness: Strictness) -> bool {
     like_secret(text)
         || (strictness == Strictness::Shown
-            && (text.split_ascii_whitespace().any(is_doubtful) || mentions_secret(text)))
+            && (text.split_ascii_whitespace().any(is_doubtful) || mentions_secret(text) || is_member(text)))
 }
 
 /// Returns true if the user part of an address, which is before its `@`, is more than a name.
@@ -100,48 +100,37 @@ pub fn is_secret_key(key: &str) -> bool {
         part == "env" || part == "set" || part.ends_with("environment") || part.ends_with("headers")
     };
     let mut words = CREDENTIAL.iter().chain([&PRIVATE]);
-    words.any(|part| key.contains(part)) || key.split('.').any(is_variable)
-}
-
-/// Returns the arguments of a command with those that look like secrets replaced by `hidden`: tokens, values of flags and variables
-/// with a telling name, and addresses with a password.
-///
-/// ```
-/// use settings_redaction::redact_arguments;
-///
-/// let arguments = ["--model", "large", "--token", "hunter2", "--api-key=abc", "API_KEY=abc", "fix the login"];
-/// let shown = ["--model", "large", "--token", "…", "--api-key=…", "API_KEY=…", "fix the login"];
-/// assert_eq!(redact_arguments(&arguments, "…"), shown);
-/// ```
-#[must_use]
-pub fn redact_arguments<T: AsRef<str>>(arguments: &[T], hidden: &str) -> Vec<String> {
-    let mut is_value = false;
-    let one = |argument: &T| {
-        let argument = argument.as_ref();
-        let is_flag = argument.starts_with('-');
-        if std::mem::replace(&mut is_value, false) && !is_flag {
-            return hidden.to_owned();
-        }
-        match argument.split_once('=') {
-            Some((key, _)) if !key.contains(char::is_whitespace) && is_secret_key(key) => {
-                format!("{key}={hidden}")
-            }
-            Some((key, value)) if is_flag && is_secret(value, Strictness::Shown) => format!("{key}={hidden}"),
-            None if is_flag && is_secret_key(argument) => {
-                is_value = true;
-                argument.to_owned()
-            }
-            _ if is_secret(argument, Strictness::Shown) => hidden.to_owned(),
-            _ => argument.to_owned(),
-        }
-    };
-    arguments.iter().map(one).collect()
+    let is_auth = key.rsplit('.').next().unwrap_or_default().trim_start_matches('-') == "auth";
+    is_auth || words.any(|part| key.contains(part)) || key.split('.').any(is_variable)
 }
 
 /// Returns true if a command line names a secret that it passes.
 fn mentions_secret(text: &str) -> bool {
     let is_flag_alone = text.starts_with('-') && !text.contains(char::is_whitespace) && !text.contains('=');
     !is_flag_alone && (text.contains(char::is_whitespace) || text.contains("--")) && is_secret_key(text)
+}
+
+/// Returns true if a part of the string gives a value to the name of a credential, as JSON does, or `password:x`.
+fn is_member(text: &str) -> bool {
+    if !text.contains([':', '=']) {
+        return false;
+    }
+    let is_quote = |c: char| "\"'`\\".contains(c) || c.is_whitespace();
+    text.split(['{', '}', '[', ']', ',', ';', '&', '?', '\n'])
+        .any(|piece| {
+            let Some((name, value)) = piece.split_once([':', '=']) else {
+                return false;
+            };
+            let name = name.trim_matches(is_quote);
+            let last = name.rsplit('.').next().unwrap_or_default();
+            let is_name = last
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+            let value = value.trim_matches(is_quote);
+            let is_nothing =
+                value.is_empty() || value.starts_with('$') || matches!(value, "true" | "false" | "null");
+            is_name && !is_nothing && !is_count(last, value) && (is_credential(last) || last == "auth")
+        })
 }
 
 /// Returns true if a word may hold a token or an address with a user: [`like_secret`] with lower thresholds.

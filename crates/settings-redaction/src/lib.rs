@@ -31,8 +31,8 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use heuristics::{Strictness, is_secret, is_secret_key, is_secret_user, redact_arguments};
-pub use text::redact_text;
+pub use heuristics::{Strictness, is_secret, is_secret_key, is_secret_user};
+pub use text::{redact_arguments, redact_text};
 
 use std::ops::Range;
 

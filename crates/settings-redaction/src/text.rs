@@ -1,6 +1,6 @@
-//! Free text, such as a prompt or a command line, without what looks like a secret in it.
+//! Free text, such as a prompt or a command line, and the arguments of a command, without what looks like a secret in it.
 
-use super::heuristics::{Strictness, is_secret, redact_arguments};
+use super::heuristics::{Strictness, is_secret, is_secret_key};
 use super::names::is_credential;
 
 /// Returns a line of text with each word that looks like a secret replaced by `hidden`. Words are separated by single spaces in the
@@ -29,20 +29,6 @@ pub fn redact_text(line: &str, hidden: &str) -> String {
         }
         at += 1;
     }
-    // Looked up once: a line may have hundreds of thousands of words.
-    let first = |programs: &[&str]| {
-        let is_one = |word: &&str| programs.contains(&word.rsplit('/').next().unwrap_or(word));
-        words.iter().position(is_one).unwrap_or(words.len())
-    };
-    let (by_p, by_a) = (first(&PASSWORD_BY_P), first(&["redis-cli"]));
-    for (at, word) in shown.iter_mut().enumerate() {
-        if is_argument(&words, at, by_p < at, by_a < at) {
-            *word = match set_password(word) {
-                Some(name) => format!("{name}={hidden}"),
-                None => hidden.to_owned(),
-            };
-        }
-    }
     let is_left = shown.split(|word| word.contains(hidden)).any(|rest| {
         // The word before a hidden one names it.
         let named = rest.split_last().map_or(rest, |(_, others)| others);
@@ -52,6 +38,82 @@ pub fn redact_text(line: &str, hidden: &str) -> String {
         true => hidden.to_owned(),
         false => shown.join(" "),
     }
+}
+
+/// Returns the arguments of a command with those that look like secrets replaced by `hidden`: tokens, values of flags, variables and
+/// members of JSON with a telling name, logins, and addresses with a password. The program may be the first of them.
+///
+/// ```
+/// use settings_redaction::redact_arguments;
+///
+/// let arguments = ["--model", "large", "--token", "hunter2", "--api-key=abc", "API_KEY=abc", "fix the login"];
+/// let shown = ["--model", "large", "--token", "…", "--api-key=…", "API_KEY=…", "fix the login"];
+/// assert_eq!(redact_arguments(&arguments, "…"), shown);
+/// assert_eq!(redact_arguments(&["-u", "bob:swordfish", "--user=bob:swordfish"], "…"), ["-u", "…", "--user=…"]);
+/// ```
+#[must_use]
+pub fn redact_arguments<T: AsRef<str>>(arguments: &[T], hidden: &str) -> Vec<String> {
+    let words: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
+    // Looked up once: a line may have hundreds of thousands of words.
+    let first = |programs: &[&str]| {
+        let is_one = |word: &&str| programs.contains(&word.rsplit('/').next().unwrap_or(word));
+        words.iter().position(is_one).unwrap_or(words.len())
+    };
+    let (by_p, by_a) = (first(&PASSWORD_BY_P), first(&["redis-cli"]));
+    let mut is_value = false;
+    let one = |(at, argument): (usize, &&str)| {
+        let argument = *argument;
+        let is_flag = argument.starts_with('-');
+        if std::mem::replace(&mut is_value, false) && !is_flag {
+            return hidden.to_owned();
+        }
+        if is_argument(&words, at, by_p < at, by_a < at) {
+            return match set_password(argument) {
+                Some(name) => format!("{name}={hidden}"),
+                None => hidden.to_owned(),
+            };
+        }
+        match argument.split_once('=') {
+            Some((key, _)) if !key.contains(char::is_whitespace) && is_secret_key(key) => {
+                format!("{key}={hidden}")
+            }
+            Some((key, value))
+                if is_flag && (is_login_of(key, value) || is_secret(value, Strictness::Shown)) =>
+            {
+                format!("{key}={hidden}")
+            }
+            None if is_flag && is_secret_key(argument) => {
+                is_value = true;
+                argument.to_owned()
+            }
+            _ if is_secret(argument, Strictness::Shown) || holds_secret(argument, hidden) => {
+                hidden.to_owned()
+            }
+            _ => argument.to_owned(),
+        }
+    };
+    words.iter().enumerate().map(one).collect()
+}
+
+/// Returns true for an argument that is itself a line of a shell with a secret in it.
+fn holds_secret(argument: &str, hidden: &str) -> bool {
+    let is_line = argument.trim().contains(char::is_whitespace) && !argument.contains(hidden);
+    is_line && redact_text(argument, hidden).contains(hidden)
+}
+
+/// Flags whose value is a login.
+const LOGINS: [&str; 5] = ["-u", "--user", "--auth", "-U", "--proxy-user"];
+
+/// Returns true if `value` is a user with a password, behind a flag that takes one.
+fn is_login_of(flag: &str, value: &str) -> bool {
+    // A user and a group are numbers.
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    LOGINS.contains(&flag)
+        && value.split_once(':').is_some_and(|(user, pass)| {
+            let is_empty = user.is_empty() || pass.is_empty();
+            let is_id = is_number(user) && is_number(pass);
+            !(is_empty || is_id || pass.starts_with('/'))
+        })
 }
 
 /// Programs that take a password with `-p`, in the same word or the next.
@@ -68,19 +130,12 @@ fn is_argument(words: &[&str], at: usize, by_p: bool, by_a: bool) -> bool {
         .and_then(|at| words.get(at))
         .copied()
         .unwrap_or_default();
-    // A user and a group are numbers.
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_login = |text: &str| {
-        text.split_once(':').is_some_and(|(user, pass)| {
-            let is_empty = user.is_empty() || pass.is_empty();
-            let is_id = is_number(user) && is_number(pass);
-            !(is_empty || is_id || pass.starts_with('/'))
-        })
-    };
     set_password(word).is_some()
         || word.starts_with("pass:") && word.len() > 5
-        || matches!(before, "-u" | "--user" | "--auth" | "-U" | "--proxy-user") && is_login(word)
-        || word.strip_prefix("-u").is_some_and(is_login)
+        || is_login_of(before, word)
+        || word
+            .strip_prefix("-u")
+            .is_some_and(|login| is_login_of("-u", login))
         || by_p && (before == "-p" || word.starts_with("-p") && word.len() > 2)
         || by_a && before == "-a"
         || before.ends_with("secret_access_key")
@@ -124,7 +179,45 @@ fn value_after(words: &[&str], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::redact_text;
+    use super::{redact_arguments, redact_text};
+
+    #[test]
+    fn arguments_with_secrets_are_hidden_and_others_are_not() {
+        for arguments in [
+            &["-u", "admin:MARK1"][..],
+            &["--user", "admin:MARK1"],
+            &["--user=admin:MARK1"],
+            &["-uadmin:MARK1"],
+            &["--auth", "MARK1"],
+            &["--auth=MARK1"],
+            &["{\"apiKey\":\"MARK1\"}"],
+            &["{\"a\":[1,{\"db\":{\"password\":\"MARK1\"}}]}"],
+            &["--data={\"auth\":\"MARK1\"}"],
+            &["password:MARK1"],
+            &["host=db;password=MARK1"],
+            &["X-Api-Key:MARK1"],
+            &["X-Api-Key: MARK1"],
+            &["sh", "-c", "curl -u admin:MARK1 example.org"],
+            &["mysql", "-pMARK1"],
+            &["DB_PASS=MARK1"],
+        ] {
+            let shown = redact_arguments(arguments, "(hidden)").join(" ");
+            assert!(
+                !shown.contains("MARK1") && shown.contains("(hidden)"),
+                "{arguments:?}: {shown}"
+            );
+        }
+        for arguments in [
+            &["-u", "1000:1000"][..],
+            &["-v", "a:/b", "--user", "bob"],
+            &["{\"model\":\"large\",\"maxTokens\":100}"],
+            &["src/token.rs:12", "localhost:8080", "feature/password-reset"],
+            &["sh", "-c", "cd a && make test"],
+            &["--auth-type=basic"],
+        ] {
+            assert_eq!(redact_arguments(arguments, "(hidden)"), arguments);
+        }
+    }
 
     #[test]
     fn ordinary_text_stays_and_secrets_do_not() {

@@ -160,7 +160,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
     let session = NewSession {
         keeper,
         command: Some((name.to_string_lossy().into_owned(), count)),
-        title: title(args, &contract, arguments),
+        title: title(args, &contract, command),
         ..NewSession::from(&contract)
     };
     let mut begun = context.engine().begin_in(&store, &session)?;
@@ -284,18 +284,24 @@ fn ending(ended: &Ended) -> Ending {
 }
 
 /// Returns name and message as given, and the arguments where the configuration asks for them.
-fn title(args: &LaunchArgs, contract: &Contract, arguments: &[OsString]) -> SessionTitle {
-    let arguments: Vec<String> = match contract.command.value {
-        CommandDetail::Full => arguments
-            .iter()
-            .map(|argument| argument.to_string_lossy().into_owned())
-            .collect(),
+fn title(
+    args: &LaunchArgs,
+    contract: &Contract,
+    (program, arguments): (&OsString, &[OsString]),
+) -> SessionTitle {
+    // The program says which of its arguments are passwords.
+    let words = [program].into_iter().chain(arguments);
+    let arguments = match contract.command.value {
+        CommandDetail::Full => {
+            let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+            redact_arguments(&words, HIDDEN).split_off(1)
+        }
         CommandDetail::Program => Vec::new(),
     };
     SessionTitle {
         name: args.name.clone(),
         message: args.message.clone(),
-        arguments: redact_arguments(&arguments, HIDDEN),
+        arguments,
     }
 }
 
