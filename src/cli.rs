@@ -151,6 +151,9 @@ fn run_on(
         Ok(invocation) => {
             let json = invocation.verb.json();
             let (terminal, ready) = streams::prepared(terminal, &invocation, environment);
+            if json {
+                terminal.await_json();
+            }
             terminal.detail(&invocation.described());
             let performed = ready.and_then(|()| perform(&invocation, &terminal));
             let is_done = performed.is_ok() && invocation.verb.changes_something();

@@ -42,6 +42,15 @@ use crate::process::Patience;
 use log::Level;
 use output_stream::Sink;
 
+/// A message that is held back.
+#[derive(Debug)]
+struct Awaiting {
+    /// As it is printed.
+    shown: String,
+    /// Its text, if it is a warning.
+    warning: Option<String>,
+}
+
 /// Streams for results (stdout) and everything else (stderr). Shared by reference; each call writes whole lines.
 ///
 /// Callers put names from a mount through [`sanitize`] first, so that they are readable and unambiguous. The streams check all
@@ -55,6 +64,8 @@ pub struct Terminal {
     log: Option<Mutex<Log>>,
     /// Messages while a pager has the screen, shown when it has ended; `None` if no pager can have it.
     held: Mutex<Option<Vec<String>>>,
+    /// Messages beside a JSON document that is still to come: if an error comes instead, it stands alone on stderr.
+    awaiting: Mutex<Option<Vec<Awaiting>>>,
     /// Warnings that were printed: a store that is opened several times reports its damage once.
     warned: Mutex<BTreeSet<String>>,
     pager: Option<page::Pager>,
@@ -94,6 +105,7 @@ impl Terminal {
             verbosity,
             log: None,
             held: Mutex::default(),
+            awaiting: Mutex::default(),
             warned: Mutex::default(),
             pager: None,
             patience: Patience::default(),
@@ -120,6 +132,29 @@ impl Terminal {
     pub fn page_through(&mut self, pager: impl FnOnce(Box<dyn Write + Send>) -> Box<dyn Write + Send>) {
         lock(&self.out).redirect(pager);
         *lock(&self.held) = Some(Vec::new());
+    }
+
+    /// Holds messages back until a JSON document is printed ([`Self::json`]) or the command ends. An error document takes their place
+    /// ([`Self::take_warnings`]). Does nothing if stderr is a terminal: a person reads there, and may be asked.
+    pub fn await_json(&self) {
+        if !self.facts.err.tty {
+            *lock(&self.awaiting) = Some(Vec::new());
+        }
+    }
+
+    /// Returns the warnings that are held back, and drops the other messages.
+    pub(crate) fn take_warnings(&self) -> Vec<String> {
+        let messages = lock(&self.awaiting).take().unwrap_or_default();
+        messages
+            .into_iter()
+            .filter_map(|message| message.warning)
+            .collect()
+    }
+
+    /// Prints the messages that are held back, and holds no more.
+    fn release(&self) {
+        let messages = lock(&self.awaiting).take().unwrap_or_default();
+        messages.iter().for_each(|message| self.show(&message.shown));
     }
 
     /// Returns the handle through which the signal handlers learn that a pager runs.
@@ -198,6 +233,13 @@ impl Terminal {
         }
         let shown = style::labeled(Role::Warning, "warning", &text, self.width_err());
         self.record(Level::Warning, &text);
+        if let Some(awaiting) = lock(&self.awaiting).as_mut() {
+            awaiting.push(Awaiting {
+                shown,
+                warning: Some(text),
+            });
+            return;
+        }
         self.show(&shown);
     }
 
@@ -225,6 +267,12 @@ impl Terminal {
     }
 
     fn show(&self, text: &str) {
+        if let Some(awaiting) = lock(&self.awaiting).as_mut() {
+            return awaiting.push(Awaiting {
+                shown: text.to_owned(),
+                warning: None,
+            });
+        }
         if let Some(held) = lock(&self.held).as_mut() {
             return held.push(text.to_owned());
         }
@@ -234,6 +282,7 @@ impl Terminal {
 
     /// One JSON document and a newline on stdout.
     pub fn json(&self, document: &impl Serialize) {
+        self.release();
         lock(&self.out).document(document);
     }
 
@@ -281,6 +330,9 @@ impl Terminal {
             }
             out.take_failure()
         };
+        if failure.is_none() {
+            self.release();
+        }
         let mut err = lock(&self.err);
         // From here on nothing is held any more.
         let held = lock(&self.held).take().unwrap_or_default();

@@ -127,7 +127,7 @@ impl CliError {
     pub fn print(&self, terminal: &Terminal, json: bool) {
         if json {
             terminal.record_error(&self.render(usize::MAX));
-            terminal.err_json(&self.document());
+            terminal.err_json(&self.document_after(terminal.take_warnings()));
         } else {
             terminal.error(&self.render(terminal.width_err()));
         }
@@ -155,11 +155,17 @@ impl CliError {
     /// Returns the error as JSON: `{"schema":1,"error":{"kind","message","hints":[…]}}`, with `causes` if there are any.
     #[must_use]
     pub fn document(&self) -> impl Serialize + use<'_> {
+        self.document_after(Vec::new())
+    }
+
+    /// Returns the document with the warnings that came before the error.
+    fn document_after(&self, warnings: Vec<String>) -> impl Serialize + use<'_> {
         let error = Described {
             kind: self.kind,
             message: &self.message,
             causes: &self.causes,
             hints: &self.hints,
+            warnings,
         };
         ErrorDocument {
             head: Head::default(),
@@ -201,6 +207,9 @@ struct Described<'a> {
     causes: &'a [String],
     /// What can be done; commands to type stand on lines of their own.
     hints: &'a [String],
+    /// Warnings from before the error.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// Document on stderr if a `--json` command succeeded but stdout failed.

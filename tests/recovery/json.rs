@@ -6,6 +6,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::support::build::Build;
+use crate::support::machine::has_points;
+use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::schema::{check, names, printed_by};
 
@@ -133,6 +135,44 @@ fn every_document_of_the_schema_is_printed_and_valid() {
         sandbox.jackin([name.as_str(), id, "--json"]).code(0);
     }
     assert!(seen.iter().all(|name| names.contains(name)), "{seen:?}");
+}
+
+#[test]
+fn an_error_is_alone_on_standard_error() {
+    let sandbox = Sandbox::new();
+    let alone = |run: Run| {
+        let document: Value = serde_json::from_slice(&run.stderr)
+            .unwrap_or_else(|error| panic!("stderr is not one document: {error}\n{run}"));
+        assert!(document["error"]["message"].is_string(), "{run}");
+        assert!(run.stdout.is_empty(), "{run}");
+        document["error"].clone()
+    };
+    let project = sandbox.captured("many", "[recovery.limits]\nmax_entries = 1\n");
+    Build::at(&project).file("a", "a").file("b", "b");
+    let plain = sandbox.jackin(["begin", "many"]).refused();
+    assert!(plain.said().contains("Limits"), "{plain}");
+    let limit = alone(sandbox.jackin(["begin", "many", "--json"]).refused());
+    assert!(limit["warnings"].is_null(), "{limit}");
+    if !has_points() {
+        return;
+    }
+    let project = sandbox.project("shop");
+    Build::at(&project).file("a", "a").file("b", "b").aged();
+    let id = sandbox.launch(&project, "echo 1 > a; rm b");
+    let restore = sandbox.command(["restore", &id, "--yes"]);
+    restore.with("JACKIN_RECOVERY_FAIL_AT", "moved").run();
+    let target = project.to_str().unwrap();
+    let waits = ["begin", "--snapshot", "project", target, "--json"];
+    alone(sandbox.jackin(waits).code(8));
+    let pending = alone(sandbox.jackin(["checkpoint", &id, "--json"]).refused());
+    let warning = pending["warnings"][0].as_str().unwrap().to_owned();
+    assert!(warning.contains("was interrupted"), "{warning}");
+    // Beside a result the warning stays what it was.
+    let listed = sandbox.jackin(["list", "--json"]).ok();
+    assert!(
+        String::from_utf8_lossy(&listed.stderr).contains("was interrupted"),
+        "{listed}"
+    );
 }
 
 #[test]
