@@ -145,6 +145,7 @@ impl Event {
             | "chatmessage" => HookEvent::Prompt(text(&["prompt"])),
             "stop" | "agentstop" | "afteragent" | "sessionidle" => HookEvent::TurnEnd,
             "afterfileedit" | "subagentstop" | "notification" => HookEvent::Other,
+            other if ignored(agent).contains(&other) => HookEvent::Other,
             _ => {
                 return Err(EventError::Unknown {
                     agent,
@@ -218,6 +219,49 @@ const NOTIFICATIONS: [&str; 2] = ["<task-notification>", "<system_notification>"
 fn is_notification(agent: Agent, text: &str) -> bool {
     matches!(agent, Agent::Claude | Agent::Copilot)
         && NOTIFICATIONS.iter().any(|beginning| text.starts_with(beginning))
+}
+
+/// Returns the further events of an agent, as [`plain`] names, that need no snapshot: no tool runs and no turn begins or ends with them.
+fn ignored(agent: Agent) -> &'static [&'static str] {
+    match agent {
+        Agent::Claude => &[
+            "precompact",
+            "postcompact",
+            "permissionrequest",
+            "permissiondenied",
+            "subagentstart",
+            "stopfailure",
+            "setup",
+            "configchange",
+            "cwdchanged",
+            "filechanged",
+            "instructionsloaded",
+            "taskcreated",
+            "taskcompleted",
+            "teammateidle",
+            "worktreeremove",
+            "elicitation",
+            "elicitationresult",
+        ],
+        Agent::Codex => &["permissionrequest", "precompact", "postcompact", "subagentstart"],
+        Agent::Gemini => &["beforemodel", "aftermodel", "beforetoolselection", "precompress"],
+        Agent::Opencode => &[],
+        Agent::Cursor => &[
+            "beforereadfile",
+            "precompact",
+            "subagentstart",
+            "afteragentresponse",
+            "afteragentthought",
+            "beforetabfileread",
+            "aftertabfileedit",
+        ],
+        Agent::Copilot => &[
+            "erroroccurred",
+            "subagentstart",
+            "precompact",
+            "permissionrequest",
+        ],
+    }
 }
 
 /// Beginning of what Gemini CLI shows of a command that it no longer waits for.
@@ -742,6 +786,22 @@ mod tests {
         // A relative directory says nothing.
         assert_eq!(of("stop").unwrap().directories.len(), 0);
         assert!(of("Unheard").is_err());
+        for (agent, event, other) in [
+            (Agent::Claude, "PreCompact", Agent::Gemini),
+            (Agent::Codex, "PermissionRequest", Agent::Gemini),
+            (Agent::Codex, "PreCompact", Agent::Opencode),
+            (Agent::Codex, "PostCompact", Agent::Cursor),
+            (Agent::Copilot, "errorOccurred", Agent::Claude),
+            (Agent::Gemini, "BeforeModel", Agent::Claude),
+            (Agent::Gemini, "AfterModel", Agent::Codex),
+            (Agent::Gemini, "BeforeToolSelection", Agent::Copilot),
+            (Agent::Gemini, "PreCompress", Agent::Claude),
+            (Agent::Cursor, "beforeReadFile", Agent::Claude),
+        ] {
+            let parsed = Event::parse(agent, event, b"{}").unwrap();
+            assert_eq!(parsed.happening, HookEvent::Other, "{agent}: {event}");
+            assert!(Event::parse(other, event, b"{}").is_err(), "{other}: {event}");
+        }
         for odd in [&b""[..], b"[]", b"{", b"\xff", b"null", b"3"] {
             assert!(Event::parse(Agent::Claude, "stop", odd).is_err());
         }

@@ -260,6 +260,35 @@ fn what_is_no_event_is_said_and_changes_nothing() {
 }
 
 #[test]
+fn an_event_that_needs_nothing_is_ignored_for_an_agent_that_has_it() {
+    let (sandbox, project) = workspace("");
+    let event = json!({"session_id": "s", "cwd": project}).to_string();
+    for (agent, event_name, is_known) in [
+        ("codex", "PermissionRequest", true),
+        ("codex", "PreCompact", true),
+        ("codex", "PostCompact", true),
+        ("copilot", "errorOccurred", true),
+        ("claude", "PreCompact", true),
+        ("gemini", "BeforeModel", true),
+        ("gemini", "AfterModel", true),
+        ("gemini", "BeforeToolSelection", true),
+        ("gemini", "PreCompress", true),
+        ("gemini", "Notification", true),
+        ("cursor", "beforeReadFile", true),
+        ("claude", "BeforeModel", false),
+        ("gemini", "PermissionRequest", false),
+        ("cursor", "Unheard", false),
+    ] {
+        let run = sandbox.tell(agent, event_name, event.as_bytes());
+        match is_known {
+            true => assert_eq!(run.ok().text().trim(), "", "{agent} {event_name}"),
+            false => drop(run.code(1).shows("unknown event")),
+        }
+    }
+    assert!(listed(&sandbox).is_empty());
+}
+
+#[test]
 fn a_command_runs_without_its_checkpoint_unless_that_blocks() {
     let block = "\n[recovery.agent]\non_failure = \"block\"\n";
     for (agent, is_there, code) in [("", true, 0), (block, true, 1), (block, false, 0)] {
