@@ -49,6 +49,15 @@ impl Agent {
 }
 
 impl Agent {
+    /// Returns the scopes for which it has a settings file.
+    #[must_use]
+    pub fn scopes(self) -> &'static [Scope] {
+        match self {
+            Self::Claude => &Scope::ALL,
+            _ => &[Scope::User, Scope::Project],
+        }
+    }
+
     /// Returns the name under which people know it.
     #[must_use]
     pub fn title(self) -> &'static str {
@@ -78,11 +87,19 @@ pub enum Scope {
     User,
     /// Those of the project in the current directory. The agent itself can write them.
     Project,
+    /// The operator's own in the project in the current directory, which are not committed. The agent itself can write them.
+    Local,
 }
 
 impl Scope {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::User, Self::Project];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::User, Self::Project, Self::Local];
+
+    /// Returns true if the file is in the project, where the agent can write it.
+    #[must_use]
+    pub fn is_in_project(self) -> bool {
+        self != Self::User
+    }
 
     /// Returns the word that stands for it on the command line.
     #[must_use]
@@ -90,6 +107,7 @@ impl Scope {
         match self {
             Self::User => "user",
             Self::Project => "project",
+            Self::Local => "local",
         }
     }
 }

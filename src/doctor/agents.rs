@@ -11,12 +11,12 @@ use crate::environment::Environment;
 
 pub(super) fn judge(environment: &Environment, findings: &mut Vec<Finding>) {
     for agent in Agent::ALL {
-        for scope in Scope::ALL {
+        for &scope in agent.scopes() {
             match standing(agent, scope, environment) {
                 Ok(found) if found.found.events.is_empty() => {}
                 Ok(found) => findings.push(of(environment, agent, scope, &found)),
                 // A file in the current directory that is no settings file is the project's affair.
-                Err(_) if scope == Scope::Project => {}
+                Err(_) if scope.is_in_project() => {}
                 Err(error) => {
                     let what = format!("the hooks of {agent} are unknown: {error}");
                     findings.push(Finding::new(Group::Agents, Severity::Note, what));
@@ -28,8 +28,8 @@ pub(super) fn judge(environment: &Environment, findings: &mut Vec<Finding>) {
 
 fn of(environment: &Environment, agent: Agent, scope: Scope, standing: &Standing) -> Finding {
     let option = match scope {
-        Scope::User => "",
-        Scope::Project => " --scope project",
+        Scope::User => String::new(),
+        _ => format!(" --scope {}", scope.word()),
     };
     let install = format!("hook install {agent}{option}");
     let warning = |what: String| {

@@ -43,9 +43,10 @@ const CURSOR: &str = "{\n  \"version\": 1,\n  \"hooks\": {\n    \"preToolUse\": 
 const COPILOT: &str = "{\"version\":1,\"hooks\":{\"preToolUse\":[]},\"unknown\":true}";
 
 /// Every agent and scope, with its file below the home or the project, and what people have in it; opencode has a file of ours.
-const ALL: [(&str, &str, &str, Option<&str>); 12] = [
+const ALL: [(&str, &str, &str, Option<&str>); 13] = [
     ("claude", "user", ".claude/settings.json", Some(CLAUDE)),
     ("claude", "project", ".claude/settings.json", Some(CLAUDE)),
+    ("claude", "local", ".claude/settings.local.json", Some(CLAUDE)),
     ("codex", "user", ".codex/hooks.json", Some(CODEX)),
     ("codex", "project", ".codex/hooks.json", Some(CODEX)),
     ("gemini", "user", ".gemini/settings.json", Some(GEMINI)),
@@ -140,7 +141,7 @@ fn what_people_have_is_there_again_after_an_uninstall() {
         let install = ["install", agent, "--scope", scope, "--yes"];
         let run = desk.hook(&install).ok().harmless().hides("hush");
         run.has("+").has(own).has("Written: ");
-        assert_eq!(run.said().contains("no protection"), scope == "project", "{run}");
+        assert_eq!(run.said().contains("no protection"), scope != "user", "{run}");
         let with = fs::read_to_string(&file).unwrap();
         assert!(
             with.contains(&format!("{own} recovery hook run {agent} ")),
@@ -156,7 +157,9 @@ fn what_people_have_is_there_again_after_an_uninstall() {
             .shows("Written: ");
         assert_eq!(fs::read_to_string(&file).unwrap(), text, "{agent}");
         assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o640);
-        assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
+        // Nothing but the settings of another scope lies beside it.
+        let beside = if scope == "local" { 2 } else { 1 };
+        assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), beside);
         assert_eq!(desk.state(agent, scope), "not-installed");
         desk.hook(&["uninstall", agent, "--scope", scope, "--yes"])
             .ok()
@@ -229,6 +232,23 @@ fn what_was_made_goes_with_its_directories() {
     desk.hook(&["uninstall", "gemini", "--scope", "project", "--yes"])
         .ok();
     assert!(used.is_file());
+}
+
+#[test]
+fn only_an_agent_with_local_settings_has_that_scope() {
+    let desk = Desk::new();
+    for action in ["install", "uninstall"] {
+        desk.hook(&[action, "codex", "--scope", "local", "--yes"])
+            .code(2)
+            .shows("Codex has no local settings; its scopes are user and project")
+            .shows("hook install codex --scope project");
+    }
+    desk.hook(&["install", "claude", "--scope", "local", "--yes"])
+        .ok();
+    assert!(desk.file("local", ".claude/settings.local.json").exists());
+    assert!(!desk.file("project", ".claude/settings.json").exists());
+    desk.hook(&["status"]).ok().shows("claude    local    installed");
+    assert!(!desk.hook(&["status"]).text().contains("codex     local"));
 }
 
 #[test]

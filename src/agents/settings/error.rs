@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::Fault;
+use crate::agents::{Agent, Scope};
 use crate::config::shown;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use handle_fs::ReplaceError;
@@ -14,6 +15,19 @@ pub enum SettingsError {
     /// Unknown home directory.
     #[error("your home directory is unknown, and so are your agents' settings")]
     NoHome,
+    /// Scope for which the agent has no settings file.
+    #[error(
+        "{} has no {} settings; its scopes are {}",
+        agent.title(),
+        scope.word(),
+        agent.scopes().iter().map(|scope| scope.word()).collect::<Vec<_>>().join(" and ")
+    )]
+    NoScope {
+        /// The agent.
+        agent: Agent,
+        /// The scope.
+        scope: Scope,
+    },
     /// Invalid content of the file.
     #[error("{}{}: {}", shown(path), fault.line.map(|line| format!(", line {line}")).unwrap_or_default(), fault.problem)]
     Fault {
@@ -56,6 +70,7 @@ impl Diagnostic for SettingsError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::NoHome | Self::Fault { .. } => ErrorKind::Config,
+            Self::NoScope { .. } => ErrorKind::Usage,
             Self::Link { .. } | Self::Program { .. } => ErrorKind::Failed,
             Self::Read { .. } => ErrorKind::Io,
             Self::Replace(error) => error.kind(),
@@ -64,6 +79,10 @@ impl Diagnostic for SettingsError {
 
     fn hints(&self) -> Vec<Hint> {
         let hint = match self {
+            Self::NoScope { agent, .. } => {
+                let command = format!("hook install {agent} --scope project");
+                return vec![Hint::command("to use the settings of the project", command)];
+            }
             Self::NoHome => Hint::text("set HOME to your home directory"),
             Self::Fault { .. } => Hint::text("nothing was written; fix the file, and run the command again"),
             Self::Link { to: Some(_), .. } => Hint::text(

@@ -30,7 +30,7 @@ impl Read {
             source,
         };
         // A link in a project may have been put there to redirect the write.
-        if scope == Scope::Project && !file.starts_with(settle(&place.base)) {
+        if scope.is_in_project() && !file.starts_with(settle(&place.base)) {
             return Err(SettingsError::Link { path, to: Some(file) });
         }
         let bytes = handle_fs::read_small_file(&file, LARGEST).map_err(failed)?;

@@ -26,14 +26,18 @@ impl SettingsLocation {
 /// Returns the file in which `agent` looks for hooks of that scope.
 ///
 /// # Errors
-/// [`SettingsError::NoHome`].
+/// [`SettingsError::NoHome`]; [`SettingsError::NoScope`].
 pub fn place(
     agent: Agent,
     scope: Scope,
     environment: &Environment,
 ) -> Result<SettingsLocation, SettingsError> {
-    if scope == Scope::Project {
+    if !agent.scopes().contains(&scope) {
+        return Err(SettingsError::NoScope { agent, scope });
+    }
+    if scope.is_in_project() {
         let below = match agent {
+            Agent::Claude if scope == Scope::Local => ".claude/settings.local.json",
             Agent::Claude => ".claude/settings.json",
             Agent::Codex => ".codex/hooks.json",
             Agent::Gemini => ".gemini/settings.json",

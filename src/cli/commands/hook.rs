@@ -39,8 +39,8 @@ impl Command for HookArgs {
     const LONG: &'static str = "\
         `install` adds hooks to the settings of an agent (claude, codex, gemini, opencode, cursor, copilot), prints \
         the addition, and asks. All other bytes of the file stay the same, and `uninstall` removes exactly the \
-        addition. With --scope project, the hooks are in the current directory, where the agent can edit them: \
-        convenient, but no protection. On a terminal, an agent that is not named is chosen from those on this machine, and \
+        addition. With --scope project, or local (Claude Code's `.claude/settings.local.json`), the hooks are in the current \
+        directory, where the agent can edit them: convenient, but no protection. On a terminal, an agent that is not named is chosen from those on this machine, and \
         recovery is offered for the current directory if it has none. `status` lists the agents that have the hooks, and the program that they \
         call. The hooks call `run`: in a workspace with recovery it starts a session, and takes a checkpoint before \
         each tool call that may change files, if something changed. It never stops the agent, unless \
@@ -128,8 +128,8 @@ pub struct HookEditArgs {
     /// claude, codex, gemini, opencode, cursor or copilot
     #[arg(value_enum, value_name = "AGENT", hide_possible_values = true)]
     pub agent: Agent,
-    /// Choose the settings: `user` for all your projects, or `project` for the current directory, where the
-    /// agent can edit them
+    /// Choose the settings: `user` for all your projects; `project` for the current directory, where the agent can edit
+    /// them; or `local` for your own there (only Claude Code has them)
     #[arg(
         long,
         value_enum,

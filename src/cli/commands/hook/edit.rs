@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{HookEditArgs, status_words, this, trust, workspace};
 use crate::agents::settings::{After, Edit};
-use crate::agents::{Agent, Scope};
+use crate::agents::Agent;
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -61,7 +61,7 @@ fn advise(context: &Context<'_>, args: &HookEditArgs, edit: &Edit) {
             sanitize::path(&directory)
         ));
     }
-    if scope == Scope::Project {
+    if scope.is_in_project() {
         terminal.warn(
             "the agent can edit this file, so it is no protection against the agent; its hooks call this program by \
             its path on this machine",

@@ -18,8 +18,8 @@ pub(super) fn run(context: &Context<'_>, args: &HookStatusArgs) -> Result<Status
     let agents = Agent::ALL
         .into_iter()
         .filter(|agent| args.agent.is_none_or(|wanted| wanted == *agent));
-    let both = |agent| Scope::ALL.map(|scope| (agent, scope));
-    let pairs = agents.flat_map(both);
+    let scopes = |agent: Agent| agent.scopes().iter().map(move |scope| (agent, *scope));
+    let pairs = agents.flat_map(scopes);
     let hooks: Vec<HookStandingDocument> = pairs.map(|(agent, scope)| one(context, agent, scope)).collect();
     if args.json {
         context.terminal.json(&HookStatusDocument {
@@ -43,8 +43,9 @@ pub(super) fn run(context: &Context<'_>, args: &HookStatusArgs) -> Result<Status
                     .terminal
                     .note("to trust this directory: start copilot in it"),
                 (agent, Scope::User) => context.propose("to trust them", &format!("hook install {agent}")),
-                (agent, Scope::Project) => {
-                    context.propose("to trust them", &format!("hook install {agent} --scope project"));
+                (agent, scope) => {
+                    let scope = scope.word();
+                    context.propose("to trust them", &format!("hook install {agent} --scope {scope}"));
                 }
             }
         }

@@ -84,7 +84,7 @@ fn show(context: &Context<'_>, standing: &Standing, lacking: &[String]) {
 fn by_hand(context: &Context<'_>, args: &HookEditArgs, why: &str) {
     let place = match args.scope {
         Scope::User => "",
-        Scope::Project => " in this directory",
+        Scope::Project | Scope::Local => " in this directory",
     };
     context.terminal.warn(why);
     context.terminal.note(&format!(
