@@ -8,7 +8,7 @@ use crate::config::ConfigError;
 use crate::contract::ContractError;
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::{sanitize, shell, size};
-use crate::model::{ByteString, Digest, InstanceId, SnapshotId, StoreId};
+use crate::model::{ByteString, Digest, InstanceId, RelPath, SnapshotId, StoreId};
 use crate::replica::ReplicaError;
 use crate::restore::{AsideError, RestoreError};
 use crate::retention::ForgetError;
@@ -16,7 +16,7 @@ use crate::session::{AdoptError, SessionError};
 use crate::store::{Anchor, Holder, StoreError, wait_hint};
 use crate::transfer::TransferError;
 
-/// Number of excluded directories that a hint names.
+/// Maximum number of directories that are named.
 const NAMED: usize = 8;
 
 /// Error of a method of [`super::Recovery`].
@@ -251,6 +251,14 @@ pub enum RecoveryError {
         /// Pattern of the exclude.
         pattern: String,
     },
+    /// A path is outside the tracked paths of the session.
+    #[error("{} is outside the tracked paths, so no snapshot has it", path.display())]
+    Untracked {
+        /// The path on this machine.
+        path: PathBuf,
+        /// The tracked paths below the mount.
+        tracked: Vec<RelPath>,
+    },
     /// A directory cannot be set aside.
     #[error("{refused}")]
     Aside {
@@ -441,6 +449,7 @@ impl Diagnostic for RecoveryError {
             | Self::NoMounts { .. }
             | Self::Imported(_)
             | Self::Excluded { .. }
+            | Self::Untracked { .. }
             | Self::NoneInterrupted { .. }
             | Self::NothingToUndoHere { .. }
             | Self::NothingRecorded
@@ -687,6 +696,16 @@ impl Diagnostic for RecoveryError {
             Self::Excluded { path, pattern } => {
                 let (shown, pattern) = (sanitize::path(path), sanitize::text(pattern));
                 format!("{shown} is excluded by {pattern}, so no snapshot has it")
+            }
+            Self::Untracked { path, tracked } => {
+                let more = match tracked.len().saturating_sub(NAMED) {
+                    0 => String::new(),
+                    more => format!(", and {more} more"),
+                };
+                let shown: Vec<_> = tracked.iter().take(NAMED).map(RelPath::as_bytes).collect();
+                let shown: Vec<String> = shown.into_iter().map(sanitize::name).collect();
+                let (path, shown) = (sanitize::path(path), shown.join(", "));
+                format!("{path} is outside the tracked paths ({shown}{more}), so no snapshot has it")
             }
             Self::Identity { file, why, .. } => format!("--identity {}: {why}", sanitize::path(file)),
             Self::Aside { refused, .. } => sanitize::text(&refused.to_string()),

@@ -317,16 +317,22 @@ impl Known<'_> {
     }
 }
 
-/// A path that the session's excludes skip is in no snapshot, and asking for it is no success.
+/// A path that the session's excludes skip, or that is outside its tracked paths, is in no snapshot, and asking for it is no success.
 pub(super) fn left_out(coverage: &Coverage, path: &RelPath) -> Option<RecoveryError> {
     let matcher = Matcher::new(coverage).ok()?;
-    let excluded = |is_dir| match matcher.verdict_with_parents(path, is_dir) {
-        Verdict::Excluded(rule) => Some(rule.pattern.clone()),
+    let host = || path.on_host(&coverage.root.to_path());
+    let refused = |is_dir| match matcher.verdict_with_parents(path, is_dir) {
+        Verdict::Excluded(rule) => Some(RecoveryError::Excluded {
+            path: host(),
+            pattern: rule.pattern.clone(),
+        }),
+        Verdict::OutsideTracked if !matcher.is_on_the_way(path) => Some(RecoveryError::Untracked {
+            path: host(),
+            tracked: coverage.tracked.clone(),
+        }),
         _ => None,
     };
-    let pattern = excluded(true).or_else(|| excluded(false))?;
-    let path = path.on_host(&coverage.root.to_path());
-    Some(RecoveryError::Excluded { path, pattern })
+    refused(true).or_else(|| refused(false))
 }
 
 /// The mount that a path lies in, and the path below it.

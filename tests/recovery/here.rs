@@ -350,6 +350,34 @@ fn the_latest_session_began_last_and_one_that_outlasts_it_is_named() {
 }
 
 #[test]
+fn a_path_outside_the_tracked_ones_is_in_no_snapshot() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("parts");
+    fs::create_dir(project.join("src")).unwrap();
+    fs::write(project.join("src/f"), "1").unwrap();
+    fs::write(project.join("other"), "2").unwrap();
+    run(
+        &sandbox,
+        &project,
+        &["launch", "--path", "src", "--", "sh", "-c", "echo y > other"],
+    )
+    .ok();
+    for words in [
+        &["restore", "--yes", "other"][..],
+        &["diff", "other"],
+        &["cat", "other"],
+    ] {
+        run(&sandbox, &project, words)
+            .code(5)
+            .shows("other is outside the tracked paths (src), so no snapshot has it");
+    }
+    run(&sandbox, &project, &["restore", "--yes", "src"]).ok();
+    run(&sandbox, &project, &["restore", "--yes", "src/none"])
+        .code(2)
+        .shows("does not exist now");
+}
+
+#[test]
 fn a_word_that_is_nothing_says_so() {
     let (sandbox, [(shop, _), _]) = two();
     run(&sandbox, &shop, &["diff", "foo", "bar"])
