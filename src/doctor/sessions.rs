@@ -13,7 +13,7 @@ use crate::display::shell;
 use crate::environment::Environment;
 use crate::model::{AsideChange, InstanceId, StagePlace};
 use crate::restore::damaged_journals;
-use crate::session::{Reason, State, lacks_baseline, state};
+use crate::session::{Reason, State, is_imported_again, is_interrupted_import, lacks_baseline, state};
 use crate::store::{
     HeldLock, Holder, InstanceRow, Layout, LockName, RestoreStage, Store, StoreError, Survey,
 };
@@ -74,6 +74,7 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
     let mut active = 0;
     // A catalog that cannot be read is told of above.
     let missing = store.catalog().missing_closings().unwrap_or_default();
+    let forgotten = store.catalog().forgotten().unwrap_or_default();
     for row in rows {
         if let Some(reason) = missing.get(&row.id) {
             let what = format!(
@@ -90,13 +91,23 @@ fn instances(store: &Store, rows: &[InstanceRow], findings: &mut Vec<Finding>) {
                 );
                 findings.push(found(Severity::Note, what));
             }
-            State::Lost if row.ended_at.is_none() && row.is_imported() => {
+            // A later command records that the import failed.
+            State::Lost | State::Failed if is_interrupted_import(row) => {
+                if forgotten.contains_key(&row.id) {
+                    continue;
+                }
+                let what = format!("the import of {} was interrupted: import its file again", row.id);
+                // Without a snapshot nothing of it can be deleted.
+                let finding = match store.catalog().snapshots(&row.id) {
+                    Ok(snapshots) if snapshots.is_empty() && is_imported_again(row, rows) => continue,
+                    Ok(snapshots) if snapshots.is_empty() => {
+                        found(Severity::Warning, what).verb("import FILE")
+                    }
+                    _ => found(Severity::Warning, format!("{what}, and delete this one"))
+                        .verb(format!("forget {}", row.id)),
+                };
                 lost += 1;
-                let what = format!(
-                    "the import of {} was interrupted: import its file again, and delete this one",
-                    row.id
-                );
-                findings.push(found(Severity::Warning, what).verb(format!("forget {}", row.id)));
+                findings.push(finding);
             }
             // Those whose end was found unseen before have their closing snapshot.
             State::Lost if row.ended_at.is_none() => {

@@ -12,7 +12,10 @@ use crate::config::{Unread, jackin_instances};
 use crate::display::sanitize;
 use crate::environment::Environment;
 use crate::model::{AgentRef, Ending, InstanceId, PathCounts, SnapshotKind, Time};
-use crate::session::{Docker, LivenessProbe, Reason, SessionError, State, distinct, forked_from, state_by};
+use crate::session::{
+    Docker, LivenessProbe, Reason, SessionError, State, distinct, forked_from, is_imported_again,
+    is_interrupted_import, state_by,
+};
 use crate::store::{
     ForgottenRow, ForkRow, IMPORTED, InstanceRow, PendingRestore, RestoreStage, SnapshotRow, Store,
     StoreError, Tally,
@@ -123,15 +126,21 @@ pub(crate) fn sessions(
     let mut looked = 0;
     // A name means the newest session that has it.
     let mut named: HashMap<String, InstanceId> = HashMap::new();
-    for row in catalog.instances()? {
+    let rows = catalog.instances()?;
+    for row in &rows {
         let snapshots = snapshots_of.remove(&row.id).unwrap_or_default();
-        let state = state_by(&sight, store, &row);
-        let origin = forked_from(store, forks, &row)?;
+        let state = state_by(&sight, store, row);
+        let origin = forked_from(store, forks, row)?;
         let waits = waiting.contains(&row.id);
-        let mut made = InstanceDocument::new(&row, &state, &snapshots, origin, waits);
+        let mut made = InstanceDocument::new(row, &state, &snapshots, origin, waits);
         made.tally = tallies.get(&row.id).copied().unwrap_or_default();
         let has_snapshots = made.tally.snapshots > 0 || !made.snapshots.is_empty();
         made.is_gone = !state.is_active() && !has_snapshots && pruned.contains_key(&row.id);
+        made.is_repeated = !has_snapshots
+            && !forgotten.contains_key(&row.id)
+            && is_interrupted_import(row)
+            && is_imported_again(row, &rows);
+        made.is_gone |= made.is_repeated;
         made.forgotten = forgotten.remove(&row.id).map(ForgottenAtDocument::from);
         made.native = natives.remove(&row.id).unwrap_or_default();
         made.closing_error = missing.remove(&row.id);
@@ -142,7 +151,7 @@ pub(crate) fn sessions(
         made.prompt = prompts.remove(&row.id);
         made.conversation = conversations.remove(&row.id).map(ConversationDocument::from);
         if row.ended_at.is_some() {
-            made.changed = net(store, &row, &mut looked)?;
+            made.changed = net(store, row, &mut looked)?;
         }
         all.push(made);
     }
@@ -280,6 +289,9 @@ pub(crate) struct InstanceDocument {
     /// Nothing is left of it, because every snapshot was pruned or forgotten.
     #[serde(skip)]
     pub(crate) is_gone: bool,
+    /// It is an import that was interrupted without a snapshot, and was repeated.
+    #[serde(skip)]
+    pub(crate) is_repeated: bool,
     /// Number of arguments of the program that were not recorded.
     #[serde(skip)]
     pub(crate) unrecorded: u32,
@@ -331,6 +343,11 @@ impl InstanceDocument {
         self.mode == IMPORTED
     }
 
+    /// Returns true if its import was interrupted or failed: it may have no snapshot.
+    pub(crate) fn is_interrupted_import(&self) -> bool {
+        self.is_imported() && matches!(self.status, Status::Lost | Status::Failed)
+    }
+
     pub(super) fn new(
         row: &InstanceRow,
         state: &State,
@@ -371,6 +388,7 @@ impl InstanceDocument {
             origin: origin.map(ForkedDocument::new),
             tally: Tally::default(),
             is_gone: false,
+            is_repeated: false,
             unrecorded: match (&row.command, row.title.arguments.is_empty()) {
                 (Some((_, arguments)), true) => *arguments,
                 _ => 0,

@@ -8,8 +8,22 @@ use crate::model::{
     ByteString, Coverage, Ending, InstanceId, Operation, SessionTitle, SnapshotId, SnapshotKind,
     SnapshotRecord,
 };
-use crate::store::{IMPORTED, Store, Told};
+use crate::store::{IMPORTED, InstanceRow, Store, Told};
 use crate::transfer::{Incoming, StoredSnapshot, TransferError};
+
+/// Returns true for an import that was interrupted or failed. It may have a snapshot, which is whole.
+#[must_use]
+pub fn is_interrupted_import(row: &InstanceRow) -> bool {
+    row.is_imported() && matches!(row.ending, None | Some(Ending::Failed(_)))
+}
+
+/// Returns true if a later import of the same mounts succeeded, so that nothing has to be done about the interrupted one.
+#[must_use]
+pub fn is_imported_again(row: &InstanceRow, rows: &[InstanceRow]) -> bool {
+    let is_later = |other: &&InstanceRow| other.is_imported() && other.started_at > row.started_at;
+    let mut later = rows.iter().filter(is_later);
+    later.any(|other| other.ending == Some(Ending::Ended) && other.mounts == row.mounts)
+}
 
 /// Snapshot file to import.
 pub struct ImportRequest<'a> {

@@ -123,7 +123,37 @@ fn it_comes_through_a_link_and_is_named_when_it_was_interrupted() {
     let told = here.jackin(["doctor"]);
     told.shows(&format!("the import of {new} was interrupted"))
         .shows(&format!("recovery forget {new}"));
+    here.jackin(["list"])
+        .ok()
+        .shows("import interrupted")
+        .shows(&format!(
+            "{new}: its import was interrupted; import its file again, and delete"
+        ));
     here.jackin(["forget", &new, "--yes"]).ok();
+    // Without a snapshot it is gone once the file was imported.
+    let begun = here.command(["import", file.to_str().unwrap(), "--yes"]);
+    begun.with("JACKIN_RECOVERY_FAIL_AT", "import-begun").run();
+    let empty = here.newest();
+    for _ in 0..2 {
+        here.jackin(["doctor"])
+            .shows(&format!("the import of {empty} was interrupted"));
+        here.jackin(["list"])
+            .ok()
+            .shows("import interrupted")
+            .shows(&format!(
+                "{empty}: its import was interrupted; import its file again"
+            ));
+        let shown = here.jackin(["show", &empty]).ok().shows("import its file again");
+        assert!(!shown.text().contains("recovery fork"), "{shown}");
+        // A command that writes records that it failed.
+        let other = here.project("other");
+        here.launch(&other, "true");
+    }
+    import(&here, &file, &["--yes"]).ok();
+    here.jackin(["list"])
+        .ok()
+        .hides("import interrupted")
+        .shows("1 session more, whose import was interrupted and then repeated");
     here.jackin(["doctor"]).hides("was interrupted");
 }
 

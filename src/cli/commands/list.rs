@@ -115,6 +115,15 @@ impl Command for ListArgs {
                     let told = terminal::width::wrap(&format!("{}: {told}", session.id), width).join("\n");
                     context.terminal.out(&style::paint(Role::Warning, &told));
                 }
+                if session.is_interrupted_import() {
+                    let mut told = format!("{}: its import was interrupted; import its file again", session.id);
+                    if session.tally.snapshots > 0 {
+                        let command = context.command(&format!("forget {}", session.id));
+                        told = format!("{told}, and delete this one: {command}");
+                    }
+                    let told = terminal::width::wrap(&told, width).join("\n");
+                    context.terminal.out(&style::paint(Role::Warning, &told));
+                }
                 if let (Some(name), Some(newer)) = (&session.name, &session.name_taken_by) {
                     let name = sanitize::name(name.as_bytes());
                     let told = format!("{}: its name {name} now means {newer}", session.id);
@@ -135,10 +144,12 @@ impl Command for ListArgs {
             context.terminal.out(&style::paint(Role::Dim, &told));
         }
         let gone = found.instances.iter().filter(|session| session.is_gone);
-        let (forgotten, pruned): (Vec<_>, Vec<_>) = gone.partition(|session| session.forgotten.is_some());
+        let (repeated, gone): (Vec<_>, Vec<_>) = gone.partition(|session| session.is_repeated);
+        let (forgotten, pruned): (Vec<_>, Vec<_>) = gone.into_iter().partition(|session| session.forgotten.is_some());
         for (number, fate) in [
             (pruned.len(), "whose snapshots were all pruned"),
             (forgotten.len(), "forgotten"),
+            (repeated.len(), "whose import was interrupted and then repeated"),
         ] {
             if number > 0 {
                 let sessions = size::counted(number as u64, "session", "sessions");

@@ -103,7 +103,14 @@ impl Command for ShowArgs {
         }
         let instance = &known.instance;
         let mut snapshots = instance.snapshots.iter();
-        if instance.is_imported() && !snapshots.any(|one| one.kind == SnapshotKind::Closing) {
+        if instance.is_interrupted_import() {
+            context
+                .terminal
+                .warn("the import was interrupted: import its file again");
+            if snapshots.next().is_some() {
+                context.propose("to delete this session", &format!("forget {}", row.id));
+            }
+        } else if instance.is_imported() && !snapshots.any(|one| one.kind == SnapshotKind::Closing) {
             context.propose("to write its files", &format!("fork {}", row.id));
         } else if known.has_baseline {
             let diff = Words::new("diff").session(context, &row.id, Wanted::Any);

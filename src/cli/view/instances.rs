@@ -107,6 +107,9 @@ const UNRECORDED: &str = "…";
 
 /// Returns the time that a session took, or the word for one that has not ended properly or was imported.
 fn lasted(session: &InstanceDocument) -> String {
+    if session.is_interrupted_import() {
+        return "import interrupted".to_owned();
+    }
     if session.is_imported() {
         return "imported".to_owned();
     }
