@@ -50,12 +50,12 @@ impl Subject {
     }
 }
 
-/// How much a capture may take before it stops and says so.
+/// Limits of a baseline, which stops and says so. Later snapshots have none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Limits {
-    /// Entries of one capture.
+    /// Entries of a baseline.
     pub max_entries: Sourced<u64>,
-    /// Bytes of one capture.
+    /// Bytes of a baseline.
     pub max_bytes: Sourced<u64>,
 }
 

@@ -175,13 +175,13 @@ const LIMITS: &[Key] = &[
         "max_entries",
         Shape::Count(1),
         "5_000_000",
-        "Maximum number of files, directories and other entries of a capture.",
+        "Maximum number of files, directories and other entries of a baseline. Later snapshots may have more.",
     ),
     key(
         "max_bytes",
         Shape::Size,
         "\"20GiB\"",
-        "Maximum size of a capture: a number of bytes, or a size such as \"500MB\" (decimal) or \"20GiB\" (binary).",
+        "Maximum size of a baseline: a number of bytes, or a size such as \"500MB\" (decimal) or \"20GiB\" (binary).",
     ),
 ];
 

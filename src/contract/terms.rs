@@ -66,10 +66,10 @@ impl Terms {
             terms.add("seconds between checkpoints", &seconds.to_string());
         }
         terms.add(
-            "entries per snapshot",
+            "entries per baseline",
             &contract.limits.max_entries.value.to_string(),
         );
-        terms.add("bytes per snapshot", &contract.limits.max_bytes.value.to_string());
+        terms.add("bytes per baseline", &contract.limits.max_bytes.value.to_string());
         terms.add("your own secrets", contract.sensitive.value.word());
         terms.add("if the baseline fails", contract.on_failure.value.word());
         terms.add(

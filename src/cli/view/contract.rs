@@ -180,7 +180,7 @@ fn limits(sheet: &mut Sheet, contract: &Contract) {
     sheet.section("Limits");
     let (entries, bytes) = (contract.limits.max_entries.value, contract.limits.max_bytes.value);
     let most = format!(
-        "at most {} and {} per snapshot",
+        "at most {} and {} per baseline",
         size::counted(entries, "entry", "entries"),
         size::bytes(bytes)
     );

@@ -204,7 +204,7 @@ Kept         the newest 20 sessions of this directory for 30 days, 100
              checkpoints, at most 50.0 GiB, 5.0 GiB free, and what is pinned or
              `undo` needs
 Restore      asks first; creates, replaces and deletes files only in the mounts
-Limits       at most 5,000,000 entries and 20.0 GiB per snapshot
+Limits       at most 5,000,000 entries and 20.0 GiB per baseline
 Not covered  anything outside the mounts, other file systems inside them
 Not undone   side effects such as database writes, network calls, pushed commits
 Note         Your edits during the session count as the agent's, except between
