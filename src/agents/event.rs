@@ -1,6 +1,7 @@
 //! Input of a hook: JSON on standard input, with names that differ a little between agents. It is untrusted, like anything that
 //! an agent writes: input that cannot be parsed is an error, and an unknown tool may change files.
 
+mod ignored;
 mod levels;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use serde::de::DeserializeSeed as _;
 use serde_json::Value;
 
+use self::ignored::ignored;
 use self::levels::Levels;
 use super::Agent;
 use super::classify::{Effect, of_arguments, of_command};
@@ -219,49 +221,6 @@ const NOTIFICATIONS: [&str; 2] = ["<task-notification>", "<system_notification>"
 fn is_notification(agent: Agent, text: &str) -> bool {
     matches!(agent, Agent::Claude | Agent::Copilot)
         && NOTIFICATIONS.iter().any(|beginning| text.starts_with(beginning))
-}
-
-/// Returns the further events of an agent, as [`plain`] names, that need no snapshot: no tool runs and no turn begins or ends with them.
-fn ignored(agent: Agent) -> &'static [&'static str] {
-    match agent {
-        Agent::Claude => &[
-            "precompact",
-            "postcompact",
-            "permissionrequest",
-            "permissiondenied",
-            "subagentstart",
-            "stopfailure",
-            "setup",
-            "configchange",
-            "cwdchanged",
-            "filechanged",
-            "instructionsloaded",
-            "taskcreated",
-            "taskcompleted",
-            "teammateidle",
-            "worktreeremove",
-            "elicitation",
-            "elicitationresult",
-        ],
-        Agent::Codex => &["permissionrequest", "precompact", "postcompact", "subagentstart"],
-        Agent::Gemini => &["beforemodel", "aftermodel", "beforetoolselection", "precompress"],
-        Agent::Opencode => &[],
-        Agent::Cursor => &[
-            "beforereadfile",
-            "precompact",
-            "subagentstart",
-            "afteragentresponse",
-            "afteragentthought",
-            "beforetabfileread",
-            "aftertabfileedit",
-        ],
-        Agent::Copilot => &[
-            "erroroccurred",
-            "subagentstart",
-            "precompact",
-            "permissionrequest",
-        ],
-    }
 }
 
 /// Beginning of what Gemini CLI shows of a command that it no longer waits for.
