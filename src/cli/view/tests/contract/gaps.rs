@@ -64,7 +64,7 @@ fn capturing_secrets_is_a_warning_that_names_who_chose_it() {
 #[test]
 fn a_session_without_protection_is_a_warning() {
     let mut contract = ordinary();
-    assert!(!flat(&contract).contains("baseline"));
+    assert!(!flat(&contract).contains("if the baseline fails"));
     contract.on_failure = Sourced {
         value: OnFailure::Run,
         source: flag("--on-failure"),
