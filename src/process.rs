@@ -19,11 +19,11 @@ pub use freeze::{Dataset, Freezer, snapshot_programs};
 #[cfg(all(target_os = "linux", feature = "mount"))]
 pub use processes::Fusermount;
 pub use processes::{
-    Caller, Conversation, Ended, Exit, HeldBack, INTERRUPT, Interrupts, Invocation, LaunchError, Life,
-    Member, NamedProcess, Pager, Patience, Probe, ProbeError, ProcessTable, Running, Search, Starter, Why,
-    Writer, WriterSearch, check, cpu_time, current_boot, die, holder, in_front, is_alive, is_child_of,
-    is_shell, leave_terminal, life, named, outlive_file_limit, parent, reference, start, suspend, writers_of,
-    yield_to_all,
+    Caller, Conversation, Ended, Exit, HeldBack, INTERRUPT, Interrupts, Invocation,
+    LaunchError, Life, Member, NamedProcess, Pager, Patience, Probe, ProbeError, ProcessTable, Running,
+    Search, Starter, Why, Writer, WriterSearch, check, cpu_time, current_boot, die, holder,
+    in_front, is_alive, is_child_of, leave_terminal, life, named, outlive_file_limit, parent, reference,
+    start, suspend, writers_of, yield_to_all,
 };
 pub use processes::{find, path_outside};
 pub use transport::{
@@ -71,6 +71,13 @@ pub fn caller(environment: &Environment) -> Caller {
 #[must_use]
 pub fn starter(environment: &Environment, is_program: &dyn Fn(&str) -> bool) -> Starter {
     processes::starter(&environment.processes, &caller(environment), is_program)
+}
+
+/// Looks up the shells that run a script between the calling process and the program that started it, nearest first. None if `is_program`
+/// knows the name of that program.
+#[must_use]
+pub fn scripts(environment: &Environment, is_program: &dyn Fn(&str) -> bool) -> Vec<ProcessRef> {
+    processes::scripts(&environment.processes, &caller(environment), is_program)
 }
 
 /// Starts this program anew with these arguments, called `name`, and leaves it behind. It belongs to no session.

@@ -196,6 +196,7 @@ impl Place {
             coverages,
             limits: Limits::NONE,
             keeper: None,
+            scripts: Vec::new(),
             command: Some(("agent".to_owned(), 0)),
             cleanup_policy: None,
             container: None,

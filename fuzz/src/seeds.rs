@@ -250,6 +250,7 @@ fn receipts() -> Vec<u8> {
             mode: "project".to_owned(),
             mounts: vec![coverage(Path::new("/srv/project"))],
             keeper: Some(process.clone()),
+            scripts: Vec::new(),
             boot: "boot".to_owned(),
             command: Some(("make".to_owned(), 2)),
             cleanup_policy: Some("keep".to_owned()),
@@ -305,6 +306,7 @@ fn receipts() -> Vec<u8> {
             },
             since: 4,
             snapshot: Some(target.clone()),
+            keeper: None,
         },
         Operation::CaptureFailed {
             kind: SnapshotKind::Closing,

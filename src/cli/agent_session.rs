@@ -31,7 +31,7 @@ pub(super) fn begin_for(
     context: &Context<'_>,
     store: &Store,
     beginner: Beginner,
-    agent: Starter,
+    client: Client,
 ) -> Result<Begun, CliError> {
     let asking = Asking {
         verb: "begin",
@@ -41,12 +41,10 @@ pub(super) fn begin_for(
     };
     let contract = contract(context, &Scope::default(), &asking)?;
     let session_of_hook = matches!(beginner, Beginner::Hook(_));
-    let keeper = match agent {
-        Starter::Program(process) => Some(process),
-        Starter::Gone | Starter::Unknown => None,
-    };
+    let keeper = client.program();
     let session = NewSession {
         keeper: keeper.clone(),
+        scripts: client.scripts,
         without_baseline: session_of_hook,
         agent: Some(match beginner {
             Beginner::Hook(agent) => agent,
@@ -80,12 +78,61 @@ fn end_with_owner(context: &Context<'_>, keeper: &ProcessRef, instance: &Instanc
     }
 }
 
+/// The agent's client that called us.
+#[derive(Clone)]
+pub(super) struct Client {
+    /// The program that started us.
+    pub(super) starter: Starter,
+    /// Shells between it and us that run a script, nearest first: a script may be the agent itself.
+    pub(super) scripts: Vec<ProcessRef>,
+}
+
+impl Client {
+    /// Looks for the client with the shells that run a script, one of which it may be.
+    pub(super) fn of_hook(context: &Context<'_>) -> Self {
+        Self {
+            starter: agent_process(context),
+            scripts: process::scripts(context.environment, &has_name_of_agent),
+        }
+    }
+
+    /// Looks for the client of a tool of the MCP server.
+    pub(super) fn of_tool(context: &Context<'_>) -> Self {
+        Self::from(agent_process(context))
+    }
+
+    /// Returns its program, if that runs.
+    pub(super) fn program(&self) -> Option<ProcessRef> {
+        match &self.starter {
+            Starter::Program(process) => Some(process.clone()),
+            Starter::Gone | Starter::Unknown => None,
+        }
+    }
+
+    /// Returns true if a session with this keeper is the client's.
+    pub(super) fn is(&self, keeper: &ProcessRef) -> bool {
+        matches!(&self.starter, Starter::Program(program) if program == keeper)
+            || self.scripts.contains(keeper)
+    }
+}
+
+impl From<Starter> for Client {
+    fn from(starter: Starter) -> Self {
+        Self {
+            starter,
+            scripts: Vec::new(),
+        }
+    }
+}
+
+fn has_name_of_agent(name: &str) -> bool {
+    let mut agents = Agent::ALL.iter().map(|agent| agent.word());
+    agents.any(|agent| name.contains(agent))
+}
+
 /// The agent's own process: the nearest one above that is no shell. Once it has ended, none of its hooks begins a session: its keeper would be a
 /// process from which the operator's shells descend as well.
-pub(super) fn agent_process(context: &Context<'_>) -> Starter {
-    let is_agent = |name: &str| {
-        let mut agents = Agent::ALL.iter().map(|agent| agent.word());
-        RUNTIMES.contains(&name) || agents.any(|agent| name.contains(agent))
-    };
+fn agent_process(context: &Context<'_>) -> Starter {
+    let is_agent = |name: &str| RUNTIMES.contains(&name) || has_name_of_agent(name);
     process::starter(context.environment, &is_agent)
 }

@@ -185,6 +185,9 @@ pub enum Operation {
         mounts: Vec<Coverage>,
         /// The launcher, or the process named with `--pid`; none when the instance lives until `end`.
         keeper: Option<ProcessRef>,
+        /// Shells that run a script, between the hook that began it and the keeper: one that reports another event is the agent itself.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        scripts: Vec<ProcessRef>,
         /// The boot in which it began.
         boot: String,
         /// Program name and number of arguments. The arguments themselves are kept only where the configuration asks for them.
@@ -251,6 +254,9 @@ pub enum Operation {
         /// The snapshot that shows the files as they were then; none when no snapshot could be taken, or none was due.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         snapshot: Option<SnapshotId>,
+        /// The agent's process, where the event shows that it is another one than the keeper so far: the session's keeper from now on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keeper: Option<ProcessRef>,
     },
     /// A snapshot could not be taken.
     CaptureFailed {

@@ -14,6 +14,8 @@ pub struct NewSession<'a> {
     pub contract: &'a Contract,
     /// End the session when this process exits; `None` if the caller ends it.
     pub keeper: Option<ProcessRef>,
+    /// Shells that run a script, below the keeper: one of them may be the agent, as its next event shows.
+    pub scripts: Vec<ProcessRef>,
     /// Program name and number of arguments, for a launcher. It stores a deferred baseline itself.
     pub command: Option<(String, u32)>,
     /// The agent whose hook begins it.
@@ -29,6 +31,7 @@ impl<'a> From<&'a Contract> for NewSession<'a> {
         Self {
             contract,
             keeper: None,
+            scripts: Vec::new(),
             command: None,
             agent: None,
             title: SessionTitle::default(),
@@ -102,6 +105,7 @@ impl Recovery<'_> {
                 max_bytes: contract.limits.max_bytes.value,
             },
             keeper: session.keeper.clone(),
+            scripts: session.scripts.clone(),
             command: session.command.clone(),
             cleanup_policy: contract.cleanup_policy.clone(),
             container: contract.jackin.as_ref().and_then(|jackin| {

@@ -81,6 +81,7 @@ impl Bench {
             mode: "project".to_owned(),
             mounts: vec![coverage()],
             keeper: None,
+            scripts: Vec::new(),
             boot: String::new(),
             command: None,
             cleanup_policy: None,

@@ -32,6 +32,8 @@ pub struct BeginRequest<'a> {
     pub limits: Limits,
     /// The process whose life is the instance's.
     pub keeper: Option<ProcessRef>,
+    /// Shells that run a script, below the keeper: one of them may be the agent.
+    pub scripts: Vec<ProcessRef>,
     /// Program name and number of arguments.
     pub command: Option<(String, u32)>,
     /// jackin's policy for a dirty work tree at the end, in jackin's own word.
@@ -103,6 +105,7 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
         mode: request.mode.to_owned(),
         mounts: request.coverages.clone(),
         keeper: request.keeper,
+        scripts: request.scripts,
         boot: process::current_boot(),
         command: request.command,
         cleanup_policy: request.cleanup_policy,

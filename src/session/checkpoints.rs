@@ -7,7 +7,9 @@ use super::watcher::{self, Answer};
 use super::{Services, SessionError};
 use crate::capture::{CaptureError, Captured, Limits, Request, has_changed, take, take_unless_same};
 use crate::diff::count_changes;
-use crate::model::{AgentEvent, AgentRef, CallRef, Operation, SnapshotId, SnapshotKind, SnapshotRecord};
+use crate::model::{
+    AgentEvent, AgentRef, CallRef, Operation, ProcessRef, SnapshotId, SnapshotKind, SnapshotRecord,
+};
 use crate::store::{InstanceRow, LockGuard, LockedObject, SnapshotRow, Store, StoreError};
 
 /// Name, message and tool call of a checkpoint.
@@ -19,6 +21,8 @@ pub struct CheckpointRequest<'a> {
     pub message: Option<&'a str>,
     /// The event of an agent that it is taken at.
     pub event: Option<(&'a AgentRef, &'a AgentEvent)>,
+    /// The agent's process, where the event shows that it is another one than the session's keeper.
+    pub keeper: Option<&'a ProcessRef>,
     /// True if it is also taken when nothing changed since the baseline: agents may not restore a baseline.
     pub beside_baseline: bool,
 }
@@ -39,6 +43,7 @@ impl CheckpointRequest<'_> {
             event: event.clone(),
             since,
             snapshot,
+            keeper: self.keeper.cloned(),
         })
     }
 }

@@ -74,6 +74,7 @@ pub fn import(
         mode: IMPORTED.to_owned(),
         mounts,
         keeper: None,
+        scripts: Vec::new(),
         boot: String::new(),
         command: None,
         cleanup_policy: None,

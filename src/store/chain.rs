@@ -342,12 +342,17 @@ impl Store {
 fn shown_by(act: Operation, id: &SnapshotId) -> Operation {
     match act {
         Operation::AgentEvent {
-            agent, event, since, ..
+            agent,
+            event,
+            since,
+            keeper,
+            snapshot: _,
         } => Operation::AgentEvent {
             agent,
             event,
             since,
             snapshot: Some(id.clone()),
+            keeper,
         },
         other => other,
     }

@@ -126,6 +126,7 @@ pub(in crate::store) fn begin(root: &str) -> Operation {
             start: 99,
             boot: "b".to_owned(),
         }),
+        scripts: Vec::new(),
         boot: "b".to_owned(),
         command: Some(("agent".to_owned(), 3)),
         cleanup_policy: None,

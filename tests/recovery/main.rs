@@ -78,6 +78,7 @@ mod hang_up;
 mod here;
 mod hook_files;
 mod hook_owner;
+mod hook_scripts;
 mod hooks;
 mod hostile_ids;
 mod html;

@@ -35,17 +35,6 @@ fn is_adopted(child: &Seen, parent: &Seen) -> bool {
     is_known && child.session != parent.session && child.session != child.pid
 }
 
-/// Returns true if a process calls itself a shell, or a program that only starts another one. Such a process
-/// runs commands for another one.
-#[must_use]
-pub fn is_shell(table: &ProcessTable, process: &ProcessRef) -> bool {
-    const SHELLS: [&str; 11] = [
-        "sh", "bash", "dash", "zsh", "ksh", "fish", "env", "timeout", "nice", "nohup", "stdbuf",
-    ];
-    let seen = table.look(process.pid).ok().flatten();
-    seen.is_some_and(|seen| SHELLS.contains(&seen.name.trim_start_matches('-')))
-}
-
 /// Looks up where the calling process comes from. `own` is the value that the variable has for it now. Environments that we may not
 /// read (another user's) are passed over.
 #[must_use]

@@ -26,6 +26,7 @@ mod process_ref;
 mod process_table;
 mod search;
 mod shared_table;
+mod shell;
 mod signals;
 mod starter;
 mod writers;
@@ -44,7 +45,7 @@ use linux as system;
 #[cfg(any(feature = "portable", not(target_os = "linux")))]
 use portable as system;
 
-pub use caller::{Caller, caller, is_shell};
+pub use caller::{Caller, caller};
 pub use child_registry::{forget, is_registered, start_child};
 pub use command_output::{CommandOutput, CommandRequest};
 pub use conversation::Conversation;
@@ -65,6 +66,7 @@ pub use process_ref::ProcessRef;
 pub use process_table::ProbeError;
 pub use search::{find, is_outside, path_outside};
 pub use shared_table::ProcessTable;
+pub use shell::scripts;
 pub use signals::{HeldBack, INTERRUPT, Interrupts, Patience, outlive_file_limit};
 pub use starter::{Starter, starter};
 pub use writers::{Search, Writer, WriterSearch, writers_of};

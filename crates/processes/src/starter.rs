@@ -1,8 +1,9 @@
 //! The program that started the calling process, told apart from one that adopted it.
 
-use super::caller::{Caller, is_shell};
+use super::caller::Caller;
 use super::process_ref::ProcessRef;
 use super::shared_table::ProcessTable;
+use super::shell::is_shell;
 
 /// Programs that run as the first process of a machine or a container and start nothing but services.
 const FIRST: [&str; 9] = [

@@ -7,6 +7,7 @@ use crate::cli::command::Command;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
+use crate::model::ProcessRef;
 use crate::process;
 use crate::session::{find_instance, watch_changes};
 
@@ -41,12 +42,19 @@ impl Command for WatcherArgs {
         // A session may take days.
         drop(store);
         let mut looks = 0;
+        let mut keeper = row.keeper.clone();
         let mut is_over = || {
             looks = (looks + 1) % OFTEN;
-            let is_kept = row.keeper.as_ref().is_none_or(process::is_alive);
-            // A store that cannot be read at this moment can be read later.
-            let has_ended = || looks == 0 && matches!(goes_on(&context, &self.instance), Ok(false));
-            context.world().observer.cancelled() || !is_kept || has_ended()
+            let now = match looks {
+                0 => look_again(&context, &self.instance),
+                _ => None,
+            };
+            // An event of the agent may have shown that another process keeps it.
+            if let Some(Now::KeptBy(other)) = &now {
+                keeper.clone_from(other);
+            }
+            let is_kept = keeper.as_ref().is_none_or(process::is_alive);
+            context.world().observer.cancelled() || !is_kept || matches!(now, Some(Now::Ended))
         };
         let entropy = context.world().entropy;
         let watched = watch_changes(&layout, &row, entropy, &mut is_over);
@@ -58,9 +66,20 @@ impl Command for WatcherArgs {
     }
 }
 
-fn goes_on(context: &Context<'_>, instance: &str) -> Result<bool, CliError> {
-    let Some(store) = context.store_for_reading()? else {
-        return Ok(false);
+/// A session as it is recorded now.
+enum Now {
+    Ended,
+    KeptBy(Option<ProcessRef>),
+}
+
+/// Reads a session again; `None` if the store cannot be read at this moment.
+fn look_again(context: &Context<'_>, instance: &str) -> Option<Now> {
+    let Some(store) = context.store_for_reading().ok()? else {
+        return Some(Now::Ended);
     };
-    Ok(find_instance(&store, instance)?.ended_at.is_none())
+    let row = find_instance(&store, instance).ok()?;
+    Some(match row.ended_at {
+        Some(_) => Now::Ended,
+        None => Now::KeptBy(row.keeper),
+    })
 }

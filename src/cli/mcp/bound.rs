@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::tools::Right;
-use crate::cli::agent_session::{Beginner, agent_process, begin_for};
+use crate::cli::agent_session::{Beginner, Client, begin_for};
 use crate::cli::args::CalledAs;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
@@ -162,8 +162,8 @@ impl Bound {
             return Err(no_session(context));
         }
         let store = context.store_for_writing()?;
-        let starter = agent_process(context);
-        let process = match &starter {
+        let client = Client::of_tool(context);
+        let process = match &client.starter {
             Starter::Program(ProcessRef { pid, start, .. }) => format!("{pid}/{start}"),
             Starter::Unknown => String::new(),
             Starter::Gone => return Err(no_session(context)),
@@ -180,7 +180,7 @@ impl Bound {
         {
             return Ok(row);
         }
-        let begun = begin_for(context, &store, Beginner::Tool, starter)?;
+        let begun = begin_for(context, &store, Beginner::Tool, client)?;
         if let Some(error) = begun.baseline_error {
             return Err(error.into());
         }

@@ -19,6 +19,7 @@ fn begin(place: &Place, instance: &InstanceId) {
         mode: "project".to_owned(),
         mounts: vec![place.coverage()],
         keeper: None,
+        scripts: Vec::new(),
         boot: "b".to_owned(),
         command: None,
         cleanup_policy: None,

@@ -85,6 +85,7 @@ fn begin(store: &Store, instance: &InstanceId) {
         mode: "project".to_owned(),
         mounts: coverages(),
         keeper: None,
+        scripts: Vec::new(),
         boot: String::new(),
         command: None,
         cleanup_policy: None,

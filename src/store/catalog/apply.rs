@@ -143,6 +143,7 @@ impl<'a> Tables<'a> {
                 container: _,
                 watched: _,
                 agent: _,
+                scripts: _,
                 // Read from the receipt: a later one may change it.
                 title: _,
             } => {
@@ -282,6 +283,15 @@ impl<'a> Tables<'a> {
             Operation::Unpin { snapshot } => {
                 let sql = "DELETE FROM pins WHERE instance = ?1 AND (?2 = '' OR snapshot = ?2)";
                 self.pin(sql, instance, snapshot.as_ref())?;
+            }
+            // Of a session that goes on.
+            Operation::AgentEvent {
+                keeper: Some(keeper), ..
+            } => {
+                self.transaction.execute(
+                    "UPDATE instances SET keeper = ?2 WHERE id = ?1 AND ended_at IS NULL",
+                    params![instance, json(keeper)?],
+                )?;
             }
             // Names are read from the receipts.
             Operation::Rename { .. }

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension as _, Params, params, params_from_iter};
 
 use super::Catalog;
 use super::row::{self, IMPORTED, InstanceRow, Json, Word};
-use crate::model::{AgentRef, ByteString, InstanceId, Operation, Time};
+use crate::model::{AgentRef, ByteString, InstanceId, Operation, ProcessRef, Time};
 use crate::store::StoreError;
 
 /// The order of the chain; what the chain does not order goes by time, then by id, so that it is always the
@@ -229,6 +229,19 @@ impl Catalog {
         Ok(match receipt.map(|receipt| receipt.act) {
             Some(Operation::Begin { agent, .. }) => agent,
             _ => None,
+        })
+    }
+
+    /// Returns the shells that run a script, below the keeper, by which the event came that began the instance.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub fn first_scripts(&self, instance: &InstanceId) -> Result<Vec<ProcessRef>, StoreError> {
+        let (first, _) = self.lifetime(instance)?;
+        let receipt = first.map(|number| self.receipt(number)).transpose()?.flatten();
+        Ok(match receipt.map(|receipt| receipt.act) {
+            Some(Operation::Begin { scripts, .. }) => scripts,
+            _ => Vec::new(),
         })
     }
 

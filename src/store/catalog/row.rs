@@ -109,6 +109,7 @@ pub(super) fn agent_event(receipt: Receipt) -> Option<AgentEventRow> {
             event,
             since,
             snapshot,
+            keeper: _,
         } => Some(AgentEventRow {
             number: receipt.number,
             at: receipt.at,

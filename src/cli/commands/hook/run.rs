@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use super::{HookRunArgs, recorded};
 use crate::agents::{Agent, Effect, Event, HookEvent, LARGEST, ToolCall, is_reported_twice};
-use crate::cli::agent_session::{Beginner, agent_process, begin_for};
+use crate::cli::agent_session::{Beginner, Client, begin_for};
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
@@ -13,7 +13,9 @@ use crate::cli::replication::leave;
 use crate::cli::session_end::end_held;
 use crate::config::{AgentRestore, OnFailure, Resolved};
 use crate::environment::Environment;
-use crate::model::{AgentEvent, AgentRef, CallRef, Ending, InstanceId, Operation, SnapshotId, SnapshotKind};
+use crate::model::{
+    AgentEvent, AgentRef, CallRef, Ending, InstanceId, Operation, ProcessRef, SnapshotId, SnapshotKind,
+};
 use crate::process::{self, INSTANCE_VARIABLE, Starter};
 use crate::recovery::settings::{opted_in, terms, workspace_settings};
 use crate::recovery::survivors;
@@ -110,6 +112,7 @@ fn happened(context: Context<'_>, args: &HookRunArgs) -> Result<(), Failure> {
                 store: &store,
                 here: here.as_ref(),
                 agent,
+                client: Client::of_hook(&context),
             };
             hook.on(&event.happening)
         });
@@ -172,7 +175,7 @@ fn goes_on(context: &Context<'_>, agent: &AgentRef) -> Result<bool, CliError> {
     };
     let is_launched = context.environment.get(INSTANCE_VARIABLE).is_some();
     let is_in_one = is_launched && !sessions_of_caller(&store, context.environment)?.is_empty();
-    Ok(is_in_one || !living(context, &store, agent, None)?.is_empty())
+    Ok(is_in_one || !living(context, &store, agent, &Client::of_hook(context), None)?.is_empty())
 }
 
 /// Returns the living sessions that hooks began for a conversation in the client that calls, newest first. A conversation without an id is
@@ -184,6 +187,7 @@ fn living(
     context: &Context<'_>,
     store: &Store,
     agent: &AgentRef,
+    client: &Client,
     here: Option<&Resolved>,
 ) -> Result<Vec<InstanceRow>, StoreError> {
     let mut rows = store.catalog().instances_of_agent(agent)?;
@@ -193,18 +197,16 @@ fn living(
     if rows.is_empty() {
         return Ok(rows);
     }
-    let client = match agent_process(context) {
-        Starter::Program(process) => Some(process),
-        Starter::Gone | Starter::Unknown => None,
-    };
+    let is_unknown = client.program().is_none();
     // With an id, a helper of the client may call, and a client that cannot be determined is the only one there is.
     let ancestors = process::caller(context.environment).ancestors;
     let is_only = rows
         .iter()
         .all(|row| rows.first().is_some_and(|first| row.keeper == first.keeper));
     rows.retain(|row| match &row.keeper {
-        Some(keeper) if has_id => ancestors.contains(keeper) || client.is_none() && is_only,
-        keeper => *keeper == client || has_id,
+        Some(keeper) if has_id => ancestors.contains(keeper) || is_unknown && is_only,
+        Some(keeper) => client.is(keeper),
+        None => is_unknown || has_id,
     });
     Ok(rows)
 }
@@ -229,6 +231,7 @@ struct Hook<'a> {
     /// Settings of the workspace of the current directory; `None` if no workspace that is captured has it.
     here: Option<&'a Resolved>,
     agent: AgentRef,
+    client: Client,
 }
 
 impl Hook<'_> {
@@ -258,12 +261,10 @@ impl Hook<'_> {
             happening,
             HookEvent::Start | HookEvent::Prompt(_) | HookEvent::Tool(_)
         );
-        let mut joined = living(self.context, self.store, &self.agent, self.here)?;
-        if *happening == HookEvent::End
-            && let Starter::Program(client) = agent_process(self.context)
-        {
+        let mut joined = living(self.context, self.store, &self.agent, &self.client, self.here)?;
+        if *happening == HookEvent::End && self.client.program().is_some() {
             // A client that the agent itself runs in one of its calls ends no session but its own.
-            joined.retain(|row| row.keeper.as_ref().is_none_or(|keeper| *keeper == client));
+            joined.retain(|row| row.keeper.as_ref().is_none_or(|keeper| self.client.is(keeper)));
         }
         let is_here = |row: &InstanceRow| self.here.is_some_and(|here| is_of(row, here));
         let mut failures = Vec::new();
@@ -273,7 +274,7 @@ impl Hook<'_> {
         {
             match self.beside(here)? {
                 Some(row) => joined.push(row),
-                None => failures.extend(self.begin(here, happening).err()),
+                None => failures.extend(self.begin(here, happening, &joined).err()),
             }
         }
         // An agent that works in several workspaces has a session in each, and each of its commands may change any of them.
@@ -309,9 +310,14 @@ impl Hook<'_> {
         Ok(None)
     }
 
-    fn begin(&self, here: &Resolved, happening: &HookEvent) -> Result<(), Failure> {
-        let agent = agent_process(self.context);
-        if agent == Starter::Gone {
+    /// Begins a session. `joined`: those of the same conversation in other workspaces.
+    fn begin(&self, here: &Resolved, happening: &HookEvent, joined: &[InstanceRow]) -> Result<(), Failure> {
+        let mut keepers = joined.iter().filter_map(|row| row.keeper.as_ref());
+        let client = match keepers.find(|keeper| self.client.scripts.contains(keeper)) {
+            Some(agent) => Client::from(Starter::Program(agent.clone())),
+            None => self.client.clone(),
+        };
+        if client.starter == Starter::Gone {
             return Ok(());
         }
         let never_began = |row: &InstanceRow| matches!(row.ending, Some(Ending::Failed(_)));
@@ -323,10 +329,10 @@ impl Hook<'_> {
             is_told,
         };
         let beginner = Beginner::Hook(self.agent.clone());
-        let begun = begin_for(self.context, self.store, beginner, agent).map_err(fails)?;
+        let begun = begin_for(self.context, self.store, beginner, client).map_err(fails)?;
         let snapshot = begun.baseline.as_ref().map(|captured| captured.record.id.clone());
         if let Some(event) = self.event(&begun.instance, here, happening)? {
-            self.append(&begun.instance, event, snapshot)?;
+            self.append(&begun.instance, event, snapshot, None)?;
         }
         // Whether the call runs or not: the operator must know that there is nothing to go back to.
         match begun.baseline_error {
@@ -422,6 +428,7 @@ impl Hook<'_> {
         session: &InstanceId,
         event: AgentEvent,
         snapshot: Option<SnapshotId>,
+        keeper: Option<ProcessRef>,
     ) -> Result<(), Failure> {
         let world = self.context.world();
         let act = Operation::AgentEvent {
@@ -429,9 +436,35 @@ impl Hook<'_> {
             event,
             since: self.store.newest_known_receipt()?,
             snapshot,
+            keeper,
         };
         self.store.append(world.clock.now(), world.uid, session, act)?;
         Ok(())
+    }
+
+    /// Returns the shell script that is the agent of a session, once that is known: the event that began the session came from it, and now
+    /// another one. A script that wraps a hook runs once for each event.
+    fn script_that_is_agent(
+        &self,
+        row: &InstanceRow,
+        event: &AgentEvent,
+    ) -> Result<Option<ProcessRef>, Failure> {
+        let scripts = &self.client.scripts;
+        let is_known = row.keeper.as_ref().is_some_and(|keeper| scripts.contains(keeper));
+        if scripts.is_empty() || is_known {
+            return Ok(None);
+        }
+        let first = self.store.catalog().first_scripts(&row.id)?;
+        let Some(script) = scripts.iter().find(|script| first.contains(script)) else {
+            return Ok(None);
+        };
+        // A wrapper may report an event twice, for example because it failed at first.
+        let events = self.store.catalog().agent_events(&row.id)?;
+        let is_again = events.last().is_some_and(|last| match (&last.event, event) {
+            (AgentEvent::Prompt { text: last, .. }, AgentEvent::Prompt { text, .. }) => last == text,
+            (last, event) => last == event,
+        });
+        Ok((!is_again).then(|| script.clone()))
     }
 
     /// Records an event, with a checkpoint of the files as they were then, when anything changed since the last one.
@@ -439,6 +472,7 @@ impl Hook<'_> {
         let Some(event) = self.event(&row.id, settings, happening)? else {
             return Ok(());
         };
+        let keeper = self.script_that_is_agent(row, &event)?;
         let message = match &event {
             AgentEvent::Prompt { turn, text: None } => format!("before turn {turn}"),
             AgentEvent::Prompt {
@@ -452,12 +486,13 @@ impl Hook<'_> {
             }
             AgentEvent::TurnEnd { turn } => format!("end of turn {turn}"),
             // What the call left is seen at the next event.
-            AgentEvent::Return { .. } => return self.append(&row.id, event, None),
+            AgentEvent::Return { .. } => return self.append(&row.id, event, None, keeper),
         };
         let mark = CheckpointRequest {
             name: None,
             message: Some(&message),
             event: Some((&self.agent, &event)),
+            keeper: keeper.as_ref(),
             beside_baseline: settings.agent_restore.value == AgentRestore::Checkpoints
                 && matches!(event, AgentEvent::Prompt { .. } | AgentEvent::Call { .. }),
         };
