@@ -36,6 +36,16 @@ pub enum RestoreError {
     /// A process works on a repository that would change.
     #[error("{0}; nothing was changed")]
     Locked(Box<Locked>),
+    /// Git changes a repository that would change, or will after its editor.
+    #[error("git {command} (process {pid}) works on {}; nothing was changed", repository.display())]
+    GitAtWork {
+        /// The git directory on the host.
+        repository: PathBuf,
+        /// The command of git.
+        command: String,
+        /// Number of the process.
+        pid: u32,
+    },
     /// A server works on a database.
     #[error("{} is in use by {program} (process {pid})", directory.display())]
     DatabaseInUse {
@@ -320,7 +330,7 @@ impl Diagnostic for RestoreError {
             Self::Content { .. } | Self::Damaged { .. } => ErrorKind::Integrity,
             Self::Incomplete(_) => ErrorKind::NothingToRestore,
             Self::NotEmpty(_) | Self::Unmatched(_) => ErrorKind::Usage,
-            Self::Locked(_) | Self::DatabaseInUse { .. } => ErrorKind::RefusedLocked,
+            Self::Locked(_) | Self::GitAtWork { .. } | Self::DatabaseInUse { .. } => ErrorKind::RefusedLocked,
             Self::Drift { .. } | Self::OneName { .. } => ErrorKind::Failed,
             Self::Pending(_)
             | Self::Unsettled(_)
@@ -425,6 +435,15 @@ impl Diagnostic for RestoreError {
                 };
                 format!("{held}; nothing was changed")
             }
+            Self::GitAtWork {
+                repository,
+                command,
+                pid,
+            } => format!(
+                "git {} (process {pid}) works on {}; nothing was changed",
+                sanitize::name(command.as_bytes()),
+                sanitize::path(repository)
+            ),
             other => other.to_string(),
         }
     }
@@ -447,7 +466,9 @@ impl RestoreError {
                 can_exclude: true, ..
             } => "stop it: the database would be damaged under it; or use --exclude to skip the directory",
             Self::DatabaseInUse { .. } => "stop it: the database would be damaged under it",
-            Self::Locked(_) => "wait until git is done, or use --files-only to skip the repository",
+            Self::Locked(_) | Self::GitAtWork { .. } => {
+                "wait until git is done, or use --files-only to skip the repository"
+            }
             Self::Drift { .. } => "run the command again; stop what still writes there",
             Self::Space { .. } => "nothing was changed; make room and try again",
             Self::Stage { source, .. } if handle_fs::is_bound(source) => {

@@ -3,30 +3,30 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::{Locked, RestoreError};
 use super::open_files::{Phase, refuse_served_in};
 use super::proposal::{Proposal, ProposedMount};
 use crate::git_directories::{Repositories, work_tree};
-use crate::model::{Name, RelPath};
-use crate::process;
+use crate::model::{Manifest, Name, RelPath};
+use crate::process::{self, GitAtWork, GitPlaces};
 use git_reader::{Files as _, Live, Repository, is_lock};
 use handle_fs::Root;
 
-/// Refuses to change a repository that git works on: one with a lock that a process holds. A lock without a
-/// holder was left by a process that died. Also refuses to change the data directory of a database that a server works on.
+/// Refuses to change a repository that git works on: one with a lock that a process holds, or in which a command of git runs that changes it, also
+/// while that waits in an editor. A lock without a holder was left by a process that died. Also refuses to change the data directory of a database that a server works on.
 ///
 /// # Errors
-/// [`RestoreError::Locked`], [`RestoreError::DatabaseInUse`].
+/// [`RestoreError::Locked`], [`RestoreError::GitAtWork`], [`RestoreError::DatabaseInUse`].
 pub fn refuse_in_use(proposal: &Proposal) -> Result<(), RestoreError> {
-    match proposal.mounts.iter().find_map(locked) {
-        Some(locked) => Err(RestoreError::Locked(Box::new(locked))),
+    match proposal.mounts.iter().find_map(in_use) {
+        Some(error) => Err(error),
         None => refuse_served_in(proposal, Phase::Planned),
     }
 }
 
-fn locked(mount: &ProposedMount) -> Option<Locked> {
+fn in_use(mount: &ProposedMount) -> Option<RestoreError> {
     let now = mount.now.manifest.as_ref()?;
     let repositories = Repositories::of([now]);
     let steps = mount.plan.steps.iter();
@@ -51,32 +51,81 @@ fn locked(mount: &ProposedMount) -> Option<Locked> {
                 .flat_map(|own| held.clone().map(move |entry| (own, dir.path.join(&entry.name)))),
         );
     }
-    for own in touched {
+    for own in &touched {
         if let Ok(Some(repository)) = Repository::open(&live, &work_tree(own)) {
-            locks.extend(repository.locks().into_iter().map(|lock| (own, lock)));
+            locks.extend(repository.locks().into_iter().map(|lock| (*own, lock)));
         }
     }
-    locks.into_iter().find_map(|(own, lock)| {
-        let works_in = [Some(work_tree(own).on_host(&host)), linked(&live, own, &lock)];
+    let mut held = locks.into_iter().filter_map(|(own, lock)| {
+        let works_in = [
+            Some(work_tree(own).on_host(&host)),
+            linked_with(&live, own, &lock),
+        ];
         let lock = lock.on_host(&host);
         match process::holder(&lock, &works_in.into_iter().flatten().collect::<Vec<_>>()) {
             Ok(None) => None,
             Ok(holder) => Some(Locked { lock, holder }),
             Err(_) => Some(Locked { lock, holder: None }),
         }
+    });
+    if let Some(locked) = held.next() {
+        return Some(RestoreError::Locked(Box::new(locked)));
+    }
+    touched.into_iter().find_map(|own| {
+        let git_dir = own.on_host(&host);
+        let places = GitPlaces {
+            works_in: work_trees(&live, now, own, &host),
+            others: nested(&repositories, now, own, &host),
+            git_dir: git_dir.clone(),
+        };
+        let GitAtWork { pid, command } = process::git_at_work(&places)?;
+        Some(RestoreError::GitAtWork {
+            repository: git_dir,
+            command,
+            pid,
+        })
     })
 }
 
-/// The linked work tree that a lock belongs to, which may lie anywhere.
-fn linked(live: &Live<'_>, own: &RelPath, lock: &RelPath) -> Option<PathBuf> {
-    /// Longer than any path.
-    const LONGEST: usize = 8192;
+/// Returns the work tree of a git directory, with the linked ones.
+fn work_trees(live: &Live<'_>, now: &Manifest, own: &RelPath, host: &Path) -> Vec<PathBuf> {
+    let mut found = vec![work_tree(own).on_host(host)];
+    if let Some(dir) = now.directory(&git_reader::below(own, "worktrees")) {
+        let names = dir.entries.iter().map(|entry| entry.name.as_bytes());
+        found.extend(names.filter_map(|name| linked(live, own, name)));
+    }
+    found
+}
+
+/// Returns the work trees of other repositories in that of a git directory. A file `.git` belongs to a linked work tree or a submodule,
+/// whose git directories lie in this one.
+fn nested(repositories: &Repositories, now: &Manifest, own: &RelPath, host: &Path) -> Vec<PathBuf> {
+    let work = work_tree(own);
+    let others = repositories
+        .iter()
+        .filter(|other| *other != own && now.directory(other).is_some());
+    let trees = others.map(work_tree);
+    trees
+        .filter(|tree| *tree != work && tree.is_within(&work))
+        .map(|tree| tree.on_host(host))
+        .collect()
+}
+
+/// The linked work tree that a lock belongs to.
+fn linked_with(live: &Live<'_>, own: &RelPath, lock: &RelPath) -> Option<PathBuf> {
     let rest = lock.as_bytes().strip_prefix(own.as_bytes())?;
     let mut parts = rest.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
     let name = parts
         .next()
         .filter(|part| *part == b"worktrees")
         .and_then(|_| parts.next())?;
+    linked(live, own, name)
+}
+
+/// The linked work tree of this name, which may lie anywhere.
+fn linked(live: &Live<'_>, own: &RelPath, name: &[u8]) -> Option<PathBuf> {
+    /// Longer than any path.
+    const LONGEST: usize = 8192;
     let at = [b"worktrees".as_slice(), name, b"gitdir"];
     let path = at
         .into_iter()

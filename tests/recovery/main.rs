@@ -73,6 +73,7 @@ mod git_locked;
 mod git_named;
 mod git_packed_since;
 mod git_state;
+mod git_waiting;
 mod guidance;
 mod hang_up;
 mod here;

@@ -14,6 +14,7 @@ mod foreground;
 mod forward;
 #[cfg(target_os = "linux")]
 mod fusermount;
+mod git_at_work;
 mod identity;
 mod launch;
 mod lock_holder;
@@ -55,6 +56,7 @@ pub use fatal::die;
 pub use foreground::{in_front, is_child_of, parent, suspend};
 #[cfg(target_os = "linux")]
 pub use fusermount::Fusermount;
+pub use git_at_work::{GitAtWork, GitPlaces, git_at_work};
 pub use identity::{Life, current_boot, is_alive, life, reference};
 pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
 pub use lock_holder::holder;

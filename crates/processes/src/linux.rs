@@ -126,9 +126,17 @@ pub(crate) fn directory(pid: u32) -> Option<PathBuf> {
 
 /// Returns true if a process works in a directory or below it, whatever the paths are to that process.
 pub(crate) fn works_below(pid: u32, directory: (u64, u64)) -> bool {
+    is_below(pid, Path::new(""), directory)
+}
+
+/// Returns true if a path, which is relative to a process's working directory, leads to a directory or below it.
+pub(crate) fn is_below(pid: u32, path: &Path, directory: (u64, u64)) -> bool {
     /// No work directory is deeper, and the root is its own parent.
     const DEPTH: usize = 128;
-    let mut path = PathBuf::from(format!("/proc/{pid}/cwd"));
+    let mut path = match path.strip_prefix("/") {
+        Ok(rest) => Path::new(&format!("/proc/{pid}/root")).join(rest),
+        Err(_) => Path::new(&format!("/proc/{pid}/cwd")).join(path),
+    };
     for _ in 0..DEPTH {
         // A link with the directory itself behind it, so `..` leads out of that.
         match fs::metadata(&path) {

@@ -148,6 +148,10 @@ pub(crate) fn works_below(_: u32, _: (u64, u64)) -> bool {
     false
 }
 
+pub(crate) fn is_below(_: u32, _: &Path, _: (u64, u64)) -> bool {
+    false
+}
+
 /// The signals that were ignored when this was first asked, as a bit mask (bit 0 is signal 1). Zero when it is unknown.
 pub(crate) fn ignored_signals() -> u64 {
     static IGNORED: OnceLock<u64> = OnceLock::new();
