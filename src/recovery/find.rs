@@ -283,6 +283,8 @@ struct Timeline {
     chunks: HashSet<Digest>,
     /// Matches in each chunk that was read.
     matches: HashMap<Digest, Rc<Vec<(RelPath, Entry)>>>,
+    /// Private files of agents that match, and that the last snapshot has stored apart from its manifest.
+    private: BTreeSet<RelPath>,
     tracks: BTreeMap<RelPath, Track>,
     /// Paths that are not there, and whose absence no snapshot proves.
     unknown: BTreeSet<RelPath>,
@@ -301,6 +303,21 @@ struct Track {
     /// True if any version was secret.
     is_secret: bool,
     contents: Vec<(Content, Moment)>,
+}
+
+/// Content of a path, as far as it may be searched.
+struct Shown {
+    content: Option<Content>,
+    is_secret: bool,
+}
+
+impl Shown {
+    fn of(path: &RelPath, entry: &Entry) -> Self {
+        Self {
+            content: entry.content().copied(),
+            is_secret: is_secret_path(path, Some(entry)),
+        }
+    }
 }
 
 /// Test of names.
@@ -425,6 +442,7 @@ impl Search<'_> {
             mount: mount.clone(),
             chunks: HashSet::new(),
             matches: HashMap::new(),
+            private: BTreeSet::new(),
             tracks: BTreeMap::new(),
             unknown: BTreeSet::new(),
             last: moment.clone(),
@@ -474,16 +492,24 @@ impl Search<'_> {
         let new: Vec<Digest> = now.difference(&line.chunks).copied().collect();
         for digest in &new {
             for (path, entry) in matches(line, digest).iter() {
-                line.see(path, entry, moment);
+                line.see(path, entry, Shown::of(path, entry), moment);
                 entered.insert(path.clone());
             }
         }
+        let mut private = BTreeSet::new();
+        for (path, entry, shown) in line.private_in(mount) {
+            line.see(&path, &entry, shown, moment);
+            entered.insert(path.clone());
+            private.insert(path);
+        }
+        let before = std::mem::replace(&mut line.private, private);
         let gone = line.chunks.difference(&now).flat_map(|digest| {
             let matches = matches(line, digest);
             let paths: Vec<RelPath> = matches.iter().map(|(path, _)| path.clone()).collect();
             paths
         });
-        let mut missing: Vec<RelPath> = gone.filter(|path| !entered.contains(path)).collect();
+        let mut missing: BTreeSet<RelPath> = gone.chain(before).collect();
+        missing.retain(|path| !entered.contains(path));
         for path in &missing {
             if let Some(track) = line.tracks.get_mut(path) {
                 track.last.get_or_insert_with(|| line.last.clone());
@@ -493,16 +519,23 @@ impl Search<'_> {
             missing.extend(line.unknown.iter().cloned());
         }
         for path in missing {
-            let is_covered = line
+            let verdict = line
                 .matcher
                 .as_ref()
-                .is_some_and(|matcher| matcher.verdict_with_parents(&path, false) == Verdict::Covered);
-            let is_absent = match &mount.manifest {
-                None => true,
-                Some(manifest) => matches!(self.lookup.state(record, manifest, &path), Ok(PathState::Absent)),
+                .map(|matcher| matcher.verdict_with_parents(&path, false));
+            let is_absent = match (verdict, &mount.manifest) {
+                (Some(Verdict::Covered), None) => true,
+                (Some(Verdict::Covered), Some(manifest)) => {
+                    matches!(self.lookup.state(record, manifest, &path), Ok(PathState::Absent))
+                }
+                // Each private file that is there has a fact, whether it is stored or not.
+                (Some(Verdict::Withheld(reason)), _) if reason.is_private() => {
+                    mount.withheld.iter().all(|fact| fact.path != path)
+                }
+                _ => false,
             };
             match line.tracks.get_mut(&path) {
-                Some(track) if is_covered && is_absent => {
+                Some(track) if is_absent => {
                     track.deleted = Some(moment.clone());
                     line.unknown.remove(&path);
                 }
@@ -557,11 +590,34 @@ fn merged(one: FoundPath, other: FoundPath) -> FoundPath {
 }
 
 impl Timeline {
+    /// Returns the private files of agents that match and that a mount has stored: redacted, or encrypted. Their contents are not
+    /// searched.
+    fn private_in(&self, mount: &MountRecord) -> Vec<(RelPath, Entry, Shown)> {
+        let encrypted: BTreeSet<&RelPath> = mount.encrypted().collect();
+        let stored = mount.withheld.iter().filter_map(|fact| {
+            let is_encrypted = encrypted.contains(&fact.path);
+            let is_stored = is_encrypted || fact.settings.is_some();
+            let entry = Entry::clone(&fact.entry.as_ref().filter(|_| is_stored)?.0);
+            let (directory, _) = fact.path.split()?;
+            let path = self.names.match_in(&directory, &entry)?;
+            let holds_secrets = fact
+                .settings
+                .as_ref()
+                .is_none_or(|settings| !settings.secrets.is_empty());
+            let shown = Shown {
+                content: None,
+                is_secret: holds_secrets || is_secret_path(&path, Some(&entry)),
+            };
+            Some((path, entry, shown))
+        });
+        stored.collect()
+    }
+
     /// Records that a snapshot shows a path.
-    fn see(&mut self, path: &RelPath, entry: &Entry, moment: &Moment) {
+    fn see(&mut self, path: &RelPath, entry: &Entry, shown: Shown, moment: &Moment) {
         self.unknown.remove(path);
-        let content = entry.content().map(|content| (*content, moment.clone()));
-        let is_secret = is_secret_path(path, Some(entry));
+        let Shown { content, is_secret } = shown;
+        let content = content.map(|content| (content, moment.clone()));
         let Some(track) = self.tracks.get_mut(path) else {
             self.tracks.insert(
                 path.clone(),

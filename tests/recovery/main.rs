@@ -18,6 +18,7 @@ mod active;
 mod adversary;
 mod agent_canary;
 mod agent_encrypted;
+mod agent_found;
 mod agent_locked;
 mod agent_settings;
 mod agent_state;
