@@ -31,7 +31,7 @@ pub use patch::{
 pub use rename::{moved, pair_renames, renames};
 pub use repository::{Execution, RefMove, RepositoryChange, compare_repository, hook_places};
 pub use settings::{Setting, compare_settings, withheld_settings};
-pub use withheld::{WithheldChange, WithheldKind, compare_withheld};
+pub use withheld::{WithheldChange, WithheldKind, compare_withheld, has_encrypted};
 pub use words::{word_changes, word_marks};
 
 /// Text that replaces a hidden value.

@@ -1,6 +1,6 @@
 //! Changes of credentials that no snapshot holds, reported without a byte of their content.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Manifest, MountRecord, RelPath, WithheldFact};
 
@@ -79,6 +79,23 @@ pub fn compare_withheld(before: &MountRecord, after: Option<&[WithheldFact]>) ->
         }
     }
     changes
+}
+
+/// Returns true if a snapshot has what is at `path`: all private files at or below it, encrypted, and none of them is among the `changes`
+/// since.
+#[must_use]
+pub fn has_encrypted(before: &MountRecord, changes: &[WithheldChange], path: &RelPath) -> bool {
+    let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
+    if changed.iter().any(|changed| changed.is_within(path)) {
+        return false;
+    }
+    let encrypted: BTreeSet<&RelPath> = before.encrypted().collect();
+    let mut facts = before
+        .withheld
+        .iter()
+        .filter(|fact| fact.path.is_within(path))
+        .peekable();
+    facts.peek().is_some() && facts.all(|fact| encrypted.contains(&fact.path))
 }
 
 fn differing(before: &[WithheldFact], after: Option<&[WithheldFact]>) -> Vec<WithheldChange> {

@@ -95,6 +95,10 @@ impl AmendedMount {
         }
         let stays = |path: &RelPath| !self.covers(path);
         mount.withheld.retain(|fact| stays(&fact.path));
+        // A bundle goes with the last file that needs it.
+        if mount.encrypted().next().is_none() {
+            mount.sealed = None;
+        }
         mount.changed_meanwhile.retain(stays);
         let Some(manifest) = &self.manifest else { return };
         mount.manifest = Some(manifest.digest);

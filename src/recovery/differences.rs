@@ -10,8 +10,8 @@ use super::sides::{Later, counterpart, ensure_same_mounts, keep_covered, live, s
 use super::{Compared, Event, Keys, Recovery, RecoveryError, Since, no_files, no_keys, refuse_imported};
 use crate::capture::{CaptureError, Earlier, PrivateOverlay, ScannedTree, Show, check_mount};
 use crate::diff::{
-    NotCovered, Side, WithheldChange, WithheldKind, compare, compare_withheld, count_unknown, moved,
-    pair_renames, withheld_settings,
+    NotCovered, Side, WithheldChange, WithheldKind, compare, compare_withheld, count_unknown, has_encrypted,
+    moved, pair_renames, withheld_settings,
 };
 use crate::model::{
     Coverage, Entry, InstanceId, Manifest, MountRecord, RelPath, SnapshotKind, SnapshotRecord,
@@ -448,6 +448,9 @@ impl Recovery<'_> {
             let is_comparable =
                 matches!(later, Later::Snapshot(_)) || !store.catalog().is_adopted(&row.id)?;
             let mut withheld = compare_withheld(mount, facts.filter(|_| is_comparable));
+            comparison
+                .not_covered
+                .retain(|gap| !has_encrypted(mount, &withheld, &gap.path));
             let sides = (before.as_ref(), after.manifest.as_ref());
             // With the key both sides show the secret itself.
             let is_opened = |change: &WithheldChange| {

@@ -23,7 +23,7 @@ use super::scope::{Allow, Merging, ResolvedScope, Scope};
 use super::stage::Location;
 use super::states::{differs, manifest};
 use crate::capture::{Earlier, Latest, LiveScan, Note, PrivateOverlay, Show, Skipped, check_mount, look};
-use crate::diff::{Comparison, Side, WithheldChange, compare, compare_withheld};
+use crate::diff::{Comparison, Side, WithheldChange, compare, compare_withheld, has_encrypted};
 use crate::git_directories::Repositories;
 use crate::model::{InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, StepRef};
 use crate::observer::Observer;
@@ -196,6 +196,9 @@ pub fn propose(
         // Another store's key made the digests of what was imported.
         let is_comparable = !store.catalog().is_adopted(&target.instance)?;
         let mut withheld = compare_withheld(record, reveal.facts().filter(|_| is_comparable));
+        // What is encrypted and did not change lacks nothing.
+        plan.not_covered
+            .retain(|gap| !has_encrypted(record, &withheld, &gap.path));
         let sides = (manifest.as_ref(), now.manifest.as_ref());
         let is_asked = |path: &RelPath| match asked {
             Scope::Asked(_) => asked.holds(path),

@@ -201,7 +201,12 @@ impl<'s> Search<'s> {
                         .withheld
                         .iter()
                         .any(|fact| fact.settings.is_none() && fact.path.is_within(path));
-                if in_bundle {
+                let wanted = self
+                    .wanted
+                    .get(&record.instance)
+                    .and_then(|session| session.get(&mount.coverage.label));
+                let goes = |held: &RelPath| wanted.into_iter().flatten().any(|path| held.is_within(path));
+                if in_bundle && !mount.encrypted().all(goes) {
                     return Err(ForgetError::Sealed {
                         instance: record.instance.clone(),
                         path: path.on_host(&mount.coverage.root.to_path()),
