@@ -322,6 +322,7 @@ fn a_session_without_files_is_found_by_the_directories_of_its_receipt() {
                 error: None,
             }],
             agent: None,
+            scripts: Vec::new(),
             title,
         };
         let number = u8::try_from(number).unwrap();
