@@ -38,7 +38,7 @@ pub(super) fn build(
     places: &Places,
     in_git: Option<TrackedByGit>,
 ) -> Result<Built, ContractError> {
-    let tracked = outermost(tracked(resolved, within));
+    let tracked = outermost(resolved.paths.iter().map(|path| path.value.clone()).collect());
     let mut absent = Vec::new();
     for path in &tracked {
         if !exists(places.transports(), root, path)? {
@@ -84,7 +84,7 @@ pub(super) fn build(
     let own = resolved.exclude.iter();
     excludes.extend(own.map(|exclude| asked(&exclude.value, &exclude.source)));
     let keep_secrets = resolved.sensitive.value == Sensitive::Capture;
-    let coverage = Coverage {
+    let mut coverage = Coverage {
         label,
         root: ByteString::from(root),
         excludes,
@@ -110,6 +110,23 @@ pub(super) fn build(
             });
         }
     }
+    let of_inner = tracked_within(resolved, within).into_iter();
+    let of_inner: Vec<RelPath> = of_inner
+        .filter(|path| {
+            let is_excluded = || {
+                let is_dir = is_dir(places.transports(), root, path);
+                matches!(matcher.verdict_with_parents(path, is_dir), Verdict::Excluded(_))
+            };
+            matches!(exists(places.transports(), root, path), Ok(true)) && !is_excluded()
+        })
+        .collect();
+    let matcher = match of_inner.is_empty() {
+        true => matcher,
+        false => {
+            coverage.tracked = outermost(coverage.tracked.into_iter().chain(of_inner).collect());
+            Matcher::new(&coverage)?
+        }
+    };
     Ok(Built {
         coverage,
         matcher,
@@ -173,19 +190,21 @@ pub(super) fn compare(coverage: &Coverage, previous: &[Coverage]) -> (Vec<Exclud
     )
 }
 
-/// Returns the tracked paths of a mount, and of the mounts within it: each has the same ones.
-fn tracked(resolved: &Resolved, within: &[RelPath]) -> Vec<RelPath> {
-    let own = resolved.paths.iter().map(|path| path.value.clone());
-    let below = |mount: &RelPath| {
-        let paths = resolved.paths.iter();
-        let paths = paths.map(|path| {
-            path.value.parts().try_fold(mount.clone(), |above, part| {
-                Some(above.join(&Name::new(part).ok()?))
-            })
-        });
-        paths.flatten().collect::<Vec<_>>()
+/// Returns the tracked paths of the mounts within a mount: each has the same ones.
+fn tracked_within(resolved: &Resolved, within: &[RelPath]) -> Vec<RelPath> {
+    let place = |mount: &RelPath, path: &RelPath| {
+        let mut parts = path.parts();
+        parts.try_fold(mount.clone(), |above, part| {
+            Some(above.join(&Name::new(part).ok()?))
+        })
     };
-    own.chain(within.iter().flat_map(below)).collect()
+    let of_mount = |mount: &RelPath| {
+        let paths = resolved.paths.iter();
+        paths
+            .filter_map(|path| place(mount, &path.value))
+            .collect::<Vec<_>>()
+    };
+    within.iter().flat_map(of_mount).collect()
 }
 
 /// Sorts the paths, and removes duplicates and paths below another one.

@@ -1,5 +1,5 @@
 //! Compares two manifests path by path. Compared are type, bytes, mode, owner, target, attributes, flags and link group;
-//! never times or inodes. What one side does not know is neither added nor deleted: it is not covered.
+//! never times. Inodes tell only which paths are names of the same file as before. What one side does not know is neither added nor deleted: it is not covered.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
@@ -203,7 +203,7 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Comparison {
     Comparison { changes, not_covered }
 }
 
-/// Paths of files with several names on either side, of which at most the names differ. A path that is a name of the same file as before did not
+/// Paths of files with several names on either side that differ at most in their names. A path that is a name of the same file as before did not
 /// change, whatever other names that file got or lost: these are changes of their own.
 #[derive(Default)]
 struct Links<'a> {
@@ -224,16 +224,17 @@ impl<'a> Links<'a> {
         let Some((old, new)) = old.zip(new) else {
             return false;
         };
-        let is_alike = old.kind == new.kind && old.same_metadata(new);
-        if !is_alike || !has_several_names(old) && !has_several_names(new) {
+        if !has_several_names(old) && !has_several_names(new) {
             return false;
         }
         if old.ino == new.ino {
             self.kept.insert(old.ino);
-        } else {
+        }
+        let is_alike = old.kind == new.kind && old.same_metadata(new);
+        if is_alike && old.ino != new.ino {
             self.paths.push((path.clone(), old, new));
         }
-        true
+        is_alike
     }
 
     /// Adds the paths that became names of other files.

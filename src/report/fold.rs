@@ -1,11 +1,11 @@
 //! Folding: a list of changes as fewer lines. Each line states exactly which changes it covers.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::Change;
 use crate::contract::PrivateFiles;
 use crate::diff::{ChangeKind, is_secret_path};
-use crate::model::{Coverage, Entry, EntryKind, RelPath};
+use crate::model::{Coverage, Entry, EntryKind, RelPath, directories_above};
 use git_reader::is_dot_git;
 
 /// Fewest changes that a fold replaces. The names of fewer ones say more than their number.
@@ -168,7 +168,7 @@ impl Folding<'_, '_> {
     }
 
     /// Folds directories that were renamed: one was deleted, one added, and all files of one are in the other.
-    fn renamed(&mut self, unknown: &HashSet<RelPath>) {
+    fn renamed(&mut self, unknown: &BTreeSet<RelPath>) {
         let at: HashMap<&RelPath, usize> = (0..).zip(self.list).map(|(at, item)| (item.path, at)).collect();
         let mut tried: HashSet<RelPath> = HashSet::new();
         for item in self.list {
@@ -239,7 +239,7 @@ impl Folding<'_, '_> {
     }
 
     /// Folds directories that were added or deleted with everything below them.
-    fn directories(&mut self, unknown: &HashSet<RelPath>) {
+    fn directories(&mut self, unknown: &BTreeSet<RelPath>) {
         let is_whole = |at: usize| {
             let item = self.item(at).filter(|item| {
                 let folds = matches!(item.kind, ChangeKind::Added | ChangeKind::Deleted);
@@ -389,20 +389,6 @@ impl Folding<'_, '_> {
         }
         lines
     }
-}
-
-/// Returns the directories above these paths.
-fn directories_above<'a>(paths: impl Iterator<Item = &'a RelPath>) -> HashSet<RelPath> {
-    let mut found = HashSet::new();
-    for path in paths {
-        // What lies above a known directory is known: deep trees cost no more than wide ones.
-        let mut above = path.split().map(|(dir, _)| dir);
-        while let Some(dir) = above.filter(|dir| !found.contains(dir)) {
-            above = dir.split().map(|(dir, _)| dir);
-            found.insert(dir);
-        }
-    }
-    found
 }
 
 /// Returns true if a change below a directory is part of the change of the directory.

@@ -222,8 +222,9 @@ impl ChangeHistory {
         left.filter(is_it).map(|left| &left.shows)
     }
 
-    /// Returns true if a path only became a name of another file, and the session had left it as it was.
-    pub(super) fn is_linked_later(&self, change: &Change) -> bool {
+    /// Returns true if a path only became a name of another file, and the session had left it as it was. `is_there` tells whether a file with an
+    /// inode is there: in a copy of the tree all files are others.
+    pub(super) fn is_linked_later(&self, change: &Change, is_there: &dyn Fn(u64) -> bool) -> bool {
         let (Some(then), Some(now)) = (&change.from, &change.to) else {
             return false;
         };
@@ -231,7 +232,7 @@ impl ChangeHistory {
         let was_left = |last: &Entry| match last.ino == now.ino {
             // Only which path is the first name of the file has changed.
             true => now.link.is_some() && last.link == then.link && then.link != now.link,
-            false => last.ino == then.ino,
+            false => last.ino == then.ino && is_there(last.ino),
         };
         same(Some(then), Some(now)) && !self.left.contains_key(&change.path) && last.is_some_and(was_left)
     }

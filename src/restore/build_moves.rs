@@ -228,7 +228,9 @@ impl Links<'_> {
         for (leader, first) in firsts {
             let members = self.groups.get(leader).map(Vec::as_slice).unwrap_or_default();
             let stays = |member: &&RelPath| *member != first.path && self.stays(member);
-            let live: Vec<&RelPath> = members.iter().filter(stays).collect();
+            let mut live: Vec<&RelPath> = members.iter().filter(stays).collect();
+            // A name that was parted from the group may have the same content.
+            live.sort_by_key(|member| !self.is_same_file(member));
             if live.is_empty() {
                 let entry = self.target.entry(first.path);
                 let unseen =
@@ -263,6 +265,12 @@ impl Links<'_> {
             })?;
         }
         Ok(())
+    }
+
+    /// Returns true if `member` is a name of the same file as in the target.
+    fn is_same_file(&self, member: &RelPath) -> bool {
+        let [then, now] = [Some(self.target), self.now].map(|side| Some(side?.entry(member)?.ino));
+        then == now
     }
 
     /// Returns true if `member` already has its target state, or gets it without being moved.

@@ -11,7 +11,7 @@ use super::git_objects::GoneObjects;
 use super::left_tree::{LeftStates, LeftTree};
 use super::packed_refs::PackedRefs;
 use crate::git_directories::{Repositories, is_git_directory, shared_git_directory, work_tree};
-use crate::model::{Digest, Manifest, Name, RelPath, SnapshotId, SnapshotRecord};
+use crate::model::{Digest, Entry, Manifest, Name, RelPath, SnapshotId, SnapshotRecord};
 use crate::store::{Store, StoredTree};
 use git_reader::{Files, GitError, Live, Oid, Refs, Repository, below, whole};
 use handle_fs::Root;
@@ -196,18 +196,33 @@ impl GitLinks {
             let listed: HashSet<&[u8]> = listed.split(|byte| *byte == b'\n').filter_map(name_in).collect();
             let target = stored.as_ref().and_then(|target| refs(target, dir).ok());
             let target = target.unwrap_or_default();
+            // Git packs what a ref that names another one leads to.
+            let is_symbolic = |path: &RelPath| {
+                let is_gone = now.entry(path).is_none();
+                let text = stored.as_ref().filter(|_| is_gone);
+                let text = text.and_then(|stored| whole(stored, path, SMALL).ok()?);
+                let is_link = |entry: &Entry| entry.content().is_none();
+                let is_link = || {
+                    known
+                        .target
+                        .1
+                        .and_then(|target| target.entry(path))
+                        .is_some_and(is_link)
+                };
+                text.is_some_and(|text| text.starts_with(b"ref:")) || is_gone && is_link()
+            };
             let names: BTreeSet<&Vec<u8>> = target.keys().chain(last.keys()).chain(live.keys()).collect();
             let mut packed = PackedRefs::default();
             let all = below(dir, "refs");
-            let mut differing: HashSet<RelPath> = HashSet::new();
+            let [mut alike, mut differing]: [HashSet<RelPath>; 2] = Default::default();
             for name in names {
                 let Some(path) = file_of(dir, name) else { continue };
                 let is = live.get(name);
                 if target.contains_key(name) {
                     self.in_target.insert(path.clone());
                     let above = path.ancestors().filter(|above| above.is_within(&all));
-                    match is == target.get(name) {
-                        true => self.as_in_target.extend(above.chain([path.clone()])),
+                    match is == target.get(name) && !is_symbolic(&path) {
+                        true => alike.extend(above.chain([path.clone()])),
                         false => differing.extend(above),
                     }
                 }
@@ -228,7 +243,7 @@ impl GitLinks {
                     self.later.insert(path, is.is_none());
                 }
             }
-            self.as_in_target.retain(|path| !differing.contains(path));
+            self.as_in_target.extend(alike.difference(&differing).cloned());
             self.packed.insert(list, packed);
         }
     }
@@ -281,7 +296,7 @@ impl GitLinks {
         self.in_target.contains(path) || self.unread.iter().any(is_ref)
     }
 
-    /// Returns true if the ref with this file is as the target has it, also if one of them is packed; or for a directory of such refs alone.
+    /// Returns true if the ref with this file is as the target has it, wherever git stores it; also for a directory of only such refs.
     pub(super) fn is_as_in_target(&self, path: &RelPath) -> bool {
         self.as_in_target.contains(path)
     }

@@ -81,12 +81,12 @@ impl GoneObjects {
     }
 
     /// Returns true for a file with an object that is nowhere now, and for the directories above it in `objects`.
-    pub(super) fn are_lost(&self, path: &RelPath) -> bool {
+    pub(super) fn is_lost(&self, path: &RelPath) -> bool {
         self.lost.contains(path)
     }
 
     /// Returns true for a file of which the repository has every object elsewhere, and for a directory of such files.
-    pub(super) fn are_elsewhere(&self, path: &RelPath) -> bool {
+    pub(super) fn is_elsewhere(&self, path: &RelPath) -> bool {
         self.elsewhere.contains(path)
     }
 }
@@ -97,14 +97,7 @@ pub(super) fn is_storage(objects: &RelPath, path: &RelPath) -> bool {
     let is_hex = |text: &[u8]| text.iter().all(u8::is_ascii_hexdigit);
     match (parts.next(), parts.next(), parts.next()) {
         (Some(dir), None, None) => matches!(dir, b"pack" | b"info") || dir.len() == 2 && is_hex(dir),
-        (Some(b"pack"), Some(name), None) => {
-            let suffix = name.rsplit(|byte| *byte == b'.').next();
-            let is_of_pack = matches!(
-                suffix,
-                Some(b"pack" | b"idx" | b"rev" | b"bitmap" | b"mtimes" | b"promisor")
-            );
-            name.starts_with(b"pack-") && is_of_pack || name.starts_with(b"multi-pack-index")
-        }
+        (Some(b"pack"), Some(name), None) => is_of_pack(name) || name.starts_with(b"multi-pack-index"),
         (Some(b"pack"), Some(b"multi-pack-index.d"), _) => true,
         (Some(b"info"), Some(name), None) => {
             matches!(name, b"packs" | b"commit-graph" | b"commit-graphs")
@@ -122,6 +115,16 @@ pub(super) fn objects_holding(own: &RelPath, path: &RelPath) -> Option<RelPath> 
     let within = path.ancestors().filter(|above| above.is_within(own));
     let is_objects = |dir: &RelPath| dir.split().is_some_and(|(_, name)| name.as_bytes() == b"objects");
     within.filter(is_objects).last()
+}
+
+/// Returns true if a name in the directory of packs is that of a pack or of a file that git makes for one. Git reads a pack of any name.
+fn is_of_pack(name: &[u8]) -> bool {
+    let suffix = name.rsplit(|byte| *byte == b'.').next();
+    let is_made = matches!(
+        suffix,
+        Some(b"pack" | b"idx" | b"rev" | b"bitmap" | b"mtimes" | b"promisor")
+    );
+    is_made && suffix != Some(name)
 }
 
 /// Calls its argument with the files of a snapshot.
@@ -214,7 +217,8 @@ impl Held {
             return Self::Unknown;
         }
         let idx = || RelPath::new(&[stem(path), b".idx"].concat()).ok();
-        match name.starts_with(b"pack-").then(idx).flatten() {
+        let is_pack = dir == b"pack" && (is_of_pack(name) || name.starts_with(b"pack-"));
+        match is_pack.then(idx).flatten() {
             Some(idx) => Self::Pack(idx),
             None => Self::Nothing,
         }

@@ -14,7 +14,9 @@ pub(super) fn needs_others(own: &RelPath, path: &RelPath) -> bool {
     let is_list = |name: &[u8]| {
         name == b"tables.list" || name.starts_with(b"commit-graph") || name.starts_with(b"multi-pack-index")
     };
-    parts(own, path).any(is_list) || !is_needed_by_others(own, path)
+    // Git writes it again with each `update-server-info`, and does not read it.
+    let is_for_servers = all_parts(own, path).eq([b"info".as_slice(), b"refs"]);
+    parts(own, path).any(is_list) || !is_needed_by_others(own, path) && !is_for_servers
 }
 
 /// Returns true if a path of the git directory `own` says where a branch, a tag or HEAD is.

@@ -1,5 +1,5 @@
 //! What git stores otherwise than in the target. `git gc` packs objects and refs, and writes lists of them again: each file differs, and what
-//! is in the repository does not. So it is no later edit, and to bring the files back would gain nothing.
+//! is in the repository does not. So it is no later edit, and bringing the files back would gain nothing.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -69,7 +69,9 @@ impl<'a> GitStorage<'a> {
         // What is in packs and lists that are deleted must come back in other files.
         let is_later = |(_, step): &(&RelPath, &Step)| step.overrode && step.action == Action::Delete;
         let deleted = steps.iter().filter(is_later);
-        let others: HashSet<RelPath> = deleted.filter_map(|(path, _)| self.others(path)).collect();
+        let others: HashSet<RelPath> = deleted
+            .filter_map(|(path, _)| self.with_same_content(path))
+            .collect();
         let torn = |others: &&RelPath| {
             let within = self.target.directories_within(others);
             let mut files = within.flat_map(|dir| dir.entries.iter().map(|entry| dir.path.join(&entry.name)));
@@ -77,7 +79,10 @@ impl<'a> GitStorage<'a> {
         };
         let torn: HashSet<&RelPath> = others.iter().filter(torn).collect();
         let stays = |path: &RelPath, step: &Step| {
-            let is_torn = || self.others(path).is_some_and(|others| torn.contains(&others));
+            let is_torn = || {
+                self.with_same_content(path)
+                    .is_some_and(|others| torn.contains(&others))
+            };
             is_later(&(path, step)) && self.is_added(path) && (!self.is_exact || is_torn())
         };
         let is_needless = |(path, step): &(&RelPath, &Step)| match step.action {
@@ -98,28 +103,28 @@ impl<'a> GitStorage<'a> {
 
     /// Returns true for a file of objects that is gone while the objects are there; also for a directory of such files.
     fn is_stored_elsewhere(&self, path: &RelPath) -> bool {
-        self.links.gone_objects().are_elsewhere(path)
+        self.links.gone_objects().is_elsewhere(path)
     }
 
     /// Returns true for a file that git has added to a repository of the target, and that holds nothing which a restore would take away.
     fn is_added(&self, path: &RelPath) -> bool {
         let is_harmless = |list| self.links.packed(list).is_some_and(|packed| packed.may_stay());
-        self.objects(path).is_some() || self.is_list(path) || is_harmless(path)
+        self.objects_directory(path).is_some() || self.is_list(path) || is_harmless(path)
     }
 
     /// Returns the directory that has in other files what a pack or a list of refs at `path` has.
-    fn others(&self, path: &RelPath) -> Option<RelPath> {
+    fn with_same_content(&self, path: &RelPath) -> Option<RelPath> {
         let refs = || {
             self.links
                 .packed(path)
                 .and(path.split())
                 .map(|(git, _)| below(&git, "refs"))
         };
-        self.objects(path).or_else(refs)
+        self.objects_directory(path).or_else(refs)
     }
 
     /// Returns the directory of objects that holds a path which git alone makes there.
-    fn objects(&self, path: &RelPath) -> Option<RelPath> {
+    fn objects_directory(&self, path: &RelPath) -> Option<RelPath> {
         let own = self.repositories.holding(path)?;
         let objects = objects_holding(own, path)?;
         let (git, _) = objects.split()?;
@@ -132,7 +137,7 @@ impl<'a> GitStorage<'a> {
         let Some((dir, name)) = path.split() else {
             return false;
         };
-        if let Some(objects) = self.objects(path) {
+        if let Some(objects) = self.objects_directory(path) {
             let first = all_parts(&objects, path).next();
             return first == Some(b"info") || name.as_bytes().starts_with(b"multi-pack-index");
         }

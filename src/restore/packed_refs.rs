@@ -1,6 +1,6 @@
 //! The refs in a `packed-refs` that was written after the session: each one is judged alone, as if it had a file of its own.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::model::RelPath;
 use git_reader::Oid;
@@ -11,6 +11,8 @@ pub(super) struct PackedRefs {
     kept: HashMap<Vec<u8>, Kept>,
     /// The own file of each ref, by name, and true if the ref is as the target has it.
     files: HashMap<Vec<u8>, (RelPath, bool)>,
+    /// The refs that exist, by the path of their own file.
+    existing: HashSet<RelPath>,
     /// The refs that would be restored, by the path of their own file.
     restored: Vec<RelPath>,
 }
@@ -46,7 +48,15 @@ impl PackedRefs {
             self.restored.push(path.clone());
         }
         self.files.insert(name.to_vec(), (path.clone(), now == target));
+        if now.is_some() {
+            self.existing.insert(path.clone());
+        }
         self.kept.insert(name.to_vec(), kept);
+    }
+
+    /// Returns true if the ref with this file exists, whether or not the file does.
+    pub(super) fn has(&self, path: &RelPath) -> bool {
+        self.existing.contains(path)
     }
 
     /// Returns true if each ref is as the target has it.

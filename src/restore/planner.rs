@@ -1,11 +1,13 @@
 //! Makes the plan of one mount from the comparison that `diff` shows.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::attribution::{ChangeHistory, Verdict};
 use super::databases::{Databases, database_holding, has_pages};
 use super::folded_names::FoldedNames;
 use super::git_links::GitLinks;
+use super::git_objects::objects_holding;
 use super::git_parts::{
     is_container, is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made,
 };
@@ -16,7 +18,8 @@ use super::plan::{Action, After, KeptPath, Others, Plan, Step, Why};
 use super::scope::{Allow, Scope};
 use crate::diff::{Change, ChangeKind, Side, compare};
 use crate::git_directories::Repositories;
-use crate::model::{Entry, EntryKind, Listing, Manifest, RelPath};
+use crate::model::{Entry, EntryKind, Listing, Manifest, RelPath, directories_above};
+use git_reader::below;
 
 /// Makes the plan that brings `now` back to `target`.
 #[must_use]
@@ -42,6 +45,8 @@ pub fn plan(
         out: Vec::new(),
         stay: BTreeMap::new(),
         links: now.manifest.map(link_counts).unwrap_or_default(),
+        now: now.manifest,
+        inodes: OnceCell::new(),
     };
     let come_back = comparison.changes.iter().filter(|change| change.from.is_some());
     let needed = directories_above(come_back.map(|change| &change.path).filter(|path| holds(path)));
@@ -120,9 +125,13 @@ pub fn plan(
                 .or_insert_with(|| change.path.clone());
         }
         // An undo reverts only a restore: an index that git refreshed since is no reason to keep objects.
+        let is_gone_object = |own: &RelPath| {
+            let is_gone = change.from.is_some() && change.to.is_none();
+            is_gone && objects_holding(own, &change.path).is_some()
+        };
         let needs = |own: &&RelPath| match witness.only_left {
             true => is_reference(own, &change.path),
-            false => needs_others(own, &change.path),
+            false => needs_others(own, &change.path) || is_gone_object(own),
         };
         if let Some(own) = repositories.holding(&change.path)
             && is_reference(own, &change.path)
@@ -153,6 +162,9 @@ pub fn plan(
         );
         planner.databases_that_stay(&databases, &databases_beyond, witness);
         planner.refs_of_lists_that_stay(&witness.links);
+        if let (Some(target), Some(now)) = (target.manifest, now.manifest) {
+            planner.lists_of_refs_that_stay((target, now), &witness.links);
+        }
         planner.rebased_branches_that_stay(&witness.links);
         planner.heads_that_stay(witness, &branches_beyond, scope.named());
         planner.directories_that_stay();
@@ -210,19 +222,6 @@ fn above(path: &RelPath) -> impl Iterator<Item = RelPath> {
     std::iter::successors(parent(path), parent)
 }
 
-/// Returns the directories above these paths. What lies above a known one is known: deep trees cost no more than wide ones.
-fn directories_above<'p>(paths: impl Iterator<Item = &'p RelPath>) -> BTreeSet<RelPath> {
-    let mut found = BTreeSet::new();
-    for path in paths {
-        for above in above(path) {
-            if !found.insert(above) {
-                break;
-            }
-        }
-    }
-    found
-}
-
 /// Counts the names that each file with several links has inside the mount, by inode.
 fn link_counts(manifest: &Manifest) -> HashMap<u64, u32> {
     let mut counts = HashMap::new();
@@ -237,15 +236,27 @@ fn link_counts(manifest: &Manifest) -> HashMap<u64, u32> {
     counts
 }
 
-struct Planner {
+struct Planner<'m> {
     steps: BTreeMap<RelPath, Step>,
     out: Vec<KeptPath>,
     /// Directories that hold something which stays, with the first such path.
     stay: BTreeMap<RelPath, RelPath>,
     links: HashMap<u64, u32>,
+    now: Option<&'m Manifest>,
+    /// The inodes of the files that are there, once they were asked for.
+    inodes: OnceCell<HashSet<u64>>,
 }
 
-impl Planner {
+impl Planner<'_> {
+    /// Returns true if a file with this inode is there.
+    fn is_there(&self, ino: u64) -> bool {
+        let all = || {
+            let files = self.now.into_iter().flat_map(Manifest::entries);
+            files.map(|(_, entry)| entry.ino).collect()
+        };
+        self.inodes.get_or_init(all).contains(&ino)
+    }
+
     /// Something exists at `path` now and will not be removed: no directory above it can be.
     fn stays(&mut self, path: &RelPath) {
         for above in above(path) {
@@ -286,7 +297,8 @@ impl Planner {
         }
         let verdict = match witness.judge(&change.path, change.from.as_ref(), change.to.as_ref()) {
             Verdict::Ours
-                if witness.is_linked_later(&change) || witness.links.lists_deleted_refs(&change.path) =>
+                if witness.is_linked_later(&change, &|ino| self.is_there(ino))
+                    || witness.links.lists_deleted_refs(&change.path) =>
             {
                 Verdict::Later
             }
@@ -406,7 +418,7 @@ impl Planner {
         }
         let is_needed = |kept: &mut KeptPath| {
             let path = &kept.change.path;
-            let may_come = kept.change.to.is_none() && links.gone_objects().are_lost(path);
+            let may_come = kept.change.to.is_none() && links.gone_objects().is_lost(path);
             may_come && repositories.holding(path).is_some_and(|own| needy.contains(own))
         };
         let back: Vec<KeptPath> = self.out.extract_if(.., is_needed).collect();
@@ -431,7 +443,9 @@ impl Planner {
             let Some(own) = repositories.holding(path) else {
                 continue;
             };
-            if needs_others(own, path) {
+            // An object that stays gone may be stored in other files.
+            let is_gone = out.change.from.is_some() && out.change.to.is_none();
+            if needs_others(own, path) || is_gone && objects_holding(own, path).is_some() {
                 kept.entry(own).or_insert_with(|| path.clone());
             }
             if out.why.is_conflict()
@@ -545,6 +559,32 @@ impl Planner {
         for (path, list) in torn {
             if let Some(step) = self.steps.remove(&path) {
                 self.keep(step.change, Why::Repository(list));
+            }
+        }
+    }
+
+    /// Neither deletes nor replaces a list of packed refs that has a ref, or may have it, whose own file does not come back.
+    fn lists_of_refs_that_stay(&mut self, (target, now): (&Manifest, &Manifest), links: &GitLinks) {
+        let is_list = |(path, step): &(&RelPath, &Step)| {
+            step.action != Action::Create && path.as_bytes().ends_with(b"packed-refs")
+        };
+        let torn = |(list, _): (&RelPath, &Step)| {
+            let (git, _) = list.split()?;
+            let refs = below(&git, "refs");
+            let is_missing = |path: &RelPath| now.entry(path).is_none() && !self.steps.contains_key(path);
+            let within = target.directories_within(&refs);
+            let mut files = within.flat_map(|dir| {
+                let files = dir.entries.iter().filter(|entry| !entry.is_dir());
+                files.map(|entry| dir.path.join(&entry.name))
+            });
+            let may_have = |path: &RelPath| links.packed(list).is_none_or(|packed| packed.has(path));
+            let held = files.find(|path| is_missing(path) && may_have(path))?;
+            Some((list.clone(), held))
+        };
+        let torn: Vec<(RelPath, RelPath)> = self.steps.iter().filter(is_list).filter_map(torn).collect();
+        for (list, held) in torn {
+            if let Some(step) = self.steps.remove(&list) {
+                self.keep(step.change, Why::Repository(held));
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Reads what a restore made back from the tree, path by path, and compares it with what it should be. Nothing else is looked
 //! at: what was not touched is as it was.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
+use std::sync::OnceLock;
 
 use super::folded_names::is_by_another_name;
 use super::plan::Step;
@@ -36,12 +37,13 @@ pub(super) fn verify(
 ) -> Verified {
     observer.begin(Phase::Compare);
     observer.expect(steps.len() as u64, 0);
+    let groups = target.map(LinkGroups::of);
     let found = in_parts(
         root,
         steps,
         |step| &step.change.path,
         |eye, step| {
-            let verdict = eye.judge(step, target);
+            let verdict = eye.judge(step, groups.as_ref());
             observer.advance(
                 1,
                 step.change
@@ -93,6 +95,7 @@ pub(super) fn read_back(
 ) -> ReadBack {
     observer.begin(Phase::Verify);
     observer.expect(paths.len() as u64, 0);
+    let groups = LinkGroups::of(manifest);
     let found = in_parts(
         root,
         paths,
@@ -102,7 +105,7 @@ pub(super) fn read_back(
                 return Ok(true);
             }
             let wanted = manifest.entry(path);
-            let is_right = eye.is_written(path, wanted, manifest);
+            let is_right = eye.is_written(path, wanted, &groups);
             let size = wanted.and_then(Entry::content).map_or(0, |content| content.size);
             observer.advance(1, size);
             is_right
@@ -150,6 +153,41 @@ enum Verdict {
     Other,
 }
 
+/// The names of each file of the target that has several.
+struct LinkGroups<'m> {
+    target: &'m Manifest,
+    /// By the first name, once they were asked for.
+    names: OnceLock<HashMap<&'m RelPath, Vec<RelPath>>>,
+}
+
+impl<'m> LinkGroups<'m> {
+    fn of(target: &'m Manifest) -> Self {
+        Self {
+            target,
+            names: OnceLock::new(),
+        }
+    }
+
+    /// Returns the names of the file at `path`, which has several; none if the target has only one of them.
+    fn holding(&self, path: &RelPath, entry: &Entry) -> &[RelPath] {
+        let all = || {
+            let mut names: HashMap<&RelPath, Vec<RelPath>> = HashMap::new();
+            for dir in &self.target.directories {
+                for entry in &dir.entries {
+                    if let Some(first) = &entry.link {
+                        let names = names.entry(first).or_insert_with(|| vec![first.clone()]);
+                        names.push(dir.path.join(&entry.name));
+                    }
+                }
+            }
+            names
+        };
+        let first = entry.link.as_ref().unwrap_or(path);
+        let names = self.names.get_or_init(all).get(first);
+        names.map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
 /// Looks at one path after the other, with the last directory in hand.
 struct Eye<'a> {
     root: &'a Root,
@@ -157,7 +195,7 @@ struct Eye<'a> {
 }
 
 impl Eye<'_> {
-    fn judge(&mut self, step: &Step, target: Option<&Manifest>) -> io::Result<Verdict> {
+    fn judge(&mut self, step: &Step, target: Option<&LinkGroups<'_>>) -> io::Result<Verdict> {
         let (from, to) = (step.change.from.as_ref(), step.change.to.as_ref());
         let live = match self.state(&step.change.path, from.and_then(Entry::content)) {
             Ok(live) => live,
@@ -172,8 +210,13 @@ impl Eye<'_> {
             None if live.is_some() && is_by_another_name(self.root, &step.change.path) => None,
             _ => live,
         };
-        if is_like(from, live.as_ref()) && from.is_none_or(|from| self.is_linked(from, live.as_ref(), target))
-        {
+        let is_linked = |eye: &mut Self| {
+            let wanted = from.zip(live.as_ref()).zip(target);
+            wanted.is_none_or(|((wanted, live), groups)| {
+                eye.is_linked(&step.change.path, (wanted, live), groups)
+            })
+        };
+        if is_like(from, live.as_ref()) && is_linked(self) {
             return Ok(Verdict::Right);
         }
         // Content is digested as each side has it.
@@ -189,7 +232,7 @@ impl Eye<'_> {
         &mut self,
         path: &RelPath,
         wanted: Option<&Entry>,
-        manifest: &Manifest,
+        groups: &LinkGroups<'_>,
     ) -> io::Result<bool> {
         let content = wanted.and_then(Entry::content);
         let live = self.state(path, content)?;
@@ -198,21 +241,35 @@ impl Eye<'_> {
             let (parent, name) = path.split().ok_or(io::ErrorKind::InvalidInput)?;
             self.dir(&parent)?.file(name.as_os_str())?;
         }
-        Ok(is_like(wanted, live.as_ref())
-            && wanted.is_none_or(|wanted| self.is_linked(wanted, live.as_ref(), Some(manifest))))
+        let is_linked = |eye: &mut Self| {
+            let wanted = wanted.zip(live.as_ref());
+            wanted.is_none_or(|states| eye.is_linked(path, states, groups))
+        };
+        Ok(is_like(wanted, live.as_ref()) && is_linked(self))
     }
 
-    /// Returns true if the object is the same file as the first name of its group. It stands for itself if that name was not
-    /// restored.
-    fn is_linked(&mut self, wanted: &Entry, live: Option<&Entry>, target: Option<&Manifest>) -> bool {
-        let (Some(first), Some(live)) = (&wanted.link, live) else {
+    /// Returns true if the object is the same file as another name of its group. It stands for itself if no other one is as in the target.
+    fn is_linked(
+        &mut self,
+        path: &RelPath,
+        (wanted, live): (&Entry, &Entry),
+        groups: &LinkGroups<'_>,
+    ) -> bool {
+        if wanted.nlink < 2 {
             return true;
-        };
-        let then = target.and_then(|target| target.entry(first));
-        let Ok(Some(now)) = self.state(first, then.and_then(Entry::content)) else {
-            return true;
-        };
-        now.ino == live.ino || !is_like(then, Some(&now))
+        }
+        let mut is_alone = true;
+        for name in groups.holding(path, wanted).iter().filter(|name| *name != path) {
+            let then = groups.target.entry(name);
+            let Ok(Some(now)) = self.state(name, then.and_then(Entry::content)) else {
+                continue;
+            };
+            if now.ino == live.ino {
+                return true;
+            }
+            is_alone &= !is_like(then, Some(&now));
+        }
+        is_alone
     }
 
     /// Returns the current entry at a path. Content is hashed with the method of `expected`.

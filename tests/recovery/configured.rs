@@ -245,6 +245,17 @@ fn tracked_paths_count_in_each_of_overlapping_mounts() {
     );
     let explained = sandbox.jackin(["explain", "nested"]).ok();
     explained.hides("of the mount outer: ~/src/outer/inner");
+    // A path of the inner mount that is excluded, or a link, is none of theirs.
+    sandbox.configure(
+        "workspaces/excluded.toml",
+        concat!(
+            "[recovery]\nsnapshot = \"project\"\npaths = [\"src\"]\nexclude = [\"inner\"]\n",
+            "[[mounts]]\nsrc = \"~/src/outer\"\ndst = \"/outer\"\n",
+            "[[mounts]]\nsrc = \"~/src/outer/inner\"\ndst = \"/inner\"\n",
+        ),
+    );
+    let excluded = sandbox.jackin(["explain", "excluded"]).ok();
+    excluded.shows("excluded by inner");
     let script = "rm -r src inner/src";
     sandbox
         .command(["launch", "nested", "--", "sh", "-c", script])

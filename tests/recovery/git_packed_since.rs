@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::conversation::Conversation;
 use crate::support::git::Repository;
+use crate::support::machine::run_tool;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -190,5 +192,108 @@ fn what_git_packed_between_turns_is_no_conflict() {
     sandbox.jackin(["restore", &id, "--yes"]).ok();
     assert_eq!(fs::read_to_string(project.join("ordinary")).unwrap(), "mine\n");
     assert!(!project.join("one").exists());
+    is_whole(&repository);
+}
+
+/// The session packed the objects, and left them in files of their own as well. What is stored elsewhere then is stored in what a restore would
+/// delete.
+#[test]
+fn packs_of_the_session_stay_if_the_objects_are_nowhere_else() {
+    let borrow = "echo ../../../lender/.git/objects > .git/objects/info/alternates";
+    for (session, later) in [
+        ("git repack -q -a", &["prune-packed"][..]),
+        (
+            "git maintenance run --task=loose-objects",
+            &["maintenance", "run", "--task=loose-objects"],
+        ),
+        (borrow, &["prune-packed"]),
+    ] {
+        for flags in [&[][..], &["--overwrite-later-edits"], &["--delete-later-files"]] {
+            let sandbox = Sandbox::new();
+            let repository = repository(&sandbox, false);
+            let project = repository.path.clone();
+            let lender = project.with_file_name("lender");
+            run_tool(Command::new("cp").arg("-r").args([&project, &lender]));
+            Repository { path: lender.clone() }.git(&["repack", "-q", "-a", "-d"]);
+            let id = sandbox.launch(&project, &format!("rm ordinary; {session}"));
+            repository.git(later);
+            let packed = Tree::read(&project);
+            let refs = repository.git(&["for-each-ref"]);
+            // What a repository outside of the mount lends is not looked at.
+            let code = if session == borrow && flags.is_empty() {
+                6
+            } else {
+                0
+            };
+            let restore = [&["restore", &id, "--yes"][..], flags].concat();
+            sandbox.jackin(restore).code(code);
+            is_whole(&repository);
+            assert_eq!(repository.git(&["for-each-ref"]), refs, "{session}, {flags:?}");
+            assert!(project.join("ordinary").exists());
+            sandbox.jackin(["undo", &id, "--yes"]).ok();
+            assert_same_tree(&packed, &Tree::read(&project));
+        }
+    }
+}
+
+#[test]
+fn packs_stay_if_what_is_in_them_is_not_asked_for() {
+    let sandbox = Sandbox::new();
+    let repository = repository(&sandbox, false);
+    let project = repository.path.clone();
+    let id = sandbox.launch(&project, "git repack -q -a -d -n");
+    sandbox
+        .jackin(["restore", &id, "--yes", ".git/objects/pack"])
+        .code_in(&[0, 6]);
+    is_whole(&repository);
+}
+
+/// Their refs are not read: a list may have any of them.
+#[test]
+fn a_list_of_refs_that_cannot_be_read_stays_with_them() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    let repository = Repository {
+        path: project.clone(),
+    };
+    repository.git(&["init", "-q", "-b", "main", "--object-format=sha256"]);
+    for (key, value) in [("user.name", "me"), ("user.email", "me@x")] {
+        repository.git(&["config", key, value]);
+    }
+    for name in ["one", "two"] {
+        fs::write(project.join(name), name).unwrap();
+        repository.commit(name);
+    }
+    repository.git(&["branch", "topic"]);
+    fs::write(project.join("ordinary"), "mine\n").unwrap();
+    Build::at(&project).aged();
+    let refs = repository.git(&["for-each-ref"]);
+    let id = sandbox.launch(&project, "rm ordinary; git gc -q");
+    sandbox.restore_in_part(&id, &[]);
+    assert_eq!(repository.git(&["for-each-ref"]), refs);
+    assert!(project.join("ordinary").exists());
+    is_whole(&repository);
+}
+
+/// Git packs what a ref that names another one leads to.
+#[test]
+fn a_ref_that_names_another_one_comes_back_as_such() {
+    let sandbox = Sandbox::new();
+    let repository = repository(&sandbox, false);
+    let project = repository.path.clone();
+    repository.git(&["symbolic-ref", "refs/heads/alias", "refs/heads/main"]);
+    Build::at(&project).aged();
+    let id = sandbox.launch(
+        &project,
+        "git update-ref --no-deref refs/heads/alias HEAD; git pack-refs --all",
+    );
+    repository.git(&["branch", "later"]);
+    repository.git(&["pack-refs", "--all"]);
+    sandbox.jackin(["restore", &id, "--yes"]).code_in(&[0, 6]);
+    assert_eq!(
+        repository.git(&["symbolic-ref", "refs/heads/alias"]),
+        "refs/heads/main\n"
+    );
+    repository.git(&["rev-parse", "--verify", "-q", "refs/heads/later"]);
     is_whole(&repository);
 }

@@ -61,7 +61,7 @@ fn an_undo_that_cannot_make_a_socket_is_done_in_part() {
         Build::at(project).socket("socket").file("a", "b\n");
     });
     let plan = sandbox.jackin(["restore", &id, "--dry-run"]).ok();
-    plan.shows("1 socket is deleted; `undo` restores no sockets");
+    plan.shows("1 socket is removed; `undo` restores no sockets");
     let restored = sandbox.restore(&id, &[]);
     restored.touched(&["a", "socket"]);
     let undone = sandbox.jackin(["undo", &id, "--yes"]).code(6);

@@ -589,6 +589,53 @@ fn the_other_names_of_a_file_are_not_touched() {
     }
 }
 
+/// The first name by its path need not be a name of that file any more.
+#[test]
+fn a_name_is_linked_to_the_file_that_it_was_a_name_of() {
+    for (session, later, step) in [
+        ("rm a", "cp b t; mv t b", &[][..]),
+        ("rm a; cp b t; mv t b", "true", &["a"]),
+    ] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("names");
+        Build::at(&project).file("a", "one\n").aged();
+        for name in ["b", "c"] {
+            fs::hard_link(project.join("a"), project.join(name)).unwrap();
+        }
+        let file = inode(&project.join("c"));
+        let id = sandbox.launch(&project, session);
+        run_tool(Command::new("sh").args(["-c", later]).current_dir(&project));
+        sandbox
+            .jackin([&["restore", &id, "--yes"][..], step].concat())
+            .code_in(&[0, 6]);
+        assert_eq!(inode(&project.join("a")), file, "{session}, {later}");
+        assert_ne!(inode(&project.join("b")), file, "{session}, {later}");
+        if !step.is_empty() {
+            sandbox.restore(&id, &["b"]);
+            assert_eq!(inode(&project.join("b")), file);
+        }
+    }
+}
+
+/// In a copy all files are others, and none was linked or parted since.
+#[test]
+fn a_copy_of_the_tree_has_no_later_edit() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("copied");
+    Build::at(&project).file("a", "one\n").aged();
+    for name in ["b", "c"] {
+        fs::hard_link(project.join("a"), project.join(name)).unwrap();
+    }
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "cp -p a t; mv t a");
+    let copy = project.with_file_name("copy");
+    run_tool(Command::new("cp").arg("-a").args([&project, &copy]));
+    fs::remove_dir_all(&project).unwrap();
+    fs::rename(&copy, &project).unwrap();
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+}
+
 #[test]
 fn a_name_that_the_operator_parted_later_stays_so() {
     let sandbox = Sandbox::new();

@@ -311,7 +311,7 @@ fn what_stays(mount: &MountPlan<'_>, columns: usize, listed: Listed, lines: &mut
         1 => Some("1 socket is".to_owned()),
         some => Some(format!("{} sockets are", size::count(some))),
     };
-    lines.extend(sockets.map(|sockets| format!("  Note: {sockets} deleted; `undo` restores no sockets")));
+    lines.extend(sockets.map(|sockets| format!("  Note: {sockets} removed; `undo` restores no sockets")));
     if !mount.conflicts.is_empty() {
         lines.push(style::paint(Role::Warning, "  Conflicts, not changed:"));
         for kept in mount.conflicts {
