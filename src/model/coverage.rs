@@ -191,22 +191,23 @@ impl Coverage {
         meet.then_some((in_own, in_other))
     }
 
-    /// Returns the roots in the same form if an agent with the other mount may write a place of this coverage: `paths` narrow what is
-    /// captured, not what the agent may write.
+    /// Returns the roots in the same form if an agent with the other mount may write a place of this coverage ([`Self::reach_in`]).
     #[must_use]
     pub fn reached_from(&self, other: &Self) -> Option<(PathBuf, PathBuf)> {
         let (in_own, in_other) = self.common(other)?;
-        let (own, reach) = (self.places_in(&in_own), other.reach_in(&in_other));
+        let (own, reach) = (self.places_in(&in_own), other.reach_in(&in_other, self));
         let touch = |one: &PathBuf, other: &PathBuf| one.starts_with(other) || other.starts_with(one);
         let meet = own.iter().any(|one| reach.iter().any(|other| touch(one, other)));
         meet.then_some((in_own, in_other))
     }
 
-    /// Returns the paths at and below which an agent with this mount may write, for a root at `root`: all of it, but of a home only the
-    /// directories of agents.
+    /// Returns the paths at and below which an agent with this mount may write as `beside` sees it, for a root at `root`. Tracked paths narrow
+    /// what is captured, not what the agent may write; but where both sessions have some, the operator separated their agents by them. Of
+    /// a home only the directories of agents are meant.
     #[must_use]
-    pub fn reach_in(&self, root: &Path) -> Vec<PathBuf> {
-        match self.state {
+    pub fn reach_in(&self, root: &Path, beside: &Self) -> Vec<PathBuf> {
+        let is_narrowed = |coverage: &Self| !coverage.state && !coverage.tracked.is_empty();
+        match self.state || (is_narrowed(self) && is_narrowed(beside)) {
             true => self.places_in(root),
             false => vec![root.to_path_buf()],
         }

@@ -576,7 +576,7 @@ fn common_places(other: &InstanceRow, coverage: &Coverage, root: &Path) -> Vec<P
         let Some((own, theirs)) = coverage.reached_from(mount) else {
             continue;
         };
-        for place in mount.reach_in(&theirs) {
+        for place in mount.reach_in(&theirs, coverage) {
             match place.strip_prefix(&own) {
                 Ok(below) => places.push(root.join(below)),
                 Err(_) if own.starts_with(&place) => places.push(root.to_path_buf()),

@@ -225,6 +225,28 @@ fn changes_that_no_snapshot_of_another_session_shows_are_shared() {
 }
 
 #[test]
+fn sessions_that_track_other_paths_of_a_directory_are_separate() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("both");
+    Build::at(&project).file("fe/f", "before\n").file("be/f", "before\n").aged();
+    let good = Tree::read(&project);
+    let on = |path: &str| {
+        let script = format!("echo agent > {path}/f");
+        let flags = ["--snapshot", "project", "--path", path];
+        let session = Background::launch_with(&sandbox, &flags, &project, &script);
+        (session, sandbox.newest())
+    };
+    let (first, first_id) = on("fe");
+    let (second, second_id) = on("be");
+    first.end().ok();
+    // The other one is still active.
+    sandbox.restore(&first_id, &[]).touched(&["fe/f"]);
+    second.end().ok();
+    sandbox.restore(&second_id, &[]).touched(&["be/f"]);
+    assert_same_tree(&good, &Tree::read(&project));
+}
+
+#[test]
 fn a_session_without_files_counts_where_it_works() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("live");

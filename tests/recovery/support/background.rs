@@ -32,6 +32,12 @@ impl Background {
     /// The same in another mode.
     #[track_caller]
     pub(crate) fn launch_in(sandbox: &Sandbox, mode: &str, directory: &Path, script: &str) -> Self {
+        Self::launch_with(sandbox, &["--snapshot", mode], directory, script)
+    }
+
+    /// The same with flags of `launch`.
+    #[track_caller]
+    pub(crate) fn launch_with(sandbox: &Sandbox, flags: &[&str], directory: &Path, script: &str) -> Self {
         let mark = directory.file_name().unwrap().to_string_lossy().into_owned();
         let number = fs::read_dir(sandbox.scratch("").as_path()).map_or(0, |all| all.count());
         let ready = sandbox.scratch(&format!("ready-{mark}-{number}"));
@@ -45,7 +51,7 @@ impl Background {
         );
         let target = directory.to_str().unwrap();
         let launcher = sandbox
-            .command(["launch", "--snapshot", mode, target, "--", "sh", "-c", &whole])
+            .command([&["launch"], flags, &[target, "--", "sh", "-c", &whole]].concat())
             .inside(directory)
             .start();
         Self::wait_for(launcher, &ready, go)
