@@ -228,7 +228,10 @@ fn changes_that_no_snapshot_of_another_session_shows_are_shared() {
 fn sessions_that_track_other_paths_of_a_directory_are_separate() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("both");
-    Build::at(&project).file("fe/f", "before\n").file("be/f", "before\n").aged();
+    Build::at(&project)
+        .file("fe/f", "before\n")
+        .file("be/f", "before\n")
+        .aged();
     let good = Tree::read(&project);
     let on = |path: &str| {
         let script = format!("echo agent > {path}/f");

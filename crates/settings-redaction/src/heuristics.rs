@@ -93,6 +93,54 @@ pub fn is_secret_user(user: &str, strictness: Strictness) -> bool {
 /// ```
 #[must_use]
 pub fn is_secret_key(key: &str) -> bool {
+    is_auth(key) || has_secret_word(key)
+}
+
+/// Returns true for a key whose last part is `auth`. Its value may be a login, or only a scheme ([`is_scheme`]).
+pub(super) fn is_auth(key: &str) -> bool {
+    let last = key.rsplit('.').next().unwrap_or_default();
+    last.trim_start_matches('-').eq_ignore_ascii_case("auth")
+}
+
+/// Returns true if the value of an `auth` names a way to log in, or switches it.
+pub(super) fn is_scheme(value: &str) -> bool {
+    const SCHEMES: [&str; 18] = [
+        "",
+        "true",
+        "false",
+        "yes",
+        "no",
+        "on",
+        "off",
+        "null",
+        "none",
+        "basic",
+        "digest",
+        "bearer",
+        "ntlm",
+        "negotiate",
+        "oauth",
+        "oauth2",
+        "jwt",
+        "password",
+    ];
+    SCHEMES.contains(&value.to_ascii_lowercase().as_str())
+}
+
+/// Returns true for the name of a password that is too short to be looked for in other words: `pass`, `DB_PASS`, `Pwd`.
+pub(super) fn is_short_password(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let ends = ["_pass", "-pass", "_pwd", "-pwd"];
+    matches!(name.as_str(), "pass" | "pwd") || ends.iter().any(|end| name.ends_with(end))
+}
+
+/// Returns true if what a password's name is set to is none: the number of a pass, or the working directory.
+pub(super) fn is_no_password(value: &str) -> bool {
+    let is_number = value.len() <= 2 && value.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || value.starts_with(['/', '~', '.'])
+}
+
+fn has_secret_word(key: &str) -> bool {
     const PRIVATE: &str = "private";
     let key = key.to_ascii_lowercase();
     let is_variable = |part: &str| {
@@ -100,37 +148,73 @@ pub fn is_secret_key(key: &str) -> bool {
         part == "env" || part == "set" || part.ends_with("environment") || part.ends_with("headers")
     };
     let mut words = CREDENTIAL.iter().chain([&PRIVATE]);
-    let is_auth = key.rsplit('.').next().unwrap_or_default().trim_start_matches('-') == "auth";
-    is_auth || words.any(|part| key.contains(part)) || key.split('.').any(is_variable)
+    words.any(|part| key.contains(part)) || key.split('.').any(is_variable)
 }
 
 /// Returns true if a command line names a secret that it passes.
 fn mentions_secret(text: &str) -> bool {
     let is_flag_alone = text.starts_with('-') && !text.contains(char::is_whitespace) && !text.contains('=');
-    !is_flag_alone && (text.contains(char::is_whitespace) || text.contains("--")) && is_secret_key(text)
+    !is_flag_alone && (text.contains(char::is_whitespace) || text.contains("--")) && has_secret_word(text)
 }
 
-/// Returns true if a part of the string gives a value to the name of a credential, as JSON does, or `password:x`.
+/// Returns true if a part of the string gives a value to the name of a secret, as JSON does, or `password:x`. Several words without quotes
+/// are prose.
 fn is_member(text: &str) -> bool {
     if !text.contains([':', '=']) {
         return false;
     }
-    let is_quote = |c: char| "\"'`\\".contains(c) || c.is_whitespace();
+    let is_quote = |c: char| "\"'`\\".contains(c);
+    let is_around = |c: char| is_quote(c) || c.is_whitespace();
     text.split(['{', '}', '[', ']', ',', ';', '&', '?', '\n'])
         .any(|piece| {
             let Some((name, value)) = piece.split_once([':', '=']) else {
                 return false;
             };
-            let name = name.trim_matches(is_quote);
+            let is_quoted = name.trim_end().ends_with(is_quote) || value.trim_start().starts_with(is_quote);
+            let name = name.trim_matches(is_around).trim_start_matches('-');
             let last = name.rsplit('.').next().unwrap_or_default();
             let is_name = last
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
-            let value = value.trim_matches(is_quote);
-            let is_nothing =
-                value.is_empty() || value.starts_with('$') || matches!(value, "true" | "false" | "null");
-            is_name && !is_nothing && !is_count(last, value) && (is_credential(last) || last == "auth")
+            let value = value.trim_matches(is_around);
+            let is_prose = !is_quoted && value.contains(char::is_whitespace);
+            is_name && !is_prose && is_set_secret(last, value)
         })
+}
+
+/// Returns true if a value of this name is a secret.
+fn is_set_secret(name: &str, value: &str) -> bool {
+    const LONGEST_NUMBER: usize = 4;
+    if value.is_empty() || value.starts_with('$') || matches!(value, "true" | "false" | "null") {
+        return false;
+    }
+    if is_auth(name) {
+        return !is_scheme(value);
+    }
+    if is_short_password(name) {
+        return !is_no_password(value);
+    }
+    // The number of a line or of tokens.
+    let is_number = value.len() <= LONGEST_NUMBER && value.bytes().all(|byte| byte.is_ascii_digit());
+    let is_position = is_number && !name.to_ascii_lowercase().contains("pass");
+    names_secret(name) && !is_position && !is_count(name, value)
+}
+
+/// Returns true for the name of a credential that says so in any text. Many keys sort, map or open something.
+pub(super) fn names_secret(name: &str) -> bool {
+    const HARMLESS: [&str; 3] = ["key", "account", "email"];
+    let lower = name.to_ascii_lowercase();
+    let is_plain_key = lower.ends_with("key")
+        && !is_of_secret_key(&lower)
+        && !CREDENTIAL.iter().any(|word| lower.contains(word));
+    is_credential(name) && !HARMLESS.contains(&lower.as_str()) && !is_plain_key
+}
+
+/// Returns true if a word before `key` makes it a secret.
+pub(super) fn is_of_secret_key(word: &str) -> bool {
+    const KEYS: [&str; 5] = ["api", "secret", "access", "private", "auth"];
+    let word = word.to_ascii_lowercase();
+    KEYS.iter().any(|kind| word.contains(kind))
 }
 
 /// Returns true if a word may hold a token or an address with a user: [`like_secret`] with lower thresholds.

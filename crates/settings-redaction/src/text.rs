@@ -1,7 +1,9 @@
 //! Free text, such as a prompt or a command line, and the arguments of a command, without what looks like a secret in it.
 
-use super::heuristics::{Strictness, is_secret, is_secret_key};
-use super::names::is_credential;
+use super::heuristics::{
+    Strictness, is_auth, is_no_password, is_of_secret_key, is_scheme, is_secret, is_secret_key,
+    is_short_password, names_secret,
+};
 
 /// Returns a line of text with each word that looks like a secret replaced by `hidden`. Words are separated by single spaces in the
 /// result. If the rest still looks like it passes a secret, all of it is replaced.
@@ -54,36 +56,38 @@ pub fn redact_text(line: &str, hidden: &str) -> String {
 #[must_use]
 pub fn redact_arguments<T: AsRef<str>>(arguments: &[T], hidden: &str) -> Vec<String> {
     let words: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
-    // Looked up once: a line may have hundreds of thousands of words.
-    let first = |programs: &[&str]| {
-        let is_one = |word: &&str| programs.contains(&word.rsplit('/').next().unwrap_or(word));
-        words.iter().position(is_one).unwrap_or(words.len())
-    };
-    let (by_p, by_a) = (first(&PASSWORD_BY_P), first(&["redis-cli"]));
-    let mut is_value = false;
-    let one = |(at, argument): (usize, &&str)| {
-        let argument = *argument;
+    let takes = Takes::of_words(&words);
+    let mut named: Option<&str> = None;
+    let one = |(at, takes): (usize, Takes)| {
+        let argument = words.get(at).copied().unwrap_or_default();
         let is_flag = argument.starts_with('-');
-        if std::mem::replace(&mut is_value, false) && !is_flag {
+        if let Some(flag) = named.take()
+            && !is_flag
+            && !(is_auth(flag) && is_scheme(argument))
+        {
             return hidden.to_owned();
         }
-        if is_argument(&words, at, by_p < at, by_a < at) {
+        if is_argument(&words, at, takes) {
             return match set_password(argument) {
                 Some(name) => format!("{name}={hidden}"),
                 None => hidden.to_owned(),
             };
         }
         match argument.split_once('=') {
-            Some((key, _)) if !key.contains(char::is_whitespace) && is_secret_key(key) => {
-                format!("{key}={hidden}")
-            }
             Some((key, value))
-                if is_flag && (is_login_of(key, value) || is_secret(value, Strictness::Shown)) =>
+                if !key.contains(char::is_whitespace)
+                    && is_secret_key(key)
+                    && !(is_auth(key) && is_scheme(value)) =>
             {
                 format!("{key}={hidden}")
             }
-            None if is_flag && is_secret_key(argument) => {
-                is_value = true;
+            Some((key, value))
+                if is_flag && (is_login_of(key, value, takes) || is_secret(value, Strictness::Shown)) =>
+            {
+                format!("{key}={hidden}")
+            }
+            None if is_flag && !argument.contains(':') && is_secret_key(argument) => {
+                named = Some(argument);
                 argument.to_owned()
             }
             _ if is_secret(argument, Strictness::Shown) || holds_secret(argument, hidden) => {
@@ -92,7 +96,7 @@ pub fn redact_arguments<T: AsRef<str>>(arguments: &[T], hidden: &str) -> Vec<Str
             _ => argument.to_owned(),
         }
     };
-    words.iter().enumerate().map(one).collect()
+    takes.into_iter().enumerate().map(one).collect()
 }
 
 /// Returns true for an argument that is itself a line of a shell with a secret in it.
@@ -104,24 +108,122 @@ fn holds_secret(argument: &str, hidden: &str) -> bool {
 /// Flags whose value is a login.
 const LOGINS: [&str; 5] = ["-u", "--user", "--auth", "-U", "--proxy-user"];
 
+/// Secrets that the program of a command takes in short flags, which mean something else to others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Takes {
+    /// A login with `-u`, whatever it looks like.
+    login: bool,
+    /// A password with `-p`, in the same word or the next.
+    by_p: bool,
+    /// A password with `-a`.
+    by_a: bool,
+}
+
+impl Takes {
+    fn of(program: &str) -> Self {
+        Self {
+            login: matches!(program, "curl" | "wget" | "http" | "https" | "ab"),
+            by_p: matches!(
+                program,
+                "mysql" | "mysqldump" | "mysqladmin" | "mariadb" | "sshpass"
+            ),
+            by_a: program == "redis-cli",
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            login: self.login || other.login,
+            by_p: self.by_p || other.by_p,
+            by_a: self.by_a || other.by_a,
+        }
+    }
+
+    /// Returns this for each word of a command line. The program is the first word of a command, behind `sudo` and the like, or a path;
+    /// `docker exec` runs another one.
+    fn of_words(words: &[&str]) -> Vec<Self> {
+        const RUN_ANOTHER: [&str; 9] = [
+            "sudo", "doas", "env", "time", "nohup", "nice", "exec", "command", "xargs",
+        ];
+        const CONTAINERS: [&str; 4] = ["docker", "podman", "kubectl", "docker-compose"];
+        let (mut takes, mut begins, mut is_value) = (Self::default(), true, false);
+        let (mut is_container, mut runs) = (false, false);
+        let mut all = Vec::with_capacity(words.len());
+        for word in words {
+            all.push(takes);
+            let bare = word.trim_matches(['\'', '"', '`', '(', ')', '$']);
+            let name = bare.rsplit('/').next().unwrap_or_default();
+            if matches!(*word, "&&" | "||" | "|" | "&") || word.ends_with(';') {
+                (takes, begins, is_value) = (Self::default(), true, false);
+                (is_container, runs) = (false, false);
+            } else if begins {
+                if std::mem::replace(&mut is_value, false) {
+                    continue;
+                }
+                // Of sudo, or of a program that is not among the words.
+                if word.starts_with('-') {
+                    is_value = matches!(*word, "-u" | "-g" | "-n");
+                } else if !word.contains('=') && !RUN_ANOTHER.contains(&name) {
+                    takes = Self::of(name);
+                    is_container = CONTAINERS.contains(&name);
+                    begins = false;
+                }
+            } else if *word == "-c" {
+                begins = true;
+            } else if runs || bare.contains("/bin/") {
+                takes = takes.or(Self::of(name));
+            } else if is_container {
+                runs = bare == "exec";
+                takes.by_p |= bare == "login";
+            }
+        }
+        all
+    }
+
+    /// Returns true for a flag that has a login as its value.
+    fn has_login(self, flag: &str) -> bool {
+        // Short flags in one word, such as `-su` of curl.
+        let letters = flag.strip_prefix('-').unwrap_or_default();
+        let is_joined = letters.ends_with('u') && letters.bytes().all(|byte| byte.is_ascii_alphabetic());
+        LOGINS.contains(&flag) || self.login && is_joined
+    }
+}
+
 /// Returns true if `value` is a user with a password, behind a flag that takes one.
-fn is_login_of(flag: &str, value: &str) -> bool {
+fn is_login_of(flag: &str, value: &str, takes: Takes) -> bool {
     // A user and a group are numbers.
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    LOGINS.contains(&flag)
+    let is_certain = takes.login || matches!(flag, "--auth" | "--proxy-user");
+    takes.has_login(flag)
         && value.split_once(':').is_some_and(|(user, pass)| {
             let is_empty = user.is_empty() || pass.is_empty();
             let is_id = is_number(user) && is_number(pass);
-            !(is_empty || is_id || pass.starts_with('/'))
+            !(is_empty || is_id || pass.starts_with('/')) && (is_certain || looks_like_login(user, pass))
         })
 }
 
-/// Programs that take a password with `-p`, in the same word or the next.
-const PASSWORD_BY_P: [&str; 6] = ["mysql", "mysqldump", "mysqladmin", "mariadb", "sshpass", "login"];
+/// Returns false for a user with a group, a host with a path, and a remote with a branch.
+fn looks_like_login(user: &str, pass: &str) -> bool {
+    const SHORTEST: usize = 5;
+    const REMOTES: [&str; 3] = ["origin", "upstream", "HEAD"];
+    const BRANCHES: [&str; 3] = ["master", "trunk", "develop"];
+    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'.');
+    let is_host = |text: &str| text == "localhost" || text.contains('.') && is_name(text);
+    let is_place = |text: &str| text.contains('/') || is_host(text);
+    let is_id = user.bytes().all(|byte| byte.is_ascii_digit());
+    let is_branch = REMOTES.contains(&user) || BRANCHES.contains(&pass);
+    user != pass && pass.len() >= SHORTEST && !is_id && !is_branch && !is_place(user) && !is_place(pass)
+}
 
-/// Returns true if the word at `at` is a secret by the place where a command has it: a login behind `-u`, a password behind `-p` (`by_p`) or
-/// `-a` (`by_a`) of a program before it, or what a name like `DB_PASS` is set to.
-fn is_argument(words: &[&str], at: usize, by_p: bool, by_a: bool) -> bool {
+/// Returns true for ports as in `-p 3306:3306`.
+fn is_ports(word: &str) -> bool {
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    word.contains(':') && word.split(':').all(is_number)
+}
+
+/// Returns true if the word at `at` is a secret by the place where a command has it: a login behind `-u`, a password behind `--pass`, or
+/// behind `-p` or `-a` of a program that takes one so, or what a name like `DB_PASS` is set to.
+fn is_argument(words: &[&str], at: usize, takes: Takes) -> bool {
     let Some(word) = words.get(at).map(|word| word.trim_matches(['\'', '"'])) else {
         return false;
     };
@@ -130,23 +232,30 @@ fn is_argument(words: &[&str], at: usize, by_p: bool, by_a: bool) -> bool {
         .and_then(|at| words.get(at))
         .copied()
         .unwrap_or_default();
+    let is_named = before.strip_prefix("--").is_some_and(is_short_password);
     set_password(word).is_some()
+        || is_named && !word.starts_with('-') && !is_no_password(word)
         || word.starts_with("pass:") && word.len() > 5
-        || is_login_of(before, word)
+        || is_login_of(before, word, takes)
         || word
             .strip_prefix("-u")
-            .is_some_and(|login| is_login_of("-u", login))
-        || by_p && (before == "-p" || word.starts_with("-p") && word.len() > 2)
-        || by_a && before == "-a"
+            .is_some_and(|login| !login.starts_with(' ') && is_login_of("-u", login, takes))
+        || takes.by_p && (before == "-p" && !is_ports(word) || word.starts_with("-p") && word.len() > 2)
+        || takes.by_a && before == "-a"
         || before.ends_with("secret_access_key")
 }
 
-/// Returns the name in a word such as `DB_PASS=…`; `None` if it sets no password.
+/// Returns the name in a word such as `DB_PASS=…` or `-Ddb.pass=…`; `None` if it sets no password.
 fn set_password(word: &str) -> Option<&str> {
     let (name, value) = word.split_once('=')?;
-    let lower = name.trim_matches(['\'', '"']).to_ascii_lowercase();
-    let is_password = lower == "pass" || lower.ends_with("_pass") || lower.ends_with("_pwd");
-    (is_password && !value.is_empty()).then_some(name)
+    let bare = name.trim_matches(['\'', '"']).trim_start_matches('-');
+    let last = bare.rsplit('.').next().unwrap_or_default();
+    // A blank makes it the line of a shell.
+    (!name.contains(char::is_whitespace)
+        && is_short_password(last)
+        && !value.is_empty()
+        && !is_no_password(value))
+    .then_some(name)
 }
 
 fn last(words: &[String]) -> String {
@@ -160,7 +269,9 @@ fn value_after(words: &[&str], at: usize) -> Option<usize> {
     let name = word.trim_end_matches([':', '=']);
     let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
     let is_header = name.eq_ignore_ascii_case("authorization") || name.eq_ignore_ascii_case("cookie");
-    if !is_header && !is_credential(&name.to_ascii_lowercase()) {
+    let before = at.checked_sub(1).and_then(|at| words.get(at));
+    let is_secret_key = name.eq_ignore_ascii_case("key") && before.is_some_and(|word| is_of_secret_key(word));
+    if !is_header && !is_secret_key && !names_secret(&name.to_ascii_lowercase()) {
         return None;
     }
     let mut value = at + 1;
@@ -220,6 +331,86 @@ mod tests {
     }
 
     #[test]
+    fn harmless_words_stay_and_secrets_like_them_do_not() {
+        let both = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let arguments = redact_arguments(&words, "(hidden)").join(" ");
+            let one = redact_arguments(&["sh", line], "(hidden)").split_off(1).join(" ");
+            [redact_text(line, "(hidden)"), arguments, one]
+        };
+        let mut wrong = Vec::new();
+        for line in [
+            "key: value",
+            r#"{"key":"name","order":"asc"}"#,
+            r#"{"sortKey":"name"}"#,
+            "primary_key:id",
+            "hotKey:ctrl+k",
+            "https://example.org:443/path?key=1",
+            "open http://localhost:3000/items?key=7 and click",
+            r#"react key="row" is duplicated"#,
+            "fix the key: it is wrong",
+            "--auth=basic",
+            "--auth none",
+            "auth=none",
+            "--set auth=false",
+            "auth: add login",
+            "account:main",
+            "email:a@b.c",
+            "token:12",
+            "sort -u a:b",
+            "rsync -u host:dir/x",
+            "git push -u origin:main",
+            "diff -U a:b",
+            "docker run -u node:node",
+            "--user=app:app",
+            "-u www-data:www-data",
+            "docker run --name mysql -p 3306:3306",
+            "sudo mysql -p 3306:3306",
+            "ssh login -p 22",
+            "npm login -port",
+            r#"claude -p "fix the mysql -p flag""#,
+            "PWD=/home/ann",
+            "x264 --pass=2 a",
+            "x264 --pass 2 a",
+        ] {
+            for shown in both(line) {
+                if shown != line {
+                    wrong.push(format!("{line}: {shown}"));
+                }
+            }
+        }
+        for line in [
+            "true -u admin:MARK1S3cr3tPassw0rd",
+            "--user=admin:MARK1S3cr3tPassw0rd4",
+            r#"{"apiKey":"MARK1xk9f8a7s6d5f4g3h2j1"}"#,
+            "--auth MARK1xk9f8a7s6d5f4g3h2j2",
+            "curl -u a:MARK1 x",
+            "curl -su u:MARK1 x",
+            "sudo -u me curl -u me:MARK1 x",
+            "sudo mysql -pMARK1",
+            "ls && /usr/bin/mysql -p MARK1",
+            "docker exec -it db mysql -uroot -pMARK1",
+            "docker login -u me -p MARK1",
+            "--pass MARK1",
+            "--pass=MARK1",
+            "--pwd MARK1",
+            r#"{"pass":"MARK1"}"#,
+            r#"{"pwd":"MARK1"}"#,
+            "pwd=MARK1",
+            "Server=db;Pwd=MARK1",
+            "java -Ddb.pass=MARK1",
+            "--password:MARK1",
+        ] {
+            for shown in both(line) {
+                if shown.contains("MARK1") {
+                    wrong.push(format!("{line}: {shown}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
     fn ordinary_text_stays_and_secrets_do_not() {
         for plain in [
             "fix the login test",
@@ -249,6 +440,7 @@ mod tests {
             ("mysql --password hunter2 -e x", "hunter2"),
             ("mysql --password=hunter2 -e x", "hunter2"),
             ("password: hunter2", "hunter2"),
+            ("my api key: hunter2", "hunter2"),
             ("password = hunter2", "hunter2"),
             (
                 "set \"token\": \"0123456789abcdef0123456789abcdef\"",
