@@ -215,7 +215,7 @@ impl Recovery<'_> {
         self.some_session_has(word)
     }
 
-    /// Returns the error for a path that the latest session here excludes, if `word` could name one.
+    /// Returns the error for a path that the latest session here excludes, or that exists and is not tracked by it, if `word` could name one.
     #[must_use]
     pub fn excluded_here(&self, word: &OsStr) -> Option<RecoveryError> {
         let store = self.store_for_reading().ok()??;
@@ -225,7 +225,13 @@ impl Recovery<'_> {
             .ok()?;
         let recorded = in_session(&store, &row).ok()?;
         let (at, path) = place(self.environment, &row.mounts, Path::new(word), &recorded).ok()?;
-        left_out(row.mounts.get(at)?, &path)
+        let error = left_out(row.mounts.get(at)?, &path)?;
+        // Almost any word lies outside of the tracked paths; only a path that exists can be meant.
+        let is_there = || {
+            let path = self.environment.absolute(Path::new(word));
+            path.symlink_metadata().is_ok()
+        };
+        (!matches!(error, RecoveryError::Untracked { .. }) || is_there()).then_some(error)
     }
 
     /// Returns which session goes by this name, seen from the current directory.

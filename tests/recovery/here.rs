@@ -383,6 +383,12 @@ fn a_word_that_is_nothing_says_so() {
     run(&sandbox, &shop, &["diff", "foo", "bar"])
         .code(5)
         .shows("session \"foo\" not found, and there is no such path, now or in rc-");
+    let tracking = ["launch", "--path", "docs", "--", "true"];
+    run(&sandbox, &shop, &tracking).ok();
+    run(&sandbox, &shop, &["restore", "foo"])
+        .code(5)
+        .shows("session \"foo\" not found, and there is no such path, now or in rc-")
+        .hides("tracked paths");
     run(&sandbox, &shop, &["diff", "@0"])
         .code(5)
         .shows("counted from 1");
