@@ -353,8 +353,13 @@ pub enum RecoveryError {
         directory: PathBuf,
     },
     /// The named session was not restored.
-    #[error("nothing to undo: {0} was not restored")]
-    NeverRestored(InstanceId),
+    #[error("nothing to undo: {id} was not restored")]
+    NeverRestored {
+        /// The session.
+        id: InstanceId,
+        /// False if it has no snapshot to restore, as in mode `metadata`.
+        keeps_files: bool,
+    },
     /// There is no restore to undo, or none with this receipt.
     #[error("{}", nothing_to_undo(*receipt))]
     NothingToUndo {
@@ -455,7 +460,7 @@ impl Diagnostic for RecoveryError {
             | Self::NothingRecorded
             | Self::NotHere { .. }
             | Self::Uncovered(_)
-            | Self::NeverRestored(_)
+            | Self::NeverRestored { .. }
             | Self::NothingToUndo { receipt: None } => ErrorKind::NothingToRestore,
             Self::NothingToUndo { receipt: Some(_) } => ErrorKind::UnknownSnapshot,
             Self::HeldByLauncher(_) => ErrorKind::RefusedActive,
@@ -540,7 +545,10 @@ impl Diagnostic for RecoveryError {
             )],
             Self::NothingRecorded => vec![Hint::command("to record one", "launch -- COMMAND")],
             Self::NotHere { sessions, .. } => not_here(sessions),
-            Self::NeverRestored(id) => vec![Hint::command(
+            Self::NeverRestored {
+                keeps_files: false, ..
+            } => Vec::new(),
+            Self::NeverRestored { id, .. } => vec![Hint::command(
                 "to undo what the session did",
                 format!("restore {id}"),
             )],

@@ -233,7 +233,10 @@ impl Recovery<'_> {
         let receipt = request.receipt;
         let found = found.ok_or_else(|| match (named, receipt) {
             (Some(row), None) => match refuse_imported(&row) {
-                Ok(()) => RecoveryError::NeverRestored(row.id),
+                Ok(()) => RecoveryError::NeverRestored {
+                    keeps_files: !row.mounts.is_empty(),
+                    id: row.id,
+                },
                 Err(error) => error,
             },
             _ => RecoveryError::NothingToUndo { receipt },

@@ -529,3 +529,15 @@ fn killed_while_staging_leaves_the_old_tree_and_is_cleared_up() {
     assert_same_tree(&before, &Tree::read(&project));
     assert!(!left.exists());
 }
+
+#[test]
+fn a_session_without_files_has_no_restore_to_propose() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "a\n").aged();
+    let target = project.to_str().unwrap();
+    let words = ["launch", "--snapshot", "metadata", target, "--", "true"];
+    sandbox.command(words).inside(&project).run().ok();
+    let run = sandbox.jackin(["undo", &sandbox.newest(), "--yes"]).refused();
+    run.shows("nothing to undo").hides("recovery restore");
+}
