@@ -151,8 +151,9 @@ impl Terminal {
             .collect()
     }
 
-    /// Prints the messages that are held back, and holds no more.
-    fn release(&self) {
+    /// Prints the messages that are held back, and holds no more: before a document, and by a command that prints documents as long as it
+    /// runs.
+    pub fn release(&self) {
         let messages = lock(&self.awaiting).take().unwrap_or_default();
         messages.iter().for_each(|message| self.show(&message.shown));
     }

@@ -99,6 +99,19 @@ fn json_is_a_document_a_line() {
 }
 
 #[test]
+fn messages_do_not_wait_for_the_first_change() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "a\n").aged();
+    let session = Background::launch(&sandbox, &project, "");
+    let id = sandbox.newest();
+    let watch = sandbox.command(["watch", &id, "--json", "-v"]).start();
+    await_that("a message", || watch.errors().contains("watch"));
+    session.end().ok();
+    watch.finish().ok();
+}
+
+#[test]
 fn it_stops_for_a_signal_and_for_a_reader_that_is_gone() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("p");

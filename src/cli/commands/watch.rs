@@ -73,6 +73,7 @@ impl Command for WatchArgs {
                 false => ExitCode::Done.into(),
             });
         };
+        context.terminal.release();
         if !self.json {
             let paths: Vec<String> = watch.roots().map(|root| sanitize::path(&root)).collect();
             let id = &watch.row.id;
@@ -122,6 +123,7 @@ impl WatchArgs {
                 ));
             }
             is_told = true;
+            context.terminal.release();
             if !nap(context, WAIT) {
                 return Ok(None);
             }
