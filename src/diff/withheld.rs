@@ -81,21 +81,25 @@ pub fn compare_withheld(before: &MountRecord, after: Option<&[WithheldFact]>) ->
     changes
 }
 
-/// Returns true if a snapshot has what is at `path`: all private files at or below it, encrypted, and none of them is among the `changes`
-/// since.
+/// Returns the question whether a snapshot has all that is at a path: the private files at and below it are encrypted, and none of them is
+/// among the `changes` since.
 #[must_use]
-pub fn has_encrypted(before: &MountRecord, changes: &[WithheldChange], path: &RelPath) -> bool {
+pub fn has_encrypted(before: &MountRecord, changes: &[WithheldChange]) -> impl Fn(&RelPath) -> bool + use<> {
     let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
-    if changed.iter().any(|changed| changed.is_within(path)) {
-        return false;
-    }
     let encrypted: BTreeSet<&RelPath> = before.encrypted().collect();
-    let mut facts = before
-        .withheld
-        .iter()
-        .filter(|fact| fact.path.is_within(path))
-        .peekable();
-    facts.peek().is_some() && facts.all(|fact| encrypted.contains(&fact.path))
+    // A path has all that is below it if one of its files is whole and none is not.
+    let (mut whole, mut partial) = (BTreeSet::new(), BTreeSet::new());
+    for fact in &before.withheld {
+        let is_whole = encrypted.contains(&fact.path) && !changed.contains(&fact.path);
+        let side = if is_whole { &mut whole } else { &mut partial };
+        side.extend(fact.path.ancestors());
+        side.insert(fact.path.clone());
+    }
+    for path in changed {
+        partial.extend(path.ancestors());
+        partial.insert(path.clone());
+    }
+    move |path| whole.contains(path) && !partial.contains(path)
 }
 
 fn differing(before: &[WithheldFact], after: Option<&[WithheldFact]>) -> Vec<WithheldChange> {

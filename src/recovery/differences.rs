@@ -448,9 +448,8 @@ impl Recovery<'_> {
             let is_comparable =
                 matches!(later, Later::Snapshot(_)) || !store.catalog().is_adopted(&row.id)?;
             let mut withheld = compare_withheld(mount, facts.filter(|_| is_comparable));
-            comparison
-                .not_covered
-                .retain(|gap| !has_encrypted(mount, &withheld, &gap.path));
+            let is_encrypted = has_encrypted(mount, &withheld);
+            comparison.not_covered.retain(|gap| !is_encrypted(&gap.path));
             let sides = (before.as_ref(), after.manifest.as_ref());
             // With the key both sides show the secret itself.
             let is_opened = |change: &WithheldChange| {

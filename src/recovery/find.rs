@@ -518,6 +518,10 @@ impl Search<'_> {
         if is_new_coverage {
             missing.extend(line.unknown.iter().cloned());
         }
+        let facts: BTreeSet<&RelPath> = match missing.is_empty() {
+            true => BTreeSet::new(),
+            false => mount.withheld.iter().map(|fact| &fact.path).collect(),
+        };
         for path in missing {
             let verdict = line
                 .matcher
@@ -529,9 +533,7 @@ impl Search<'_> {
                     matches!(self.lookup.state(record, manifest, &path), Ok(PathState::Absent))
                 }
                 // Each private file that is there has a fact, whether it is stored or not.
-                (Some(Verdict::Withheld(reason)), _) if reason.is_private() => {
-                    mount.withheld.iter().all(|fact| fact.path != path)
-                }
+                (Some(Verdict::Withheld(reason)), _) if reason.is_private() => !facts.contains(&path),
                 _ => false,
             };
             match line.tracks.get_mut(&path) {

@@ -197,8 +197,8 @@ pub fn propose(
         let is_comparable = !store.catalog().is_adopted(&target.instance)?;
         let mut withheld = compare_withheld(record, reveal.facts().filter(|_| is_comparable));
         // What is encrypted and did not change lacks nothing.
-        plan.not_covered
-            .retain(|gap| !has_encrypted(record, &withheld, &gap.path));
+        let is_encrypted = has_encrypted(record, &withheld);
+        plan.not_covered.retain(|gap| !is_encrypted(&gap.path));
         let sides = (manifest.as_ref(), now.manifest.as_ref());
         let is_asked = |path: &RelPath| match asked {
             Scope::Asked(_) => asked.holds(path),
