@@ -148,7 +148,7 @@ fn sessions_elsewhere_are_listed_in_a_table() {
     let project = sandbox.project("p");
     let elsewhere = sandbox.project("elsewhere");
     sandbox.launch_with(&["--name", "fix"], &project, "true");
-    let run = sandbox.command(["show"]).inside(&elsewhere).run().code(2);
+    let run = sandbox.command(["show"]).inside(&elsewhere).run().code(5);
     let text = run.text();
     let rows: Vec<Vec<&str>> = text
         .lines()

@@ -213,13 +213,13 @@ fn who_chooses_nothing_is_told_what_is_missing() {
         let Some(tmux) = start(&sandbox, &sandbox.sources(), words) else {
             return;
         };
-        let seen = tmux.sees("code 2");
+        let seen = tmux.sees("code 5");
         assert!(!seen.contains("Esc to cancel"), "{seen}");
     }
     let empty = Sandbox::new();
     let elsewhere = empty.project("elsewhere");
     if let Some(tmux) = start(&empty, &elsewhere, "show") {
-        assert!(!tmux.sees("code 2").contains("Esc to cancel"));
+        assert!(!tmux.sees("code 5").contains("Esc to cancel"));
     }
 }
 
