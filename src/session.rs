@@ -37,7 +37,7 @@ pub use here::{
     Covering, counts_back, is_covering, lacks_baseline, latest_active, sessions_covering, those_that_began,
     without_forgotten,
 };
-pub use import::{ImportRequest, import, is_imported_again, is_interrupted_import};
+pub use import::{ImportRequest, import, is_imported_again, is_interrupted_import, lacks_end};
 pub use import_replica::{AdoptError, AdoptRequest, Adopted, adopt};
 pub use kept_copies::settle_copies;
 pub use liveness::{LivenessProbe, Reason, State, distinct, is_active, state, state_by};

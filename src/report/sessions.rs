@@ -14,7 +14,7 @@ use crate::environment::Environment;
 use crate::model::{AgentRef, Ending, InstanceId, PathCounts, SnapshotKind, Time};
 use crate::session::{
     Docker, LivenessProbe, Reason, SessionError, State, distinct, forked_from, is_imported_again,
-    is_interrupted_import, state_by,
+    is_interrupted_import, lacks_end, state_by,
 };
 use crate::store::{
     ForgottenRow, ForkRow, IMPORTED, InstanceRow, PendingRestore, RestoreStage, SnapshotRow, Store,
@@ -343,9 +343,10 @@ impl InstanceDocument {
         self.mode == IMPORTED
     }
 
-    /// Returns true if its import was interrupted or failed: it may have no snapshot.
+    /// Returns true if its import was interrupted: it may have no snapshot.
     pub(crate) fn is_interrupted_import(&self) -> bool {
-        self.is_imported() && matches!(self.status, Status::Lost | Status::Failed)
+        let is_over = matches!(self.status, Status::Lost | Status::Failed);
+        self.is_imported() && is_over && lacks_end(self.ending.as_ref())
     }
 
     pub(super) fn new(

@@ -3,6 +3,7 @@
 use super::deferred_baseline::wait_for_baseline;
 use super::guard::overlap;
 use super::here::lacks_baseline;
+use super::import::INTERRUPTED;
 use super::liveness::state;
 use super::recovery::is_torn;
 use super::{Services, SessionError, State, watcher};
@@ -158,7 +159,7 @@ fn end_import(store: &Store, world: Services<'_>, row: &InstanceRow) -> Result<(
         .any(|receipt| matches!(receipt.act, Operation::Import { .. }));
     let ending = match is_told {
         true => Ending::Ended,
-        false => Ending::Failed("the import was interrupted".to_owned()),
+        false => Ending::Failed(INTERRUPTED.to_owned()),
     };
     append_end(store, world, row, ending)
 }

@@ -11,10 +11,19 @@ use crate::model::{
 use crate::store::{IMPORTED, InstanceRow, Store, Told};
 use crate::transfer::{Incoming, StoredSnapshot, TransferError};
 
-/// Returns true for an import that was interrupted or failed. It may have a snapshot, which is whole.
+/// Why an import failed that was found without an end.
+pub(super) const INTERRUPTED: &str = "the import was interrupted";
+
+/// Returns true for an import that was interrupted. It may have a snapshot, which is whole.
 #[must_use]
 pub fn is_interrupted_import(row: &InstanceRow) -> bool {
-    row.is_imported() && matches!(row.ending, None | Some(Ending::Failed(_)))
+    row.is_imported() && lacks_end(row.ending.as_ref())
+}
+
+/// Returns true for the ending of an import that did not end by itself. One that failed said so at once.
+#[must_use]
+pub fn lacks_end(ending: Option<&Ending>) -> bool {
+    ending.is_none_or(|ending| matches!(ending, Ending::Failed(why) if why == INTERRUPTED))
 }
 
 /// Returns true if a later import of the same mounts succeeded, so that nothing has to be done about the interrupted one.

@@ -110,7 +110,9 @@ impl Command for ShowArgs {
             if snapshots.next().is_some() {
                 context.propose("to delete this session", &format!("forget {}", row.id));
             }
-        } else if instance.is_imported() && !snapshots.any(|one| one.kind == SnapshotKind::Closing) {
+        } else if instance.is_imported()
+            && !instance.snapshots.is_empty()
+            && !snapshots.any(|one| one.kind == SnapshotKind::Closing) {
             context.propose("to write its files", &format!("fork {}", row.id));
         } else if known.has_baseline {
             let diff = Words::new("diff").session(context, &row.id, Wanted::Any);

@@ -110,7 +110,7 @@ fn lasted(session: &InstanceDocument) -> String {
     if session.is_interrupted_import() {
         return "import interrupted".to_owned();
     }
-    if session.is_imported() {
+    if session.is_imported() && session.status != Status::Failed {
         return "imported".to_owned();
     }
     match (session.status, session.ended_at) {

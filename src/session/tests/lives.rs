@@ -106,6 +106,20 @@ fn an_end_is_what_was_written_down_and_no_end_is_a_loss() {
 }
 
 #[test]
+fn an_import_that_failed_was_not_interrupted() {
+    let place = Place::new();
+    let of = |ending: Option<Ending>| InstanceRow {
+        mode: crate::store::IMPORTED.to_owned(),
+        ending,
+        ..quiet(&place)
+    };
+    let failed = |why: &str| Some(Ending::Failed(why.to_owned()));
+    let is_interrupted = |ending| crate::session::is_interrupted_import(&of(ending));
+    assert!(is_interrupted(None) && is_interrupted(failed("the import was interrupted")));
+    assert!(!is_interrupted(failed("no space left on device")) && !is_interrupted(Some(Ending::Ended)));
+}
+
+#[test]
 fn a_held_lock_is_life_until_it_is_let_go() {
     let place = Place::new();
     let row = quiet(&place);
