@@ -163,6 +163,46 @@ fn a_hook_whose_agent_was_killed_locks_nothing() {
     }
 }
 
+/// The first process of a container is often a shell: it adopts the hook, and every process of the operator descends from it as well.
+#[test]
+fn a_hook_that_a_shell_adopted_begins_no_session() {
+    let in_container = ["-Urpf", "--mount-proc", "sh", "-c"];
+    let mut probe = Command::new("unshare");
+    if !probe
+        .args(in_container)
+        .arg(":")
+        .output()
+        .is_ok_and(|it| it.status.success())
+    {
+        skip(
+            "a shell as the first process",
+            "`unshare` makes no namespaces here",
+        );
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let project = sandbox.captured("shop", "");
+    let (event, done) = (sandbox.scratch("event"), sandbox.scratch("done"));
+    let facts = json!({"session_id": "s", "cwd": project, "source": "startup"});
+    fs::write(&event, facts.to_string()).unwrap();
+    let hook = format!(
+        "while [ \"$(cut -d ' ' -f 4 /proc/$$/stat)\" != 1 ]; do sleep 0.05; done; '{}' recovery hook run claude SessionStart < '{}'; echo > '{}'",
+        binary().display(),
+        event.display(),
+        done.display()
+    );
+    let first = format!(
+        "setsid sh -c 'sh -c \"$1\" & exit 0' sh \"$0\"; while ! [ -e '{}' ]; do sleep 0.05; done",
+        done.display()
+    );
+    let mut container = Command::new("unshare");
+    container.args(in_container).args([&first, &hook]).env_clear();
+    container.env("HOME", sandbox.home()).env("PATH", "/usr/bin:/bin");
+    run_tool(container.current_dir(&project));
+    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+    assert!(all.is_empty(), "{all:?}");
+}
+
 /// The children of a process.
 fn children(pid: u32) -> String {
     let path = format!("/proc/{pid}/task/{pid}/children");

@@ -35,13 +35,16 @@ pub enum Starter {
 /// descends as well. In a container the first process may be the program itself: `is_program` recognizes it by its name.
 #[must_use]
 pub fn starter(table: &ProcessTable, caller: &Caller, is_program: &dyn Fn(&str) -> bool) -> Starter {
-    let mut ancestors = caller.ancestors.iter().enumerate();
-    let Some((at, program)) = ancestors.find(|(_, process)| !is_shell(table, process)) else {
-        return Starter::Unknown;
+    let ancestors = &caller.ancestors;
+    let known = caller.adopted_by.unwrap_or(ancestors.len());
+    let mut started = ancestors.iter().take(known);
+    let Some(program) = started.find(|process| !is_shell(table, process)) else {
+        // The adopter may be a shell: the first process of a container often is.
+        return match caller.adopted_by {
+            Some(_) => Starter::Gone,
+            None => Starter::Unknown,
+        };
     };
-    if caller.adopted_by.is_some_and(|adopter| adopter <= at) {
-        return Starter::Gone;
-    }
     let Some(seen) = table
         .look(program.pid)
         .ok()
