@@ -19,11 +19,11 @@ pub use freeze::{Dataset, Freezer, snapshot_programs};
 #[cfg(all(target_os = "linux", feature = "mount"))]
 pub use processes::Fusermount;
 pub use processes::{
-    Caller, Conversation, Ended, Exit, GitAtWork, GitPlaces, HeldBack, INTERRUPT, Interrupts, Invocation,
-    LaunchError, Life, Member, NamedProcess, Pager, Patience, Probe, ProbeError, ProcessTable, Running,
-    Search, Starter, Why, Writer, WriterSearch, check, cpu_time, current_boot, die, git_at_work, holder,
-    in_front, is_alive, is_child_of, leave_terminal, life, named, outlive_file_limit, parent, reference,
-    start, suspend, writers_of, yield_to_all,
+    Caller, Conversation, Ended, Exit, GitAtWork, HeldBack, INTERRUPT, Interrupts, Invocation, LaunchError,
+    Life, Member, NamedProcess, Pager, Patience, Probe, ProbeError, ProcessTable, Running, Search, Starter,
+    Why, Writer, WriterSearch, check, cpu_time, current_boot, die, git_at_work, holder, in_front, is_alive,
+    is_child_of, leave_terminal, life, named, outlive_file_limit, parent, reference, start, suspend,
+    writers_of, yield_to_all,
 };
 pub use processes::{find, path_outside};
 pub use transport::{

@@ -3,19 +3,21 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::error::{Locked, RestoreError};
 use super::open_files::{Phase, refuse_served_in};
 use super::proposal::{Proposal, ProposedMount};
 use crate::git_directories::{Repositories, work_tree};
-use crate::model::{Manifest, Name, RelPath};
-use crate::process::{self, GitAtWork, GitPlaces};
+use crate::model::{Name, RelPath};
+use crate::process::{self, GitAtWork};
 use git_reader::{Files as _, Live, Repository, is_lock};
 use handle_fs::Root;
 
-/// Refuses to change a repository that git works on: one with a lock that a process holds, or in which a command of git runs that changes it, also
-/// while that waits in an editor. A lock without a holder was left by a process that died. Also refuses to change the data directory of a database that a server works on.
+/// Refuses to change a repository that git works on, or the data directory of a database that a server works on.
+///
+/// Git works on a repository if a process holds a lock of it, or if a command of git runs that changes it, also while that waits in an
+/// editor. A lock without a holder was left by a process that died.
 ///
 /// # Errors
 /// [`RestoreError::Locked`], [`RestoreError::GitAtWork`], [`RestoreError::DatabaseInUse`].
@@ -57,12 +59,12 @@ fn in_use(mount: &ProposedMount) -> Option<RestoreError> {
         }
     }
     let mut held = locks.into_iter().filter_map(|(own, lock)| {
-        let works_in = [
+        let work_trees = [
             Some(work_tree(own).on_host(&host)),
             linked_with(&live, own, &lock),
         ];
         let lock = lock.on_host(&host);
-        match process::holder(&lock, &works_in.into_iter().flatten().collect::<Vec<_>>()) {
+        match process::holder(&lock, &work_trees.into_iter().flatten().collect::<Vec<_>>()) {
             Ok(None) => None,
             Ok(holder) => Some(Locked { lock, holder }),
             Err(_) => Some(Locked { lock, holder: None }),
@@ -73,42 +75,13 @@ fn in_use(mount: &ProposedMount) -> Option<RestoreError> {
     }
     touched.into_iter().find_map(|own| {
         let git_dir = own.on_host(&host);
-        let places = GitPlaces {
-            works_in: work_trees(&live, now, own, &host),
-            others: nested(&repositories, now, own, &host),
-            git_dir: git_dir.clone(),
-        };
-        let GitAtWork { pid, command } = process::git_at_work(&places)?;
+        let GitAtWork { pid, command } = process::git_at_work(&git_dir)?;
         Some(RestoreError::GitAtWork {
             repository: git_dir,
             command,
             pid,
         })
     })
-}
-
-/// Returns the work tree of a git directory, with the linked ones.
-fn work_trees(live: &Live<'_>, now: &Manifest, own: &RelPath, host: &Path) -> Vec<PathBuf> {
-    let mut found = vec![work_tree(own).on_host(host)];
-    if let Some(dir) = now.directory(&git_reader::below(own, "worktrees")) {
-        let names = dir.entries.iter().map(|entry| entry.name.as_bytes());
-        found.extend(names.filter_map(|name| linked(live, own, name)));
-    }
-    found
-}
-
-/// Returns the work trees of other repositories in that of a git directory. A file `.git` belongs to a linked work tree or a submodule,
-/// whose git directories lie in this one.
-fn nested(repositories: &Repositories, now: &Manifest, own: &RelPath, host: &Path) -> Vec<PathBuf> {
-    let work = work_tree(own);
-    let others = repositories
-        .iter()
-        .filter(|other| *other != own && now.directory(other).is_some());
-    let trees = others.map(work_tree);
-    trees
-        .filter(|tree| *tree != work && tree.is_within(&work))
-        .map(|tree| tree.on_host(host))
-        .collect()
 }
 
 /// The linked work tree that a lock belongs to.

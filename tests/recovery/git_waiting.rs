@@ -142,3 +142,45 @@ fn a_git_that_reads_or_works_in_another_repository_refuses_nothing() {
     assert_ne!(run.exit(), Some(3), "{run}");
     assert_eq!(repository.git(&["branch", "--list", "topic"]), "");
 }
+
+/// Its git directory lies elsewhere, or is excluded, so that the snapshots do not show it.
+#[test]
+fn a_git_in_a_repository_that_the_snapshots_do_not_show_refuses_nothing() {
+    if is_portable(NO_HOLDERS) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let project = Repository::with_history(&sandbox.project("project"), 2);
+    let other = Repository::with_history(&sandbox.scratch("other"), 1);
+    let (tree, module) = (project.path.join("wt"), project.path.join("module"));
+    other.git(&["worktree", "add", "-q", tree.to_str().unwrap()]);
+    let apart = Repository::with_history(&module, 1);
+    let git_dir = format!("--separate-git-dir={}", sandbox.scratch("apart").display());
+    apart.git(&["init", "-q", &git_dir]);
+    let nest = Repository::with_history(&project.path.join("nest"), 1).path;
+    let agent = "git branch topic";
+    for directory in [&tree, &module, &nest] {
+        let id = sandbox.launch_with(&["--exclude", "nest"], &project.path, agent);
+        let waiting = Waiting::start(&sandbox, directory, &["commit", "--allow-empty"]);
+        let run = sandbox.jackin(["restore", &id, "--yes"]);
+        drop(waiting);
+        assert_ne!(run.exit(), Some(3), "{directory:?} {run}");
+        assert_eq!(project.git(&["branch", "--list", "topic"]), "");
+    }
+}
+
+/// Git changes to the work tree before it waits, and the name that it was given counts from where it started.
+#[test]
+fn a_git_directory_named_from_below_the_work_tree_counts() {
+    if is_portable(NO_HOLDERS) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let (repository, id) = session(&sandbox);
+    let below = repository.path.join("src");
+    fs::create_dir_all(&below).unwrap();
+    let args = ["--git-dir=../.git", "--work-tree=..", "commit"];
+    let waiting = Waiting::start(&sandbox, &below, &args);
+    sandbox.jackin(["restore", &id, "--yes"]).code(3);
+    drop(waiting);
+}

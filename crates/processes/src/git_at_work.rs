@@ -1,7 +1,10 @@
 //! Commands of git that change a repository while they run, also while they wait in an editor and hold no lock.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
+use super::git_directory::{belongs_to, git_directory};
 use super::system;
 
 /// Options of git itself whose value is the next word.
@@ -15,17 +18,6 @@ const WITH_VALUE: [&str; 7] = [
     "--attr-source",
 ];
 
-/// Places of a repository.
-#[derive(Clone, Debug)]
-pub struct GitPlaces {
-    /// Its git directory.
-    pub git_dir: PathBuf,
-    /// Its work tree and the linked ones; of a bare repository the git directory.
-    pub works_in: Vec<PathBuf>,
-    /// Work trees of other repositories below these.
-    pub others: Vec<PathBuf>,
-}
-
 /// A command of git that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitAtWork {
@@ -35,13 +27,11 @@ pub struct GitAtWork {
     pub command: String,
 }
 
-/// Returns a running command of git that changes the repository, or will after its editor. None where processes cannot be examined.
+/// Returns a running command of git that changes the repository with this git directory, or will after its editor. None where processes
+/// cannot be examined.
 #[must_use]
-pub fn git_at_work(places: &GitPlaces) -> Option<GitAtWork> {
-    let place = |path: &PathBuf| system::place(path).ok().flatten();
-    let git_dir = place(&places.git_dir)?;
-    let works_in: Vec<_> = places.works_in.iter().filter_map(place).collect();
-    let others: Vec<_> = places.others.iter().filter_map(place).collect();
+pub fn git_at_work(git_dir: &Path) -> Option<GitAtWork> {
+    let sought = system::place(git_dir).ok().flatten()?;
     let own = std::process::id();
     let living = system::all().unwrap_or_default().into_iter();
     for seen in living.filter(|seen| !seen.dead && seen.pid != own && seen.name.starts_with("git")) {
@@ -50,17 +40,9 @@ pub fn git_at_work(places: &GitPlaces) -> Option<GitAtWork> {
             continue;
         };
         let variable = system::values(seen.pid, "GIT_DIR").unwrap_or_default();
-        let variable = variable
-            .first()
-            .map(|value| String::from_utf8_lossy(value).into_owned());
-        let is_here = match call.git_dir.map(str::to_owned).or(variable) {
-            Some(named) => system::is_below(seen.pid, Path::new(&named), git_dir),
-            None => {
-                let works_below = |all: &[_]| all.iter().any(|one| system::works_below(seen.pid, *one));
-                works_below(&works_in) && !works_below(&others)
-            }
-        };
-        if is_here {
+        let variable = variable.first().map(|value| OsStr::from_bytes(value));
+        let named = call.git_dir.map(OsStr::new).or(variable).map(Path::new);
+        if git_directory(seen.pid, named).is_some_and(|found| belongs_to(seen.pid, &found, sought)) {
             return Some(GitAtWork {
                 pid: seen.pid,
                 command: call.command.to_owned(),

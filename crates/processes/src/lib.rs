@@ -15,6 +15,7 @@ mod forward;
 #[cfg(target_os = "linux")]
 mod fusermount;
 mod git_at_work;
+mod git_directory;
 mod identity;
 mod launch;
 mod lock_holder;
@@ -56,7 +57,7 @@ pub use fatal::die;
 pub use foreground::{in_front, is_child_of, parent, suspend};
 #[cfg(target_os = "linux")]
 pub use fusermount::Fusermount;
-pub use git_at_work::{GitAtWork, GitPlaces, git_at_work};
+pub use git_at_work::{GitAtWork, git_at_work};
 pub use identity::{Life, current_boot, is_alive, life, reference};
 pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
 pub use lock_holder::holder;

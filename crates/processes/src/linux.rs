@@ -124,28 +124,13 @@ pub(crate) fn directory(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
-/// Returns true if a process works in a directory or below it, whatever the paths are to that process.
-pub(crate) fn works_below(pid: u32, directory: (u64, u64)) -> bool {
-    is_below(pid, Path::new(""), directory)
-}
-
-/// Returns true if a path, which is relative to a process's working directory, leads to a directory or below it.
-pub(crate) fn is_below(pid: u32, path: &Path, directory: (u64, u64)) -> bool {
-    /// No work directory is deeper, and the root is its own parent.
-    const DEPTH: usize = 128;
-    let mut path = match path.strip_prefix("/") {
+/// Returns a path by which we reach what `path` is to a process, relative to its working directory; `None` if it cannot be reached.
+#[expect(clippy::unnecessary_wraps, reason = "other systems show less")]
+pub(crate) fn path_for(pid: u32, path: &Path) -> Option<PathBuf> {
+    Some(match path.strip_prefix("/") {
         Ok(rest) => Path::new(&format!("/proc/{pid}/root")).join(rest),
         Err(_) => Path::new(&format!("/proc/{pid}/cwd")).join(path),
-    };
-    for _ in 0..DEPTH {
-        // A link with the directory itself behind it, so `..` leads out of that.
-        match fs::metadata(&path) {
-            Ok(facts) if (facts.dev(), facts.ino()) == directory => return true,
-            Ok(_) => path.push(".."),
-            Err(_) => return false,
-        }
-    }
-    false
+    })
 }
 
 /// The signals that were ignored when this was first asked, as a bit mask (bit 0 is signal 1). Zero when it is unknown.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::git_directory::is_below;
 use super::process_table::ProbeError;
 use super::system;
 
@@ -26,9 +27,8 @@ pub fn holder(lock: &Path, directories: &[PathBuf]) -> Result<Option<(u32, Strin
     {
         let is_git = seen.name == "git" || seen.name.starts_with("git-");
         let works_there = || {
-            directories
-                .iter()
-                .any(|directory| system::works_below(seen.pid, *directory))
+            let here = system::path_for(seen.pid, Path::new(""));
+            here.is_some_and(|here| directories.iter().any(|directory| is_below(&here, *directory)))
         };
         if system::has_open(seen.pid, file) || (is_git && works_there()) {
             return Ok(Some((seen.pid, seen.name)));

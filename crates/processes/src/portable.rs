@@ -144,12 +144,9 @@ pub(crate) fn directory(pid: u32) -> Option<PathBuf> {
     directory.ok().flatten().flatten()
 }
 
-pub(crate) fn works_below(_: u32, _: (u64, u64)) -> bool {
-    false
-}
-
-pub(crate) fn is_below(_: u32, _: &Path, _: (u64, u64)) -> bool {
-    false
+/// Returns the path that `path` is to a process, relative to its working directory; `None` if that is unknown.
+pub(crate) fn path_for(pid: u32, path: &Path) -> Option<PathBuf> {
+    Some(directory(pid)?.join(path))
 }
 
 /// The signals that were ignored when this was first asked, as a bit mask (bit 0 is signal 1). Zero when it is unknown.
