@@ -87,7 +87,8 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Returns true if the command changes a repository. Those that only read may run for hours, in a pager.
+    /// Returns true if the command changes a repository. Those that only read may run for hours, in a pager. So may `fetch` and
+    /// `maintenance` that an editor starts, at a server that does not answer: they hold a lock while they write.
     fn writes(&self) -> bool {
         let has = |words: &[&str]| {
             let is_word = |argument: &&str| {
@@ -99,17 +100,29 @@ impl<'a> Call<'a> {
         if has(&["--help", "--show-current-patch"]) {
             return false;
         }
-        let mut operands = self.arguments.iter().filter(|word| !word.starts_with('-'));
-        let verb = operands.next().copied();
+        let mut arguments = self.arguments.iter().copied();
+        let verb = loop {
+            match arguments.next() {
+                // The value of `git notes --ref`.
+                Some("--ref") if self.command == "notes" => drop(arguments.next()),
+                Some(word) if word.starts_with('-') => {}
+                word => break word,
+            }
+        };
         let is_verb = |words: &[&str]| verb.is_some_and(|verb| words.contains(&verb));
         match self.command {
-            "add" | "am" | "checkout" | "cherry-pick" | "clean" | "commit" | "fast-import" | "fetch"
-            | "filter-branch" | "gc" | "maintenance" | "merge" | "mergetool" | "mv" | "prune" | "pull"
-            | "read-tree" | "rebase" | "receive-pack" | "repack" | "reset" | "restore" | "revert" | "rm"
-            | "stage" | "switch" | "update-index" | "update-ref" => true,
+            "add" | "am" | "checkout" | "cherry-pick" | "clean" | "commit" | "fast-import"
+            | "filter-branch" | "gc" | "merge" | "mergetool" | "mv" | "prune" | "pull" | "read-tree"
+            | "rebase" | "receive-pack" | "repack" | "reset" | "restore" | "revert" | "rm" | "stage"
+            | "switch" | "update-index" | "update-ref" => true,
             "branch" => has(&["--edit-description"]),
             "bisect" => verb.is_some() && !is_verb(&["log", "visualize", "view", "terms"]),
+            "config" => {
+                (has(&["-e", "--edit"]) || is_verb(&["edit"]))
+                    && !has(&["--global", "--system", "-f", "--file"])
+            }
             "notes" => is_verb(&["add", "append", "copy", "edit", "merge", "prune", "remove"]),
+            "replace" => has(&["-e", "--edit"]),
             "stash" => !is_verb(&["list", "show"]),
             "submodule" => verb.is_some() && !is_verb(&["status", "summary"]),
             "tag" => {
@@ -157,6 +170,10 @@ mod tests {
             ("git stash", "stash"),
             ("git stash push -p", "stash"),
             ("git notes --ref=x edit", "notes"),
+            ("git notes --ref x add", "notes"),
+            ("git replace --edit HEAD", "replace"),
+            ("git config -e", "config"),
+            ("git config edit", "config"),
             ("git branch --edit-description", "branch"),
             ("git-receive-pack /x", "receive-pack"),
         ] {
@@ -175,6 +192,13 @@ mod tests {
             "git tag --sort=x --list v*",
             "git stash list",
             "git notes show",
+            "git notes --ref add show",
+            "git replace --list",
+            "git config core.editor",
+            "git config --global --edit",
+            "git config edit.x",
+            "git fetch --all",
+            "git maintenance run --auto",
             "git bisect log",
             "git worktree list",
             "git am --show-current-patch=diff",
