@@ -185,7 +185,7 @@ pub enum Operation {
         mounts: Vec<Coverage>,
         /// The launcher, or the process named with `--pid`; none when the instance lives until `end`.
         keeper: Option<ProcessRef>,
-        /// Shells that run a script, between the hook that began it and the keeper: one that reports another event is the agent itself.
+        /// Shells that run a script, between the hook that began it and the keeper: one that goes on reporting events is the agent itself.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         scripts: Vec<ProcessRef>,
         /// The boot in which it began.

@@ -128,6 +128,21 @@ fn a_script_that_wraps_a_hook_is_not_the_agent() {
 }
 
 #[test]
+fn a_script_that_reports_two_events_in_one_run_is_not_the_agent() {
+    for events in ["SessionStart UserPromptSubmit", "UserPromptSubmit PreToolUse"] {
+        let (sandbox, project) = workspace();
+        let hook = sandbox.scratch("wrap.sh");
+        let each = "for e in \"$@\"; do h \"$e\"; done\n";
+        script(&hook, &format!("#!/bin/sh\n{}{each}", reports("c1")));
+        let line = format!("'{}' {events}; exit 0", hook.display());
+        run(&sandbox, &project, &tool("sh").unwrap(), &["-c", &line]);
+        let all = listed(&sandbox);
+        assert_eq!(all.len(), 1, "{events} {all:?}");
+        assert_eq!(all[0].status, "active", "{events}");
+    }
+}
+
+#[test]
 fn scripts_below_a_program_with_the_name_of_an_agent_work_for_it() {
     let Some(shell) = tool("dash") else {
         skip("an agent that is a program", "dash is not installed");

@@ -1,7 +1,9 @@
 //! `hook run`: what an agent calls. It must never break the agent: nothing stands on standard output, what goes wrong is said once in a
 //! session and is no reason to stop, unless the operator wants it to be.
 
+use std::collections::HashSet;
 use std::io::Read as _;
+use std::mem::discriminant;
 
 use super::{HookRunArgs, recorded};
 use crate::agents::{Agent, Effect, Event, HookEvent, LARGEST, ToolCall, is_reported_twice};
@@ -442,8 +444,9 @@ impl Hook<'_> {
         Ok(())
     }
 
-    /// Returns the shell script that is the agent of a session, once that is known: the event that began the session came from it, and now
-    /// another one. A script that wraps a hook runs once for each event.
+    /// Returns the shell script that is the agent of a session, once that is known: the script that the session began with has reported
+    /// three different events after the beginning, or another one after a call returned or a turn ended. A script that wraps a hook runs
+    /// for each event, or for those of one moment.
     fn script_that_is_agent(
         &self,
         row: &InstanceRow,
@@ -458,13 +461,15 @@ impl Hook<'_> {
         let Some(script) = scripts.iter().find(|script| first.contains(script)) else {
             return Ok(None);
         };
-        // A wrapper may report an event twice, for example because it failed at first.
+        // They are of this script, which is still the one that began the session. A wrapper may report an event again that failed.
         let events = self.store.catalog().agent_events(&row.id)?;
-        let is_again = events.last().is_some_and(|last| match (&last.event, event) {
-            (AgentEvent::Prompt { text: last, .. }, AgentEvent::Prompt { text, .. }) => last == text,
-            (last, event) => last == event,
-        });
-        Ok((!is_again).then(|| script.clone()))
+        let is_over = |last: &AgentEvent| matches!(last, AgentEvent::Return { .. } | AgentEvent::TurnEnd { .. });
+        let goes_on = events
+            .last()
+            .is_some_and(|last| is_over(&last.event) && discriminant(&last.event) != discriminant(event));
+        let reported = events.iter().map(|row| &row.event).chain([event]);
+        let kinds: HashSet<_> = reported.map(discriminant).collect();
+        Ok((goes_on || kinds.len() >= 3).then(|| script.clone()))
     }
 
     /// Records an event, with a checkpoint of the files as they were then, when anything changed since the last one.
