@@ -73,8 +73,8 @@ pub fn starter(environment: &Environment, is_program: &dyn Fn(&str) -> bool) -> 
     processes::starter(&environment.processes, &caller(environment), is_program)
 }
 
-/// Looks up the shells that run a script between the calling process and the program that started it, nearest first. None if `is_program`
-/// knows the name of that program.
+/// Looks up the shells that run a script between the calling process and the program that started it, nearest first. Returns none if
+/// `is_program` recognizes that program by its name.
 #[must_use]
 pub fn scripts(environment: &Environment, is_program: &dyn Fn(&str) -> bool) -> Vec<ProcessRef> {
     processes::scripts(&environment.processes, &caller(environment), is_program)

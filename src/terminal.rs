@@ -44,7 +44,7 @@ use output_stream::Sink;
 
 /// A message that is held back.
 #[derive(Debug)]
-struct Awaiting {
+struct HeldMessage {
     /// As it is printed.
     shown: String,
     /// Its text, if it is a warning.
@@ -65,7 +65,7 @@ pub struct Terminal {
     /// Messages while a pager has the screen, shown when it has ended; `None` if no pager can have it.
     held: Mutex<Option<Vec<String>>>,
     /// Messages beside a JSON document that is still to come: if an error comes instead, it stands alone on stderr.
-    awaiting: Mutex<Option<Vec<Awaiting>>>,
+    awaiting: Mutex<Option<Vec<HeldMessage>>>,
     /// Warnings that were printed: a store that is opened several times reports its damage once.
     warned: Mutex<BTreeSet<String>>,
     pager: Option<page::Pager>,
@@ -235,7 +235,7 @@ impl Terminal {
         let shown = style::labeled(Role::Warning, "warning", &text, self.width_err());
         self.record(Level::Warning, &text);
         if let Some(awaiting) = lock(&self.awaiting).as_mut() {
-            awaiting.push(Awaiting {
+            awaiting.push(HeldMessage {
                 shown,
                 warning: Some(text),
             });
@@ -269,7 +269,7 @@ impl Terminal {
 
     fn show(&self, text: &str) {
         if let Some(awaiting) = lock(&self.awaiting).as_mut() {
-            return awaiting.push(Awaiting {
+            return awaiting.push(HeldMessage {
                 shown: text.to_owned(),
                 warning: None,
             });

@@ -50,7 +50,7 @@ impl Subject {
     }
 }
 
-/// Limits of a baseline, which stops and says so. Later snapshots have none.
+/// Limits of a baseline: one that exceeds them stops and names the limit. Later snapshots have none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Limits {
     /// Entries of a baseline.

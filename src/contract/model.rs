@@ -25,7 +25,7 @@ pub struct Contract {
     pub snapshot: SnapshotTerms,
     /// Every mount, in the order of the configuration.
     pub mounts: Vec<MountTerms>,
-    /// Mounts of which no file is kept, but the state of their git repositories is recorded: only in mode `metadata`.
+    /// Mounts whose files are not kept, but the state of their git repositories is: only in mode `metadata`.
     pub watched: Vec<Coverage>,
     /// Setting of jackin for a dirty work tree at the end of the session; absent if it is not set.
     pub cleanup_policy: Option<String>,

@@ -198,7 +198,7 @@ pub enum Operation {
         /// jackin's container that it is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         container: Option<ContainerRef>,
-        /// Mounts of which no file is kept, with their git repositories: in mode `metadata`.
+        /// Mounts whose files are not kept, with their git repositories: in mode `metadata`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         watched: Vec<WatchedMount>,
         /// The agent whose hook began it, or `mcp` where one of the tools for agents did.

@@ -8,7 +8,7 @@ use crate::config::{Config, settle};
 use crate::session::recorded_mounts;
 
 impl Recovery<'_> {
-    /// Finds Codex' own program, which records the operator's trust in hooks. It is never one that lies where an agent can write.
+    /// Finds Codex's own program, which records the operator's trust in hooks. It is never one that lies where an agent can write.
     #[must_use]
     pub fn codex_program(&self) -> Option<CodexProgram> {
         CodexProgram::find(self.environment, &self.places_of_agents()?)

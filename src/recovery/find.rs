@@ -306,12 +306,12 @@ struct Track {
 }
 
 /// Content of a path, as far as it may be searched.
-struct Shown {
+struct Searchable {
     content: Option<Content>,
     is_secret: bool,
 }
 
-impl Shown {
+impl Searchable {
     fn of(path: &RelPath, entry: &Entry) -> Self {
         Self {
             content: entry.content().copied(),
@@ -492,7 +492,7 @@ impl Search<'_> {
         let new: Vec<Digest> = now.difference(&line.chunks).copied().collect();
         for digest in &new {
             for (path, entry) in matches(line, digest).iter() {
-                line.see(path, entry, Shown::of(path, entry), moment);
+                line.see(path, entry, Searchable::of(path, entry), moment);
                 entered.insert(path.clone());
             }
         }
@@ -594,7 +594,7 @@ fn merged(one: FoundPath, other: FoundPath) -> FoundPath {
 impl Timeline {
     /// Returns the private files of agents that match and that a mount has stored: redacted, or encrypted. Their contents are not
     /// searched.
-    fn private_in(&self, mount: &MountRecord) -> Vec<(RelPath, Entry, Shown)> {
+    fn private_in(&self, mount: &MountRecord) -> Vec<(RelPath, Entry, Searchable)> {
         let encrypted: BTreeSet<&RelPath> = mount.encrypted().collect();
         let stored = mount.withheld.iter().filter_map(|fact| {
             let is_encrypted = encrypted.contains(&fact.path);
@@ -606,7 +606,7 @@ impl Timeline {
                 .settings
                 .as_ref()
                 .is_none_or(|settings| !settings.secrets.is_empty());
-            let shown = Shown {
+            let shown = Searchable {
                 content: None,
                 is_secret: holds_secrets || is_secret_path(&path, Some(&entry)),
             };
@@ -616,9 +616,9 @@ impl Timeline {
     }
 
     /// Records that a snapshot shows a path.
-    fn see(&mut self, path: &RelPath, entry: &Entry, shown: Shown, moment: &Moment) {
+    fn see(&mut self, path: &RelPath, entry: &Entry, shown: Searchable, moment: &Moment) {
         self.unknown.remove(path);
-        let Shown { content, is_secret } = shown;
+        let Searchable { content, is_secret } = shown;
         let content = content.map(|content| (content, moment.clone()));
         let Some(track) = self.tracks.get_mut(path) else {
             self.tracks.insert(

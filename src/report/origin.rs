@@ -14,7 +14,7 @@ pub(crate) struct Begun {
     pub(crate) cleanup_policy: Option<String>,
     /// jackin's container that it began for.
     pub(crate) container: Option<ContainerRef>,
-    /// Mounts of which no file is kept.
+    /// Mounts whose files are not kept.
     pub(crate) watched: Vec<WatchedMount>,
     /// The agent whose hook began it.
     pub(crate) agent: Option<AgentRef>,

@@ -59,7 +59,7 @@ pub(crate) struct SessionReport {
     pub(crate) cleanup_policy: Option<String>,
     /// jackin's container that it began for.
     pub(crate) container: Option<ContainerRef>,
-    /// Mounts of which no file is kept, in mode `metadata`.
+    /// Mounts whose files are not kept, in mode `metadata`.
     pub(crate) watched: Vec<WatchedDocument>,
     /// The git repositories in the mounts, as they were found at the beginning.
     pub(crate) git: Vec<RepositoryStateDocument>,

@@ -40,7 +40,7 @@ pub struct BeginRequest<'a> {
     pub cleanup_policy: Option<String>,
     /// jackin's container that it is about.
     pub container: Option<ContainerRef>,
-    /// Mounts of which no file is kept, but the state of their git repositories.
+    /// Mounts whose files are not kept, but the state of their git repositories.
     pub watched: Vec<Coverage>,
     /// The agent whose hook it is.
     pub agent: Option<AgentRef>,
@@ -62,7 +62,7 @@ pub struct Begun {
     pub lock: LockGuard,
     /// The baseline, when the mode has one.
     pub baseline: Option<Captured>,
-    /// Mounts of which no file is kept.
+    /// Mounts whose files are not kept.
     pub watched: Vec<WatchedMount>,
     /// Error of the baseline, if there should be one and it failed.
     pub baseline_error: Option<CaptureError>,

@@ -1,4 +1,4 @@
-//! Codex' full-screen client lets a background server run the hooks. The session ends with the client, not with the server.
+//! Codex's full-screen client lets a background server run the hooks. The session ends with the client, not with the server.
 
 use std::fs;
 use std::path::Path;
@@ -44,7 +44,7 @@ fn a_session_ends_with_the_client_and_not_with_its_server() {
     let sandbox = Sandbox::new();
     let project = sandbox.captured("shop", "");
     fs::write(project.join("a"), "of the operator\n").unwrap();
-    // Both are one program, as Codex' are.
+    // Both are one program, as Codex's are.
     let codex = sandbox.scratch("codex");
     run_tool(Command::new("cp").arg(shell).arg(&codex));
     let start = |directory: &Path, script: &str, words: &[&str]| {

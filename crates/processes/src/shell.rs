@@ -32,7 +32,7 @@ pub(crate) fn is_shell(table: &ProcessTable, process: &ProcessRef) -> bool {
 /// Returns the shells between the calling process and the program that started it that run a script, nearest first. A part of a script
 /// that runs in a process of its own counts as the script. Behind an ancestor that adopted its child nothing is known.
 ///
-/// None if `is_program` knows the name of that program: its scripts work for it.
+/// Returns none if `is_program` recognizes that program by its name: the scripts between run for it.
 #[must_use]
 pub fn scripts(table: &ProcessTable, caller: &Caller, is_program: &dyn Fn(&str) -> bool) -> Vec<ProcessRef> {
     let ancestors = caller.ancestors.iter();

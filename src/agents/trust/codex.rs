@@ -1,4 +1,4 @@
-//! Trust of Codex: the fingerprint of each hook in Codex' `config.toml`, below `hooks.state`. Recording it is left to Codex' own
+//! Trust of Codex: the fingerprint of each hook in Codex's `config.toml`, below `hooks.state`. Recording it is left to Codex's own
 //! program, which knows how the fingerprint is made.
 
 mod grant;
@@ -18,7 +18,7 @@ use crate::environment::Environment;
 
 pub use grant::CodexProgram;
 
-/// Maximum size of Codex' settings, in bytes.
+/// Maximum size of Codex's settings, in bytes.
 const LARGEST: u64 = 4 << 20;
 
 /// Seconds that a hook without a time limit has.
@@ -61,7 +61,7 @@ fn trusts(hash: Option<&str>, hook: &FoundHook) -> bool {
     hash.is_some_and(|hash| !hook.is_plain || hash == fingerprint(hook))
 }
 
-/// Name of a hook in Codex' state: `FILE:event_name:GROUP:INDEX`.
+/// Name of a hook in Codex's state: `FILE:event_name:GROUP:INDEX`.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     file: PathBuf,
@@ -119,7 +119,7 @@ fn states(file: &Path) -> BTreeMap<Key, TrustState> {
     states.into_iter().flatten().filter_map(state).collect()
 }
 
-/// Returns Codex' name of an event in keys and fingerprints: `PreToolUse` is `pre_tool_use`.
+/// Returns Codex's name of an event in keys and fingerprints: `PreToolUse` is `pre_tool_use`.
 fn label(event: &str) -> String {
     let mut label = String::new();
     for letter in event.chars() {
@@ -131,7 +131,7 @@ fn label(event: &str) -> String {
     label
 }
 
-/// Returns Codex' fingerprint of a hook with nothing but a command and a time limit: SHA-256 of its JSON with sorted keys and without
+/// Returns Codex's fingerprint of a hook with nothing but a command and a time limit: SHA-256 of its JSON with sorted keys and without
 /// blanks (measured with Codex 0.169).
 fn fingerprint(hook: &FoundHook) -> String {
     let label = label(&hook.event);

@@ -39,10 +39,11 @@ impl Command for HookArgs {
     const LONG: &'static str = "\
         `install` adds hooks to the settings of an agent (claude, codex, gemini, opencode, cursor, copilot), prints \
         the addition, and asks. All other bytes of the file stay the same, and `uninstall` removes exactly the \
-        addition. With --scope project, or local (Claude Code's `.claude/settings.local.json`), the hooks are in the current \
-        directory, where the agent can edit them: convenient, but no protection. On a terminal, an agent that is not named is chosen from those on this machine, and \
-        recovery is offered for the current directory if it has none. `status` lists the agents that have the hooks, and the program that they \
-        call. The hooks call `run`: in a workspace with recovery it starts a session, and takes a checkpoint before \
+        addition. With --scope project, or local (Claude Code's `.claude/settings.local.json`), the hooks are in the \
+        current directory, where the agent can edit them: convenient, but no protection. On a terminal, an agent that is \
+        not named is chosen from those on this machine, and recovery is offered for the current \
+        directory if it has none. `status` lists the agents that have the hooks, and the program that they call. \
+        The hooks call `run`: in a workspace with recovery it starts a session, and takes a checkpoint before \
         each tool call that may change files, if something changed. It never stops the agent, unless \
         [recovery.agent] on_failure is \"block\".";
     const EXAMPLES: &'static [Example] = &[

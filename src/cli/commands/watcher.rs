@@ -50,11 +50,11 @@ impl Command for WatcherArgs {
                 _ => None,
             };
             // An event of the agent may have shown that another process keeps it.
-            if let Some(Now::KeptBy(other)) = &now {
+            if let Some(SessionState::KeptBy(other)) = &now {
                 keeper.clone_from(other);
             }
             let is_kept = keeper.as_ref().is_none_or(process::is_alive);
-            context.world().observer.cancelled() || !is_kept || matches!(now, Some(Now::Ended))
+            context.world().observer.cancelled() || !is_kept || matches!(now, Some(SessionState::Ended))
         };
         let entropy = context.world().entropy;
         let watched = watch_changes(&layout, &row, entropy, &mut is_over);
@@ -67,19 +67,19 @@ impl Command for WatcherArgs {
 }
 
 /// A session as it is recorded now.
-enum Now {
+enum SessionState {
     Ended,
     KeptBy(Option<ProcessRef>),
 }
 
 /// Reads a session again; `None` if the store cannot be read at this moment.
-fn look_again(context: &Context<'_>, instance: &str) -> Option<Now> {
+fn look_again(context: &Context<'_>, instance: &str) -> Option<SessionState> {
     let Some(store) = context.store_for_reading().ok()? else {
-        return Some(Now::Ended);
+        return Some(SessionState::Ended);
     };
     let row = find_instance(&store, instance).ok()?;
     Some(match row.ended_at {
-        Some(_) => Now::Ended,
-        None => Now::KeptBy(row.keeper),
+        Some(_) => SessionState::Ended,
+        None => SessionState::KeptBy(row.keeper),
     })
 }

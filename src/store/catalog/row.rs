@@ -25,7 +25,7 @@ pub struct InstanceRow {
     pub mode: String,
     /// Coverage of its snapshots.
     pub mounts: Vec<Coverage>,
-    /// Mounts of which no file is kept, in mode `metadata`.
+    /// Mounts whose files are not kept, in mode `metadata`.
     pub watched: Vec<Coverage>,
     /// The process whose life is the instance's.
     pub keeper: Option<ProcessRef>,

@@ -1,4 +1,4 @@
-//! Records trust the way Codex' own client does: its server names the fingerprint of each hook, and stores the ones that the operator
+//! Records trust the way Codex's own client does: its server names the fingerprint of each hook, and stores the ones that the operator
 //! confirmed.
 
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use crate::process::{Conversation, find, path_outside};
 /// Time that Codex may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Codex' own program.
+/// Codex's own program.
 #[derive(Clone, Debug)]
 pub struct CodexProgram {
     program: PathBuf,
@@ -42,7 +42,7 @@ impl CodexProgram {
     }
 }
 
-/// Codex' server, which speaks JSON-RPC in lines.
+/// Codex's server, which speaks JSON-RPC in lines.
 struct Server {
     talk: Conversation,
     asked: u64,

@@ -1,4 +1,4 @@
-//! The trust without which Codex runs no hook: shown, asked, and recorded by Codex' own program.
+//! The trust without which Codex runs no hook: shown, asked, and recorded by Codex's own program.
 
 use super::HookEditArgs;
 use crate::agents::settings::{Standing, standing};
