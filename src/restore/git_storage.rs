@@ -101,6 +101,32 @@ impl<'a> GitStorage<'a> {
         needless.map(|(path, _)| path.clone()).collect()
     }
 
+    /// Returns the lists of packed refs that `steps` would delete or replace although they have a ref, or may have it, whose own file does not come
+    /// back; each with that file.
+    pub(super) fn torn_lists(&self, steps: &BTreeMap<RelPath, Step>) -> Vec<(RelPath, RelPath)> {
+        let is_list = |(path, step): &(&RelPath, &Step)| {
+            step.action != Action::Create && path.as_bytes().ends_with(b"packed-refs")
+        };
+        let torn = |(list, _): (&RelPath, &Step)| {
+            let (git, _) = list.split()?;
+            let refs = below(&git, "refs");
+            let within = self.target.directories_within(&refs);
+            let files = within.flat_map(|dir| {
+                let files = dir.entries.iter().filter(|entry| !entry.is_dir());
+                files.map(|entry| dir.path.join(&entry.name))
+            });
+            let files: Vec<RelPath> = files.collect();
+            let is_missing = |path: &RelPath| self.now.entry(path).is_none() && !steps.contains_key(path);
+            let packed = self.links.packed(list);
+            let may_have = |path: &RelPath| packed.is_none_or(|packed| packed.has(path));
+            let held = files
+                .into_iter()
+                .find(|path| is_missing(path) && may_have(path))?;
+            Some((list.clone(), held))
+        };
+        steps.iter().filter(is_list).filter_map(torn).collect()
+    }
+
     /// Returns true for a file of objects that is gone while the objects are there; also for a directory of such files.
     fn is_stored_elsewhere(&self, path: &RelPath) -> bool {
         self.links.gone_objects().is_elsewhere(path)

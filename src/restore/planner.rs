@@ -19,7 +19,6 @@ use super::scope::{Allow, Scope};
 use crate::diff::{Change, ChangeKind, Side, compare};
 use crate::git_directories::Repositories;
 use crate::model::{Entry, EntryKind, Listing, Manifest, RelPath, directories_above};
-use git_reader::below;
 
 /// Makes the plan that brings `now` back to `target`.
 #[must_use]
@@ -147,8 +146,10 @@ pub fn plan(
             beyond.entry(own).or_insert_with(|| path.clone());
         }
     }
-    if let (Some(target), Some(now)) = (target.manifest, now.manifest) {
-        planner.storage_that_stays(&GitStorage::new((target, now), &witness.links, allow));
+    let storage = target.manifest.zip(now.manifest);
+    let storage = storage.map(|sides| GitStorage::new(sides, &witness.links, allow));
+    if let Some(storage) = &storage {
+        planner.storage_that_stays(storage);
     }
     let mut moves = None;
     loop {
@@ -162,8 +163,8 @@ pub fn plan(
         );
         planner.databases_that_stay(&databases, &databases_beyond, witness);
         planner.refs_of_lists_that_stay(&witness.links);
-        if let (Some(target), Some(now)) = (target.manifest, now.manifest) {
-            planner.lists_of_refs_that_stay((target, now), &witness.links);
+        if let Some(storage) = &storage {
+            planner.lists_of_refs_that_stay(storage);
         }
         planner.rebased_branches_that_stay(&witness.links);
         planner.heads_that_stay(witness, &branches_beyond, scope.named());
@@ -564,25 +565,8 @@ impl Planner<'_> {
     }
 
     /// Neither deletes nor replaces a list of packed refs that has a ref, or may have it, whose own file does not come back.
-    fn lists_of_refs_that_stay(&mut self, (target, now): (&Manifest, &Manifest), links: &GitLinks) {
-        let is_list = |(path, step): &(&RelPath, &Step)| {
-            step.action != Action::Create && path.as_bytes().ends_with(b"packed-refs")
-        };
-        let torn = |(list, _): (&RelPath, &Step)| {
-            let (git, _) = list.split()?;
-            let refs = below(&git, "refs");
-            let is_missing = |path: &RelPath| now.entry(path).is_none() && !self.steps.contains_key(path);
-            let within = target.directories_within(&refs);
-            let mut files = within.flat_map(|dir| {
-                let files = dir.entries.iter().filter(|entry| !entry.is_dir());
-                files.map(|entry| dir.path.join(&entry.name))
-            });
-            let may_have = |path: &RelPath| links.packed(list).is_none_or(|packed| packed.has(path));
-            let held = files.find(|path| is_missing(path) && may_have(path))?;
-            Some((list.clone(), held))
-        };
-        let torn: Vec<(RelPath, RelPath)> = self.steps.iter().filter(is_list).filter_map(torn).collect();
-        for (list, held) in torn {
+    fn lists_of_refs_that_stay(&mut self, storage: &GitStorage<'_>) {
+        for (list, held) in storage.torn_lists(&self.steps) {
             if let Some(step) = self.steps.remove(&list) {
                 self.keep(step.change, Why::Repository(held));
             }

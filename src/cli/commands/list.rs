@@ -116,7 +116,10 @@ impl Command for ListArgs {
                     context.terminal.out(&style::paint(Role::Warning, &told));
                 }
                 if session.is_interrupted_import() {
-                    let mut told = format!("{}: its import was interrupted; import its file again", session.id);
+                    let mut told = format!(
+                        "{}: its import was interrupted; import its file again",
+                        session.id
+                    );
                     if session.tally.snapshots > 0 {
                         let command = context.command(&format!("forget {}", session.id));
                         told = format!("{told}, and delete this one: {command}");
@@ -145,7 +148,8 @@ impl Command for ListArgs {
         }
         let gone = found.instances.iter().filter(|session| session.is_gone);
         let (repeated, gone): (Vec<_>, Vec<_>) = gone.partition(|session| session.is_repeated);
-        let (forgotten, pruned): (Vec<_>, Vec<_>) = gone.into_iter().partition(|session| session.forgotten.is_some());
+        let (forgotten, pruned): (Vec<_>, Vec<_>) =
+            gone.into_iter().partition(|session| session.forgotten.is_some());
         for (number, fate) in [
             (pruned.len(), "whose snapshots were all pruned"),
             (forgotten.len(), "forgotten"),

@@ -112,7 +112,8 @@ impl Command for ShowArgs {
             }
         } else if instance.is_imported()
             && !instance.snapshots.is_empty()
-            && !snapshots.any(|one| one.kind == SnapshotKind::Closing) {
+            && !snapshots.any(|one| one.kind == SnapshotKind::Closing)
+        {
             context.propose("to write its files", &format!("fork {}", row.id));
         } else if known.has_baseline {
             let diff = Words::new("diff").session(context, &row.id, Wanted::Any);

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{HookEditArgs, status_words, this, trust, workspace};
-use crate::agents::settings::{After, Edit};
 use crate::agents::Agent;
+use crate::agents::settings::{After, Edit};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};

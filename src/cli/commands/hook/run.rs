@@ -463,7 +463,8 @@ impl Hook<'_> {
         };
         // They are of this script, which is still the one that began the session. A wrapper may report an event again that failed.
         let events = self.store.catalog().agent_events(&row.id)?;
-        let is_over = |last: &AgentEvent| matches!(last, AgentEvent::Return { .. } | AgentEvent::TurnEnd { .. });
+        let is_over =
+            |last: &AgentEvent| matches!(last, AgentEvent::Return { .. } | AgentEvent::TurnEnd { .. });
         let goes_on = events
             .last()
             .is_some_and(|last| is_over(&last.event) && discriminant(&last.event) != discriminant(event));
