@@ -115,14 +115,24 @@ fn a_helper_pod_goes_when_the_program_that_made_it_is_killed() {
     };
     Build::at(&claimed.project).big("big.bin", 100 << 20);
     let words = ["begin", "--snapshot", "project", "k8s-pvc://default/data"];
-    let mut begin = claimed.sandbox.command(words).start();
-    await_moment("a helper", || {
-        assert!(begin.child.try_wait().unwrap().is_none(), "no helper came");
-        !claimed.helpers().is_empty()
-    });
-    begin.child.kill().unwrap();
-    begin.finish();
-    await_that("the end of the helper", || claimed.helpers().is_empty());
+    for _ in 0..10 {
+        let mut begin = claimed.sandbox.command(words).start();
+        let mut is_over = false;
+        await_moment("a helper", || {
+            is_over = begin.child.try_wait().unwrap().is_some();
+            is_over || !claimed.helpers().is_empty()
+        });
+        if is_over {
+            // On a busy machine it may be over before the helper is seen.
+            begin.finish().ok();
+            continue;
+        }
+        begin.child.kill().unwrap();
+        begin.finish();
+        await_that("the end of the helper", || claimed.helpers().is_empty());
+        return;
+    }
+    panic!("no helper was seen");
 }
 
 #[test]
