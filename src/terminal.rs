@@ -135,7 +135,7 @@ impl Terminal {
     }
 
     /// Holds messages back until a JSON document is printed ([`Self::json`]) or the command ends. An error document takes their place
-    /// ([`Self::take_warnings`]). Does nothing if stderr is a terminal: a person reads there, and may be asked.
+    /// (`Self::take_warnings`). Does nothing if stderr is a terminal: a person reads there, and may be asked.
     pub fn await_json(&self) {
         if !self.facts.err.tty {
             *lock(&self.awaiting) = Some(Vec::new());

@@ -83,7 +83,6 @@ pub fn compare_withheld(before: &MountRecord, after: Option<&[WithheldFact]>) ->
 
 /// Returns the question whether a snapshot has all that is at a path: the private files at and below it are encrypted, and none of them is
 /// among the `changes` since.
-#[must_use]
 pub fn has_encrypted(before: &MountRecord, changes: &[WithheldChange]) -> impl Fn(&RelPath) -> bool + use<> {
     let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
     let encrypted: BTreeSet<&RelPath> = before.encrypted().collect();
