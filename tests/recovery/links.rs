@@ -552,7 +552,7 @@ fn a_name_that_the_operator_linked_to_another_later_keeps_its_file() {
     assert_eq!(inode(&project.join("a")), linked);
 }
 
-/// What changes is the name that the session made, deleted or replaced. The file keeps its other names, its inode and its times.
+/// Only the name that the session made, deleted or replaced changes. The file keeps its other names, its inode and its times.
 #[test]
 fn the_other_names_of_a_file_are_not_touched() {
     for (session, touched) in [
