@@ -1,5 +1,6 @@
 //! Compares two manifests path by path. Compared are type, bytes, mode, owner, target, attributes, flags and link group;
-//! never times. Inodes tell only which paths are names of the same file as before. What one side does not know is neither added nor deleted: it is not covered.
+//! never times. Inodes tell only which paths are names of the same file as before. What one side does not know is neither added nor
+//! deleted: it is not covered.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
@@ -215,7 +216,7 @@ struct Links<'a> {
 impl<'a> Links<'a> {
     /// Adds the files of a directory that both sides share.
     fn keep(&mut self, dir: &Directory) {
-        let several = dir.entries.iter().filter(|entry| has_several_names(entry));
+        let several = dir.entries.iter().filter(|entry| entry.has_several_names());
         self.kept.extend(several.map(|entry| entry.ino));
     }
 
@@ -224,7 +225,7 @@ impl<'a> Links<'a> {
         let Some((old, new)) = old.zip(new) else {
             return false;
         };
-        if !has_several_names(old) && !has_several_names(new) {
+        if !old.has_several_names() && !new.has_several_names() {
             return false;
         }
         if old.ino == new.ino {
@@ -240,7 +241,7 @@ impl<'a> Links<'a> {
     /// Adds the paths that became names of other files.
     fn push(self, changes: &mut Vec<Change>) {
         for (path, old, new) in self.paths {
-            let was_another = |entry: &Entry| has_several_names(entry) && self.kept.contains(&entry.ino);
+            let was_another = |entry: &Entry| entry.has_several_names() && self.kept.contains(&entry.ino);
             // Where no name is left to compare with, as in a copy of the tree, what counts is which paths are names of one file.
             if was_another(old) || was_another(new) || old.link != new.link {
                 changes.push(Change {
@@ -253,10 +254,6 @@ impl<'a> Links<'a> {
             }
         }
     }
-}
-
-fn has_several_names(entry: &Entry) -> bool {
-    entry.nlink > 1 && !entry.is_dir()
 }
 
 impl<'a> Found<'a> {

@@ -101,6 +101,12 @@ impl Entry {
         matches!(self.kind, EntryKind::Directory)
     }
 
+    /// Returns true for a file that has several names, in the mount or outside of it. What a directory counts are no names.
+    #[must_use]
+    pub fn has_several_names(&self) -> bool {
+        self.nlink > 1 && !self.is_dir()
+    }
+
     /// Returns true if both describe the same state: type, bytes, mode, owner, target, attributes, flags and link group. Times,
     /// inodes and names are not compared.
     #[must_use]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 
+use super::hard_links::groups;
 use super::plan::{Action, Step};
 use super::stage::{Stage, new_name, old_name};
 use super::tree_writer::{Builder, Origin, TreeWriter, failed};
@@ -195,21 +196,6 @@ struct Links<'a> {
     groups: HashMap<RelPath, Vec<RelPath>>,
     /// First path of each group to what is staged of it first.
     first: HashMap<RelPath, First<'a>>,
-}
-
-fn groups(manifest: &Manifest) -> HashMap<RelPath, Vec<RelPath>> {
-    let mut groups: HashMap<RelPath, Vec<RelPath>> = HashMap::new();
-    for dir in &manifest.directories {
-        for entry in &dir.entries {
-            if let Some(first) = &entry.link {
-                groups
-                    .entry(first.clone())
-                    .or_insert_with(|| vec![first.clone()])
-                    .push(dir.path.join(&entry.name));
-            }
-        }
-    }
-    groups
 }
 
 impl Links<'_> {

@@ -11,7 +11,7 @@ use super::git_objects::GoneObjects;
 use super::left_tree::{LeftStates, LeftTree};
 use super::packed_refs::PackedRefs;
 use crate::git_directories::{Repositories, is_git_directory, shared_git_directory, work_tree};
-use crate::model::{Digest, Entry, Manifest, Name, RelPath, SnapshotId, SnapshotRecord};
+use crate::model::{Digest, Manifest, Name, RelPath, SnapshotId, SnapshotRecord};
 use crate::store::{Store, StoredTree};
 use git_reader::{Files, GitError, Live, Oid, Refs, Repository, below, whole};
 use handle_fs::Root;
@@ -198,18 +198,11 @@ impl GitLinks {
             let target = target.unwrap_or_default();
             // Git packs what a ref that names another one leads to.
             let is_symbolic = |path: &RelPath| {
-                let is_gone = now.entry(path).is_none();
-                let text = stored.as_ref().filter(|_| is_gone);
-                let text = text.and_then(|stored| whole(stored, path, SMALL).ok()?);
-                let is_link = |entry: &Entry| entry.content().is_none();
-                let is_link = || {
-                    known
-                        .target
-                        .1
-                        .and_then(|target| target.entry(path))
-                        .is_some_and(is_link)
-                };
-                text.is_some_and(|text| text.starts_with(b"ref:")) || is_gone && is_link()
+                let gone = known.target.1.filter(|_| now.entry(path).is_none());
+                let text = || whole(stored.as_ref()?, path, SMALL).ok()?;
+                gone.and_then(|target| target.entry(path)).is_some_and(|entry| {
+                    entry.content().is_none() || text().is_some_and(|text| text.starts_with(b"ref:"))
+                })
             };
             let names: BTreeSet<&Vec<u8>> = target.keys().chain(last.keys()).chain(live.keys()).collect();
             let mut packed = PackedRefs::default();

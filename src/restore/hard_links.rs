@@ -30,12 +30,26 @@ pub(super) fn hopeless(
         .collect()
 }
 
+/// Returns the names of each file that has several of them in the mount, by the first one.
+pub(super) fn groups(manifest: &Manifest) -> HashMap<RelPath, Vec<RelPath>> {
+    let mut groups: HashMap<RelPath, Vec<RelPath>> = HashMap::new();
+    for dir in &manifest.directories {
+        for entry in &dir.entries {
+            if let Some(first) = &entry.link {
+                groups
+                    .entry(first.clone())
+                    .or_insert_with(|| vec![first.clone()])
+                    .push(dir.path.join(&entry.name));
+            }
+        }
+    }
+    groups
+}
+
 /// Every name of each file that has several.
 fn all_names(manifest: &Manifest) -> HashMap<u64, Vec<RelPath>> {
     let mut names: HashMap<u64, Vec<RelPath>> = HashMap::new();
-    let several = manifest
-        .entries()
-        .filter(|(_, entry)| entry.nlink > 1 && !entry.is_dir());
+    let several = manifest.entries().filter(|(_, entry)| entry.has_several_names());
     for (path, entry) in several {
         names.entry(entry.ino).or_default().push(path);
     }
@@ -98,7 +112,7 @@ pub(super) fn name_others(
         let seen = u32::try_from(seen.len()).unwrap_or(u32::MAX);
         entry.nlink.saturating_sub(seen)
     };
-    let several = |entry: &&Entry| entry.nlink > 1 && !entry.is_dir();
+    let several = |entry: &&Entry| entry.has_several_names();
     let changed: BTreeSet<RelPath> = steps.keys().cloned().collect();
     for step in steps.values_mut() {
         let to = step.change.to.as_ref().filter(several);

@@ -61,7 +61,7 @@ fn in_use(mount: &ProposedMount) -> Option<RestoreError> {
     let mut held = locks.into_iter().filter_map(|(own, lock)| {
         let work_trees = [
             Some(work_tree(own).on_host(&host)),
-            linked_with(&live, own, &lock),
+            linked_work_tree(&live, own, &lock),
         ];
         let lock = lock.on_host(&host);
         match process::holder(&lock, &work_trees.into_iter().flatten().collect::<Vec<_>>()) {
@@ -84,21 +84,16 @@ fn in_use(mount: &ProposedMount) -> Option<RestoreError> {
     })
 }
 
-/// The linked work tree that a lock belongs to.
-fn linked_with(live: &Live<'_>, own: &RelPath, lock: &RelPath) -> Option<PathBuf> {
+/// The linked work tree that a lock belongs to, which may lie anywhere.
+fn linked_work_tree(live: &Live<'_>, own: &RelPath, lock: &RelPath) -> Option<PathBuf> {
+    /// Longer than any path.
+    const LONGEST: usize = 8192;
     let rest = lock.as_bytes().strip_prefix(own.as_bytes())?;
     let mut parts = rest.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
     let name = parts
         .next()
         .filter(|part| *part == b"worktrees")
         .and_then(|_| parts.next())?;
-    linked(live, own, name)
-}
-
-/// The linked work tree of this name, which may lie anywhere.
-fn linked(live: &Live<'_>, own: &RelPath, name: &[u8]) -> Option<PathBuf> {
-    /// Longer than any path.
-    const LONGEST: usize = 8192;
     let at = [b"worktrees".as_slice(), name, b"gitdir"];
     let path = at
         .into_iter()

@@ -6,6 +6,7 @@ use std::io;
 use std::sync::OnceLock;
 
 use super::folded_names::is_by_another_name;
+use super::hard_links::groups;
 use super::plan::Step;
 use super::survey::{self, TOGETHER};
 use crate::capture::{ContentSource, entry_of, is_gone, words};
@@ -157,7 +158,7 @@ enum Verdict {
 struct LinkGroups<'m> {
     target: &'m Manifest,
     /// By the first name, once they were asked for.
-    names: OnceLock<HashMap<&'m RelPath, Vec<RelPath>>>,
+    names: OnceLock<HashMap<RelPath, Vec<RelPath>>>,
 }
 
 impl<'m> LinkGroups<'m> {
@@ -170,20 +171,8 @@ impl<'m> LinkGroups<'m> {
 
     /// Returns the names of the file at `path`, which has several; none if the target has only one of them.
     fn holding(&self, path: &RelPath, entry: &Entry) -> &[RelPath] {
-        let all = || {
-            let mut names: HashMap<&RelPath, Vec<RelPath>> = HashMap::new();
-            for dir in &self.target.directories {
-                for entry in &dir.entries {
-                    if let Some(first) = &entry.link {
-                        let names = names.entry(first).or_insert_with(|| vec![first.clone()]);
-                        names.push(dir.path.join(&entry.name));
-                    }
-                }
-            }
-            names
-        };
         let first = entry.link.as_ref().unwrap_or(path);
-        let names = self.names.get_or_init(all).get(first);
+        let names = self.names.get_or_init(|| groups(self.target)).get(first);
         names.map(Vec::as_slice).unwrap_or_default()
     }
 }
