@@ -11,6 +11,7 @@ use crate::git_class::pushed;
 use crate::support::build::noise;
 use crate::support::compare::assert_same_tree;
 use crate::support::git::Repository;
+use crate::support::machine::write_script;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -224,8 +225,7 @@ fn what_is_planted_in_the_repository_is_not_started_to_read_its_objects() {
     let repository = clean(&sandbox);
     let marker = sandbox.scratch("started");
     let trap = sandbox.scratch("trap.sh");
-    fs::write(&trap, format!("#!/bin/sh\ntouch '{}'\ncat\n", marker.display())).unwrap();
-    fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&trap, &format!("#!/bin/sh\ntouch '{}'\ncat\n", marker.display()));
     for key in [
         "core.fsmonitor",
         "core.sshCommand",

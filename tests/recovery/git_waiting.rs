@@ -1,12 +1,11 @@
 //! Commands of git that wait in an editor and hold no lock: a restore does not change the repository under them.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::support::git::Repository;
-use crate::support::machine::{NO_HOLDERS, is_portable};
+use crate::support::machine::{NO_HOLDERS, is_portable, write_script};
 use crate::support::patience::await_that;
 use crate::support::sandbox::Sandbox;
 
@@ -31,8 +30,7 @@ impl Waiting {
         let wait = format!(
             "#!/bin/sh\n: > '{at_word}'\nfor i in $(seq 1200); do [ -e '{go_word}' ] && exit 1; sleep 0.05; done\nexit 1\n"
         );
-        fs::write(&editor, wait).unwrap();
-        fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+        write_script(&editor, &wait);
         let mut git = Command::new("git");
         git.args(args).current_dir(directory).env("GIT_EDITOR", &editor);
         git.stdin(Stdio::null())

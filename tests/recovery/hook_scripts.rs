@@ -1,12 +1,11 @@
 //! Shell scripts that report events: one that is the agent itself ends its session with its own end, one that wraps a hook does not.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::support::documents::{Instance, instances};
-use crate::support::machine::{binary, run_tool, skip, tool};
+use crate::support::machine::{binary, run_tool, skip, tool, write_script};
 use crate::support::sandbox::Sandbox;
 
 /// A function of a shell that reports an event of the conversation `c1`, or of none.
@@ -23,11 +22,6 @@ fn workspace() -> (Sandbox, PathBuf) {
     let project = sandbox.captured("shop", "");
     fs::write(project.join("a"), "of the operator\n").unwrap();
     (sandbox, project)
-}
-
-fn script(file: &Path, text: &str) {
-    fs::write(file, text).unwrap();
-    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Runs a program in the project to its end.
@@ -51,7 +45,7 @@ fn the_session_of_a_script_ends_with_the_script() {
             let (sandbox, project) = workspace();
             let agent = sandbox.scratch("agent.sh");
             let reports = reports(id);
-            script(&agent, &format!("#!/bin/sh\n{reports}{WORK}"));
+            write_script(&agent, &format!("#!/bin/sh\n{reports}{WORK}"));
             // This test has started it, and goes on as the operator.
             match starts_itself {
                 true => run(&sandbox, &project, &agent, &[]),
@@ -81,7 +75,7 @@ fn a_script_with_parts_in_processes_of_their_own_is_one_agent() {
         binary().display(),
         seen.display()
     );
-    script(&agent, &format!("{}{work}{list}", reports("c1")));
+    write_script(&agent, &format!("{}{work}{list}", reports("c1")));
     run(
         &sandbox,
         &project,
@@ -104,7 +98,7 @@ fn a_script_that_wraps_a_hook_is_not_the_agent() {
             let hook = sandbox.scratch("hook.sh");
             let call = format!("'{program}' recovery hook run claude \"$1\" < \"$0.event\"\n");
             let more = if again { call.as_str() } else { "" };
-            script(&hook, &format!("#!/bin/sh\ncat > \"$0.event\"\n{call}{more}"));
+            write_script(&hook, &format!("#!/bin/sh\ncat > \"$0.event\"\n{call}{more}"));
             // The agent's own program is this test.
             let hook = format!("{starter}'{}'", hook.display());
             let say = reports(id).replace(&format!("'{program}' recovery hook run claude"), &hook);
@@ -133,7 +127,7 @@ fn a_script_that_reports_two_events_in_one_run_is_not_the_agent() {
         let (sandbox, project) = workspace();
         let hook = sandbox.scratch("wrap.sh");
         let each = "for e in \"$@\"; do h \"$e\"; done\n";
-        script(&hook, &format!("#!/bin/sh\n{}{each}", reports("c1")));
+        write_script(&hook, &format!("#!/bin/sh\n{}{each}", reports("c1")));
         let line = format!("'{}' {events}; exit 0", hook.display());
         run(&sandbox, &project, &tool("sh").unwrap(), &["-c", &line]);
         let all = listed(&sandbox);
@@ -152,7 +146,7 @@ fn scripts_below_a_program_with_the_name_of_an_agent_work_for_it() {
     let claude = sandbox.scratch("claude");
     run_tool(Command::new("cp").arg(shell).arg(&claude));
     let worker = sandbox.scratch("worker.sh");
-    script(
+    write_script(
         &worker,
         &format!(
             "{}h SessionStart; h UserPromptSubmit; h PreToolUse\n",
@@ -189,7 +183,7 @@ fn a_script_that_wraps_an_agent_is_not_the_agent() {
     );
     let work_file = sandbox.scratch("work");
     fs::write(&work_file, work).unwrap();
-    script(
+    write_script(
         &wrapper,
         &format!(
             "#!/bin/sh\n'{}' -c \"$(cat '{}')\"\n'{}' recovery list > '{}'\n",

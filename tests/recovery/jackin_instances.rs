@@ -1,7 +1,6 @@
 //! jackin's own instances: found by name, listed, and taken for at work until something proves that they are not.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -483,8 +482,7 @@ fn docker_is_never_taken_from_the_current_directory() {
     );
     let planted = project.join("docker");
     let started = project.join("started");
-    fs::write(&planted, format!("#!/bin/sh\n: > '{}'\n", started.display())).unwrap();
-    fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&planted, &format!("#!/bin/sh\n: > '{}'\n", started.display()));
     let inside = project.to_str().unwrap().to_owned();
     let linked = sandbox.scratch("linked");
     fs::create_dir(&linked).unwrap();
