@@ -141,7 +141,8 @@ fn own_name(store: &Store, row: &InstanceRow, name: &str) -> Result<LockGuard, S
 }
 
 /// Takes a checkpoint like [`checkpoint`]; `None` if nothing changed since the last snapshot, unless the request wants one beside the
-/// baseline. The event of the request is recorded in both cases, and also if the checkpoint fails.
+/// baseline, and `None` if the baseline failed: the first snapshot of a session stores everything, which only a baseline does within its
+/// limits. The event of the request is recorded in all cases, and also if the checkpoint fails.
 ///
 /// # Errors
 /// [`SessionError::Capture`]; [`SessionError::Store`].
@@ -162,6 +163,7 @@ pub fn checkpoint_if_changed(
     };
     let is_enough = |last: &SnapshotRow| !(mark.beside_baseline && last.kind == SnapshotKind::Baseline);
     let taken = match last.filter(is_enough) {
+        None if lacks_failed_baseline(store, row)? => append(None).map(|()| None).map_err(Into::into),
         None => checkpoint(store, world, row, mark).map(Some),
         Some(last) => {
             let last = store.record(&last.id)?;
@@ -211,6 +213,12 @@ fn unless_same(
     Ok(taken)
 }
 
+/// Returns true if a session has no snapshot because its baseline failed. One that is stored behind the session has not been tried yet.
+fn lacks_failed_baseline(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
+    let catalog = store.catalog();
+    Ok(catalog.snapshots(&row.id)?.is_empty() && catalog.was_captured(&row.id)?)
+}
+
 /// Takes the baseline of a session that began without one because it failed, within `limits`. `None` for any other session.
 ///
 /// # Errors
@@ -221,10 +229,7 @@ pub fn baseline_again(
     row: &InstanceRow,
     limits: Limits,
 ) -> Result<Option<Captured>, SessionError> {
-    let catalog = store.catalog();
-    // One that is stored behind the session has not been tried yet.
-    let has_failed = catalog.snapshots(&row.id)?.is_empty() && catalog.was_captured(&row.id)?;
-    if !has_failed || row.mounts.is_empty() {
+    if !lacks_failed_baseline(store, row)? || row.mounts.is_empty() {
         return Ok(None);
     }
     let request = Request {

@@ -201,8 +201,8 @@ fn a_baseline_that_failed_is_said_once_and_tried_again_at_the_next_event() {
     let limits = "\n[recovery.limits]\nmax_entries = 1\n";
     let block = "\n[recovery.agent]\non_failure = \"block\"\n";
     for session in ["", "on_failure = \"run\"\n"] {
-        // With `block` a call waits for its baseline; else it runs, and the limits of a baseline are none of a checkpoint.
-        for (agent, codes, then) in [("", [1, 0], "checkpoint"), (block, [2, 2], "baseline")] {
+        // With `block` a call waits for its baseline; else it runs, and no checkpoint stores what the limits keep from a baseline.
+        for (agent, codes, then) in [("", [1, 0], &[][..]), (block, [2, 2], &["baseline"])] {
             let (sandbox, project) = workspace(&format!("{session}{limits}{agent}"));
             fs::write(project.join("b"), "more than one\n").unwrap();
             for code in codes {
@@ -211,7 +211,9 @@ fn a_baseline_that_failed_is_said_once_and_tried_again_at_the_next_event() {
             }
             fs::remove_file(project.join("b")).unwrap();
             bash(&sandbox, &project, "rm x", "t").ok();
-            assert_eq!(kinds(&sandbox).pop().as_deref(), Some(then));
+            assert_eq!(kinds(&sandbox), then);
+            say(&sandbox, "Stop", &project, &json!({})).ok();
+            assert_eq!(kinds(&sandbox), ["baseline"]);
             assert_eq!(listed(&sandbox)[0].status, "active");
         }
     }
@@ -513,6 +515,26 @@ fn a_call_without_its_checkpoint_is_refused_where_that_is_wanted_whatever_failed
                 .has("too long");
             assert_eq!(fs::read_to_string(sandbox.scratch("status")).unwrap(), "0\n");
         }
+    }
+}
+
+#[test]
+fn a_failure_denies_no_call_of_an_agent_that_denies_them_at_any_status() {
+    for (agent, denied) in [("", 0), ("\n[recovery.agent]\non_failure = \"block\"\n", 2)] {
+        let (sandbox, project) = workspace(agent);
+        fs::create_dir_all(sandbox.store().parent().unwrap()).unwrap();
+        fs::write(sandbox.store(), "a file").unwrap();
+        let what = json!({"sessionId": "s", "cwd": project, "toolName": "bash", "toolArgs": "{\"command\":\"rm x\"}"});
+        let what = what.to_string();
+        let tell = |event: &str, what: &str| {
+            let run = sandbox.tell("copilot", event, what.as_bytes());
+            run.has("no snapshot was taken");
+            assert!(run.stdout.is_empty(), "{run}");
+            run
+        };
+        tell("preToolUse", &what).code(denied);
+        tell("preToolUse", "no event").ok();
+        tell("postToolUse", &what).code(1);
     }
 }
 

@@ -57,10 +57,10 @@ pub(super) fn run(context: Context<'_>, args: &HookRunArgs) -> Status {
         let what = sanitize::text(&failure.error.message);
         terminal.err(&format!("jackin recovery: no snapshot was taken: {what}"));
     }
-    match (failure.blocks, failure.is_told) {
-        (true, _) => Status::of_command(BLOCK),
-        (false, false) => ExitCode::Failed.into(),
-        (false, true) => ExitCode::Done.into(),
+    match failure.blocks {
+        true => Status::of_command(BLOCK),
+        false if failure.is_told || is_denied_by_any_failure(args) => ExitCode::Done.into(),
+        false => ExitCode::Failed.into(),
     }
 }
 
@@ -164,6 +164,11 @@ fn read(args: &HookRunArgs) -> Result<Event, CliError> {
     Ok(Event::parse(args.agent, &args.event, &bytes)?)
 }
 
+/// Returns true if the agent denies the call of a tool whenever its hook fails; the others run it after any status but [`BLOCK`].
+fn is_denied_by_any_failure(args: &HookRunArgs) -> bool {
+    args.agent == Agent::Copilot && is_call(args)
+}
+
 /// Returns true if the event is a call of a tool, also if nothing else is known of it.
 fn is_call(args: &HookRunArgs) -> bool {
     let event = Event::parse(args.agent, &args.event, b"{}");
@@ -245,9 +250,7 @@ impl Hook<'_> {
             let mut sessions = sessions_of_caller(self.store, environment)?.into_iter();
             if let Some(row) = sessions.find(|row| row.id.as_str() == own) {
                 return match terms(environment, &row)? {
-                    Some(settings) if settings.mode.value.captures() => {
-                        self.record(&row, &settings, happening)
-                    }
+                    Some(settings) if settings.mode.value.captures() => self.take(&row, &settings, happening),
                     _ => Ok(()),
                 };
             }
@@ -344,14 +347,20 @@ impl Hook<'_> {
     }
 
     /// Takes the baseline of a session that began without one. Its first failure was printed; a later one only blocks, if the operator
-    /// wants that.
+    /// wants that. Where it blocks nothing, it is tried at the next event and then once in a turn: in a tree that is too large that takes
+    /// a while.
     fn take_missing_baseline(
         &self,
         row: &InstanceRow,
         settings: &Resolved,
         happening: &HookEvent,
     ) -> Result<(), Failure> {
-        if matches!(happening, HookEvent::ToolEnd(_)) {
+        let catalog = self.store.catalog();
+        if matches!(happening, HookEvent::ToolEnd(_)) || !catalog.snapshots(&row.id)?.is_empty() {
+            return Ok(());
+        }
+        let is_in_turn = matches!(happening, HookEvent::Tool(_)) && !blocks(happening, settings);
+        if is_in_turn && catalog.agent_events(&row.id)?.len() > 1 {
             return Ok(());
         }
         let again = self
