@@ -1,6 +1,7 @@
 //! jackin's own configuration files: `[recovery]` tables in their layers, and a workspace's mounts. The result is plain values,
 //! each with its source. The files are only read; `edit`, for `init`, is the one module that writes.
 
+mod bracket;
 mod document;
 mod edit;
 mod embedded;
@@ -23,6 +24,7 @@ mod screen;
 mod survey;
 mod value;
 
+pub use bracket::matcher_syntax;
 pub use edit::{Edit, EditError, Wanted};
 pub use error::{ConfigError, Origin, Place, shown};
 pub use flags::Flags;

@@ -2,6 +2,8 @@
 
 use ignore::gitignore::GitignoreBuilder;
 
+use super::bracket::matcher_syntax;
+
 /// Checks one pattern.
 ///
 /// # Errors
@@ -28,50 +30,24 @@ pub fn check(pattern: &str) -> Result<(), String> {
                 .to_owned(),
         );
     }
-    if has_open_class(body) {
-        return Err(
-            "it has a `[` without its `]`, so it never matches; write `\\[` for the character".to_owned(),
-        );
-    }
+    let pattern = matcher_syntax(pattern)?;
     let mut builder = GitignoreBuilder::new("");
-    let added = builder.add_line(None, pattern).map(|_| ());
+    let added = builder.add_line(None, &pattern).map(|_| ());
     added
         .and_then(|()| builder.build().map(|_| ()))
         .map_err(|error| format!("it is no gitignore pattern: {error}"))
 }
 
-/// Returns true if a `[` is never closed. As in fnmatch(3), a `]` right after `[`, `[!` or `[^` is a member, not the end.
-fn has_open_class(pattern: &str) -> bool {
-    let mut rest = pattern.chars();
-    while let Some(c) = rest.next() {
-        match c {
-            '\\' => {
-                rest.next();
-            }
-            '[' => {
-                let mut inside = rest.clone().skip_while(|c| matches!(c, '!' | '^'));
-                let first = inside.next();
-                let Some(length) = first.and_then(|_| inside.position(|c| c == ']')) else {
-                    return true;
-                };
-                let lead = rest.clone().take_while(|c| matches!(c, '!' | '^')).count();
-                for _ in 0..lead + length + 2 {
-                    rest.next();
-                }
-            }
-            _ => {}
-        }
-    }
-    false
-}
-
 /// Returns true if a pattern excludes a directory of this name, at any depth.
 pub(super) fn leaves_out(pattern: &str, name: &str) -> bool {
     let mut builder = GitignoreBuilder::new("");
-    let built = builder
-        .add_line(None, pattern)
-        .and_then(|builder| builder.build());
     // A pattern that cannot be built excludes nothing, and was refused.
+    let Ok(pattern) = matcher_syntax(pattern) else {
+        return false;
+    };
+    let built = builder
+        .add_line(None, &pattern)
+        .and_then(|builder| builder.build());
     built.is_ok_and(|globs| globs.matched(name, true).is_ignore())
 }
 

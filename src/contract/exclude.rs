@@ -8,6 +8,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::STAGING_PREFIX;
+use crate::config::matcher_syntax;
 use crate::model::{ByteString, Coverage, ExcludeRule, RelPath, WithheldPath, WithheldReason};
 
 /// Verdict of a coverage on a path.
@@ -62,12 +63,12 @@ impl Matcher {
             // The builder lets each glob carry the file it came from; it carries the rule's number instead, which
             // leads from a match back to the rule.
             let number = Some(PathBuf::from(number.to_string()));
-            builder
-                .add_line(number, &rule.pattern)
-                .map_err(|error| PatternError {
-                    pattern: rule.pattern.clone(),
-                    problem: error.to_string(),
-                })?;
+            // An older version accepted patterns that never match.
+            let pattern = matcher_syntax(&rule.pattern).unwrap_or(Cow::Borrowed(&rule.pattern));
+            builder.add_line(number, &pattern).map_err(|error| PatternError {
+                pattern: rule.pattern.clone(),
+                problem: error.to_string(),
+            })?;
         }
         let globs = builder.build().map_err(|error| {
             let patterns: Vec<&str> = coverage

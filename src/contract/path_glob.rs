@@ -3,7 +3,7 @@
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::PatternError;
-use crate::config::check_pattern;
+use crate::config::{check_pattern, matcher_syntax};
 use crate::model::RelPath;
 
 /// Patterns below one directory of a mount.
@@ -64,16 +64,19 @@ impl PathGlob {
 
     fn compiled(base: RelPath, lines: Vec<String>) -> Result<Self, PatternError> {
         let mut builder = GitignoreBuilder::new("");
-        let wrong = |pattern: &str, error: &ignore::Error| PatternError {
+        let wrong = |pattern: &str, problem: String| PatternError {
             pattern: pattern.to_owned(),
-            problem: error.to_string(),
+            problem,
         };
         for line in &lines {
+            let pattern = matcher_syntax(line).map_err(|problem| wrong(line, problem))?;
             builder
-                .add_line(None, line)
-                .map_err(|error| wrong(line, &error))?;
+                .add_line(None, &pattern)
+                .map_err(|error| wrong(line, error.to_string()))?;
         }
-        let globs = builder.build().map_err(|error| wrong(&lines.join(" "), &error))?;
+        let globs = builder
+            .build()
+            .map_err(|error| wrong(&lines.join(" "), error.to_string()))?;
         Ok(Self { base, lines, globs })
     }
 

@@ -104,7 +104,7 @@ fn flags_have_the_same_faults_without_a_line() {
         ..flags("project")
     };
     assert!(
-        with(&bad).starts_with("`--exclude` cannot be \"[z-a]\": it is no gitignore pattern"),
+        with(&bad).starts_with("`--exclude` cannot be \"[z-a]\": it has the range `z-a`"),
         "{}",
         with(&bad)
     );

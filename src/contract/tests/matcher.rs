@@ -1,7 +1,9 @@
 //! Verdicts of a coverage on paths, against a table of expectations. They equal those of `git check-ignore`, except for `{a,b}`,
 //! which git does not know.
 
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use proptest::prelude::*;
 
@@ -121,6 +123,7 @@ const TABLE: &[(&[&str], &[Case])] = &[
             (b"a.o", None),
         ],
     ),
+    (&["[[:digit:]]x"], &[(b"1x", Some("[[:digit:]]x")), (b"ax", None)]),
     (&["[!a]x"], &[(b"bx", Some("[!a]x")), (b"ax", None)]),
     (
         &["\\!a", "\\#b"],
@@ -318,6 +321,28 @@ fn where_names_fold_every_rule_and_place_matches_in_any_case() {
     }
 }
 
+/// Returns the names that git ignores by a pattern.
+fn ignored_by_git(pattern: &str, names: &[String]) -> Vec<String> {
+    let scratch = tempfile::tempdir().unwrap();
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(args).current_dir(scratch.path());
+        command
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    fs::write(scratch.path().join(".git/info/exclude"), format!("{pattern}\n")).unwrap();
+    for name in names {
+        fs::write(scratch.path().join(name), "").unwrap();
+    }
+    let ignored = git(&["ls-files", "-z", "-o", "-i", "--exclude-standard"]);
+    ignored.split_terminator('\0').map(str::to_owned).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
@@ -345,6 +370,28 @@ proptest! {
         }
         let whole = rel(parts.join("/").as_bytes());
         prop_assert_eq!(matcher.verdict_with_parents(&whole, is_dir), walked);
+    }
+
+    /// Checks bracket expressions against git's.
+    #[test]
+    fn brackets_match_as_in_git(
+        start in "[!^]?",
+        members in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "a", "c-f", "0-5", "-", "]", "[", "!", "^", "\\\\", "\\]", "\\[", "\\-", "\\a-\\c", "+--", "--0", "[:digit:]", "[:upper:]",
+                "[:punct:]", "[:space:]", "[:none:]", "[:", ":]", "\u{e9}",
+            ]),
+            1..5,
+        ),
+    ) {
+        let pattern = format!("x[{start}{}]", members.concat());
+        let names: Vec<String> = (' '..='~').filter(|c| *c != '/').map(|c| format!("x{c}")).collect();
+        prop_assume!(crate::config::check_pattern(&pattern).is_ok());
+        let ignored = ignored_by_git(&pattern, &names);
+        let matcher = Matcher::new(&coverage(&[&pattern], &[], &[])).unwrap();
+        let excludes = |name: &&String| matcher.verdict(&rel(name.as_bytes()), false) != Verdict::Covered;
+        let excluded: Vec<&String> = names.iter().filter(excludes).collect();
+        prop_assert_eq!(excluded, ignored.iter().collect::<Vec<_>>(), "{}", pattern);
     }
 
     /// Checks that every accepted pattern compiles, and judges any bytes without a panic.
