@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use super::paths::{Recorded, as_glob, glob, in_snapshots};
 use super::{Recovery, RecoveryError};
-use crate::capture::check_mount;
+use crate::capture::{check_mount, is_gone};
 use crate::contract::{Matcher, PathGlob, Verdict};
 use crate::diff::is_secret_path;
 use crate::environment::Environment;
@@ -655,7 +655,7 @@ impl Timeline {
                 .and_then(|()| Root::open(transports, &self.root).ok()),
         };
         // Without the root every path was deleted; an unreadable root proves nothing.
-        let is_gone = self.imported.is_none()
+        let root_is_gone = self.imported.is_none()
             && root.is_none()
             && self
                 .root
@@ -666,7 +666,7 @@ impl Timeline {
         let mut look = |path: &RelPath| -> Option<bool> {
             let root = match &root {
                 Some(root) => root,
-                None => return is_gone.then_some(false),
+                None => return root_is_gone.then_some(false),
             };
             let Some((parent, name)) = path.split() else {
                 return Some(true);
@@ -674,14 +674,8 @@ impl Timeline {
             if opened.as_ref().is_none_or(|(at, _)| *at != parent) {
                 let dir = match root.dir(&parent) {
                     Ok(dir) => Some(dir),
-                    Err(error)
-                        if matches!(
-                            error.kind(),
-                            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                        ) =>
-                    {
-                        None
-                    }
+                    // A path leads through no link: what lies below one is not what the snapshots show.
+                    Err(error) if is_gone(&error) => None,
                     Err(_) => return None,
                 };
                 opened = Some((parent, dir));

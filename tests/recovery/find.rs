@@ -119,6 +119,24 @@ fn find_knows_each_path_and_what_deleted_it() {
 }
 
 #[test]
+fn what_lay_below_a_directory_that_is_a_link_now_is_deleted() {
+    for target in ["nowhere", "beside"] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("shop");
+        Build::at(&project)
+            .file("a/g", "x\n")
+            .file("a/b/c/g", "x\n")
+            .file("beside/b/c/g", "x\n");
+        sandbox.launch(&project, &format!("rm -r a; ln -s {target} a"));
+        let gone = found(&sandbox, &project, &["--in", "deleted"]);
+        assert_eq!(names(&gone, &project), ["a/b", "a/b/c", "a/b/c/g", "a/g"]);
+        let run = inside(&sandbox, &project, &["find", "g"]).ok();
+        run.has("deleted ");
+        run.hides("unknown");
+    }
+}
+
+#[test]
 fn an_exclude_is_no_deletion() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("shop");
