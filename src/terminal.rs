@@ -4,6 +4,7 @@
 pub mod checklist;
 mod color_code;
 pub(crate) mod filter;
+mod hang_up;
 mod json;
 mod list_theme;
 mod log;
@@ -25,7 +26,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use serde::Serialize;
 
 pub use log::Log;
@@ -302,15 +303,7 @@ impl Terminal {
     /// Returns true if the reader of the process's stdout has gone away, also if nothing was written since. For a command that waits.
     #[must_use]
     pub fn out_has_no_reader(&self) -> bool {
-        let out = io::stdout();
-        let mut polled = [PollFd::new(&out, PollFlags::empty())];
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let is_polled = poll(&mut polled, Some(&now)).is_ok();
-        let gone = PollFlags::ERR | PollFlags::HUP;
-        is_polled && polled.iter().any(|out| out.revents().intersects(gone))
+        hang_up::is_hung_up(io::stdout(), PollFlags::OUT)
     }
 
     /// Writes out what is still buffered for stdout, for a reader that waits for it.

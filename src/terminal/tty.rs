@@ -18,7 +18,9 @@ use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::layout::Size;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
+
+use super::hang_up::is_hung_up;
 
 /// True while jackin has the terminal. It belongs to the process, as the panic hook does that reads it. Locked while it draws, because a panic of another thread restores the terminal meanwhile.
 static TAKEN: Mutex<bool> = Mutex::new(false);
@@ -79,14 +81,7 @@ impl Tty {
     /// Returns true if the terminal is gone: its window was closed, or the connection ended.
     #[must_use]
     pub fn is_gone(&self) -> bool {
-        let input = stdin();
-        let mut asked = [PollFd::new(&input, PollFlags::empty())];
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let found = poll(&mut asked, Some(&now)).is_ok();
-        found && asked.iter().any(|asked| is_hung_up(asked.revents()))
+        is_hung_up(stdin(), PollFlags::IN)
     }
 
     /// Asks the terminal to put a text into the clipboard (OSC 52). Terminals that do not know this ignore it.
@@ -110,11 +105,6 @@ impl Tty {
         self.screen = ratatui::Terminal::new(CrosstermBackend::new(stdout()))?;
         Ok(done)
     }
-}
-
-/// Returns true if the answer of poll(2) says that a terminal is gone. macOS answers NVAL for a terminal that it cannot poll (`/dev/tty`).
-fn is_hung_up(answer: PollFlags) -> bool {
-    answer.intersects(PollFlags::HUP | PollFlags::ERR)
 }
 
 impl Drop for Tty {
@@ -162,18 +152,4 @@ fn give_back() {
         LeaveAlternateScreen
     );
     let _ = disable_raw_mode();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{PollFlags, is_hung_up};
-
-    #[test]
-    fn a_terminal_that_cannot_be_polled_is_not_gone() {
-        assert!(!is_hung_up(PollFlags::empty()));
-        assert!(!is_hung_up(PollFlags::NVAL));
-        for gone in [PollFlags::HUP, PollFlags::ERR, PollFlags::HUP | PollFlags::NVAL] {
-            assert!(is_hung_up(gone), "{gone:?}");
-        }
-    }
 }
