@@ -53,7 +53,7 @@ pub struct Stat {
     pub gid: u32,
     /// Size in bytes.
     pub size: u64,
-    /// Bytes that take up space; less than `size` for files with holes (and compressed ones).
+    /// Bytes that take up space; less than `size` for files with holes (and some compressed ones).
     pub allocated: u64,
     /// Last change of the content.
     pub mtime: Time,
@@ -94,5 +94,35 @@ impl Stat {
     pub fn is_on(&self, place: (u64, u64)) -> bool {
         let same_mount = self.kind != NodeKind::Directory && place.1 != 0 && self.place.1 == place.1;
         same_mount || self.place == place
+    }
+}
+
+/// Returns the bytes that a file of macOS takes up, from its size, its blocks of 512 bytes and its flags (`sys/stat.h` of xnu).
+///
+/// A compressed file, and one whose data are in the cloud, have all their bytes, in fewer blocks or none: these are no holes.
+#[cfg(any(test, target_vendor = "apple"))]
+pub(crate) fn allocated_of_macos(size: u64, blocks: u64, flags: u32) -> u64 {
+    const UF_COMPRESSED: u32 = 0x20;
+    const SF_DATALESS: u32 = 0x4000_0000;
+    let taken = blocks.saturating_mul(512);
+    match flags & (UF_COMPRESSED | SF_DATALESS) {
+        0 => taken,
+        _ => taken.max(size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::allocated_of_macos;
+
+    #[test]
+    fn what_macos_compressed_or_left_in_the_cloud_has_no_holes() {
+        let (hidden, compressed, dataless) = (0x8000, 0x20, 0x4000_0000);
+        assert_eq!(allocated_of_macos(5000, 10, 0), 5120);
+        assert_eq!(allocated_of_macos(5000, 8, hidden), 4096);
+        for flags in [compressed, dataless, compressed | dataless | hidden] {
+            assert_eq!(allocated_of_macos(5000, 0, flags), 5000);
+            assert_eq!(allocated_of_macos(5000, 16, flags), 8192);
+        }
     }
 }

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::Named;
 use super::bearer::Bearer;
+use crate::stat::allocated_of_macos;
 use crate::xattr::ACCESS_LIST_OF_MACOS;
 use crate::{FileSystem, InodeFlags, NodeKind, Result, Stat, Time};
 
@@ -71,7 +72,7 @@ fn facts(s: &rustix::fs::Stat) -> Stat {
         uid: s.st_uid,
         gid: s.st_gid,
         size: number(s.st_size),
-        allocated: number(s.st_blocks).saturating_mul(512),
+        allocated: allocated_of_macos(number(s.st_size), number(s.st_blocks), s.st_flags),
         mtime: time(s.st_mtime, s.st_mtime_nsec),
         ctime: time(s.st_ctime, s.st_ctime_nsec),
         ino: s.st_ino,
@@ -147,8 +148,10 @@ pub(crate) fn chmod_unpinned(dir: BorrowedFd<'_>, path: impl Named, mode: Mode) 
     rustix::fs::chmodat(dir, path, mode, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Returns the path by which an object is changed: below `/.vol`, by file system and inode, so that no rename of a directory above
-/// it matters. Refused where a file system has no such paths: by a path of names, the agent could lead the call to another object.
+/// Returns the path by which an object is changed: below `/.vol`, by file system and inode, so that no earlier rename of a directory
+/// above it matters. The kernel makes a path of names of it and follows that at once (`namei` in xnu): a rename in between can still
+/// lead the call to another object. Refused where a file system has no such paths: a path of names that is made here would leave
+/// more time for that.
 fn path_of(handle: BorrowedFd<'_>, child: Option<&OsStr>) -> Result<PathBuf> {
     let child = child.filter(|name| !name.is_empty());
     if handle.as_raw_fd() == rustix::fs::CWD.as_raw_fd() {
@@ -190,7 +193,11 @@ pub(crate) fn list_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, room: &mut [u8]) -
         Bearer::Open(handle) => rustix::fs::flistxattr(handle, &mut *room),
         Bearer::Child(dir, name) => rustix::fs::llistxattr(path_to_read(*dir, name)?, &mut *room),
     };
-    let length = length.map_err(one_number)?;
+    let length = match length.map_err(one_number) {
+        // The kernel asks no file system for those of a device (`vn_listxattr` in xnu).
+        Err(Errno::PERM) if is_device(bearer) => 0,
+        other => other?,
+    };
     let names = room.get(..length).unwrap_or_default().split(|byte| *byte == 0);
     let is_kept =
         |name: &&[u8]| !name.is_empty() && *name != ACCESS_LIST_OF_MACOS && !OF_THE_SYSTEM.contains(name);
@@ -201,6 +208,15 @@ pub(crate) fn list_xattr(bearer: &Bearer<'_, BorrowedFd<'_>>, room: &mut [u8]) -
         .ok_or(Errno::RANGE)?
         .copy_from_slice(&kept);
     Ok(kept.len())
+}
+
+/// Returns true for a device node, which is never opened.
+fn is_device(bearer: &Bearer<'_, BorrowedFd<'_>>) -> bool {
+    let kind = match bearer {
+        Bearer::Open(_) => None,
+        Bearer::Child(dir, name) => stat(*dir, *name).ok().map(|facts| facts.kind),
+    };
+    matches!(kind, Some(NodeKind::CharDevice | NodeKind::BlockDevice))
 }
 
 fn read_list(bearer: &Bearer<'_, BorrowedFd<'_>>) -> Result<Option<Vec<u8>>> {
