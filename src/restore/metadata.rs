@@ -11,6 +11,9 @@ use crate::model::{Entry, EntryKind, Identity, RelPath, Time, Xattr};
 use handle_fs::{Actor, AsHandle as _, Handle, HandleRef, NodeKind, Stat};
 use handle_fs::{Dir, Root};
 
+const SET_GROUP_ID: u32 = 0o2000;
+const EPERM: i32 = 1;
+
 /// Reference to an object, by name or by handle.
 #[derive(Clone, Copy)]
 pub(super) enum Object<'o> {
@@ -54,6 +57,15 @@ impl Object<'_> {
             Self::Named(dir, name) => handle_fs::chmod_node(dir, name, mode),
             Self::Open(handle) => handle_fs::chmod_handle(handle, mode),
         }
+    }
+
+    /// Sets the mode, if need be without the set-group-id bit, and notes that.
+    fn set_mode(self, mode: u32, notes: &mut Vec<Problem>) -> io::Result<()> {
+        if let Some(error) = with_or_without_group_bit(mode, |mode| self.chmod(mode))? {
+            let note = format!("set-group-id bit could not be set: {}", words(&error));
+            notes.push(Problem::caused(note, &error));
+        }
+        Ok(())
     }
 
     fn set_attribute(self, attribute: &Xattr) -> io::Result<()> {
@@ -128,13 +140,13 @@ impl Object<'_> {
                 self.stat()?.mode
             };
             if now != mode {
-                self.chmod(mode)?;
+                self.set_mode(mode, &mut notes)?;
             }
         }
         if let Some(mtime) = mtime {
             self.set_mtime(mtime)?;
             if !self.set_attributes(&lists, &mut notes)? && mode != without_list(mode, &lists) {
-                self.chmod(without_list(mode, &lists))?;
+                self.set_mode(without_list(mode, &lists), &mut notes)?;
             }
         }
         Ok(notes)
@@ -171,6 +183,21 @@ impl Object<'_> {
 /// Returns the mode for an object whose group could not be set: the other group may do no more than everybody may.
 fn for_another_group(mode: u32) -> u32 {
     mode & (!0o070 | (mode & 0o007) << 3)
+}
+
+/// Sets a mode. Returns the reason if it had to be set without the set-group-id bit.
+///
+/// macOS refuses this bit with EPERM to an owner who is not in the group, where Linux drops it. Other causes of EPERM remain without it.
+fn with_or_without_group_bit(
+    mode: u32,
+    chmod: impl Fn(u32) -> io::Result<()>,
+) -> io::Result<Option<io::Error>> {
+    match chmod(mode) {
+        Err(error) if mode & SET_GROUP_ID != 0 && error.raw_os_error() == Some(EPERM) => {
+            chmod(mode & !SET_GROUP_ID).map(|()| Some(error))
+        }
+        other => other.map(|()| None),
+    }
 }
 
 /// Returns the mode for an object whose access list could not be set: what was the mask of the list would be the rights of the group.
@@ -258,6 +285,7 @@ pub(super) fn is_between(is: &Stat, was: &Entry, will: &Entry) -> bool {
         return owner;
     }
     let mut modes = vec![was.mode, will.mode];
+    modes.extend([was.mode, will.mode].map(|mode| mode & !SET_GROUP_ID));
     if (was.uid, was.gid) != (will.uid, will.gid) {
         modes.extend([was.mode & 0o1777, will.mode & 0o1777]);
         modes.extend([was.mode, will.mode].map(|mode| for_another_group(mode & 0o1777)));
@@ -315,4 +343,45 @@ pub(super) fn sync_last(root: &Root) -> Result<(), RestoreError> {
         path: root.path().to_path_buf(),
         source,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EPERM, with_or_without_group_bit};
+    use std::cell::RefCell;
+    use std::io;
+
+    /// Sets a mode where some are refused. Returns the answer, and the modes that were tried.
+    fn tried(mode: u32, refused: &[u32], code: i32) -> (Option<bool>, Vec<u32>) {
+        let modes = RefCell::new(Vec::new());
+        let set = with_or_without_group_bit(mode, |mode| {
+            modes.borrow_mut().push(mode);
+            match refused.contains(&mode) {
+                true => Err(io::Error::from_raw_os_error(code)),
+                false => Ok(()),
+            }
+        });
+        (set.ok().map(|reason| reason.is_some()), modes.into_inner())
+    }
+
+    #[test]
+    fn a_refused_set_group_id_bit_is_omitted_and_named() {
+        assert_eq!(tried(0o2755, &[], EPERM), (Some(false), vec![0o2755]));
+        assert_eq!(tried(0o2755, &[0o2755], EPERM), (Some(true), vec![0o2755, 0o755]));
+        assert_eq!(
+            tried(0o6755, &[0o6755], EPERM),
+            (Some(true), vec![0o6755, 0o4755])
+        );
+    }
+
+    #[test]
+    fn a_mode_that_is_refused_for_another_reason_is_an_error() {
+        assert_eq!(
+            tried(0o2755, &[0o2755, 0o755], EPERM),
+            (None, vec![0o2755, 0o755])
+        );
+        assert_eq!(tried(0o755, &[0o755], EPERM), (None, vec![0o755]));
+        let eio = 5;
+        assert_eq!(tried(0o2755, &[0o2755], eio), (None, vec![0o2755]));
+    }
 }
