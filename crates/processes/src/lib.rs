@@ -17,6 +17,8 @@ mod fusermount;
 mod git_at_work;
 mod git_directory;
 mod identity;
+#[cfg(any(test, feature = "portable", not(target_os = "linux")))]
+mod ignored_signals;
 mod launch;
 mod lock_holder;
 mod manual;
@@ -31,6 +33,8 @@ mod shared_table;
 mod shell;
 mod signals;
 mod starter;
+#[cfg(any(test, feature = "portable", not(target_os = "linux")))]
+mod system_program;
 mod writers;
 
 #[cfg(target_os = "linux")]

@@ -5,12 +5,14 @@
 //! Apple protects, and holders of open files. It lets no process adopt orphans.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use sysinfo::{Process, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
 
+use super::ignored_signals::ignored;
 use super::process_table::{ProbeError, Seen};
+#[cfg(target_os = "macos")]
+use super::system_program::ask;
 
 /// The id of the running boot: both systems give it as a UUID.
 #[cfg(target_os = "linux")]
@@ -22,18 +24,6 @@ pub(crate) fn boot() -> String {
     static BOOT: OnceLock<String> = OnceLock::new();
     let ask = || ask("/usr/sbin/sysctl", &["-n", "kern.bootsessionuuid"]);
     BOOT.get_or_init(|| ask().unwrap_or_default()).clone()
-}
-
-/// Asks a program of the system for what no safe library tells. It gets nothing of this process's environment.
-fn ask(program: &str, words: &[&str]) -> Option<String> {
-    let mut command = Command::new(program);
-    command
-        .args(words)
-        .env_clear()
-        .current_dir("/")
-        .stdin(Stdio::null());
-    let answer = command.output().ok()?.stdout;
-    Some(String::from_utf8(answer).ok()?.trim().to_owned())
 }
 
 /// Reads rows of the table, with more facts of each as `kind` says.
@@ -152,11 +142,7 @@ pub(crate) fn path_for(pid: u32, path: &Path) -> Option<PathBuf> {
 /// The signals that were ignored when this was first asked, as a bit mask (bit 0 is signal 1). Zero when it is unknown.
 pub(crate) fn ignored_signals() -> u64 {
     static IGNORED: OnceLock<u64> = OnceLock::new();
-    let ask = || {
-        let own = std::process::id().to_string();
-        u64::from_str_radix(&ask("/bin/ps", &["-o", "ignored=", "-p", &own])?, 16).ok()
-    };
-    *IGNORED.get_or_init(|| ask().unwrap_or_default())
+    *IGNORED.get_or_init(|| ignored().unwrap_or_default())
 }
 
 /// No process gets the orphans of another one.

@@ -2,6 +2,7 @@
 //! orphans) runs in a process of its own: the test starts itself again.
 
 mod identity;
+mod ignored;
 mod launch;
 mod probe;
 #[cfg(target_os = "linux")]
