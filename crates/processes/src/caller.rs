@@ -6,6 +6,7 @@ use super::identity::{current_boot, exists};
 use super::process_ref::ProcessRef;
 use super::process_table::{ProbeError, Seen};
 use super::shared_table::ProcessTable;
+use super::system::hidden;
 
 /// No chain of parents is longer than the largest process number allows; this only ends a chain that races with itself.
 const LONGEST_CHAIN: usize = 1 << 16;
@@ -21,7 +22,8 @@ pub struct Caller {
     pub inherited: Vec<String>,
     /// Its parents, nearest first, to compare with recorded processes.
     pub ancestors: Vec<ProcessRef>,
-    /// Position of the first parent that adopted its child, whose own parent had ended; `None` if that cannot be seen of any.
+    /// Position of the first parent that adopted its child, whose own parent had ended; `None` if that cannot be seen of any. It is
+    /// behind the last of [`Self::ancestors`] if the adopter is hidden.
     pub adopted_by: Option<usize>,
     /// True if the chain was followed as far as the system allows. If false (no process table), the caller may have an ancestor with
     /// another value.
@@ -76,7 +78,12 @@ impl Caller {
                     current = parent;
                 }
                 // Hidden from us (proc(5), `hidepid`): the end of what can be seen, as with an unreadable environment.
-                None if exists(current.parent) => return Ok(()),
+                None if exists(current.parent) => {
+                    if hidden(current.parent).is_some_and(|parent| is_adopted(&current, &parent)) {
+                        self.adopted_by.get_or_insert(self.ancestors.len());
+                    }
+                    return Ok(());
+                }
                 // The parent ended meanwhile; its child has another one by now.
                 None => {
                     self.adopted_by.get_or_insert(self.ancestors.len());
@@ -107,5 +114,44 @@ impl Caller {
         if !value.is_empty() && !self.values.contains(&value) {
             self.values.push(value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_adopted;
+    use crate::process_table::Seen;
+
+    fn seen(pid: u32, parent: u32, session: u32) -> Seen {
+        Seen {
+            pid,
+            parent,
+            session,
+            start: 5,
+            dead: false,
+            kernel: false,
+            name: "x".into(),
+        }
+    }
+
+    #[test]
+    fn an_orphan_is_adopted_and_a_service_is_not() {
+        // On Linux the first process of a container may lead no session.
+        for first in [seen(1, 0, 1), seen(1, 0, 0)] {
+            assert!(is_adopted(&seen(50, 1, 40), &first), "{first:?}");
+            assert!(!is_adopted(&seen(50, 1, 50), &first), "{first:?}");
+            assert!(!is_adopted(&seen(50, 1, 0), &first), "{first:?}");
+        }
+        assert!(!is_adopted(&seen(50, 1, 1), &seen(1, 0, 1)));
+        assert!(!is_adopted(&seen(50, 30, 40), &seen(30, 1, 0)));
+    }
+
+    #[cfg(any(feature = "portable", not(target_os = "linux")))]
+    #[test]
+    fn a_hidden_launchd_adopts_as_one_that_is_seen() {
+        let first = crate::system::hidden(1).unwrap();
+        assert!(is_adopted(&seen(50, 1, 40), &first));
+        assert!(!is_adopted(&seen(50, 1, 50), &first));
+        assert_eq!(crate::system::hidden(30), None);
     }
 }

@@ -28,6 +28,11 @@ pub(crate) fn boot() -> String {
         .unwrap_or_default()
 }
 
+/// Nothing is known of a process that is hidden from us (proc(5), `hidepid`).
+pub(crate) fn hidden(_: u32) -> Option<Seen> {
+    None
+}
+
 /// One process, zombies included. `None`: there is none with this number, or we may not see it.
 pub(crate) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
     own_namespace()?;

@@ -67,6 +67,19 @@ pub(crate) fn row(pid: u32) -> Result<Option<Seen>, ProbeError> {
     Ok(one(pid, ProcessRefreshKind::nothing(), seen)?.flatten())
 }
 
+/// Returns the facts of a process that the system hides: of the first one, launchd, some are always the same.
+pub(crate) fn hidden(pid: u32) -> Option<Seen> {
+    (pid == 1).then(|| Seen {
+        pid,
+        parent: 0,
+        session: 1,
+        start: 0,
+        dead: false,
+        kernel: false,
+        name: "launchd".to_owned(),
+    })
+}
+
 pub(crate) fn look(pid: u32) -> Result<Option<Seen>, ProbeError> {
     row(pid)
 }
