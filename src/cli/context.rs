@@ -5,7 +5,7 @@ mod notices;
 pub(super) mod pending;
 mod stores;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -71,7 +71,7 @@ impl<'a> Context<'a> {
     ) -> Self {
         if let Some(uid) = environment.homeless {
             terminal.warn(&format!(
-                "user {uid}, who called sudo, is not in /etc/passwd, so the home of HOME is used; name theirs in \
+                "the home of user {uid}, who called sudo, is unknown, so the home of HOME is used; name theirs in \
                 JACKIN_HOME_DIR"
             ));
         }
@@ -225,7 +225,8 @@ pub fn environment() -> Environment {
         ..Environment::default()
     };
     if handle_fs::is_privileged() {
-        sudo::settle(environment, handle_fs::home_of)
+        let name = environment.get("SUDO_USER").map(OsStr::to_owned);
+        sudo::settle(environment, |uid| handle_fs::home_of_named(uid, name.as_deref()))
     } else {
         environment
     }

@@ -4,7 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
 
 /// The table. Accounts that come from elsewhere (LDAP and the like) do not stand in it, and to ask for those would mean to
 /// start a program or to load one, as root.
@@ -16,6 +17,30 @@ const LONGEST: u64 = 64 << 20;
 #[must_use]
 pub fn home_of(uid: u32) -> Option<PathBuf> {
     home_in(&table()?, uid)
+}
+
+/// Directory of the homes of users who are not in the table: macOS keeps ordinary accounts elsewhere.
+const HOMES: Option<&str> = if cfg!(target_vendor = "apple") {
+    Some("/Users")
+} else {
+    None
+};
+
+/// Returns the home directory of the user `uid`, whose name is `name`, like [`home_of`]; on macOS also `/Users/NAME` if it belongs to `uid`.
+#[must_use]
+pub fn home_of_named(uid: u32, name: Option<&OsStr>) -> Option<PathBuf> {
+    home_of(uid).or_else(|| home_below(Path::new(HOMES?), uid, name?))
+}
+
+/// Returns the directory `name` in `homes` if it belongs to `uid`. The name comes from the environment, and may be anything.
+fn home_below(homes: &Path, uid: u32, name: &OsStr) -> Option<PathBuf> {
+    let mut parts = Path::new(name).components();
+    let (Some(Component::Normal(part)), None) = (parts.next(), parts.next()) else {
+        return None;
+    };
+    let home = homes.join(part);
+    let facts = home.symlink_metadata().ok()?;
+    (facts.is_dir() && facts.uid() == uid).then_some(home)
 }
 
 /// Returns the name of the user `uid`; `None` if the table does not contain it.
@@ -58,7 +83,8 @@ fn name_in(table: &[u8], uid: u32) -> Option<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use super::{home_in, name_in};
+    use super::{home_below, home_in, name_in};
+    use std::ffi::OsStr;
     use std::path::Path;
 
     #[test]
@@ -80,5 +106,23 @@ mod tests {
         assert_eq!(name_in(table, 1001).unwrap(), "bob");
         assert_eq!(name_in(table, 1003).unwrap(), "cut");
         assert_eq!(name_in(table, 100), None);
+    }
+
+    #[test]
+    fn a_home_has_the_name_of_its_user_and_belongs_to_them() {
+        let homes = tempfile::tempdir().unwrap();
+        let home = homes.path().join("ann");
+        std::fs::create_dir(&home).unwrap();
+        std::fs::write(homes.path().join("file"), "").unwrap();
+        std::os::unix::fs::symlink("ann", homes.path().join("link")).unwrap();
+        let uid = crate::own_ids().0;
+        let found = |uid, name: &str| home_below(homes.path(), uid, OsStr::new(name));
+        assert_eq!(found(uid, "ann"), Some(home));
+        assert_eq!(found(uid + 1, "ann"), None);
+        for other in [
+            "", ".", "..", "/", "ann/..", "../ann", "/ann", "bob", "file", "link",
+        ] {
+            assert_eq!(found(uid, other), None, "{other}");
+        }
     }
 }

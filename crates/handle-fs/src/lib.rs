@@ -46,7 +46,7 @@ mod xattr;
 
 use std::sync::OnceLock;
 
-pub use accounts::{home_in, home_of, name_of};
+pub use accounts::{home_in, home_of, home_of_named, name_of};
 pub use attributes::{
     handle_attributes, list_attributes, remove_attribute, remove_handle_attribute, set_attribute,
     set_handle_attribute,
