@@ -25,13 +25,12 @@ pub fn matcher_syntax(pattern: &str) -> Result<Cow<'_, str>, String> {
                 text.extend(rest.next());
             }
             '[' => {
-                let from: String = rest.clone().collect();
+                let from = rest.clone();
                 let set = Bracket::parse(&mut rest)?;
                 if set.is_plain {
-                    let left: String = rest.clone().collect();
-                    let length = from.len().saturating_sub(left.len());
+                    let length = from.clone().count() - rest.clone().count();
                     text.push('[');
-                    text.push_str(from.get(..length).unwrap_or(&from));
+                    text.extend(from.take(length));
                 } else {
                     is_changed = true;
                     set.write(&mut text)?;
@@ -197,7 +196,7 @@ fn class_name<'a>(rest: &Peekable<Chars<'a>>) -> Option<(String, Peekable<Chars<
     Some((name.strip_suffix(':')?.to_owned(), behind))
 }
 
-/// Returns runs of neighbouring characters, which come in order.
+/// Returns runs of adjacent characters, which come in order.
 fn runs<'a>(members: impl Iterator<Item = &'a char>) -> Vec<RangeInclusive<char>> {
     let mut runs: Vec<RangeInclusive<char>> = Vec::new();
     for member in members {
