@@ -93,7 +93,7 @@ impl Taken {
                     ..CheckpointRequest::default()
                 };
                 engine
-                    .checkpoint_if_changed(store, &row, mark)
+                    .baseline_or_checkpoint(store, &row, mark)
                     .map_err(|error| error.to_string())
             }
             Ok(None) => Err(format!("{instance} is not there")),

@@ -9,12 +9,19 @@ use std::str::Chars;
 /// Members that have a meaning of their own in a bracket expression of the matcher, or in the middle of a range.
 const SPECIAL: [char; 6] = [']', '[', '\\', '!', '^', '-'];
 
-/// Returns a gitignore pattern in the syntax of the matcher. Every pattern goes through here before it is compiled.
+/// Returns a gitignore pattern in the syntax of the matcher. Every pattern goes through here before it is compiled. One that [`translated`]
+/// refuses stays as it is: it is the name of a file that looks like a pattern, or an older version accepted it.
+#[must_use]
+pub fn matcher_syntax(pattern: &str) -> Cow<'_, str> {
+    translated(pattern).unwrap_or(Cow::Borrowed(pattern))
+}
+
+/// Returns a gitignore pattern in the syntax of the matcher.
 ///
 /// # Errors
-/// Returns the problem in words if a bracket expression is not closed, names an unknown class, or matches no character: git never
-/// matches such a pattern.
-pub fn matcher_syntax(pattern: &str) -> Result<Cow<'_, str>, String> {
+/// Returns the problem in words if a bracket expression is not closed, names an unknown class, has a range that ends before it begins, or
+/// matches no character.
+pub(super) fn translated(pattern: &str) -> Result<Cow<'_, str>, String> {
     let mut text = String::new();
     let mut rest = pattern.chars().peekable();
     let mut is_changed = false;
@@ -40,10 +47,26 @@ pub fn matcher_syntax(pattern: &str) -> Result<Cow<'_, str>, String> {
         }
     }
     Ok(if is_changed {
-        Cow::Owned(text)
+        Cow::Owned(at_the_same_place(pattern, &text))
     } else {
         Cow::Borrowed(pattern)
     })
+}
+
+/// Returns the translation of a pattern with its meaning for directories: one without a slash matches in all of them, and one with a slash
+/// that is not the last character only from the root of the mount. A slash in brackets counts, and the translation may have lost or won one.
+fn at_the_same_place(pattern: &str, translation: &str) -> String {
+    let has_slash = |text: &str| text.strip_suffix('/').unwrap_or(text).contains('/');
+    let (sign, body) = match translation.strip_prefix('!') {
+        Some(body) => ("!", body),
+        None => ("", translation),
+    };
+    let lead = match (has_slash(pattern), has_slash(body)) {
+        (false, true) => "**/",
+        (true, false) => "/",
+        _ => "",
+    };
+    format!("{sign}{lead}{body}")
 }
 
 /// A bracket expression.
@@ -66,6 +89,8 @@ impl Bracket {
             ..Self::default()
         };
         set.is_negated = rest.next_if(|c| matches!(c, '!' | '^')).is_some();
+        // The matcher's would match a slash.
+        set.is_plain = !set.is_negated;
         let mut is_first = true;
         loop {
             let c = rest.next().ok_or_else(open)?;
@@ -105,12 +130,12 @@ impl Bracket {
         self.is_plain &= !SPECIAL.contains(&c);
         match c {
             '\\' => rest.next().ok_or_else(open),
-            '/' => Err("it has a `/` in brackets, which matches nothing there".to_owned()),
             _ => Ok(c),
         }
     }
 
     fn add(&mut self, range: RangeInclusive<char>) {
+        self.is_plain &= !range.contains(&'/');
         let ascii = range.clone().take_while(char::is_ascii);
         // As in git, no expression matches a slash.
         self.ascii.extend(ascii.filter(|c| *c != '/'));
@@ -130,7 +155,8 @@ impl Bracket {
             "lower" => char::is_ascii_lowercase,
             "print" => |c| c.is_ascii_graphic() || *c == ' ',
             "punct" => char::is_ascii_punctuation,
-            "space" => |c| c.is_ascii_whitespace() || *c == '\u{b}',
+            // As git has it: without the vertical tab and the form feed.
+            "space" => |c| matches!(c, ' ' | '\t' | '\n' | '\r'),
             "upper" => char::is_ascii_uppercase,
             "xdigit" => char::is_ascii_hexdigit,
             _ => {
@@ -158,6 +184,7 @@ impl Bracket {
             push(&mut inside, range);
         }
         inside.extend(['[', '\\'].into_iter().filter(|c| has(*c)));
+        inside.extend(self.is_negated.then_some('/'));
         let signs: Vec<char> = ['!', '^'].into_iter().filter(|c| has(*c)).collect();
         let may_lead = self.is_negated || !inside.is_empty();
         if !may_lead && has('-') {

@@ -2,7 +2,7 @@
 
 use ignore::gitignore::GitignoreBuilder;
 
-use super::bracket::matcher_syntax;
+use super::bracket::{matcher_syntax, translated};
 
 /// Checks one pattern.
 ///
@@ -30,7 +30,7 @@ pub fn check(pattern: &str) -> Result<(), String> {
                 .to_owned(),
         );
     }
-    let pattern = matcher_syntax(pattern)?;
+    let pattern = translated(pattern)?;
     let mut builder = GitignoreBuilder::new("");
     let added = builder.add_line(None, &pattern).map(|_| ());
     added
@@ -41,13 +41,10 @@ pub fn check(pattern: &str) -> Result<(), String> {
 /// Returns true if a pattern excludes a directory of this name, at any depth.
 pub(super) fn leaves_out(pattern: &str, name: &str) -> bool {
     let mut builder = GitignoreBuilder::new("");
-    // A pattern that cannot be built excludes nothing, and was refused.
-    let Ok(pattern) = matcher_syntax(pattern) else {
-        return false;
-    };
     let built = builder
-        .add_line(None, &pattern)
+        .add_line(None, &matcher_syntax(pattern))
         .and_then(|builder| builder.build());
+    // A pattern that cannot be built excludes nothing, and was refused.
     built.is_ok_and(|globs| globs.matched(name, true).is_ignore())
 }
 

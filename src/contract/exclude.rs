@@ -63,8 +63,7 @@ impl Matcher {
             // The builder lets each glob carry the file it came from; it carries the rule's number instead, which
             // leads from a match back to the rule.
             let number = Some(PathBuf::from(number.to_string()));
-            // An older version accepted patterns that never match.
-            let pattern = matcher_syntax(&rule.pattern).unwrap_or(Cow::Borrowed(&rule.pattern));
+            let pattern = matcher_syntax(&rule.pattern);
             builder.add_line(number, &pattern).map_err(|error| PatternError {
                 pattern: rule.pattern.clone(),
                 problem: error.to_string(),

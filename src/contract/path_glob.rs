@@ -69,9 +69,8 @@ impl PathGlob {
             problem,
         };
         for line in &lines {
-            let pattern = matcher_syntax(line).map_err(|problem| wrong(line, problem))?;
             builder
-                .add_line(None, &pattern)
+                .add_line(None, &matcher_syntax(line))
                 .map_err(|error| wrong(line, error.to_string()))?;
         }
         let globs = builder

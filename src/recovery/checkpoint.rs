@@ -1,5 +1,6 @@
 //! A named snapshot inside an active session.
 
+use super::settings::terms;
 use super::{Recovery, RecoveryError};
 use crate::capture::Captured;
 use crate::capture::Limits;
@@ -66,6 +67,26 @@ impl Recovery<'_> {
         mark: CheckpointRequest<'_>,
     ) -> Result<Option<Captured>, RecoveryError> {
         Ok(checkpoint_if_changed(store, self.services, row, mark)?)
+    }
+
+    /// Takes a checkpoint like [`Recovery::checkpoint_if_changed`]; in a session that began without its baseline because that failed, it takes
+    /// the baseline, within the limits that are configured now.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Session`] if the capture fails; [`RecoveryError::Config`] for a configuration that cannot be read.
+    pub fn baseline_or_checkpoint(
+        &self,
+        store: &Store,
+        row: &InstanceRow,
+        mark: CheckpointRequest<'_>,
+    ) -> Result<Option<Captured>, RecoveryError> {
+        if store.catalog().snapshots(&row.id)?.is_empty()
+            && let Some(settings) = terms(self.environment, row)?
+            && let Some(baseline) = self.baseline_again(store, row, &settings.limits)?
+        {
+            return Ok(Some(baseline));
+        }
+        self.checkpoint_if_changed(store, row, mark)
     }
 
     /// Takes the baseline of a session that began without one because it failed; `None` for any other session.

@@ -67,7 +67,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &ExecArgs) -> Result<Status, 
             message: Some(&message),
             ..CheckpointRequest::default()
         };
-        if let Err(error) = context.engine().checkpoint_if_changed(&store, &row, mark) {
+        if let Err(error) = context.engine().baseline_or_checkpoint(&store, &row, mark) {
             let error = CliError::from(error);
             if blocks(context, &row) {
                 return Err(error.hint("[recovery.agent] on_failure = \"block\": the command was not run"));

@@ -123,6 +123,25 @@ const TABLE: &[(&[&str], &[Case])] = &[
             (b"a.o", None),
         ],
     ),
+    (
+        &["lib[!0-9]*"],
+        &[
+            (b"libs", Some("lib[!0-9]*")),
+            (b"d/libs", Some("lib[!0-9]*")),
+            (b"lib/x", None),
+        ],
+    ),
+    (
+        &["logs/[^/]*.log"],
+        &[(b"logs/a.log", Some("logs/[^/]*.log")), (b"logs/a/b.log", None)],
+    ),
+    (&["[a\\/b]x"], &[(b"ax", Some("[a\\/b]x")), (b"d/ax", None)]),
+    (&["[a/b]x"], &[(b"ax", Some("[a/b]x")), (b"d/ax", None)]),
+    (&["a[+-9]c"], &[(b"a0c", Some("a[+-9]c")), (b"a/c", None)]),
+    (
+        &["y[[:space:]]"],
+        &[(b"y ", Some("y[[:space:]]")), (b"y\x0b", None)],
+    ),
     (&["[[:digit:]]x"], &[(b"1x", Some("[[:digit:]]x")), (b"ax", None)]),
     (&["[!a]x"], &[(b"bx", Some("[!a]x")), (b"ax", None)]),
     (
@@ -385,7 +404,7 @@ proptest! {
         ),
     ) {
         let pattern = format!("x[{start}{}]", members.concat());
-        let names: Vec<String> = (' '..='~').filter(|c| *c != '/').map(|c| format!("x{c}")).collect();
+        let names: Vec<String> = ('\x01'..='~').map(|c| format!("x{c}")).filter(|name| name != "x/").collect();
         prop_assume!(crate::config::check_pattern(&pattern).is_ok());
         let ignored = ignored_by_git(&pattern, &names);
         let matcher = Matcher::new(&coverage(&[&pattern], &[], &[])).unwrap();

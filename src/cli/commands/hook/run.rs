@@ -249,6 +249,11 @@ impl Hook<'_> {
             // The variable can be set by anything: the session is one that this process descends from.
             let mut sessions = sessions_of_caller(self.store, environment)?.into_iter();
             if let Some(row) = sessions.find(|row| row.id.as_str() == own) {
+                // Only one of several hooks takes the baseline that is missing.
+                let lacks_baseline = self.store.catalog().snapshots(&row.id)?.is_empty();
+                let _alone = lacks_baseline
+                    .then(|| self.store.lock_agent(&self.agent))
+                    .transpose()?;
                 return match terms(environment, &row)? {
                     Some(settings) if settings.mode.value.captures() => self.take(&row, &settings, happening),
                     _ => Ok(()),
@@ -347,8 +352,7 @@ impl Hook<'_> {
     }
 
     /// Takes the baseline of a session that began without one. Its first failure was printed; a later one only blocks, if the operator
-    /// wants that. Where it blocks nothing, it is tried at the next event and then once in a turn: in a tree that is too large that takes
-    /// a while.
+    /// wants that. Where it blocks nothing, only the first call of a turn waits for it: in a tree that is too large it takes a while.
     fn take_missing_baseline(
         &self,
         row: &InstanceRow,
@@ -359,9 +363,15 @@ impl Hook<'_> {
         if matches!(happening, HookEvent::ToolEnd(_)) || !catalog.snapshots(&row.id)?.is_empty() {
             return Ok(());
         }
-        let is_in_turn = matches!(happening, HookEvent::Tool(_)) && !blocks(happening, settings);
-        if is_in_turn && catalog.agent_events(&row.id)?.len() > 1 {
-            return Ok(());
+        if matches!(happening, HookEvent::Tool(_)) && !blocks(happening, settings) {
+            let events = catalog.agent_events(&row.id)?;
+            let is_bound =
+                |row: &&AgentEventRow| matches!(row.event, AgentEvent::Prompt { .. } | AgentEvent::TurnEnd { .. });
+            let mut turn = events.iter().rev().take_while(|row| !is_bound(row));
+            let was_tried = turn.any(|row| matches!(row.event, AgentEvent::Call { .. }));
+            if was_tried && events.iter().any(|row| is_bound(&row)) {
+                return Ok(());
+            }
         }
         let again = self
             .context
