@@ -113,9 +113,10 @@ fn a_helper_pod_goes_when_the_program_that_made_it_is_killed() {
     let Some(claimed) = Claimed::new("killed") else {
         return;
     };
-    Build::at(&claimed.project).big("big.bin", 100 << 20);
     let words = ["begin", "--snapshot", "project", "k8s-pvc://default/data"];
-    for _ in 0..10 {
+    for attempt in 0..10 {
+        // More to read each time, so that the helper is needed for more than a moment.
+        Build::at(&claimed.project).big(format!("big-{attempt}.bin"), (attempt + 1) * (100 << 20));
         let mut begin = claimed.sandbox.command(words).start();
         let mut is_over = false;
         await_moment("a helper", || {
