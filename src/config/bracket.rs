@@ -9,8 +9,8 @@ use std::str::Chars;
 /// Members that have a meaning of their own in a bracket expression of the matcher, or in the middle of a range.
 const SPECIAL: [char; 6] = [']', '[', '\\', '!', '^', '-'];
 
-/// Returns a gitignore pattern in the syntax of the matcher. Every pattern goes through here before it is compiled. One that [`translated`]
-/// refuses stays as it is: it is the name of a file that looks like a pattern, or an older version accepted it.
+/// Returns a gitignore pattern in the syntax of the matcher. Every pattern goes through here before it is compiled. One that
+/// cannot be translated stays as it is: it is the name of a file that looks like a pattern, or an older version accepted it.
 #[must_use]
 pub fn matcher_syntax(pattern: &str) -> Cow<'_, str> {
     translated(pattern).unwrap_or(Cow::Borrowed(pattern))
