@@ -71,9 +71,9 @@ impl Drop for Claimed {
         for helper in self.helpers() {
             let _ = Command::new("docker").args(["rm", "-f", &helper]).output();
         }
-        let _ = Command::new("docker")
-            .args(["volume", "rm", &self.volume])
-            .output();
+        // Containers that were created for a program that was killed, and never started, hold the volume too.
+        let clean = "docker ps -aq --filter volume=\"$0\" | xargs -r docker rm -f; docker volume rm \"$0\"";
+        let _ = Command::new("sh").args(["-c", clean, &self.volume]).output();
     }
 }
 
