@@ -528,6 +528,20 @@ fn a_call_without_its_checkpoint_is_refused_where_that_is_wanted_whatever_failed
 }
 
 #[test]
+fn exec_takes_a_baseline_that_failed_within_its_limits() {
+    let (sandbox, project) = workspace("\n[recovery.limits]\nmax_entries = 1\n");
+    fs::write(project.join("b"), "more than one\n").unwrap();
+    bash(&sandbox, &project, "rm x", "t").code(1);
+    let id = listed(&sandbox)[0].id.clone();
+    let exec = || sandbox.jackin(["exec", &id, "--", "touch", "x"]).ok();
+    exec().has("no checkpoint was taken");
+    assert!(kinds(&sandbox).is_empty());
+    fs::remove_file(project.join("b")).unwrap();
+    exec();
+    assert_eq!(kinds(&sandbox), ["baseline"]);
+}
+
+#[test]
 fn a_failure_denies_no_call_of_an_agent_that_denies_them_at_any_status() {
     for (agent, denied) in [("", 0), ("\n[recovery.agent]\non_failure = \"block\"\n", 2)] {
         let (sandbox, project) = workspace(agent);
