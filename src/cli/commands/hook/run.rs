@@ -365,8 +365,9 @@ impl Hook<'_> {
         }
         if matches!(happening, HookEvent::Tool(_)) && !blocks(happening, settings) {
             let events = catalog.agent_events(&row.id)?;
-            let is_bound =
-                |row: &&AgentEventRow| matches!(row.event, AgentEvent::Prompt { .. } | AgentEvent::TurnEnd { .. });
+            let is_bound = |row: &&AgentEventRow| {
+                matches!(row.event, AgentEvent::Prompt { .. } | AgentEvent::TurnEnd { .. })
+            };
             let mut turn = events.iter().rev().take_while(|row| !is_bound(row));
             let was_tried = turn.any(|row| matches!(row.event, AgentEvent::Call { .. }));
             if was_tried && events.iter().any(|row| is_bound(&row)) {
