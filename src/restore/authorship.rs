@@ -64,11 +64,12 @@ impl Authors {
     }
 }
 
-/// Returns the possible authors of a change of `path` that happened between two looks. The first of `sessions` is the one that is asked about.
-/// With `any_call`, calls that name other files may have written it too: it has several names.
+/// Returns the possible authors of a change of `path` that happened after the looks `before`, which did not show it, and before the one that
+/// shows it. The first of `sessions` is the one that is asked about. With `any_call`, calls that name other files may have written it too: it
+/// has several names.
 pub(super) fn authors(
     sessions: &[Activity],
-    (before, after): (&Look, &Look),
+    (before, after): (&[&Look], &Look),
     path: &Path,
     any_call: bool,
 ) -> Authors {
@@ -105,10 +106,10 @@ pub(super) fn authors(
     possible
 }
 
-/// Returns true if a call of a session other than the first was open between two looks and may have written `path`.
+/// Returns true if a call of a session other than the first was open between looks and may have written `path`.
 pub(super) fn may_be_of_others_call(
     sessions: &[Activity],
-    (before, after): (&Look, &Look),
+    (before, after): (&[&Look], &Look),
     path: &Path,
     any_call: bool,
 ) -> bool {
@@ -120,29 +121,33 @@ pub(super) fn may_be_of_others_call(
     })
 }
 
-/// Returns the receipt since which the work of the session at a position may be missing in what a look shows.
-pub(super) fn working_since(before: &Look, at: usize) -> u64 {
+/// Returns the receipt since which the work of the session at a position may be missing in all that these looks show.
+///
+/// Two sessions look at the same time, and the look that ends last may have begun first. What neither shows was done after both began.
+pub(super) fn working_since(before: &[&Look], at: usize) -> u64 {
     // An agent's own event follows what it did. What another one does goes on while jackin looks.
-    if before.by == at {
-        before.number
-    } else {
-        before.since
-    }
+    let since = |look: &&Look| {
+        if look.by == at { look.number } else { look.since }
+    };
+    before.iter().map(since).max().unwrap_or(0)
 }
 
-/// Returns the calls of the session at a position that may have written `path` between a look and the receipt `high`.
+/// Returns the calls of the session at a position that may have written `path` between these looks and the receipt `high`.
 pub(super) fn open_calls<'a>(
     session: &'a Activity,
     at: usize,
-    (before, high): (&Look, u64),
+    (before, high): (&[&Look], u64),
     path: &'a Path,
     any_call: bool,
 ) -> impl Iterator<Item = &'a Call> {
-    let low = if before.by == at && before.at_rest {
-        before.number
-    } else {
-        before.since
+    let since = |look: &&Look| {
+        if look.by == at && look.at_rest {
+            look.number
+        } else {
+            look.since
+        }
     };
+    let low = before.iter().map(since).max().unwrap_or(0);
     session
         .open(low, high)
         .filter(move |call| any_call || call.paths.is_empty() || may_write(&call.paths, path))

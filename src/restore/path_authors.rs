@@ -99,9 +99,9 @@ impl WorkLog {
             if high <= session.begun {
                 continue;
             }
-            let low = working_since(&before.look, at);
+            let low = working_since(&[&before.look], at);
             let activity = &session.activity;
-            let open: Vec<u64> = open_calls(activity, at, (&before.look, high), path, any_call)
+            let open: Vec<u64> = open_calls(activity, at, (&[&before.look], high), path, any_call)
                 .map(|call| call.span.start)
                 .collect();
             let waits = activity.may_wait(low, high);

@@ -95,7 +95,8 @@ pub fn plan(
             && matches!(change.kind, ChangeKind::Deleted | ChangeKind::Type)
             && change.from.as_ref().is_some_and(Entry::is_dir);
         if holds(&change.path) || on_the_way {
-            planner.judge(change, witness, allow);
+            let is_named = scope.names(&change.path);
+            planner.judge(change, witness, allow, is_named);
             continue;
         }
         if let Some(own) = left_out
@@ -276,7 +277,7 @@ impl Planner<'_> {
         self.out.push(KeptPath { change, why });
     }
 
-    fn judge(&mut self, change: Change, witness: &ChangeHistory, allow: Allow) {
+    fn judge(&mut self, change: Change, witness: &ChangeHistory, allow: Allow, is_named: bool) {
         let Some(action) = self.action(&change) else {
             return self.keep(change, Why::Socket);
         };
@@ -303,6 +304,8 @@ impl Planner<'_> {
             {
                 Verdict::Later
             }
+            // The operator asked for this path although this session did not change it.
+            Verdict::Settled if is_named => Verdict::Later,
             other => other,
         };
         let overrode = verdict != Verdict::Ours;

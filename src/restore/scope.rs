@@ -288,6 +288,12 @@ impl Scope {
         }
     }
 
+    /// Returns true if `path` was asked for by its name or that of a directory below the root.
+    pub(super) fn names(&self, path: &RelPath) -> bool {
+        let mut named = self.named().iter();
+        named.any(|top| !top.is_root() && path.is_within(top))
+    }
+
     /// The same with the other side of every rename of which it holds one: to delete the new name of a file without bringing back the
     /// old one would lose the file. `changes` are all that differs, whatever the scope. Of a directory that was renamed a path in it
     /// means the same path in the other one, and a file of a database means all of it.

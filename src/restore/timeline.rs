@@ -73,6 +73,30 @@ struct Step {
     is_own: bool,
 }
 
+/// A look that shows the whole mount.
+#[derive(Clone, Copy)]
+struct Whole<'t> {
+    /// Position of the look.
+    at: usize,
+    look: &'t Look,
+    snapshot: &'t SnapshotId,
+    manifest: &'t Manifest,
+}
+
+/// From a look that shows the whole mount to the next one that does. Looks between them show a part of it, or their snapshots are gone.
+struct Span<'t> {
+    before: Whole<'t>,
+    after: Whole<'t>,
+    steps: Vec<Step>,
+}
+
+impl Span<'_> {
+    /// Returns true if only the session itself can have changed anything.
+    fn is_own(&self) -> bool {
+        self.steps.iter().all(|step| step.is_own)
+    }
+}
+
 /// A manifest of the mount, or of one that overlaps with it.
 struct State {
     manifest: Manifest,
@@ -141,7 +165,7 @@ impl Timeline {
                 .into_iter()
                 .flatten()
                 .any(|entry| !entry.is_dir() && entry.nlink > 1);
-            pending.add(&self.authors(*step, &host, has_names));
+            pending.add(&self.authors(*step, Some(path), &host, has_names));
             let Some(now) = now else { continue };
             let was = last.replace(now);
             if was.is_none_or(|was| !same(was, now)) {
@@ -180,77 +204,53 @@ impl Timeline {
 
     /// Returns the states of what others made and the session moved, by path. `read` returns a content of a snapshot.
     fn moved(&self, read: &dyn Fn(&SnapshotId, &Content) -> Option<Vec<u8>>) -> HashMap<RelPath, Vec<Entry>> {
-        let of_look = |at: usize| {
-            let (_, snapshot) = self.looks.get(at)?;
-            // What another root shows has other paths.
-            let state = self.states.get(snapshot).filter(|state| state.roots.is_none())?;
-            Some(&state.manifest)
-        };
-        let known = self.steps.iter().filter_map(|step| {
-            let (before, after) = (of_look(step.before)?, of_look(step.after)?);
-            let is_own = step.is_own;
-            Some((
-                *step,
-                MoveStep {
-                    before,
-                    after,
-                    is_own,
-                },
-            ))
+        let spans = self.spans();
+        let steps = spans.iter().map(|span| MoveStep {
+            before: span.before.manifest,
+            after: span.after.manifest,
+            is_own: span.is_own(),
         });
-        let (numbers, steps): (Vec<Step>, Vec<MoveStep<'_>>) = known.unzip();
+        let steps: Vec<MoveStep<'_>> = steps.collect();
         let authors = |at: usize, path: &RelPath, entry: &Entry| {
-            let step = numbers.get(at).copied();
             let has_names = !entry.is_dir() && entry.nlink > 1;
-            let found = step.map(|step| self.authors(step, &path.on_host(&self.root), has_names));
+            let found = spans
+                .get(at)
+                .map(|span| self.authors_over(&span.steps, path, has_names));
             found.map_or(Possible::default(), |found| Possible {
                 own: found.own,
                 others: !found.is_own(),
             })
         };
-        let read = |at: usize, content: &Content| {
-            let (_, snapshot) = self.looks.get(numbers.get(at)?.after)?;
-            read(snapshot, content)
-        };
+        let read = |at: usize, content: &Content| read(spans.get(at)?.after.snapshot, content);
         moved_work(&steps, &authors, &read)
     }
 
     /// Returns the contents that others than the session may have made, without those of the target.
     fn foreign(&self) -> HashSet<Digest> {
         let mut found = HashSet::new();
-        let of_look = |at: usize| {
-            let (_, snapshot) = self.looks.get(at)?;
-            self.states.get(snapshot)
-        };
-        for step in self.steps.iter().filter(|step| !step.is_own) {
-            let (Some(before), Some(after)) = (of_look(step.before), of_look(step.after)) else {
-                continue;
-            };
-            for dir in &after.manifest.directories {
-                let was = before.manifest.directory(&dir.path);
-                for entry in &dir.entries {
-                    let Some(content) = entry
-                        .content()
-                        .filter(|content| content.size >= MIN_RECOGNIZED_SIZE)
-                    else {
-                        continue;
-                    };
-                    let was = was
-                        .and_then(|was| was.entry(&entry.name))
-                        .and_then(Entry::content);
-                    if was.is_some_and(|was| was.digest == content.digest) || found.contains(&content.digest)
-                    {
-                        continue;
-                    }
-                    let root = after.roots.as_ref().map_or(&self.root, |(_, theirs)| theirs);
-                    let host = dir.path.join(&entry.name).on_host(root);
-                    if !self.authors(*step, &host, entry.nlink > 1).is_own() {
-                        found.insert(content.digest);
-                    }
+        for span in self.spans().iter().filter(|span| !span.is_own()) {
+            for (dir, entry, content) in recognized(span.after.manifest) {
+                let was = span.before.manifest.directory(dir);
+                let was = was
+                    .and_then(|was| was.entry(&entry.name))
+                    .and_then(Entry::content);
+                if was.is_some_and(|was| was.digest == content.digest) || found.contains(&content.digest) {
+                    continue;
+                }
+                let path = dir.join(&entry.name);
+                if !self.authors_over(&span.steps, &path, entry.nlink > 1).is_own() {
+                    found.insert(content.digest);
                 }
             }
         }
-        if let Some(target) = of_look(0) {
+        for (at, step) in self.steps.iter().enumerate().filter(|(_, step)| !step.is_own) {
+            if let Some(state) = self.state_at(step.after)
+                && let Some(roots) = &state.roots
+            {
+                self.foreign_in_part(at, state, roots, &mut found);
+            }
+        }
+        if let Some(target) = self.state_at(0) {
             let entries = target.manifest.directories.iter().flat_map(|dir| &dir.entries);
             for content in entries.filter_map(Entry::content) {
                 found.remove(&content.digest);
@@ -259,33 +259,70 @@ impl Timeline {
         found
     }
 
+    /// Adds the contents that the end of the step at a position shows below another root, and that others than the session may have made.
+    fn foreign_in_part(
+        &self,
+        at: usize,
+        state: &State,
+        (root, theirs): &(PathBuf, PathBuf),
+        found: &mut HashSet<Digest>,
+    ) {
+        let Some((earlier, [step, ..])) = self.steps.split_at_checked(at) else {
+            return;
+        };
+        for (dir, entry, content) in recognized(&state.manifest) {
+            let there = dir.join(&entry.name);
+            let host = there.on_host(theirs);
+            let own = host.strip_prefix(root).ok();
+            let own = own.and_then(|own| RelPath::new(own.as_os_str().as_bytes()).ok());
+            // The last look that shows the path. Where the mount does not hold it, only one below the same root can.
+            let shown = |look: usize| match &own {
+                Some(own) => self.state(look, own),
+                None => {
+                    let earlier = self.state_at(look)?;
+                    let is_same = earlier.roots.as_ref().is_some_and(|roots| roots.1 == *theirs);
+                    is_same.then(|| earlier.manifest.entry(&there))
+                }
+            };
+            let last = (0..=step.before)
+                .rev()
+                .find_map(|look| Some((look, shown(look)?)));
+            let was = last.and_then(|(_, was)| was).and_then(Entry::content);
+            if was.is_some_and(|was| was.digest == content.digest) || found.contains(&content.digest) {
+                continue;
+            }
+            let since = last.map_or(0, |(look, _)| look);
+            let mut steps = earlier
+                .iter()
+                .filter(|earlier| earlier.before >= since)
+                .chain([step]);
+            let is_own = |step: &Step| self.authors(*step, own.as_ref(), &host, entry.nlink > 1).is_own();
+            if !steps.all(is_own) {
+                found.insert(content.digest);
+            }
+        }
+    }
+
     /// Returns what the operator left between turns, or may have, and the session then changed or deleted, sorted by path.
     pub(super) fn overwritten_edits(&self) -> Vec<OperatorState> {
         let mut found: BTreeMap<RelPath, PathEdits> = BTreeMap::new();
-        let of_look = |at: usize| {
-            let (look, snapshot) = self.looks.get(at)?;
-            // What another root shows has other paths.
-            let state = self.states.get(snapshot).filter(|state| state.roots.is_none())?;
-            Some((look, snapshot, &state.manifest))
-        };
-        for step in &self.steps {
+        for span in self.spans() {
+            let (before, after) = (span.before.manifest, span.after.manifest);
             let by = |path: &RelPath, entry: &Entry| {
                 let has_names = !entry.is_dir() && entry.nlink > 1;
-                self.authors(*step, &path.on_host(&self.root), has_names)
+                self.authors_over(&span.steps, path, has_names)
             };
-            let sides = (of_look(step.before), of_look(step.after));
-            let is_alike = |path: &RelPath| match (&sides, path.split()) {
-                ((Some((_, _, before)), Some((_, _, after))), Some((dir, _))) => {
-                    let dirs = before.directory(&dir).zip(after.directory(&dir));
-                    dirs.is_some_and(|(before, after)| Arc::ptr_eq(before, after))
-                }
-                _ => false,
+            let is_alike = |path: &RelPath| {
+                let dirs = path
+                    .split()
+                    .and_then(|(dir, _)| before.directory(&dir).zip(after.directory(&dir)));
+                dirs.is_some_and(|(before, after)| Arc::ptr_eq(before, after))
             };
-            let shows = self.looks.get(step.after).filter(|(look, _)| look.by == 0);
+            let is_own_look = span.after.look.by == 0;
             found.retain(|path, edits| {
                 if !is_alike(path) {
                     let (Some(was), Some(now)) =
-                        (self.state(step.before, path), self.state(step.after, path))
+                        (self.state(span.before.at, path), self.state(span.after.at, path))
                     else {
                         return true;
                     };
@@ -293,15 +330,12 @@ impl Timeline {
                         edits.changed(&by(path, any), now.is_none());
                     }
                 }
-                if let Some((_, snapshot)) = shows {
-                    edits.shown(snapshot, step.after);
+                if is_own_look {
+                    edits.shown(span.after.snapshot, span.after.at);
                 }
                 !edits.is_empty()
             });
-            let (Some((_, _, before)), Some((look, snapshot, after))) = sides else {
-                continue;
-            };
-            if step.is_own {
+            if span.is_own() {
                 continue;
             }
             for dir in &after.directories {
@@ -318,8 +352,9 @@ impl Timeline {
                     let path = dir.path.join(&entry.name);
                     let by = by(&path, entry);
                     // What another agent's call may have made is most likely its work.
-                    let is_of_call = || !by.others.is_empty() && self.is_of_others_call(*step, &path, entry);
-                    if !by.operator || is_of_call() || self.state(step.before, &path).is_none() {
+                    let of_call = |step: &Step| self.is_of_others_call(*step, &path, entry);
+                    let is_of_call = || !by.others.is_empty() && span.steps.iter().any(of_call);
+                    if !by.operator || is_of_call() || self.state(span.before.at, &path).is_none() {
                         continue;
                     }
                     let state = OperatorState {
@@ -327,14 +362,58 @@ impl Timeline {
                         is_doubtful: !by.is_operators(),
                         path: path.clone(),
                         entry: entry.clone(),
-                        snapshot: snapshot.clone(),
-                        look: step.after,
+                        snapshot: span.after.snapshot.clone(),
+                        look: span.after.at,
                     };
-                    found.entry(path).or_default().made(state, look.by == 0);
+                    found.entry(path).or_default().made(state, is_own_look);
                 }
             }
         }
         found.into_values().filter_map(PathEdits::into_undone).collect()
+    }
+
+    /// Returns the steps between looks that show the whole mount, oldest first.
+    fn spans(&self) -> Vec<Span<'_>> {
+        let mut spans = Vec::new();
+        let mut steps = Vec::new();
+        let mut begun = None;
+        for step in &self.steps {
+            if steps.is_empty() {
+                begun = self.whole(step.before);
+            }
+            steps.push(*step);
+            if let Some(after) = self.whole(step.after) {
+                let steps = std::mem::take(&mut steps);
+                spans.extend(begun.map(|before| Span { before, after, steps }));
+            }
+        }
+        spans
+    }
+
+    /// Returns a look if it shows the whole mount.
+    fn whole(&self, at: usize) -> Option<Whole<'_>> {
+        let (look, snapshot) = self.looks.get(at)?;
+        // What another root shows has other paths.
+        let manifest = self.shown(snapshot)?;
+        Some(Whole {
+            at,
+            look,
+            snapshot,
+            manifest,
+        })
+    }
+
+    /// Returns the possible authors of what steps in a row changed of a path.
+    fn authors_over(&self, steps: &[Step], path: &RelPath, any_call: bool) -> Authors {
+        let host = path.on_host(&self.root);
+        let mut all = Authors::default();
+        for step in steps {
+            let sides = self.state(step.before, path).zip(self.state(step.after, path));
+            if sides.is_none_or(|(was, now)| !same(was, now)) {
+                all.add(&self.authors(*step, Some(path), &host, any_call));
+            }
+        }
+        all
     }
 
     /// Returns what a snapshot shows of the mount, if its paths are those of the mount.
@@ -345,13 +424,13 @@ impl Timeline {
 
     /// Returns true if the call of another session may have made an entry between the looks of a step.
     fn is_of_others_call(&self, step: Step, path: &RelPath, entry: &Entry) -> bool {
-        let (Some((before, _)), Some((after, _))) = (self.looks.get(step.before), self.looks.get(step.after))
-        else {
+        let Some((after, _)) = self.looks.get(step.after) else {
             return false;
         };
+        let before = self.looks_without(step, Some(path));
         let has_names = !entry.is_dir() && entry.nlink > 1;
         let host = path.on_host(&self.root);
-        may_be_of_others_call(&self.activities, (before, after), &host, has_names)
+        may_be_of_others_call(&self.activities, (&before, after), &host, has_names)
     }
 
     /// Returns true if the last look found the path in the state `now`, or what it found is unknown.
@@ -364,10 +443,15 @@ impl Timeline {
         last.is_none_or(|last| same(last, now))
     }
 
+    /// Returns what a look shows; `None` if that is unknown.
+    fn state_at(&self, look: usize) -> Option<&State> {
+        let (_, snapshot) = self.looks.get(look)?;
+        self.states.get(snapshot)
+    }
+
     /// Returns the state of a path at a look; `None` if it is unknown.
     fn state(&self, look: usize, path: &RelPath) -> Option<Option<&Entry>> {
-        let (_, snapshot) = self.looks.get(look)?;
-        self.states.get(snapshot)?.at(path)
+        self.state_at(look)?.at(path)
     }
 
     /// Splits each step of the session whose first look shows nothing, because its snapshot was pruned, at the first look behind that
@@ -396,10 +480,31 @@ impl Timeline {
         self.steps = steps;
     }
 
-    fn authors(&self, step: Step, path: &Path, any_call: bool) -> Authors {
-        match (self.looks.get(step.before), self.looks.get(step.after)) {
-            (Some((before, _)), Some((after, _))) if !step.is_own => {
-                let found = authors(&self.activities, (before, after), path, any_call);
+    /// Returns the looks that do not show how a step left a path, newest first: the one before it, and those that ended while that one went
+    /// on. Without a path only the one before it.
+    fn looks_without(&self, step: Step, path: Option<&RelPath>) -> Vec<&Look> {
+        let mut looks = self.looks.iter().enumerate().take(step.before + 1).rev();
+        let Some((_, (before, _))) = looks.next() else {
+            return Vec::new();
+        };
+        let mut found = vec![before];
+        if let Some(path) = path
+            && let Some(now) = self.state(step.after, path)
+        {
+            let went_on = looks.take_while(|(_, (look, _))| look.number > before.since);
+            let shows_another = |at: usize| self.state(at, path).is_some_and(|state| !same(state, now));
+            let others = went_on.filter(|(at, _)| shows_another(*at));
+            found.extend(others.map(|(_, (look, _))| look));
+        }
+        found
+    }
+
+    /// Returns the possible authors of a step's change of `path`, which is `host` on the host.
+    fn authors(&self, step: Step, path: Option<&RelPath>, host: &Path, any_call: bool) -> Authors {
+        match self.looks.get(step.after) {
+            Some((after, _)) if !step.is_own => {
+                let before = self.looks_without(step, path);
+                let found = authors(&self.activities, (&before, after), host, any_call);
                 found.with_own(&self.siblings)
             }
             _ => Authors {
@@ -409,9 +514,11 @@ impl Timeline {
         }
     }
 
-    /// Returns the steps between looks that found different things. Where only the session itself is at work, several are one.
+    /// Returns the steps between looks that found different things. Where only the session itself is at work, several are one, which ends with
+    /// a look of its own: that of another session need not show all paths.
     fn steps(&self) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
+        let is_own_look = |at: usize| self.looks.get(at).is_some_and(|(look, _)| look.by == 0);
         for (at, pair) in self.looks.windows(2).enumerate() {
             let [(_, earlier), (_, later)] = pair else {
                 continue;
@@ -425,11 +532,15 @@ impl Timeline {
                 is_own: false,
             };
             // Any path lies in the root.
-            step.is_own = self.authors(step, Path::new("/"), true).is_own();
-            match steps.last_mut() {
-                Some(last) if last.is_own && step.is_own => last.after = step.after,
-                _ => steps.push(step),
+            step.is_own = self.authors(step, None, Path::new("/"), true).is_own();
+            let shows_all = is_own_look(step.after);
+            // The steps of a look of its own reach back over those of others before it.
+            while let Some(last) =
+                steps.pop_if(|last| step.is_own && last.is_own && (shows_all || !is_own_look(last.after)))
+            {
+                step.before = last.before;
             }
+            steps.push(step);
         }
         steps
     }
@@ -567,6 +678,18 @@ pub(super) fn timeline(
     };
     timeline.moved = timeline.moved(&read);
     Ok(timeline)
+}
+
+/// Returns the files of a manifest whose content is recognized wherever it lies, each with its directory.
+fn recognized(manifest: &Manifest) -> impl Iterator<Item = (&RelPath, &Entry, &Content)> {
+    manifest.directories.iter().flat_map(|dir| {
+        let files = dir
+            .entries
+            .iter()
+            .filter_map(|entry| Some((entry, entry.content()?)));
+        let files = files.filter(|(_, content)| content.size >= MIN_RECOGNIZED_SIZE);
+        files.map(|(entry, content)| (&dir.path, entry, content))
+    })
 }
 
 /// Returns the places of a mount, whose root is `root` on the host, that the agent of another session may write.

@@ -224,46 +224,92 @@ fn the_end_of_one_client_is_not_the_end_of_another() {
     }
 }
 
+/// A workspace, and one in its directory `inner`.
+fn nested_workspaces() -> (Sandbox, PathBuf, PathBuf) {
+    let (sandbox, project) = workspace();
+    let inner = project.join("inner");
+    fs::create_dir(&inner).unwrap();
+    fs::write(inner.join("b"), "before\n").unwrap();
+    let mount = format!("[[mounts]]\nsrc = \"{}\"\ndst = \"/inner\"", inner.display());
+    sandbox.configure(
+        "workspaces/inner.toml",
+        &format!("{mount}\n\n[recovery]\nsnapshot = \"project\"\n"),
+    );
+    (sandbox, project, inner)
+}
+
+/// A call of a shell in the directory `inner`.
+fn call_in(agent: &mut Conversation<'_>, inner: &Path, command: &str) {
+    let call =
+        json!({"cwd": inner, "tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": command});
+    agent.hook("PreToolUse", &call);
+    agent.shell(command);
+    agent.hook("PostToolUse", &call);
+}
+
+fn session_of(sandbox: &Sandbox, workspace: &str) -> String {
+    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+    let found = all.iter().find(|one| one.workspace.as_deref() == Some(workspace));
+    found.unwrap().id.clone()
+}
+
 /// The agent works in a workspace, and then in one that lies in it: it has a session of each.
 #[test]
 fn a_conversation_in_nested_workspaces_has_no_conflict_with_itself() {
     for inner_first in [true, false] {
-        let (sandbox, project) = workspace();
-        let inner = project.join("inner");
-        fs::create_dir(&inner).unwrap();
-        fs::write(inner.join("b"), "before\n").unwrap();
-        let mount = format!("[[mounts]]\nsrc = \"{}\"\ndst = \"/inner\"", inner.display());
-        sandbox.configure(
-            "workspaces/inner.toml",
-            &format!("{mount}\n\n[recovery]\nsnapshot = \"project\"\n"),
-        );
+        let (sandbox, project, inner) = nested_workspaces();
         let mut agent = Conversation::new(&sandbox, &project, ID);
         agent.prompt("work");
         agent.call("echo one > a; echo one > inner/b");
-        let call =
-            json!({"cwd": inner, "tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "t"});
-        agent.hook("PreToolUse", &call);
-        agent.shell("echo two > inner/b; echo two > inner/new");
-        agent.hook("PostToolUse", &call);
+        call_in(&mut agent, &inner, "echo two > inner/b; echo two > inner/new");
+        // Where the session of the inner one sees nothing, with contents that are recognized wherever they lie.
+        agent.call("echo the second state of it > a; echo a new file of the agent > new");
         agent.stop();
         agent.end();
         agent.run().ok();
-        let all = instances(&sandbox.jackin(["list", "--json"]).ok());
-        let of = |workspace: &str| {
-            let found = all.iter().find(|one| one.workspace.as_deref() == Some(workspace));
-            found.unwrap().id.clone()
-        };
         let text = |path: &Path| fs::read_to_string(path).unwrap();
         if inner_first {
-            sandbox.jackin(["restore", &of("inner"), "--yes"]).ok();
+            let id = session_of(&sandbox, "inner");
+            sandbox.jackin(["restore", &id, "--yes"]).ok();
             assert_eq!(text(&inner.join("b")), "one\n");
         } else {
-            sandbox.jackin(["restore", &of("shop"), "--yes"]).ok();
+            let id = session_of(&sandbox, "shop");
+            sandbox.jackin(["restore", &id, "--yes"]).ok();
             assert_eq!(text(&inner.join("b")), "before\n");
             assert_eq!(text(&project.join("a")), "before\n");
+            assert!(!project.join("new").exists());
         }
         assert!(!inner.join("new").exists());
     }
+}
+
+/// What the operator made between turns, and the agent moved, is recognized although the session of the inner workspace looks in between.
+#[test]
+fn what_the_agent_moves_beside_a_nested_workspace_is_not_deleted() {
+    let (sandbox, project, inner) = nested_workspaces();
+    let mut agent = Conversation::new(&sandbox, &project, ID);
+    agent.prompt("one");
+    call_in(&mut agent, &inner, "echo one > inner/b");
+    agent.stop();
+    agent.shell("echo a note of the operator > notes; echo u > small; echo u > inner/small");
+    agent.prompt("two");
+    call_in(&mut agent, &inner, "mv inner/small inner/little");
+    agent.call("mv notes moved; mv small little; mv inner/little least; echo a file of the agent > new");
+    agent.stop();
+    agent.end();
+    agent.run().ok();
+    let id = session_of(&sandbox, "shop");
+    let restored = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    for (name, content) in [
+        ("moved", "a note of the operator\n"),
+        ("little", "u\n"),
+        ("least", "u\n"),
+        ("inner/b", "before\n"),
+    ] {
+        let found = fs::read_to_string(project.join(name));
+        assert_eq!(found.ok().as_deref(), Some(content), "{name}: {restored}");
+    }
+    assert!(!project.join("new").exists(), "{restored}");
 }
 
 /// An agent that was launched, and that reports its conversation.

@@ -224,6 +224,35 @@ fn changes_that_no_snapshot_of_another_session_shows_are_shared() {
     }
 }
 
+/// What another session's restore removed is no change of this session. It comes back where the operator names it.
+#[test]
+fn what_another_sessions_restore_removed_comes_back_where_it_is_named() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project).file("src/kept", "before\n").aged();
+    let first = sandbox.launch(&project, "echo first > src/made");
+    let second = sandbox.launch(&project, "echo second > src/kept");
+    sandbox.restore_in_part(&first, &[]).conflicted(&["src/kept"]);
+    assert!(!project.join("src/made").exists());
+    sandbox.restore(&second, &[]).touched(&["src/kept"]);
+    assert!(!project.join("src/made").exists());
+
+    for named in ["src/made", "src"] {
+        let path = project.join(named);
+        let named = path.to_str().unwrap();
+        sandbox
+            .jackin(["restore", &second, named, "--yes"])
+            .code(6)
+            .shows("deleted after the session")
+            .shows("--overwrite-later-edits");
+        assert!(!project.join("src/made").exists());
+        sandbox.restore(&second, &[named, "--overwrite-later-edits"]);
+        assert_eq!(fs::read_to_string(project.join("src/made")).unwrap(), "first\n");
+        sandbox.jackin(["undo", &second, "--yes"]).ok();
+        assert!(!project.join("src/made").exists());
+    }
+}
+
 #[test]
 fn sessions_that_track_other_paths_of_a_directory_are_separate() {
     let sandbox = Sandbox::new();

@@ -236,10 +236,12 @@ impl World {
     }
 }
 
-/// Acts of others while jackin looks: at most two, none of the agent that waits for jackin.
+/// Acts of others while jackin looks, none of the agent that waits for jackin. The other agent's own events are looks within that look.
 fn meanwhile(agent: usize, drawn: &[(Act, bool)]) -> Vec<(Act, bool)> {
     let is_other = |act: &Act| match act {
-        Act::Write(by, _) | Act::Return(by) => *by != agent,
+        Act::Prompt(by) | Act::Call(by, _) | Act::Write(by, _) | Act::Return(by) | Act::End(by) => {
+            *by != agent
+        }
         // What the operator writes after a prompt counts as the agent's, and jackin looks after it.
         Act::Edit(_) => agent == 1,
         _ => false,
@@ -326,6 +328,34 @@ proptest! {
                 Author::Both(_) => prop_assert!(own && others, "{writers:?}"),
             }
         }
+    }
+}
+
+/// A look that ends last may have begun first: what another session's prompt found within it was not written before that prompt.
+#[test]
+fn a_look_within_another_tells_when_a_change_was_made() {
+    let prompt = |agent| (Act::Prompt(agent), false);
+    for (writer, expected) in [
+        (0, Author::Session),
+        (1, Author::Others(vec![InstanceId::new([1; 8], "x")])),
+    ] {
+        let first = 1 - writer;
+        let mut acts = vec![(Act::Prompt(first), vec![])];
+        let (call, within) = match writer {
+            // The look of the other one's call goes on while the first agent is asked and calls.
+            0 => (
+                Act::Call(1, Some(2)),
+                vec![prompt(0), (Act::Call(0, Some(1)), false)],
+            ),
+            _ => (Act::Call(1, Some(1)), vec![prompt(0)]),
+        };
+        if writer == 1 {
+            acts = vec![(Act::Prompt(1), vec![])];
+        }
+        acts.push((call, within));
+        acts.extend([Act::Write(writer, 1), Act::Return(writer)].map(|act| (act, vec![])));
+        let authors = run(&acts);
+        assert_eq!(authors[1].1, expected, "{writer}");
     }
 }
 
