@@ -6,7 +6,7 @@ use super::authorship::Authors;
 use super::git_objects::{DeletedObjects, objects_holding};
 use super::git_parts::{is_bookkeeping, is_reference};
 use super::moved_work::MIN_RECOGNIZED_SIZE;
-use super::plan::Plan;
+use super::plan::{KeptPath, Plan, Why};
 use super::states::same;
 use crate::git_directories::Repositories;
 use crate::model::{Digest, Entry, Manifest, RelPath, SnapshotId};
@@ -116,20 +116,25 @@ pub struct LostEdit {
     pub is_doubtful: bool,
 }
 
-/// Returns the edits that are neither in `target` nor there now, and that `plan` does not list otherwise. `repositories` are those of both and
-/// of the states.
-pub(super) fn lost_edits(
+/// Returns the edits that are neither in `target` nor there now, and that `plan` does not list otherwise, or lists as a conflict with the
+/// session's own change. `repositories` are those of both and of the states.
+pub(super) fn lost_edits<'p>(
     states: &[OperatorState],
     (target, now): (Option<&Manifest>, Option<&Manifest>),
-    plan: &Plan,
+    plan: &'p Plan,
     repositories: &Repositories,
     is_asked: &dyn Fn(&RelPath) -> bool,
 ) -> Vec<LostEdit> {
     if states.is_empty() {
         return Vec::new();
     }
-    let listed = plan.conflicts.iter().chain(&plan.kept);
-    let listed: HashSet<&RelPath> = listed.map(|kept| &kept.change.path).collect();
+    let is_shared = |kept: &&KeptPath| matches!(kept.why, Why::Shared(_));
+    let kept = plan.conflicts.iter().chain(&plan.kept);
+    let (shared, listed): (Vec<&KeptPath>, Vec<&KeptPath>) = kept.partition(is_shared);
+    let paths = |all: Vec<&'p KeptPath>| -> HashSet<&'p RelPath> {
+        all.into_iter().map(|kept| &kept.change.path).collect()
+    };
+    let (shared, listed) = (paths(shared), paths(listed));
     let all = now.into_iter().flat_map(|now| &now.directories);
     let all: Vec<&Entry> = all.flat_map(|dir| &dir.entries).collect();
     let contents = all.iter().filter_map(|entry| entry.content());
@@ -171,6 +176,8 @@ pub(super) fn lost_edits(
         own.is_none_or(|own| !is_bookkeeping(own, &state.path))
             && is_asked(&state.path)
             && !listed.contains(&state.path)
+            // The agent's version of it stays. What may be the agent's own anyway says no more than the conflict.
+            && !(state.is_doubtful && shared.contains(&state.path))
             && !has(target)
             && !has(now)
             && (is_ref || !is_elsewhere())

@@ -78,6 +78,35 @@ fn edits_between_turns_that_the_agent_undid_are_named_with_their_snapshot() {
     assert!(!again.text().contains("Edits between turns"), "{again}");
 }
 
+/// The agent's version is a conflict, in which the operator's may be what counts.
+#[test]
+fn an_edit_that_the_agent_overwrote_with_its_own_is_named() {
+    let (sandbox, project) = workspace();
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.turn("one", "echo agent >> a");
+    agent.shell("echo mine > notes; echo mine >> b");
+    agent.turn("two", "echo garbage > notes; echo garbage > b");
+    agent.end();
+    agent.run().ok();
+    let id = newest(&sandbox);
+    let restored = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    restored
+        .has("notes: may also have been changed between turns")
+        .has("b: overwritten by the session; your version is in sn-")
+        .has("notes: overwritten by the session; your version is in sn-");
+    assert_eq!(read(&project, "notes"), "garbage\n");
+    let commands = proposed(&restored.text());
+    assert_eq!(commands.len(), 1, "{restored}");
+    let command = commands[0].iter().map(String::as_str).chain(["--yes"]);
+    sandbox.command(command).inside(&project).run().ok();
+    assert_eq!(
+        (read(&project, "b"), read(&project, "notes")),
+        ("before\nmine\n".into(), "mine\n".into())
+    );
+    let again = sandbox.jackin(["restore", &id, "--dry-run"]);
+    assert!(!again.text().contains("overwritten by the session"), "{again}");
+}
+
 #[test]
 fn a_version_of_the_agents_takes_no_place_of_the_operators() {
     let (sandbox, project) = workspace();
