@@ -68,9 +68,10 @@ pub(super) fn moved_work(
                     None => new.where_is(&work, &path, at, &mut left, read),
                 };
                 let (path, last, is_moved) = match (found, still) {
-                    (Some((path, found)), _) => {
-                        let is_own = authors(at, path, found).own;
-                        (path.clone(), found, work.is_moved || is_own)
+                    (Some((new, found)), _) => {
+                        // To move is to change both: equal contents alone are no move.
+                        let is_own = || authors(at, new, found).own && authors(at, &path, &work.last).own;
+                        (new.clone(), found, work.is_moved || is_own())
                     }
                     // Another one may have been moved there.
                     (None, Some(still)) if !works.contains_key(&path) => (path, still, work.is_moved),

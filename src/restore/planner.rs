@@ -304,8 +304,6 @@ impl Planner<'_> {
             {
                 Verdict::Later
             }
-            // The operator asked for this path although this session did not change it.
-            Verdict::Settled if is_named => Verdict::Later,
             other => other,
         };
         let overrode = verdict != Verdict::Ours;
@@ -316,6 +314,8 @@ impl Planner<'_> {
         };
         let why = match verdict {
             Verdict::Ours => None,
+            // There is nothing to revert, unless the operator asks for this path whatever became of it.
+            Verdict::Settled if is_named && may => None,
             Verdict::Settled => Some(Why::Settled),
             // Nothing that this session did is reverted by that.
             Verdict::Others(others) if !others.is_empty() => Some(Why::Others(others)),

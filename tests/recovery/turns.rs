@@ -266,6 +266,30 @@ fn each_of_two_agents_restores_the_files_that_its_calls_name() {
     document.conflicted(&["both", "mine", "yours"]);
 }
 
+/// What one agent writes is no move of what the other one replaced, also if it is the same.
+#[test]
+fn an_agent_that_writes_what_another_one_had_written_moved_nothing() {
+    let (sandbox, project) = workspace("");
+    let hook = |session: &str, event: &str, more: &Value| report(&sandbox, &project, session, event, more);
+    two_at_work(&hook);
+    let write =
+        |name: &str| json!({"tool_name": "Write", "tool_input": {"file_path": name}, "tool_use_id": name});
+    hook("one", "PreToolUse", &write("by-one"));
+    hook("two", "PreToolUse", &write("by-two"));
+    fs::write(project.join("by-two"), "a line\n").unwrap();
+    hook("two", "PostToolUse", &write("by-two"));
+    hook("two", "PreToolUse", &write("by-two"));
+    fs::write(project.join("by-two"), "another line\n").unwrap();
+    fs::write(project.join("by-one"), "a line\n").unwrap();
+    hook("two", "PostToolUse", &write("by-two"));
+    hook("one", "PostToolUse", &write("by-one"));
+    two_at_rest(&hook);
+    let all = listed(&sandbox);
+    for (session, name) in [(&all[1], "by-one"), (&all[0], "by-two")] {
+        Restored::of(&restore(&sandbox, &session.id, &[]).ok()).touched(&[name]);
+    }
+}
+
 /// Runs a conversation in which the operator changes files between the first turn and `second`, and returns what a restore did.
 fn with_operator(operator: &str, second: impl FnOnce(&mut Conversation<'_>)) -> (Sandbox, PathBuf, Run) {
     let (sandbox, project) = workspace("");

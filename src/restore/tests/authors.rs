@@ -244,7 +244,6 @@ fn meanwhile(agent: usize, drawn: &[(Act, bool)]) -> Vec<(Act, bool)> {
         }
         // What the operator writes after a prompt counts as the agent's, and jackin looks after it.
         Act::Edit(_) => agent == 1,
-        _ => false,
     };
     let drawn = drawn.iter().filter(|(act, _)| is_other(act));
     drawn.cloned().collect()
