@@ -113,7 +113,9 @@ pub use interrupted::{HeldRestore, InterruptedRestore};
 pub use log::Log;
 pub use mount_point::{MountPoint, MountPointError};
 pub(crate) use output::refuse_address;
-pub use output::{EncryptedFile, MissingClaim, OutputError, OutputPlan, WrittenMount, WrittenSnapshot};
+pub use output::{
+    EncryptedFile, IncompleteDatabase, MissingClaim, OutputError, OutputPlan, WrittenMount, WrittenSnapshot,
+};
 pub use path_history::{BlamedLine, Origin, PathHistory, PathStep, PathStepKind, WholeReason};
 pub use pin::Pinned;
 use plan::restore_target;

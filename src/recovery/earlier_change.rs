@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::paths::{in_snapshots, place};
 use super::{Recovery, RecoveryError, RestoreRequest, Unheard};
-use crate::diff::{Change, Side, compare};
+use crate::diff::{Side, compare};
 use crate::model::{MountRecord, RelPath, SnapshotKind, SnapshotRecord};
+use crate::restore::{RestoreError, Scope};
 use crate::session::{sessions_covering, those_that_began};
 use crate::store::{InstanceRow, Store};
 
@@ -88,11 +89,9 @@ impl Recovery<'_> {
         let placed = |path: &OsString| place(self.environment, &row.mounts, Path::new(path), &recorded).ok();
         let placed: Vec<(usize, RelPath)> = paths.iter().filter_map(placed).collect();
         for (at, mount) in row.mounts.iter().enumerate() {
-            let is_meant = |change: &Change| {
-                let mut meant = placed.iter().filter(|(of, _)| *of == at);
-                meant.any(|(_, path)| change.path.is_within(path))
-            };
-            if !placed.iter().any(|(of, _)| *of == at) {
+            let meant = placed.iter().filter(|(of, _)| *of == at);
+            let meant: Vec<RelPath> = meant.map(|(_, path)| path.clone()).collect();
+            if meant.is_empty() {
                 continue;
             }
             let same = |other: &&MountRecord| other.coverage.label == mount.label;
@@ -105,8 +104,12 @@ impl Recovery<'_> {
                 manifest,
                 skipped: &[],
             };
-            let compared = compare(&side(from.as_ref()), &side(to.as_ref()));
-            if compared.changes.iter().any(is_meant) {
+            let changes = compare(&side(from.as_ref()), &side(to.as_ref())).changes;
+            // Of a database another file may have changed.
+            let sides = [from.as_ref(), to.as_ref()];
+            let resolved = Scope::Below(meant).resolved(&sides, &changes, &Vec::new);
+            let scope = resolved.map_err(RestoreError::from)?.scope;
+            if changes.iter().any(|change| scope.holds(&change.path)) {
                 return Ok(true);
             }
         }

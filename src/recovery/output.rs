@@ -4,7 +4,7 @@ mod claim;
 mod encrypted;
 mod error;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,8 @@ use crate::config::settle_path;
 use crate::git_directories::Repositories;
 use crate::model::{Coverage, EntryKind, Manifest, RelPath, SnapshotRecord};
 use crate::restore::{
-    OutputDir, Problem, RestoreError, Scope, Written, is_empty, take_away, write_to, write_verified,
+    OutputDir, Problem, RestoreError, Scope, SnapshotScope, Written, is_empty, take_away, write_to,
+    write_verified,
 };
 use crate::store::{Blobs, InstanceRow, LockGuard, Store};
 use handle_fs::Root;
@@ -40,9 +41,24 @@ pub struct OutputPlan {
     pub new_claim: Option<MissingClaim>,
     /// Files that are not written because their key is missing.
     pub encrypted: Vec<EncryptedFile>,
+    /// Paths below a mount that were not asked for and belong to a database of which a part was.
+    pub also: Vec<(Coverage, RelPath)>,
+    /// Databases of which an excluded file is not written.
+    pub incomplete: Vec<IncompleteDatabase>,
     parts: Vec<Part>,
     store: Store,
     _needed: LockGuard,
+}
+
+/// Database of which an excluded file is not written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IncompleteDatabase {
+    /// Coverage of its mount in the snapshot.
+    pub coverage: Coverage,
+    /// Its directory or its first file, below the mount root.
+    pub database: RelPath,
+    /// The first excluded file.
+    pub excluded: RelPath,
 }
 
 /// Result of writing a snapshot.
@@ -84,6 +100,9 @@ pub(super) struct Part {
     notes: Vec<Note>,
     /// Paths in the scope that stay encrypted, each with whether the request names it.
     encrypted: Vec<(RelPath, bool)>,
+    also: Vec<RelPath>,
+    /// Databases, each with the first excluded file of it.
+    incomplete: BTreeMap<RelPath, RelPath>,
 }
 
 impl Recovery<'_> {
@@ -142,6 +161,8 @@ impl Recovery<'_> {
         }
         Ok(OutputPlan {
             encrypted: encrypted_files(&parts, &target, &directory),
+            also: also(&parts),
+            incomplete: incomplete(&parts),
             row,
             target,
             directory,
@@ -203,7 +224,11 @@ impl Recovery<'_> {
                 described: &format!("is not in the {} snapshot", target.kind.word()),
             };
             known.check(&coverage, &scope, &target.instance)?;
-            let scope = scope.resolved_in(&manifest).map_err(RestoreError::from)?;
+            let SnapshotScope {
+                scope,
+                also,
+                incomplete,
+            } = scope.resolved_in(&manifest).map_err(RestoreError::from)?;
             let scope = if files_only {
                 without_repositories(&manifest, &scope)
             } else {
@@ -216,6 +241,8 @@ impl Recovery<'_> {
                 reveal,
                 notes,
                 encrypted,
+                also,
+                incomplete,
             });
         }
         Ok(parts)
@@ -301,6 +328,30 @@ fn without_repositories(manifest: &Manifest, scope: &Scope) -> Scope {
             .filter(|path| scope.holds(path) && own.holding(path).is_none())
             .collect(),
     )
+}
+
+/// Returns the paths that were not asked for and belong to what was.
+fn also(parts: &[Part]) -> Vec<(Coverage, RelPath)> {
+    let of_part = |part: &Part| {
+        let each = part.also.iter();
+        let each = each.map(|path| (part.coverage.clone(), path.clone()));
+        each.collect::<Vec<_>>()
+    };
+    parts.iter().flat_map(of_part).collect()
+}
+
+/// Returns the databases of which an excluded file is not written.
+fn incomplete(parts: &[Part]) -> Vec<IncompleteDatabase> {
+    let of_part = |part: &Part| {
+        let each = part.incomplete.iter();
+        let each = each.map(|(database, excluded)| IncompleteDatabase {
+            coverage: part.coverage.clone(),
+            database: database.clone(),
+            excluded: excluded.clone(),
+        });
+        each.collect::<Vec<_>>()
+    };
+    parts.iter().flat_map(of_part).collect()
 }
 
 /// Returns the number of paths to write.

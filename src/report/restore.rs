@@ -286,8 +286,10 @@ pub(crate) struct RestoreToDocument {
     pub(crate) paths: u64,
     /// Paths that could not be written exactly.
     pub(crate) failed: Vec<ReasonDocument>,
-    /// Files that are not written, as the snapshot has them only encrypted.
+    /// Files that are not written: those that the snapshot has only encrypted, and of each database the first that is excluded.
     pub(crate) left_out: Vec<ReasonDocument>,
+    /// Paths that were not asked for and belong to a database of which a part was.
+    pub(crate) also: Vec<PathDocument>,
 }
 
 /// A claim that is made for what is written.

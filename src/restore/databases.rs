@@ -4,7 +4,7 @@
 //! applies these to whatever database lies beside them (sqlite.org, "How To Corrupt An SQLite Database File"). Other databases are
 //! directories, which are known by a file in them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::Why;
 use super::vcs_stores::Stores;
@@ -16,10 +16,12 @@ const SUFFIXES: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
 /// Files that only the directory of a database has: of PostgreSQL, of WiredTiger (MongoDB), of InnoDB (MySQL, MariaDB).
 const MARKS: [&[u8]; 3] = [b"PG_VERSION", b"WiredTiger", b"ibdata1"];
 
-/// Directories of databases, and repositories of version control systems whose files belong together as those of a database do.
+/// Databases, and repositories of version control systems whose files belong together as those of a database do.
 pub(super) struct Databases {
     directories: BTreeSet<RelPath>,
     stores: Stores,
+    /// Files that lie beside a database of SQLite, by its first file.
+    beside: BTreeMap<RelPath, BTreeSet<RelPath>>,
 }
 
 impl Databases {
@@ -27,16 +29,39 @@ impl Databases {
     pub(super) fn of<'m>(manifests: impl IntoIterator<Item = &'m Manifest>) -> Self {
         let manifests: Vec<&Manifest> = manifests.into_iter().collect();
         let all = manifests.iter().flat_map(|manifest| &manifest.directories);
-        let found = all.filter(|dir| is_database(dir)).map(|dir| dir.path.clone());
+        let found = all
+            .clone()
+            .filter(|dir| is_database(dir))
+            .map(|dir| dir.path.clone());
+        let is_file = |path: &RelPath| {
+            let mut found = manifests.iter().filter_map(|manifest| manifest.entry(path));
+            found.any(|entry| entry.content().is_some())
+        };
+        let mut beside: BTreeMap<RelPath, BTreeSet<RelPath>> = BTreeMap::new();
+        for dir in all {
+            let is_beside = |name: &[u8]| SUFFIXES.iter().any(|suffix| name.ends_with(suffix));
+            let entries = dir.entries.iter().filter(|entry| entry.content().is_some());
+            for entry in entries.filter(|entry| is_beside(entry.name.as_bytes())) {
+                let path = dir.path.join(&entry.name);
+                if let Some(database) = database_of(&path).filter(is_file) {
+                    beside.entry(database).or_default().insert(path);
+                }
+            }
+        }
         Self {
             directories: found.collect(),
             stores: Stores::of(manifests),
+            beside,
         }
     }
 
-    /// Returns true if there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.directories.is_empty() && self.stores.is_empty()
+    /// Returns the database or repository that a file is a part of, by the path of its directory or of its first file.
+    pub(super) fn name(&self, path: &RelPath) -> Option<RelPath> {
+        let beside = || {
+            let mut names = database_of(path).into_iter().chain([path.clone()]);
+            names.find(|name| self.beside.contains_key(name))
+        };
+        self.unit(path).or_else(beside)
     }
 
     /// Returns true if a path is the directory of a database, or a repository.
@@ -67,14 +92,37 @@ impl Databases {
         self.stores.holding(path).or_else(|| self.holding(path))
     }
 
-    /// Returns the paths to restore along with `path`: the directory of a database, or the changed files of a repository's store.
-    pub(super) fn along_with(&self, path: &RelPath, changed: &BTreeSet<&RelPath>) -> BTreeSet<RelPath> {
-        let Some(store) = self.stores.holding(path) else {
-            return self.holding(path).into_iter().collect();
-        };
-        let parts = changed.iter();
-        let parts = parts.filter(|changed| self.stores.holding(changed).as_ref() == Some(&store));
-        parts.map(|changed| (*changed).clone()).collect()
+    /// Returns what is meant along with `tops`, whichever part of a database or a repository they name. Of `missing`, which `tops` do not
+    /// hold, these are the files beside a database of SQLite and those of a repository's store. The directory of a database that has some
+    /// of them is meant as a whole.
+    pub(super) fn rest_of(
+        &self,
+        tops: &BTreeSet<RelPath>,
+        missing: &BTreeSet<&RelPath>,
+    ) -> BTreeSet<RelPath> {
+        let mut rest = BTreeSet::new();
+        let mut units = BTreeSet::new();
+        for top in tops {
+            let names = database_of(top).into_iter().chain([top.clone()]);
+            let names = names.filter_map(|name| self.beside.get_key_value(&name));
+            let files = names.flat_map(|(first, others)| others.iter().chain([first]));
+            rest.extend(files.filter(|file| missing.contains(file)).cloned());
+            let unit = self.unit(top).filter(|_| !self.is_derived(top));
+            units.extend(unit);
+        }
+        for unit in units {
+            if self.stores.contains(&unit) {
+                let is_part = |path: &&&RelPath| self.stores.holding(path).as_ref() == Some(&unit);
+                rest.extend(missing.iter().filter(is_part).map(|path| (*path).clone()));
+            } else if missing
+                .range::<RelPath, _>(&unit..)
+                .next()
+                .is_some_and(|path| path.is_within(&unit))
+            {
+                rest.insert(unit);
+            }
+        }
+        rest
     }
 
     /// Returns the outermost directory of a database that holds a path.
@@ -123,16 +171,6 @@ pub(super) fn database_holding(databases: &Databases, change: &Change) -> Option
 pub(super) fn has_pages(entry: &Entry) -> bool {
     let size = entry.content().map_or(0, |content| content.size);
     size > 0 && size.is_multiple_of(512)
-}
-
-/// Returns each changed file that lies beside a changed database, with that.
-pub(super) fn beside_databases(changes: &[Change]) -> Vec<(RelPath, RelPath)> {
-    let files = changes.iter().filter(|change| is_file(change));
-    let changed: BTreeSet<&RelPath> = files.map(|change| &change.path).collect();
-    let found = changed
-        .iter()
-        .filter_map(|path| Some((database_of(path)?, (*path).clone())));
-    found.filter(|(database, _)| changed.contains(database)).collect()
 }
 
 /// Returns true for a change of a regular file.

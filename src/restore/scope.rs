@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::databases::{Databases, beside_databases};
+use super::databases::Databases;
 use crate::contract::PathGlob;
 use crate::diff::Change;
 use crate::model::{Entry, Manifest, RelPath};
@@ -90,6 +90,24 @@ impl AskedPaths {
         Ok(Some(tops))
     }
 
+    /// Returns the unchanged files of databases and repositories that a glob can choose from: one of them means the changed ones as well.
+    fn parts_of_databases(
+        &self,
+        databases: &Databases,
+        sides: &[Option<&Manifest>],
+        changes: &[Change],
+    ) -> BTreeSet<RelPath> {
+        if self.globs.is_empty() {
+            return BTreeSet::new();
+        }
+        let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
+        let entries = sides.iter().flatten().flat_map(|side| side.entries());
+        let files = entries.filter(|(_, entry)| !entry.is_dir()).map(|(path, _)| path);
+        files
+            .filter(|path| databases.name(path).is_some() && !changed.contains(path))
+            .collect()
+    }
+
     fn is_excluded(&self, path: &RelPath, is_dir: bool) -> bool {
         let mut globs = self.excluded.iter();
         globs.any(|globs| globs.matches(path, is_dir))
@@ -145,6 +163,17 @@ pub struct ResolvedScope {
     pub also: Vec<RelPath>,
     /// Paths that stay out because of another one that is excluded, with that: the other side of a rename.
     pub parted: Vec<(RelPath, RelPath)>,
+}
+
+/// Scope in one snapshot, with what it holds beyond what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotScope {
+    /// The scope.
+    pub scope: Scope,
+    /// Other files of databases of which one was asked for.
+    pub also: Vec<RelPath>,
+    /// Databases of which a part is excluded, each with the first such path.
+    pub incomplete: BTreeMap<RelPath, RelPath>,
 }
 
 /// Permissions that the operator gives beyond the reversal of the session's changes.
@@ -204,6 +233,7 @@ impl Scope {
         changes: &[Change],
         moves: &FindMoves<'_>,
     ) -> Result<ResolvedScope, UnmatchedGlob> {
+        let databases = || Databases::of(sides.iter().copied().flatten());
         let asked = match self {
             Self::Asked(asked) => asked,
             Self::All | Self::Exactly(_) => {
@@ -214,7 +244,7 @@ impl Scope {
                 });
             }
             Self::Below(_) => {
-                let scope = self.with_others(changes, moves, sides);
+                let scope = self.with_others(changes, moves, &databases());
                 let also = scope.beyond(self);
                 return Ok(ResolvedScope {
                     scope,
@@ -227,15 +257,18 @@ impl Scope {
             let entry = change.to.as_ref().or(change.from.as_ref());
             entry.is_some_and(Entry::is_dir)
         };
+        let databases = databases();
+        let parts = asked.parts_of_databases(&databases, sides, changes);
         let candidates: Vec<(&RelPath, bool)> = changes
             .iter()
             .map(|change| (&change.path, is_dir(change)))
+            .chain(parts.iter().map(|part| (part, false)))
             .collect();
         let named = match asked.tops(sides, &candidates)? {
             Some(tops) => Self::Below(tops),
             None => Self::All,
         };
-        let scope = named.with_others(changes, moves, sides);
+        let scope = named.with_others(changes, moves, &databases);
         let also = scope.beyond(&named);
         let (out, mut parted) = asked.out(changes, moves);
         let tops: Option<BTreeSet<RelPath>> = match scope {
@@ -255,14 +288,26 @@ impl Scope {
         Ok(ResolvedScope { scope, also, parted })
     }
 
-    /// Returns the scope for one side alone, of which any path can be meant.
+    /// Returns the scope for one side alone, of which any path can be meant. A file of a database means all of it.
     ///
     /// # Errors
     /// [`UnmatchedGlob`].
-    pub fn resolved_in(&self, side: &Manifest) -> Result<Self, UnmatchedGlob> {
-        let Self::Asked(asked) = self else {
-            return Ok(self.clone());
+    pub fn resolved_in(&self, side: &Manifest) -> Result<SnapshotScope, UnmatchedGlob> {
+        let asked = match self {
+            Self::All | Self::Exactly(_) => {
+                return Ok(SnapshotScope {
+                    scope: self.clone(),
+                    also: Vec::new(),
+                    incomplete: BTreeMap::new(),
+                });
+            }
+            Self::Below(tops) => &AskedPaths {
+                tops: Some(tops.clone()),
+                ..AskedPaths::default()
+            },
+            Self::Asked(asked) => asked.as_ref(),
         };
+        let databases = Databases::of([side]);
         let entries: Vec<(RelPath, bool)> = side
             .entries()
             .map(|(path, entry)| (path, entry.is_dir()))
@@ -270,12 +315,44 @@ impl Scope {
         let candidates: Vec<(&RelPath, bool)> =
             entries.iter().map(|(path, is_dir)| (path, *is_dir)).collect();
         let tops = asked.tops(&[Some(side)], &candidates)?;
-        let tops: Option<BTreeSet<RelPath>> = tops.map(|tops| tops.into_iter().collect());
-        let held = candidates.into_iter();
-        let held = held.filter(|(path, is_dir)| {
-            tops.as_ref().is_none_or(|tops| is_held(tops, path)) && !asked.is_excluded(path, *is_dir)
-        });
-        Ok(Self::Exactly(held.map(|(path, _)| path.clone()).collect()))
+        let mut tops: Option<BTreeSet<RelPath>> = tops.map(|tops| tops.into_iter().collect());
+        let (out, files): (Vec<_>, Vec<_>) = candidates
+            .into_iter()
+            .partition(|(path, is_dir)| asked.is_excluded(path, *is_dir));
+        let mut held: BTreeSet<&RelPath> = files.into_iter().map(|(path, _)| path).collect();
+        let mut also = Vec::new();
+        if let Some(tops) = &mut tops {
+            loop {
+                let missing = held.iter().copied().filter(|path| !is_held(tops, path));
+                let rest = databases.rest_of(tops, &missing.collect());
+                if rest.is_empty() {
+                    break;
+                }
+                also.extend(rest.iter().cloned());
+                tops.extend(rest);
+            }
+            held.retain(|path| is_held(tops, path));
+        }
+        // What can be made again from the other files is no loss.
+        let name = |path: &RelPath| databases.name(path).filter(|_| !databases.is_derived(path));
+        let mut incomplete = BTreeMap::new();
+        let excluded = out.into_iter().filter(|(_, is_dir)| !is_dir);
+        for (database, path) in excluded.filter_map(|(path, _)| Some((name(path)?, path))) {
+            incomplete.entry(database).or_insert_with(|| path.clone());
+        }
+        if !incomplete.is_empty() {
+            let written: BTreeSet<RelPath> = held.iter().filter_map(|path| name(path)).collect();
+            incomplete.retain(|database, _| written.contains(database));
+        }
+        let scope = match (self, tops) {
+            (Self::Below(_), Some(tops)) => Self::Below(tops.into_iter().collect()),
+            _ => Self::Exactly(held.into_iter().cloned().collect()),
+        };
+        Ok(SnapshotScope {
+            scope,
+            also,
+            incomplete,
+        })
     }
 
     /// Returns the paths that were asked for by name.
@@ -297,14 +374,11 @@ impl Scope {
     /// The same with the other side of every rename of which it holds one: to delete the new name of a file without bringing back the
     /// old one would lose the file. `changes` are all that differs, whatever the scope. Of a directory that was renamed a path in it
     /// means the same path in the other one, and a file of a database means all of it.
-    fn with_others(&self, changes: &[Change], moves: &FindMoves<'_>, sides: &[Option<&Manifest>]) -> Self {
+    fn with_others(&self, changes: &[Change], moves: &FindMoves<'_>, databases: &Databases) -> Self {
         let Self::Below(tops) = self else {
             return self.clone();
         };
-        let mut pairs = moves();
-        // The files of databases that lie beside each other.
-        pairs.extend(beside_databases(changes));
-        let databases = Databases::of(sides.iter().copied().flatten());
+        let pairs = moves();
         let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
         let mut held: BTreeSet<RelPath> = tops.iter().cloned().collect();
         // One rename may lead to the next: a name that became free was taken.
@@ -322,17 +396,9 @@ impl Scope {
                     }
                 }
             }
-            // Each changed directory of a database once, and each changed file of a repository.
-            let mut all: BTreeMap<RelPath, BTreeSet<RelPath>> = BTreeMap::new();
-            let meant = changed.iter().filter(|_| !databases.is_empty());
-            for path in meant.filter(|path| is_held(&held, path)) {
-                if let Some(unit) = databases.unit(path).filter(|_| !databases.is_derived(path)) {
-                    all.entry(unit)
-                        .or_insert_with(|| databases.along_with(path, &changed));
-                }
-            }
-            let all = all.into_values().flatten();
-            more.extend(all.filter(|part| !is_held(&held, part)));
+            // Another file than the one that is named may be all that changed.
+            let missing = changed.iter().copied().filter(|path| !is_held(&held, path));
+            more.extend(databases.rest_of(&held, &missing.collect()));
             if more.is_empty() {
                 break;
             }

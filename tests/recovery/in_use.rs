@@ -106,6 +106,104 @@ fn a_part_of_a_database_brings_the_rest_of_it_back() {
     }
 }
 
+/// A session that changed two files of a database of SQLite, not the first, and one file of a database of LevelDB.
+fn changed_beside(sandbox: &Sandbox) -> (PathBuf, String) {
+    let project = sandbox.project("shop");
+    let page = "before\n".repeat(512);
+    Build::at(&project)
+        .file("notes", "before\n")
+        .file("data/app.db", &page)
+        .file("data/app.db-wal", "before\n")
+        .file("data/app.db-shm", "before\n")
+        .file("db/CURRENT", "MANIFEST-000002\n")
+        .file("db/MANIFEST-000002", "before\n")
+        .file("db/000003.log", "before\n")
+        .aged();
+    let script = "echo agent | tee notes data/app.db-wal data/app.db-shm db/000003.log";
+    let id = sandbox.launch(&project, script);
+    (project, id)
+}
+
+#[test]
+fn a_file_of_a_database_that_did_not_change_brings_the_changed_ones_back() {
+    let sandbox = Sandbox::new();
+    let (project, id) = changed_beside(&sandbox);
+    let damaged = Tree::read(&project);
+    let (sqlite, leveldb) = (
+        &["data/app.db-wal", "data/app.db-shm"][..],
+        &["db/000003.log"][..],
+    );
+    for (word, meant) in [
+        ("data/app.db", sqlite),
+        ("data/app.db-wal", sqlite),
+        ("data/app.db-shm", sqlite),
+        ("*.db", sqlite),
+        ("db/CURRENT", leveldb),
+        ("db/MANIFEST-*", leveldb),
+    ] {
+        let command = |words: &[&str]| sandbox.command(words).inside(&project).run().ok();
+        let shown = command(&["diff", &id, word, "--json"]).json();
+        assert_eq!(shown["changes"].as_array().unwrap().len(), meant.len(), "{shown}");
+        command(&["restore", &id, word, "--yes"])
+            .shows("Also included, as they belong to what was asked for");
+        for path in ["notes", "data/app.db-wal", "data/app.db-shm", "db/000003.log"] {
+            let expected = if meant.contains(&path) {
+                "before\n"
+            } else {
+                "agent\n"
+            };
+            assert_eq!(
+                fs::read_to_string(project.join(path)).unwrap(),
+                expected,
+                "{word}: {path}"
+            );
+        }
+        command(&["restore", &id, word, "--yes"]).hides("Also included");
+        command(&["undo", &id, "--yes"]);
+        assert_same_tree(&damaged, &Tree::read(&project));
+    }
+}
+
+#[test]
+fn a_part_of_a_database_is_written_elsewhere_with_the_rest_of_it() {
+    let sandbox = Sandbox::new();
+    let (project, id) = changed_beside(&sandbox);
+    let sqlite = &["data/app.db", "data/app.db-shm", "data/app.db-wal"][..];
+    let leveldb = &["db/000003.log", "db/CURRENT", "db/MANIFEST-000002"][..];
+    let write = |number: usize, words: &[&str]| {
+        let to = sandbox.world().join(format!("to-{number}"));
+        let mut all = vec!["restore", &id, "--yes", "--to", to.to_str().unwrap()];
+        all.extend(words);
+        (sandbox.command(all).inside(&project).run().ok(), to)
+    };
+    let cases = [
+        (&["data/app.db"][..], sqlite, "data/app.db-wal"),
+        (&["data/app.db-shm"], sqlite, "data/app.db"),
+        (&["*.db"], sqlite, "data/app.db-wal"),
+        (&["db/CURRENT"], leveldb, "db"),
+        (&["db/*.log", "--exclude", "notes"], leveldb, "db"),
+    ];
+    for (number, (words, meant, other)) in cases.into_iter().enumerate() {
+        let (run, to) = write(number, words);
+        let title = "Also included, as they belong to what was asked for:";
+        let run = run.shows(title).shows(&format!("\n    {other}\n"));
+        for path in sqlite.iter().chain(leveldb).chain(&["notes"]) {
+            assert_eq!(
+                to.join(path).exists(),
+                meant.contains(path),
+                "{words:?}: {path}\n{run}"
+            );
+        }
+    }
+    // All of it was asked for.
+    write(10, &["data"]).0.hides("Also included");
+    // That the copy lacks a part is said.
+    let (run, to) = write(11, &["data", "--exclude", "*-wal"]);
+    run.shows("data/app.db-wal is excluded: the copy of the database data/app.db is incomplete");
+    assert!(to.join("data/app.db").exists() && !to.join("data/app.db-wal").exists());
+    write(12, &["--exclude", "*-shm"]).0.hides("incomplete");
+}
+
 #[test]
 fn a_database_of_which_a_part_stays_stays_as_a_whole() {
     let sandbox = Sandbox::new();

@@ -186,6 +186,56 @@ fn sqlite_with_a_log_and_a_mapping_opens() {
     }
 }
 
+/// Commits a statement, and ends without the checkpoint that moves it from the log into the database.
+const SQLITE_CUT: &str = "
+import os, sqlite3, sys
+d = sqlite3.connect(sys.argv[1], isolation_level=None)
+d.execute('pragma journal_mode=wal')
+d.execute(sys.argv[2])
+os._exit(0)
+";
+
+const SQLITE_ROWS: &str = "
+import sqlite3, sys
+print(*sqlite3.connect(sys.argv[1]).execute('select a from t').fetchall())
+";
+
+#[test]
+fn sqlite_has_each_committed_row_when_its_database_alone_is_named() {
+    let Some(python) = python("sqlite3") else { return };
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("data");
+    let database = project.join("app.db");
+    let commit = |statement: &str| {
+        let mut command = Command::new(&python);
+        assert!(succeeds(
+            command.args(["-c", SQLITE_CUT]).arg(&database).arg(statement)
+        ));
+    };
+    let rows = |database: &Path| {
+        let run = Command::new(&python)
+            .args(["-c", SQLITE_ROWS])
+            .arg(database)
+            .output();
+        String::from_utf8(run.unwrap().stdout).unwrap()
+    };
+    commit("create table t(a)");
+    commit("insert into t values('customer')");
+    // The agent's work is in the log alone.
+    let id = sandbox.session(&project, |_| commit("delete from t"));
+    sandbox
+        .command(["restore", &id, "app.db", "--yes"])
+        .inside(&project)
+        .run()
+        .ok();
+    let to = sandbox.world().join("to");
+    let copy = ["restore", &id, "app.db", "--to", to.to_str().unwrap(), "--yes"];
+    sandbox.command(copy).inside(&project).run().ok();
+    for database in [database.clone(), to.join("app.db")] {
+        assert_eq!(rows(&database), "('customer',)\n", "{}", database.display());
+    }
+}
+
 const LMDB: &str = "
 import lmdb, os, sys
 e = lmdb.open(sys.argv[1] + '/lmdb', map_size=1 << 24, writemap=True, map_async=True)

@@ -17,6 +17,8 @@ pub(in crate::cli) enum Listed {
     Folded,
 }
 
+/// Title of the paths that were not asked for and belong to what was.
+pub(in crate::cli) const ALSO: &str = "Also included, as they belong to what was asked for:";
 /// Number of lines above which those that fold nothing stand before the others.
 const SCREEN: usize = 20;
 /// Most paths that stay for the same reason and are listed one by one.
@@ -338,7 +340,7 @@ fn what_stays(mount: &MountPlan<'_>, columns: usize, listed: Listed, lines: &mut
     let not_covered: Vec<_> = mount.not_covered.iter().filter(|gap| !is_told(gap)).collect();
     list(
         lines,
-        "Also included, as they belong to what was asked for:",
+        ALSO,
         mount.also.iter().map(|path| changes::path(&path.below, None)),
     );
     if !mount.open_files.is_empty() {
@@ -490,7 +492,12 @@ fn reason(kept: &ChangeDocument) -> (String, String) {
     (changes::path(&kept.at.below, None), sanitize::text(why))
 }
 
-fn list(lines: &mut Vec<String>, title: &str, items: impl ExactSizeIterator<Item = String>) {
+/// Adds a title and the first of some items. Adds nothing if there are none.
+pub(in crate::cli) fn list(
+    lines: &mut Vec<String>,
+    title: &str,
+    items: impl ExactSizeIterator<Item = String>,
+) {
     const SHOWN: usize = 20;
     let total = items.len();
     if total == 0 {

@@ -6,10 +6,12 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::suggested_command::Words;
+use crate::cli::view;
 use crate::cli::written_snapshot::{print_encrypted, print_problems, to_write};
-use crate::recovery::{MissingClaim, OutputPlan};
+use crate::recovery::{EncryptedFile, IncompleteDatabase, MissingClaim, OutputPlan};
 use crate::report::{
-    Head, HostPathDocument, NewClaimDocument, RestoreOutcome, RestoreToDocument, not_opened, problems,
+    Head, HostPathDocument, NewClaimDocument, PathDocument, ReasonDocument, RestoreOutcome,
+    RestoreToDocument, not_opened, problems,
 };
 use crate::terminal::{sanitize, size};
 
@@ -26,6 +28,8 @@ pub(super) fn to_directory(
         paths: count,
         new_claim: new,
         encrypted,
+        also,
+        incomplete,
         ..
     } = planned;
     let count = *count;
@@ -42,7 +46,11 @@ pub(super) fn to_directory(
         new_claim: new.as_ref().map(claim_document),
         paths,
         failed,
-        left_out: not_opened(encrypted),
+        left_out: not_written(encrypted, incomplete),
+        also: also
+            .iter()
+            .map(|(coverage, path)| PathDocument::new(coverage, path))
+            .collect(),
     };
     let lacks = args.require_complete || encrypted.iter().any(|file| file.is_named);
     let lacks = lacks && !encrypted.is_empty();
@@ -58,15 +66,16 @@ pub(super) fn to_directory(
         context.propose(to_write(encrypted), &words.plain("--identity FILE").text());
     };
     let shown = sanitize::path(directory);
-    let mut plan = format!(
+    let mut plan = vec![format!(
         "{} of the {} snapshot {} to write into {shown}",
         size::counted(count, "path", "paths"),
         target.kind.word(),
         target.id
-    );
-    if let Some(new) = new {
-        plan.push_str(&format!("\n{}", claim_words(new)));
-    }
+    )];
+    plan.extend(new.as_ref().map(claim_words));
+    let paths = also.iter().map(|(_, path)| view::changes::path(path, None));
+    view::plan::list(&mut plan, view::plan::ALSO, paths);
+    let plan = plan.join("\n");
     match (args.json.is_json(), args.dry_run) {
         (true, true) => terminal.json(&document(RestoreOutcome::Planned, count, Vec::new())),
         (false, _) => terminal.out(&plan),
@@ -81,6 +90,10 @@ pub(super) fn to_directory(
     }
     if !args.json.is_json() {
         print_encrypted(context, encrypted);
+        for of in incomplete {
+            let path = view::changes::path(&of.excluded, None);
+            terminal.warn(&format!("{path} is {}", incomplete_words(of)));
+        }
     }
     let code = |partial: bool| match partial {
         true => ExitCode::Partial.into(),
@@ -119,6 +132,19 @@ pub(super) fn to_directory(
         propose(true);
     }
     Ok(code(partial))
+}
+
+/// Returns the files that are missing in the directory, with the reasons.
+fn not_written(encrypted: &[EncryptedFile], incomplete: &[IncompleteDatabase]) -> Vec<ReasonDocument> {
+    let excluded = incomplete
+        .iter()
+        .map(|of| ReasonDocument::new(&of.coverage, &of.excluded, incomplete_words(of)));
+    not_opened(encrypted).into_iter().chain(excluded).collect()
+}
+
+fn incomplete_words(of: &IncompleteDatabase) -> String {
+    let database = view::changes::path(&of.database, None);
+    format!("excluded: the copy of the database {database} is incomplete")
 }
 
 fn claim_document(new: &MissingClaim) -> NewClaimDocument {
