@@ -34,7 +34,7 @@ pub use jackin::{Isolated, JackinInstance, JackinInstances, Unread, isolated, ja
 pub use load::Config;
 pub use mounts::MountConfig;
 pub use pattern::{check as check_pattern, literal as literal_pattern};
-pub use reference::{KeyReference, default_file, reference};
+pub use reference::{KeyReference, TableReference, default_file, reference};
 pub use replication::{BucketPlace, Replication};
 pub use resolved::{JackinTerms, Limits, Resolved, Retention, Room, Subject};
 pub use screen::ScreenSettings;

@@ -15,12 +15,21 @@ const HEAD: &str = "\
 # Command-line flags override all of them. The files are in $JACKIN_CONFIG_DIR or ~/.config/jackin.
 ";
 
+/// Description of one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableReference {
+    /// Its name, e.g. `recovery.limits`.
+    pub name: String,
+    /// Purpose, which may say what holds for all keys; empty for `recovery`.
+    pub about: &'static str,
+    /// Its keys that are no tables.
+    pub keys: Vec<KeyReference>,
+}
+
 /// Description of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyReference {
-    /// Table that contains the key, e.g. `recovery.limits`.
-    pub table: String,
-    /// Its name in that table.
+    /// Its name in its table.
     pub name: &'static str,
     /// Valid values in words, e.g. `true or false`.
     pub values: String,
@@ -30,20 +39,19 @@ pub struct KeyReference {
     pub about: &'static str,
 }
 
-/// Returns every key, in the order of the file.
+/// Returns every table with its keys, in the order of the file.
 #[must_use]
-pub fn reference() -> Vec<KeyReference> {
-    let tables = tables();
-    let all = tables.into_iter().flat_map(|(table, _, keys)| {
-        keys.into_iter()
-            .map(move |key| KeyReference {
-                table: table.clone(),
-                name: key.name,
-                values: values(key),
-                default: key.default,
-                about: key.about,
-            })
-            .collect::<Vec<_>>()
+pub fn reference() -> Vec<TableReference> {
+    let described = |key: &Key| KeyReference {
+        name: key.name,
+        values: values(key),
+        default: key.default,
+        about: key.about,
+    };
+    let all = tables().into_iter().map(|(name, about, keys)| TableReference {
+        name,
+        about,
+        keys: keys.into_iter().map(described).collect(),
     });
     all.collect()
 }
@@ -89,7 +97,7 @@ fn values(key: &Key) -> String {
         Shape::Switch => "true or false".to_owned(),
         Shape::List => "a list of strings".to_owned(),
         Shape::Text => "a string".to_owned(),
-        Shape::Count(0) => "a whole number".to_owned(),
+        Shape::Count(0) => "a whole number; 0 means no limit".to_owned(),
         Shape::Count(least) => format!("a whole number, at least {least}"),
         Shape::Size => "a number of bytes, or a size such as \"20GiB\"".to_owned(),
         Shape::Table(_) => "a table".to_owned(),

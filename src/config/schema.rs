@@ -12,7 +12,7 @@ pub(super) enum Shape {
     List,
     /// Any string.
     Text,
-    /// A whole number, at least this.
+    /// A whole number, at least this. Where it may be 0, 0 means no limit.
     Count(u64),
     /// Bytes: a whole number, or a string such as "20GiB".
     Size,
@@ -134,8 +134,8 @@ pub(super) const RECOVERY: &[Key] = &[
     table(
         "retention",
         RETENTION,
-        "Retention policy. Snapshots that exceed it are deleted at the end of a session, or by \"prune\". In every count 0 \
-         means no limit.",
+        "Retention policy. Snapshots that exceed it are deleted at the end of a session, or by \"prune\". In every \
+         count of snapshots, sessions or days, 0 means no limit.",
     ),
     table("state", STATE, "The agent's own state."),
     table("agent", AGENT, "What an agent may do on its own."),
@@ -217,7 +217,7 @@ const RETENTION: &[Key] = &[
         "\"50GiB\"",
         "Maximum size of the store: archives, records, receipts and catalog. Above it the oldest sessions are deleted, then \
          the oldest checkpoints; receipts and catalog never. The end of a session deletes only snapshots of its own \
-         workspace, `prune` those of all. Only in config.toml, because there is one store.",
+         workspace, `prune` those of all. 0 means no limit. Only in config.toml, because there is one store.",
     ),
     key(
         "min_free",

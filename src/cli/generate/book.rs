@@ -8,7 +8,7 @@ use super::{GeneratedFile, manual};
 use crate::cli::args::{CalledAs, CommandInfo, CommandSet, Group, command_for};
 use crate::cli::exit_code::ExitCode;
 use crate::cli::schema::Document;
-use crate::config::reference;
+use crate::config::{KeyReference, reference};
 
 /// Returns the reference pages.
 ///
@@ -186,39 +186,46 @@ fn configuration() -> String {
          The files are in `~/.config/jackin`, or in `JACKIN_CONFIG_DIR`. An unknown key or a wrong value is an error that names the file, \
          the line and the nearest valid key.\n",
     );
-    let mut table = String::new();
-    for key in reference() {
-        if key.table != table {
-            table.clone_from(&key.table);
-            text += &format!("\n## [{table}]\n");
+    for table in reference() {
+        text += &format!("\n## [{}]\n", table.name);
+        if !table.about.is_empty() {
+            text += &format!("\n{}\n", markdown(table.about));
         }
-        text += &format!(
-            "\n### {}\n\nDefault: `{}`. Takes {}.\n",
-            key.name,
-            key.default,
-            markdown(&key.values)
-        );
-        let mut is_laid_out = false;
-        let mut is_first = true;
-        for line in key.about.lines() {
-            let lays_out = line.starts_with(' ');
-            if lays_out != is_laid_out {
-                text += if lays_out { "\n```text\n" } else { "```\n" };
-            }
-            if !lays_out && (is_first || is_laid_out) {
-                text += "\n";
-            }
-            text += &if lays_out {
-                format!("{}\n", line.strip_prefix("  ").unwrap_or(line))
-            } else {
-                format!("{}\n", markdown(line))
-            };
-            is_laid_out = lays_out;
-            is_first = false;
+        for key in &table.keys {
+            text += &configuration_key(key);
         }
-        if is_laid_out {
-            text += "```\n";
+    }
+    text
+}
+
+/// Returns the section of one key.
+fn configuration_key(key: &KeyReference) -> String {
+    let mut text = format!(
+        "\n### {}\n\nDefault: `{}`. Takes {}.\n",
+        key.name,
+        key.default,
+        markdown(&key.values)
+    );
+    let mut is_laid_out = false;
+    let mut is_first = true;
+    for line in key.about.lines() {
+        let lays_out = line.starts_with(' ');
+        if lays_out != is_laid_out {
+            text += if lays_out { "\n```text\n" } else { "```\n" };
         }
+        if !lays_out && (is_first || is_laid_out) {
+            text += "\n";
+        }
+        text += &if lays_out {
+            format!("{}\n", line.strip_prefix("  ").unwrap_or(line))
+        } else {
+            format!("{}\n", markdown(line))
+        };
+        is_laid_out = lays_out;
+        is_first = false;
+    }
+    if is_laid_out {
+        text += "```\n";
     }
     text
 }

@@ -277,13 +277,14 @@ fn config_page() -> io::Result<Vec<u8>> {
         roff.text([roman(paragraph)]);
     }
     roff.control("SH", ["KEYS"]);
-    let mut table = String::new();
-    for key in reference() {
-        if key.table != table {
-            table.clone_from(&key.table);
-            roff.control("SS", [format!("[{table}]").as_str()]);
+    for table in reference() {
+        roff.control("SS", [format!("[{}]", table.name).as_str()]);
+        if !table.about.is_empty() {
+            roff.text([roman(table.about)]);
         }
-        config_key(&mut roff, &key);
+        for key in &table.keys {
+            config_key(&mut roff, key);
+        }
     }
     roff.control("SH", ["FILES"]);
     roff.control("TP", []);

@@ -125,3 +125,15 @@ proptest! {
         let _ = check_pattern(&pattern);
     }
 }
+
+#[test]
+fn the_reference_says_of_each_count_that_may_be_0_that_this_is_no_limit() {
+    let tables = crate::config::reference();
+    let retention = tables.iter().find(|table| table.name == "recovery.retention");
+    let keys = &retention.unwrap().keys;
+    for name in ["checkpoints", "checkpoint_days", "instances", "days"] {
+        let key = keys.iter().find(|key| key.name == name).unwrap();
+        assert!(key.values.contains("0 means no limit"), "{key:?}");
+    }
+    assert!(tables.iter().skip(1).all(|table| !table.about.is_empty()));
+}
