@@ -203,6 +203,18 @@ pub fn compare_repository<'f>(
             .iter()
             .any(|change| places.iter().any(|own| moves_refs(change, own)));
     change.given_up = between(&sides, &meanwhile, &known);
+    // The other side may have the commits: the live files have all that were not removed.
+    let is_unlisted = |commits: &Commits| commits.more && commits.listed.is_empty();
+    if [&change.made, &change.lost, &change.given_up]
+        .into_iter()
+        .any(is_unlisted)
+        && let Some(objects) = sides.iter().find_map(|side| side.excluded_objects())
+    {
+        let objects = String::from_utf8_lossy(objects.as_bytes()).into_owned();
+        unread.push(format!(
+            "{objects} is excluded from the snapshot: commits cannot be listed"
+        ));
+    }
     let mut doubts: Vec<String> = unread.into_iter().chain(was.doubts).chain(is.doubts).collect();
     doubts.sort();
     doubts.dedup();

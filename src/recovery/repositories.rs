@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
-use crate::contract::PrivateFiles;
+use crate::contract::{Matcher, PrivateFiles};
 use crate::diff::{
     Change, RepositoryChange, Setting, compare_repository, compare_settings, hook_places, is_secret_path,
 };
@@ -75,7 +75,8 @@ fn with_files<R>(
     act: impl FnOnce(Option<&dyn Files>, Option<&dyn Files>) -> R,
 ) -> R {
     let host = coverage.root.to_path();
-    let stored = |manifest, blobs| StoredTree::new(manifest, blobs, &host);
+    let excludes = Matcher::new(coverage).ok();
+    let stored = |manifest, blobs| StoredTree::new(manifest, blobs, &host).excluding(excludes.as_ref());
     let then = before.map(|manifest| stored(manifest, blobs));
     let root = later
         .is_none()

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::archive::Piece;
 use super::direct_blobs::DirectBlobs;
+use crate::contract::{Matcher, Verdict};
 use crate::model::{Digest, Entry, EntryKind, Manifest, Name, RelPath};
 use git_reader::{Files, Found};
 
@@ -20,6 +21,7 @@ pub struct StoredTree<'a> {
     manifest: &'a Manifest,
     blobs: &'a DirectBlobs,
     host: &'a Path,
+    excludes: Option<&'a Matcher>,
     kept: Kept,
 }
 
@@ -56,6 +58,7 @@ impl<'a> StoredTree<'a> {
             manifest,
             blobs,
             host,
+            excludes: None,
             kept: Kept::default(),
         }
     }
@@ -63,6 +66,12 @@ impl<'a> StoredTree<'a> {
     /// The same, with what was read before and what is read now in memory.
     pub(super) fn keeping(self, kept: Kept) -> Self {
         Self { kept, ..self }
+    }
+
+    /// The same, which knows what the snapshot excludes.
+    #[must_use]
+    pub fn excluding(self, excludes: Option<&'a Matcher>) -> Self {
+        Self { excludes, ..self }
     }
 
     fn content(&self, path: &RelPath) -> io::Result<Arc<Vec<u8>>> {
@@ -134,6 +143,14 @@ impl Files for StoredTree<'_> {
         };
         to.copy_from_slice(what);
         Ok(count)
+    }
+
+    fn excludes(&self, path: &RelPath) -> bool {
+        let is_excluded = |is_dir| {
+            let verdict = self.excludes.map(|all| all.verdict_with_parents(path, is_dir));
+            matches!(verdict, Some(Verdict::Excluded(_)))
+        };
+        is_excluded(true) || is_excluded(false)
     }
 
     fn host_path(&self) -> Option<&Path> {

@@ -471,3 +471,27 @@ fn refs_that_cannot_be_read_are_named_when_they_change() {
         sandbox.jackin(["diff", &id]).ok().hides("is not understood");
     }
 }
+
+#[test]
+fn excluded_objects_are_no_damage() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("config.toml", "[recovery.git]\ndir = \"state\"\n");
+    let repository = Repository::with_history(&sandbox.project("project"), 2);
+    let id = sandbox.launch(
+        &repository.path,
+        &format!("echo z > z; git add z; {AGENT} commit -qm z"),
+    );
+    let all = repositories(&sandbox, &id, &[]);
+    let [told] = &all[..] else { panic!("{all:?}") };
+    let doubt = ".git/objects is excluded from the snapshot: commits cannot be listed";
+    assert_eq!(texts(&told["commits_made"], "id"), [""; 0]);
+    assert_eq!(told["doubts"], serde_json::json!([doubt]), "{told}");
+    // The live repository has them.
+    let all = repositories(&sandbox, &id, &["--now"]);
+    let [told] = &all[..] else { panic!("{all:?}") };
+    assert_eq!(
+        texts(&told["commits_lost"], "subject").len() + texts(&told["commits_made"], "subject").len(),
+        1
+    );
+    assert_eq!(told["doubts"], serde_json::json!([]), "{told}");
+}

@@ -48,6 +48,11 @@ pub trait Files {
     /// Error from the system, also if it is no regular file.
     fn read_at(&self, path: &RelPath, room: &mut [u8], at: u64) -> io::Result<usize>;
 
+    /// Returns true if the tree excludes a path: that nothing is found there says nothing about the repository.
+    fn excludes(&self, _path: &RelPath) -> bool {
+        false
+    }
+
     /// Returns the path of the root on the host, by which absolute paths that lead back into the tree are recognized.
     fn host_path(&self) -> Option<&Path> {
         None

@@ -108,6 +108,14 @@ impl<'a> Repository<'a> {
         self.common.as_ref()
     }
 
+    /// Returns the directory of objects if it is not there because the files exclude it: no commit can be read then.
+    #[must_use]
+    pub fn excluded_objects(&self) -> Option<RelPath> {
+        let objects = below(self.common.as_ref()?, "objects");
+        let is_missing = matches!(look(self.files, &objects), Ok(None));
+        (is_missing && self.files.excludes(&objects)).then_some(objects)
+    }
+
     /// Returns the messages about parts that could not be read so far, or are not understood.
     #[must_use]
     pub fn doubts(&self) -> Vec<String> {
@@ -217,10 +225,16 @@ impl<'a> Repository<'a> {
                     continue;
                 }
             };
-            if !is_whole {
-                let what = "is missing, or is something else: git does not take this for a repository";
-                self.doubts.add(format!("{} {what}", shown(path.as_bytes())));
+            let is_excluded = !is_whole && self.files.excludes(&path);
+            // Without objects only commits are unknown: see `excluded_objects`.
+            if is_whole || is_excluded && part == "objects" {
+                continue;
             }
+            let what = match is_excluded {
+                true => "is excluded, so it cannot be read",
+                false => "is missing, or is something else: git does not take this for a repository",
+            };
+            self.doubts.add(format!("{} {what}", shown(path.as_bytes())));
         }
         for old in ["remotes", "branches", "info/grafts"] {
             let path = below(common, old);
