@@ -557,7 +557,7 @@ impl Diagnostic for RecoveryError {
                 "undo --any",
             )],
             Self::NothingToUndo { receipt: Some(_) } => {
-                vec![Hint::command("to find the number of a restore", "log")]
+                vec![Hint::command("to find the number of a restore", "log --any")]
             }
             Self::Directory(path) => vec![
                 Hint::text("name a file in it"),

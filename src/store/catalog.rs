@@ -325,7 +325,7 @@ impl Catalog {
             let why = lost.map(|lost| format!(" ({})", lost.why)).unwrap_or_default();
             // The receipts are written first. Who repeats a command that has its receipt may do something else with it.
             let source = format!(
-                "an earlier write to it failed{why}, so it cannot answer; what was recorded before stays recorded (see `log`)"
+                "an earlier write to it failed{why}, so it cannot answer; what was recorded before stays recorded (see `log --any`)"
             )
             .into();
             return Err(StoreError::Catalog {

@@ -326,3 +326,24 @@ fn damage_comes_with_the_verb_that_measures_it() {
     let wide = text.lines().find(|line| line.len() > 80 && !line.contains('/'));
     assert!(wide.is_none(), "{wide:?}\n{verified}");
 }
+
+#[test]
+fn the_log_that_a_message_names_has_the_operations_of_earlier_sessions() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    let forgotten = sandbox.launch(&project, "echo 0 > a");
+    sandbox.jackin(["forget", &forgotten, "--yes"]).ok();
+    for content in ["1", "2"] {
+        let id = sandbox.launch(&project, &format!("echo {content} > a"));
+        sandbox.restore(&id, &[]);
+    }
+    let run = |words: &[&str]| sandbox.command(words).inside(&project).run();
+    run(&["list"])
+        .ok()
+        .shows("1 session more, forgotten (see `log --any`)");
+    let undo = run(&["undo", "--receipt", "999", "--yes"]).code(5);
+    let words = proposed(&undo, "to find the number of a restore:");
+    let log = typed(&sandbox, &project, &words, "").ok();
+    log.has("forgot");
+    assert_eq!(log.text().matches("restored to").count(), 2, "{log}");
+}

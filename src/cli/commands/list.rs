@@ -159,7 +159,7 @@ impl Command for ListArgs {
                 let sessions = size::counted(number as u64, "session", "sessions");
                 context
                     .terminal
-                    .note(&format!("{sessions} more, {fate} (see `log`)"));
+                    .note(&format!("{sessions} more, {fate} (see `log --any`)"));
             }
         }
         if is_filtered {

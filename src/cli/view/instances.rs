@@ -469,7 +469,8 @@ pub(in crate::cli) fn lost(known: &SessionReport) -> Option<String> {
         ));
     }
     let pruned = size::counted(known.pruned, "snapshot was", "snapshots were");
-    (known.pruned > 0).then(|| format!("{pruned} pruned by the retention policy (see `log`)"))
+    let id = &known.instance.id;
+    (known.pruned > 0).then(|| format!("{pruned} pruned by the retention policy (see `log {id}`)"))
 }
 
 fn lacking(known: &SessionReport, lines: &mut Vec<String>) {
