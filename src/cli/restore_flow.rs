@@ -494,10 +494,16 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
     }
     for mount in &proposal.mounts {
         let host = |path: &RelPath| path.on_host(&mount.request.coverage.root.to_path());
-        let barring = mount.barred().map(|(_, held)| host(held));
+        // What is set aside is in the way no more.
+        let goes = |held: &RelPath| mount.aside.iter().any(|step| held.is_within(&step.path));
+        let barring = mount
+            .barred()
+            .map(|(_, held)| held)
+            .filter(|held| !goes(held))
+            .map(&host);
         let (dirs, others): (Vec<PathBuf>, Vec<PathBuf>) =
-            barring.partition(|held| held.symlink_metadata().is_ok_and(|found| found.is_dir()));
-        if !dirs.is_empty() && mount.aside.is_empty() {
+            barring.partition(|held| is_restore && held.symlink_metadata().is_ok_and(|found| found.is_dir()));
+        if !dirs.is_empty() {
             let dirs: Vec<OsString> = dirs.into_iter().map(PathBuf::into_os_string).collect();
             let words = how.again.clone().flags("--set-aside-excluded", &dirs);
             context.propose(
