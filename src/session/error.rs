@@ -413,8 +413,8 @@ impl Diagnostic for SessionError {
             }
             Self::Inside(_) => vec![
                 Hint::text(
-                    "inside a session only list, show, diff, explain, checkpoint, and restore --from its own \
-                    checkpoints are allowed",
+                    "inside a session you can use list, show, status, diff, log, blame, explain, checkpoint, and \
+                    restore --from its own checkpoints",
                 ),
                 Hint::text("`[recovery.agent] restore` sets what an agent may restore through mcp"),
             ],

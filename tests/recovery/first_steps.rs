@@ -108,7 +108,7 @@ fn a_list_marks_unrecorded_arguments_and_refuses_what_is_no_path() {
     let list = run(&["list"]).ok();
     list.has("sh …").has("true     nothing");
     run(&["list", "gone"]).ok().shows("first");
-    run(&["list", "nope"]).code(2).shows("nope not found");
+    run(&["list", "nope"]).code(5).shows("nope not found");
     let told = run(&["list", "first"]).code(2);
     told.shows("first is a session and not a path")
         .shows("show first");

@@ -219,7 +219,7 @@ fn refuse_unknown(context: &Context<'_>, path: &OsStr) -> Result<(), CliError> {
         ));
     }
     let error = CliError::new(
-        ErrorKind::Usage,
+        ErrorKind::UnknownInstance,
         format!("{shown} not found: no path and no session"),
     );
     Err(error.command("to list all sessions", "list"))

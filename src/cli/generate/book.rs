@@ -256,7 +256,8 @@ fn json<V: CommandSet>() -> String {
          The schema is [`config/schema.json`](https://github.com/jackin-project/jackin-recovery/blob/main/config/schema.json) \
          (JSON Schema 2020-12), with each document below `$defs`. Fields are only added within one version; ignore fields that you do \
          not know.\n\n`--json-lines` prints one object a line instead: each item of the lists, with the name of its list as `kind`, and at \
-         the end a `summary` with all other fields. `find --content` prints each item as it is found.\n\n| command | documents |\n|---|---|\n",
+         the end a `summary` with all other fields. `find --content` prints each item as it is found.\n\nOf these commands, `launch` has no `--json`, \
+         because stdout is its command's: `--report FILE` writes its document.\n\n| command | documents |\n|---|---|\n",
     );
     for info in V::shown().filter(|info| !info.documents.is_empty()) {
         text += &format!(
