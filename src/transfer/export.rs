@@ -80,7 +80,7 @@ pub fn export(
         digest: finished.digest,
         index: finished.index,
     };
-    Archive::open(&draft.path, Some(&whole))?.check_file(&whole)?;
+    draft.read(&whole)?.check_file(&whole)?;
     draft.publish()?;
     observer.reached("export-named");
     Ok(Exported {
@@ -158,15 +158,14 @@ fn alone(record: &SnapshotRecord) -> SnapshotRecord {
     alone
 }
 
-/// The file under the name that it has until it is whole. Dropped, it is removed.
+/// The file until it is whole. Dropped, nothing of it stays.
 struct Draft {
     parent: Dir,
-    draft: OsString,
+    /// Name that it has until then, and its path. `None` where a file needs no name: then also a killed program leaves nothing.
+    draft: Option<(OsString, PathBuf)>,
     name: OsString,
     file: File,
-    path: PathBuf,
     wanted: PathBuf,
-    done: bool,
 }
 
 impl Draft {
@@ -184,16 +183,21 @@ impl Draft {
         if parent.look(name).map_err(fail)?.is_some() {
             return Err(TransferError::Exists(wanted));
         }
-        let draft = OsString::from(format!("{STAGING_PREFIX}{}", letters(request.random)));
-        let file = handle_fs::create_file(&parent, &draft).map_err(fail)?;
+        let (file, draft) = match handle_fs::create_unnamed(&parent) {
+            Some(file) => (file, None),
+            None => {
+                let draft = OsString::from(format!("{STAGING_PREFIX}{}", letters(request.random)));
+                let file = handle_fs::create_file(&parent, &draft).map_err(fail)?;
+                let path = above.join(&draft);
+                (file, Some((draft, path)))
+            }
+        };
         let made = Self {
-            path: above.join(&draft),
             name: name.to_owned(),
             wanted: wanted.clone(),
             parent,
             draft,
             file,
-            done: false,
         };
         // Whatever our mask made of it.
         handle_fs::chmod_handle(&made.file, MODE).map_err(fail)?;
@@ -210,10 +214,24 @@ impl Draft {
         }
     }
 
+    /// Opens what was written.
+    fn read(&self, whole: &ArchiveRef) -> Result<Archive, TransferError> {
+        Ok(match &self.draft {
+            Some((_, path)) => Archive::open(path, Some(whole))?,
+            None => {
+                let file = self.file.try_clone().map_err(|source| self.unwritten(source))?;
+                Archive::of(file, &self.wanted, whole)?
+            }
+        })
+    }
+
     fn publish(mut self) -> Result<(), TransferError> {
-        let renamed = handle_fs::rename_new(&self.parent, &self.draft, &self.parent, &self.name);
-        match renamed {
-            Ok(()) => self.done = true,
+        let named = match &self.draft {
+            Some((draft, _)) => handle_fs::rename_new(&self.parent, draft, &self.parent, &self.name),
+            None => handle_fs::name_unnamed(&self.file, &self.parent, &self.name),
+        };
+        match named {
+            Ok(()) => self.draft = None,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(TransferError::Exists(self.wanted.clone()));
             }
@@ -228,9 +246,9 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        if !self.done {
+        if let Some((draft, _)) = &self.draft {
             // The error that led here is the one to report.
-            let _ = handle_fs::remove_file(&self.parent, &self.draft);
+            let _ = handle_fs::remove_file(&self.parent, draft);
         }
     }
 }

@@ -122,6 +122,14 @@ fn a_killed_one_leaves_no_file_that_looks_finished() {
         let export = sandbox.command(["export", &id, file.to_str().unwrap()]);
         assert_eq!(export.with("JACKIN_RECOVERY_FAIL_AT", point).run().exit(), None);
         assert!(!file.exists(), "{point}");
+        if !cfg!(feature = "portable") {
+            let left = fs::read_dir(file.parent().unwrap()).unwrap();
+            let names = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let drafts: Vec<String> = names
+                .filter(|name| name.starts_with(".jackin-recovery-"))
+                .collect();
+            assert!(drafts.is_empty(), "{point}: {drafts:?}");
+        }
         sandbox.jackin(["export", &id, file.to_str().unwrap()]).ok();
     }
 }

@@ -19,6 +19,21 @@ pub fn create_file(dir: impl AsHandle, name: &OsStr) -> io::Result<File> {
     Ok(kernel::openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
+/// Makes a regular file without a name in the file system of `dir`, mode 0600, for reading and writing. When the program ends before
+/// [`name_unnamed`], nothing of it is left. `None` where that is impossible.
+pub fn create_unnamed(dir: impl AsHandle) -> Option<File> {
+    let made = kernel::open_unnamed(dir, Mode::RUSR | Mode::WUSR).ok()?;
+    Some(made.into())
+}
+
+/// Gives a file of [`create_unnamed`] its name.
+///
+/// # Errors
+/// The system's error; `AlreadyExists` if the name is taken.
+pub fn name_unnamed(file: &File, dir: impl AsHandle, name: &OsStr) -> io::Result<()> {
+    Ok(kernel::link_unnamed(file, dir, name)?)
+}
+
 /// Opens a file of our own for appending, or creates it with mode 0600. A link as its last part is not followed.
 ///
 /// # Errors

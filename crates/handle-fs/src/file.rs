@@ -38,6 +38,14 @@ impl File {
         stat_handle(&self.0)
     }
 
+    /// Returns another handle of the same file, with the same place where [`Read`] reads.
+    ///
+    /// # Errors
+    /// The system's error; `Unsupported` on another machine.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self(kernel::dup(&self.0)?))
+    }
+
     /// Reads from byte `at` on without moving the place where [`Read`] reads. Fewer bytes than there is room for may come.
     ///
     /// # Errors

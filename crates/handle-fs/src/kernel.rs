@@ -151,6 +151,28 @@ pub(super) fn linkat(from: impl AsHandle, old: impl Named, to: impl AsHandle, ne
     rustix::fs::linkat(from, old, to, new, AtFlags::empty())
 }
 
+/// Only on this machine, and not in the simulated file system.
+pub(super) fn open_unnamed(dir: impl AsHandle, mode: Mode) -> Result<Handle> {
+    let dir = here!(dir, |_far| Err(rustix::io::Errno::OPNOTSUPP));
+    #[cfg(any(test, debug_assertions, feature = "simulated"))]
+    if crate::simulated::world().is_some() {
+        return Err(rustix::io::Errno::OPNOTSUPP);
+    }
+    Ok(own::open_unnamed(dir, mode)?.into())
+}
+
+pub(super) fn link_unnamed(file: impl AsHandle, dir: impl AsHandle, name: impl Named) -> Result<()> {
+    let file = here!(file, |_far| Err(rustix::io::Errno::OPNOTSUPP));
+    let dir = here!(dir, |_far| Err(rustix::io::Errno::OPNOTSUPP));
+    own::link_unnamed(file, dir, name)
+}
+
+/// Another handle of the same open file.
+pub(super) fn dup(file: impl AsHandle) -> Result<Handle> {
+    let file = here!(file, |_far| Err(rustix::io::Errno::OPNOTSUPP));
+    Ok(rustix::io::fcntl_dupfd_cloexec(file, 0)?.into())
+}
+
 pub(super) fn renameat(
     from: impl AsHandle,
     old: impl Named,

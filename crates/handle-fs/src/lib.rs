@@ -57,9 +57,9 @@ pub use batch::{
 };
 pub use bytes::ByteString;
 pub use change::{
-    append_own, chmod_handle, chmod_node, chown, chown_handle, create_file, exchange, hard_link, make_device,
-    make_dir, make_fifo, make_symlink, remove_dir, remove_file, rename_new, rename_over, set_mtime,
-    set_mtime_handle, sync_directory, sync_file_system,
+    append_own, chmod_handle, chmod_node, chown, chown_handle, create_file, create_unnamed, exchange,
+    hard_link, make_device, make_dir, make_fifo, make_symlink, name_unnamed, remove_dir, remove_file,
+    rename_new, rename_over, set_mtime, set_mtime_handle, sync_directory, sync_file_system,
 };
 pub use clock::{TICK_NANOS, births_move, file_clock, fine_clock, step_of, uptime};
 pub use entropy::{Entropy, letters, random};

@@ -9,6 +9,7 @@ use super::members::Members;
 use super::source::Source;
 use super::{ArchiveError, Blob, BlobKind, Damage, Piece, frame, index, sparse};
 use crate::model::{ArchiveId, ArchiveRef, Digest, DigestMethod, Hasher};
+use handle_fs::File;
 
 /// An archive that is open for reading; can be used from several threads at once.
 pub struct Archive {
@@ -41,7 +42,18 @@ impl Archive {
     /// # Errors
     /// When it cannot be read, is not whole, or was written by a newer version.
     pub fn open(path: &Path, expect: Option<&ArchiveRef>) -> Result<Self, ArchiveError> {
-        let mut source = Source::open(path, expect.map(|expect| expect.size))?;
+        Self::read(Source::open(path, expect.map(|expect| expect.size))?, expect)
+    }
+
+    /// Reads the index of an open file, which errors name by `path`.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn of(file: File, path: &Path, expect: &ArchiveRef) -> Result<Self, ArchiveError> {
+        Self::read(Source::of(file, path, Some(expect.size))?, Some(expect))
+    }
+
+    fn read(mut source: Source, expect: Option<&ArchiveRef>) -> Result<Self, ArchiveError> {
         let number = source.last();
         let (sizes, packed) = source.packed(number)?;
         let digest = Digest::of(&packed);
@@ -57,7 +69,7 @@ impl Archive {
         let index = index::decode(&content, source.starts()).map_err(|refusal| match refusal {
             index::Refusal::Wrong(why) => wrong(why),
             index::Refusal::Newer(found) => ArchiveError::Newer {
-                path: path.to_owned(),
+                path: source.path().to_owned(),
                 found,
                 known: index::VERSION,
             },

@@ -34,13 +34,21 @@ pub(super) struct Source {
 impl Source {
     /// Opens a file and reads its seek table. With `expected`, it must have so many bytes.
     pub(super) fn open(path: &Path, expected: Option<u64>) -> Result<Self, ArchiveError> {
+        // A store may come from elsewhere: a pipe in an archive's place must not make us wait, nor a link lead away.
+        let file = handle_fs::open_path(path, Opening::Read).map_err(|source| ArchiveError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::of(file, path, expected)
+    }
+
+    /// Reads the seek table of an open file; errors name it by `path`.
+    pub(super) fn of(file: File, path: &Path, expected: Option<u64>) -> Result<Self, ArchiveError> {
         let path = path.to_owned();
         let unreadable = |source| ArchiveError::Read {
             path: path.clone(),
             source,
         };
-        // A store may come from elsewhere: a pipe in an archive's place must not make us wait, nor a link lead away.
-        let file = handle_fs::open_path(&path, Opening::Read).map_err(unreadable)?;
         let stat = file.stat().map_err(unreadable)?;
         if stat.kind != NodeKind::File {
             return Err(unreadable(io::Error::other("it is not a regular file")));

@@ -39,6 +39,27 @@ pub(crate) fn open_beneath(dir: BorrowedFd<'_>, path: impl Named, flags: OFlags)
     rustix::fs::openat2(dir, path, flags, Mode::empty(), how)
 }
 
+/// Makes a file without a name. `OPNOTSUPP` where it could not be given one later: that takes a path in /proc.
+pub(crate) fn open_unnamed(dir: BorrowedFd<'_>, mode: Mode) -> Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+    let made = rustix::fs::openat(dir, ".", flags, mode)?;
+    match rustix::fs::access(path_of(made.as_fd()), rustix::fs::Access::EXISTS) {
+        Ok(()) => Ok(made),
+        Err(_) => Err(Errno::OPNOTSUPP),
+    }
+}
+
+/// Gives a file without a name one that is not taken.
+pub(crate) fn link_unnamed(file: BorrowedFd<'_>, dir: BorrowedFd<'_>, name: impl Named) -> Result<()> {
+    // Through the link in /proc: by the handle alone only root may do it.
+    let flags = rustix::fs::AtFlags::SYMLINK_FOLLOW;
+    rustix::fs::linkat(rustix::fs::CWD, path_of(file), dir, name, flags)
+}
+
+fn path_of(handle: BorrowedFd<'_>) -> PathBuf {
+    format!("/proc/self/fd/{}", handle.as_raw_fd()).into()
+}
+
 /// One call a block of names, and nothing else: a library's stream opens the directory once more and asks what it is.
 pub(crate) fn names(dir: BorrowedFd<'_>, mut each: impl FnMut(&[u8])) -> Result<()> {
     // The handle may have been listed before.

@@ -5,7 +5,7 @@
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Named;
@@ -29,6 +29,16 @@ pub(crate) const FILE_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Real
 /// Paths are walked by single names.
 pub(crate) fn open_beneath(_: BorrowedFd<'_>, _: impl Named, _: OFlags) -> Result<OwnedFd> {
     Err(Errno::NOSYS)
+}
+
+/// No file is made without a name.
+pub(crate) fn open_unnamed(_: BorrowedFd<'_>, _: Mode) -> Result<OwnedFd> {
+    Err(Errno::OPNOTSUPP)
+}
+
+/// There are none.
+pub(crate) fn link_unnamed(_: BorrowedFd<'_>, _: BorrowedFd<'_>, _: impl Named) -> Result<()> {
+    Err(Errno::OPNOTSUPP)
 }
 
 pub(crate) fn names(dir: BorrowedFd<'_>, mut each: impl FnMut(&[u8])) -> Result<()> {
