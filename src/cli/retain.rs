@@ -38,7 +38,7 @@ pub(super) fn by_the_rules(context: &Context<'_>, store: &Store, own: &InstanceI
             let message = sanitize::text(&error.message());
             let what = match error.is_deleted() {
                 true => "snapshots that exceeded the retention policy",
-                false => "snapshots that exceed the retention policy were not deleted",
+                false => "the retention policy was not applied",
             };
             return context.terminal.warn(&format!("{what}: {message}"));
         }

@@ -282,18 +282,38 @@ impl Store {
         self.free_bytes().is_ok_and(|free| free / 2 > group.live)
     }
 
-    /// Writes the new archives. The caller holds the store shared meanwhile. [`Sole::replace`] checks again what the old archives are
-    /// needed for, since other processes may change the store before it is called.
+    /// Writes the new archives. The caller holds the store shared meanwhile, so that no archive is removed. A group of which one was
+    /// removed since the plan is skipped: another process deleted or repacked it. [`Sole::replace`] checks again what the old archives
+    /// are needed for, since other processes may change the store before it is called.
     ///
     /// # Errors
     /// When content is damaged or cannot be written; then nothing is left of it.
     pub fn repack(
         &self,
-        plan: RepackPlan,
+        mut plan: RepackPlan,
         entropy: &dyn Entropy,
         observer: &dyn Observer,
     ) -> Result<Vec<Repacked>, StoreError> {
+        let planned = std::mem::take(&mut plan.groups);
+        {
+            let _kept = self.layout.enter()?;
+            for group in planned {
+                if self.is_there_whole(&group)? {
+                    plan.groups.push(group);
+                }
+            }
+        }
         self.repack_with(plan, &NewParts::default(), entropy, observer)
+    }
+
+    /// Returns true if every archive of a group exists.
+    fn is_there_whole(&self, group: &RepackGroup) -> Result<bool, StoreError> {
+        for archive in &group.from {
+            if !durable::is_there(&self.layout.archive(&archive.id))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The same, with chunks and manifest lists that no archive has yet.

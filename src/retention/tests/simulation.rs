@@ -209,16 +209,9 @@ const FORGET_PATH_OF_ONE: Deletion = Deletion {
 /// Does what the command `forget` does.
 fn forgotten(subject: &ForgetSubject) -> Result<(), StoreError> {
     let store = Store::open_write(Path::new(STORE))?;
-    let acting = Acting {
-        entropy: &Letters,
-        observer: &Silent,
-        now: now(),
-        uid: 1000,
-        automatic: false,
-    };
     let done = propose(&store, subject, &Silent).and_then(|proposal| match proposal.is_empty() {
         true => Ok(()),
-        false => forget(&store, &proposal, &acting).map(drop),
+        false => forget(&store, &proposal, &acting()).map(drop),
     });
     match done {
         Ok(()) | Err(ForgetError::Nowhere { .. }) => Ok(()),
@@ -356,18 +349,21 @@ fn planned(store: &Store) -> Result<PrunePlan, StoreError> {
     plan(store, &rules, Care::Thorough, now(), &Silent)
 }
 
-/// Does what the command `prune` does.
-fn prune() -> Result<(), StoreError> {
-    let store = Store::open_write(Path::new(STORE))?;
-    let plan = planned(&store)?;
-    let acting = Acting {
+fn acting() -> Acting<'static> {
+    Acting {
         entropy: &Letters,
         observer: &Silent,
         now: now(),
         uid: 1000,
         automatic: false,
-    };
-    carry_out(&store, plan, &acting).map(drop)
+    }
+}
+
+/// Does what the command `prune` does.
+fn prune() -> Result<(), StoreError> {
+    let store = Store::open_write(Path::new(STORE))?;
+    let plan = planned(&store)?;
+    carry_out(&store, plan, &acting()).map(drop)
 }
 
 /// Every path in the store at a moment.
@@ -458,6 +454,22 @@ fn failed(deletion: &'static Deletion) {
 #[test]
 fn a_prune_that_meets_an_error_loses_nothing() {
     failed(&PRUNE);
+}
+
+#[test]
+fn a_plan_whose_archives_another_process_replaced_is_carried_out_without_them() {
+    let scene = Scene::new(&PRUNE);
+    let (pruned, world) = within(World::after(&scene.from, scene.from.disk()), || {
+        let open = || Store::open_write(Path::new(STORE)).unwrap();
+        let plan = planned(&open()).unwrap();
+        assert!(plan.repacks());
+        prune().unwrap();
+        carry_out(&open(), plan, &acting()).unwrap()
+    });
+    world.lock().end_process();
+    assert_eq!((pruned.snapshots.len(), pruned.repacked), (0, 0));
+    let wrong = scene.judge(&world, true);
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// Makes the tests of each deletion, which run beside one another.
