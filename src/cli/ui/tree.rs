@@ -266,7 +266,7 @@ impl Tree {
         }
     }
 
-    /// Marks all that is shown, or takes all marks off when all of it has them.
+    /// Marks all that is shown, or takes its marks off when all of it has them. What the filters hide keeps its marks.
     pub(super) fn mark_all(&mut self, changes: &Changes) {
         let rows: Vec<usize> = (0..self.rows.len()).collect();
         let tops = rows.into_iter().filter(|row| match self.rows.get(*row) {
@@ -276,8 +276,7 @@ impl Tree {
         let meant: BTreeSet<usize> = tops.flat_map(|row| self.meant(row, changes)).collect();
         self.in_part.retain(|change, _| !meant.contains(change));
         if meant.is_subset(&self.marked) {
-            self.marked.clear();
-            self.in_part.clear();
+            self.marked.retain(|change| !meant.contains(change));
         } else {
             self.marked.extend(meant);
         }

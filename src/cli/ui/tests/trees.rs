@@ -1,8 +1,12 @@
 //! The tree of changes: what is shown, and what is marked.
 
+use std::collections::BTreeSet;
+
 use super::made;
 use crate::cli::ui::data::{Changes, Kind};
+use crate::cli::ui::preview::LineMarks;
 use crate::cli::ui::tree::{Marks, Row, Tree};
+use crate::model::Digest;
 
 fn shown(tree: &Tree, changes: &Changes) -> Vec<String> {
     let rows = tree.rows.iter().map(|row| match row {
@@ -111,7 +115,18 @@ fn marks_of_a_directory_are_those_below_it_that_are_shown() {
     tree.mark_all(&changes);
     assert_eq!(tree.marked, [1, 2, 3].into(), "what is not shown is as it was");
     tree.mark_all(&changes);
-    assert!(tree.marked.is_empty());
+    assert_eq!(tree.marked, [1].into(), "what is not shown is as it was");
+    let lines = || LineMarks {
+        sides: [Digest::of(b"then"), Digest::of(b"now")],
+        parts: BTreeSet::new(),
+    };
+    tree.in_part.extend([(0, lines()), (2, lines())]);
+    tree.filter = "e".to_owned();
+    tree.lay_out(&changes);
+    for _ in 0..2 {
+        tree.mark_all(&changes);
+    }
+    assert_eq!((tree.marked, tree.in_part), ([1].into(), [(0, lines())].into()));
 }
 
 #[test]
