@@ -5,7 +5,7 @@ use ratatui::crossterm::event::KeyCode;
 use super::app::App;
 use super::data::{Ask, Job, What};
 use super::views::{Copyable, Question, View};
-use crate::display::shell;
+use crate::display::{sanitize, shell};
 
 impl App {
     /// Asks before a job, if a session or snapshot is selected for it.
@@ -252,7 +252,7 @@ impl App {
         let copies = std::mem::take(&mut self.copies);
         let chosen = copies.into_iter().find(|(key, ..)| code == KeyCode::Char(*key));
         if let Some((_, name, text)) = chosen {
-            self.notice = Some(format!("copied the {name}: {text}"));
+            self.notice = Some(format!("copied the {name}: {}", sanitize::name(text.as_bytes())));
             self.copied = Some(text);
         }
     }

@@ -615,6 +615,23 @@ fn keys_are_chosen_in_the_configuration() {
 }
 
 #[test]
+fn a_path_to_copy_is_shown_in_one_row_and_copied_as_it_is() {
+    let mut played = in_changes();
+    played.press(KeyCode::End);
+    let compared = played.app.compared.as_mut().unwrap();
+    let last = compared.changes.all.last_mut().unwrap();
+    let path = "/home/o/src/shop/a\u{1b}[2J\ni  id       rc-forged";
+    last.hosts = vec![path.into()];
+    played.keys("y");
+    let (shown, text) = (r#""/home/o/src/shop/a\x1b[2J\ni  id       rc-forged""#, played.text());
+    assert!(text.contains(&format!("p  path     {shown}")), "{text}");
+    played.keys("p");
+    assert_eq!(played.app.copied.take().unwrap(), path);
+    let text = played.text();
+    assert!(text.contains(&format!("copied the path: {shown}")), "{text}");
+}
+
+#[test]
 fn paths_ids_and_commands_are_copied() {
     let mut played = in_preview();
     played.app.called = "jackin recovery".to_owned();
