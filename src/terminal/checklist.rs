@@ -7,8 +7,6 @@ use dialoguer::console::{Key, Term};
 use super::{Terminal, filter, sanitize, width};
 use crate::process::Interrupts;
 
-/// Lines of a terminal below which no list fits.
-const FEWEST_LINES: u16 = 6;
 /// Lines beside the rows: the keys, and the position.
 const AROUND: usize = 2;
 
@@ -30,11 +28,10 @@ impl Terminal {
     /// A choice confirms nothing. It takes single keys, so a key that was meant for something else may be a choice.
     #[must_use]
     pub fn choose_several(&self, what: &str, rows: Vec<Row>, caught: &Interrupts) -> Option<Vec<usize>> {
-        let screen = Term::stderr();
-        let has_room = screen.size().0 >= FEWEST_LINES;
-        if !self.can_choose() || !self.everything_was_shown() || rows.is_empty() || !has_room {
+        if !self.can_choose() || !self.everything_was_shown() || rows.is_empty() {
             return None;
         }
+        let screen = Term::stderr();
         self.drop_typed_ahead();
         let mut list = Checklist::new(rows);
         let keys = format!(

@@ -19,8 +19,8 @@ const NAP: Timespec = Timespec {
 };
 /// Longest line that is an answer (bytes).
 const LONGEST: usize = 4096;
-/// Lines of a terminal below which no list fits.
-const FEWEST_LINES: u16 = 5;
+/// Lines of a terminal below which no list fits. On fewer than 5 the library panics.
+const FEWEST_LINES: u16 = 6;
 /// Columns beside an item of a list.
 const MARGIN: usize = 4;
 
@@ -61,10 +61,11 @@ impl Terminal {
         String::from_utf8(line).ok()
     }
 
-    /// Returns true if the operator can choose from a list: besides [`Self::can_ask`], the cursor of the terminal can move.
+    /// Returns true if the operator can choose from a list: besides [`Self::can_ask`], the cursor of the terminal can move, and the
+    /// terminal has lines for a list.
     #[must_use]
     pub fn can_choose(&self) -> bool {
-        self.can_ask() && !self.facts.dumb
+        self.can_ask() && !self.facts.dumb && Term::stderr().size().0 >= FEWEST_LINES
     }
 
     /// Lets the operator choose one of `items` on stderr, and returns its index.
@@ -91,12 +92,10 @@ impl Terminal {
         (first, is_long): (usize, bool),
         caught: &Interrupts,
     ) -> Option<usize> {
-        let screen = Term::stderr();
-        // On fewer lines the library panics.
-        let has_room = screen.size().0 >= FEWEST_LINES;
-        if !self.can_choose() || !self.everything_was_shown() || items.is_empty() || !has_room {
+        if !self.can_choose() || !self.everything_was_shown() || items.is_empty() {
             return None;
         }
+        let screen = Term::stderr();
         self.drop_typed_ahead();
         let room = self.facts.err.width.saturating_sub(MARGIN);
         let what = sanitize::text(what);

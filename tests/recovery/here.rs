@@ -612,6 +612,19 @@ fn a_list_in_a_narrow_terminal_leaves_no_lines_behind() {
 }
 
 #[test]
+fn a_terminal_without_lines_for_a_list_gets_the_error_with_the_sessions() {
+    let (sandbox, _) = two();
+    let outside = sandbox.project("other");
+    for command in ["show", "restore"] {
+        let script = format!("jackin recovery {command}; echo code=$?; sleep 99");
+        let Some(tmux) = Tmux::start(&sandbox, &outside, (120, 4), &script, &[]) else {
+            return;
+        };
+        tmux.sees("code=5");
+    }
+}
+
+#[test]
 fn a_path_that_only_an_earlier_session_had_is_no_session_elsewhere() {
     let (sandbox, projects) = two();
     let [(shop, _), _] = &projects;
