@@ -1,6 +1,8 @@
 //! The terminal while the screen is drawn on it, and as it was when it is not.
 
+use std::ffi::OsStr;
 use std::io::{self, Stdout, stdin, stdout};
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::{Mutex, Once, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -88,8 +90,8 @@ impl Tty {
     ///
     /// # Errors
     /// When the terminal cannot be written to.
-    pub fn copy(&self, text: &str) -> io::Result<()> {
-        let encoded = STANDARD.encode(text);
+    pub fn copy(&self, text: &OsStr) -> io::Result<()> {
+        let encoded = STANDARD.encode(text.as_bytes());
         execute!(stdout(), Print(format!("\u{1b}]52;c;{encoded}\u{7}")))
     }
 

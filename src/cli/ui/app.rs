@@ -46,7 +46,7 @@ pub(super) struct App {
     /// Texts to choose from, of which one is copied.
     pub(super) copies: Vec<Copyable>,
     /// Text for the clipboard of the terminal.
-    pub(super) copied: Option<String>,
+    pub(super) copied: Option<OsString>,
     /// Command to run in front, with its words.
     pub(super) runs: Option<Vec<OsString>>,
     /// Said at the bottom until the next key.

@@ -154,7 +154,10 @@ pub(super) struct Session {
     pub(super) began: Time,
     pub(super) snapshots: u64,
     pub(super) bytes: u64,
+    /// Its mounts, as text.
     pub(super) place: String,
+    /// Its mounts.
+    pub(super) roots: Vec<PathBuf>,
 }
 
 /// A session, and all that happened in it, newest first.

@@ -14,8 +14,8 @@ use ratatui::widgets::{Block, Clear, Paragraph};
 use super::app::App;
 use super::hints::help_line;
 use super::paint;
-use super::views::{Drawn, View};
-use crate::terminal::{Role, sanitize, width};
+use super::views::{Drawn, View, in_one_row};
+use crate::terminal::{Role, width};
 
 /// From so many columns on two things stand beside each other.
 const WIDE: u16 = 100;
@@ -113,7 +113,7 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
         let lines = app
             .copies
             .iter()
-            .map(|(key, name, text)| format!("{key}  {name:8} {}", sanitize::name(text.as_bytes())));
+            .map(|(key, name, text)| format!("{key}  {name:8} {}", in_one_row(name, text)));
         popup(frame, body, " copy ", &lines.collect::<Vec<_>>().join("\n"), 0);
     }
     if let Some(top) = app.help {

@@ -13,7 +13,9 @@ pub(super) fn help_line(app: &App) -> Vec<(&'static str, &'static str)> {
         None => {}
     }
     if !app.copies.is_empty() {
-        return vec![("p i c", "choose"), ("Esc", "cancel")];
+        let has_more = app.copies.iter().any(|(key, ..)| *key == '2');
+        let keys = if has_more { "p 2-9 i c" } else { "p i c" };
+        return vec![(keys, "choose"), ("Esc", "cancel")];
     }
     if app.typing {
         let what = match app.view() {

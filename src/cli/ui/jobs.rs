@@ -4,8 +4,8 @@ use ratatui::crossterm::event::KeyCode;
 
 use super::app::App;
 use super::data::{Ask, Job, What};
-use super::views::{Copyable, Question, View};
-use crate::display::{sanitize, shell};
+use super::views::{Copyable, Question, View, in_one_row};
+use crate::display::shell;
 
 impl App {
     /// Asks before a job, if a session or snapshot is selected for it.
@@ -197,21 +197,26 @@ impl App {
         let Some(session) = self.instance() else {
             return Vec::new();
         };
-        let command = |words: String| ('c', "command", format!("{} {words}", self.called));
+        let command = |words: String| ('c', "command", format!("{} {words}", self.called).into());
         match self.view() {
             View::Sessions => {
-                let place = self.chosen_session().map(|session| session.place.clone());
-                let place = place.map(|place| ('p', "path", place));
-                let own = [('i', "id", session.clone()), command(format!("show {session}"))];
-                place.into_iter().chain(own).collect()
+                let roots = self.chosen_session().map(|session| session.roots.clone());
+                let keys = std::iter::once('p').chain('2'..='9');
+                let roots = keys.zip(roots.into_iter().flatten());
+                let roots = roots.map(|(key, root)| (key, "path", root.into()));
+                let own = [
+                    ('i', "id", session.clone().into()),
+                    command(format!("show {session}")),
+                ];
+                roots.chain(own).collect()
             }
             View::Timeline => match self.chosen_moment().map(|moment| &moment.what) {
                 Some(What::Snapshot { id, .. }) => vec![
-                    ('i', "id", format!("{session}:{id}")),
+                    ('i', "id", format!("{session}:{id}").into()),
                     command(format!("restore {session} --from {id}")),
                 ],
                 Some(What::Restore { number, .. }) => vec![
-                    ('i', "receipt", number.to_string()),
+                    ('i', "receipt", number.to_string().into()),
                     command(format!("undo {session} --receipt {number}")),
                 ],
                 None => Vec::new(),
@@ -225,7 +230,7 @@ impl App {
                 let change = change.and_then(|change| compared.changes.all.get(change));
                 let of = format!("{session}:{}", sides.from);
                 let path = change.and_then(|change| change.hosts.first());
-                let shown = path.and_then(|path| Some(('p', "path", path.to_str()?.to_owned())));
+                let shown = path.map(|path| ('p', "path", path.clone().into()));
                 let word =
                     path.map_or_else(String::new, |path| format!(" {}", shell::word(path.as_os_str())));
                 let from = match (&sides.to, sides.is_step) {
@@ -233,7 +238,7 @@ impl App {
                     _ => format!("--from {}", sides.from),
                 };
                 let own = [
-                    ('i', "id", of),
+                    ('i', "id", of.into()),
                     command(format!("restore {session} {from}{word}")),
                 ];
                 shown.into_iter().chain(own).collect()
@@ -252,7 +257,7 @@ impl App {
         let copies = std::mem::take(&mut self.copies);
         let chosen = copies.into_iter().find(|(key, ..)| code == KeyCode::Char(*key));
         if let Some((_, name, text)) = chosen {
-            self.notice = Some(format!("copied the {name}: {}", sanitize::name(text.as_bytes())));
+            self.notice = Some(format!("copied the {name}: {}", in_one_row(name, &text)));
             self.copied = Some(text);
         }
     }

@@ -1,5 +1,6 @@
 //! The screen without a terminal: what is drawn, and what keys do.
 
+mod copies;
 mod flows;
 mod made;
 mod places;

@@ -1,6 +1,8 @@
 //! Contents of each view.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use ratatui::text::Line;
@@ -9,6 +11,7 @@ use super::data::{Changes, Job, PathChange, Request};
 use super::preview::{LineMarks, Preview, found};
 use super::scroll::Scroll;
 use super::tree::Tree;
+use crate::display::sanitize;
 
 /// View that the screen shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +53,16 @@ pub(super) struct Question {
     pub(super) job: Job,
 }
 
-/// Text that can be copied: its key, its name, and the text.
-pub(super) type Copyable = (char, &'static str, String);
+/// Bytes that can be copied: their key, their name, and the bytes.
+pub(super) type Copyable = (char, &'static str, OsString);
+
+/// Shows what can be copied in one row. A path may hold anything; other things are text already.
+pub(super) fn in_one_row(name: &str, bytes: &OsStr) -> String {
+    match name {
+        "path" => sanitize::os(bytes),
+        _ => sanitize::line(bytes.as_bytes()),
+    }
+}
 
 /// The plan of forgetting a session, which waits for an answer.
 #[derive(Debug)]

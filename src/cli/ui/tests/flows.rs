@@ -414,7 +414,7 @@ fn a_line_that_is_wider_than_the_screen_goes_on_below() {
 }
 
 /// In the preview of `src/main.rs`.
-fn in_preview() -> Played {
+pub(super) fn in_preview() -> Played {
     let mut played = in_changes();
     let main = made::changes().all.len() - 2;
     played.press(KeyCode::End).press(KeyCode::Up);
@@ -612,58 +612,6 @@ fn keys_are_chosen_in_the_configuration() {
     assert!(played.text().contains("y yes, do it"), "{}", played.text());
     played.keys("y");
     assert!(matches!(played.asked().pop(), Some(Ask::Act(..))));
-}
-
-#[test]
-fn a_path_to_copy_is_shown_in_one_row_and_copied_as_it_is() {
-    let mut played = in_changes();
-    played.press(KeyCode::End);
-    let compared = played.app.compared.as_mut().unwrap();
-    let last = compared.changes.all.last_mut().unwrap();
-    let path = "/home/o/src/shop/a\u{1b}[2J\ni  id       rc-forged";
-    last.hosts = vec![path.into()];
-    played.keys("y");
-    let (shown, text) = (r#""/home/o/src/shop/a\x1b[2J\ni  id       rc-forged""#, played.text());
-    assert!(text.contains(&format!("p  path     {shown}")), "{text}");
-    played.keys("p");
-    assert_eq!(played.app.copied.take().unwrap(), path);
-    let text = played.text();
-    assert!(text.contains(&format!("copied the path: {shown}")), "{text}");
-}
-
-#[test]
-fn paths_ids_and_commands_are_copied() {
-    let mut played = in_preview();
-    played.app.called = "jackin recovery".to_owned();
-    played.keys("y");
-    let text = played.text();
-    assert!(
-        text.contains("c  command") && text.contains("p i c choose"),
-        "{text}"
-    );
-    played.keys("c");
-    let text =
-        "jackin recovery restore rc-p0wm3c8d-shop --from sn-baseline00000 /home/o/src/shop/src/main.rs";
-    assert_eq!(played.app.copied.take().as_deref(), Some(text));
-    assert!(played.text().contains("copied the command"));
-    played.keys("yp");
-    assert_eq!(
-        played.app.copied.take().as_deref(),
-        Some("/home/o/src/shop/src/main.rs")
-    );
-    played.keys("yz");
-    assert_eq!(played.app.copied, None);
-    played.keys("e");
-    let words = played.app.runs.take().unwrap();
-    assert_eq!(
-        words,
-        [
-            "edit",
-            "--",
-            "rc-p0wm3c8d-shop:sn-baseline00000",
-            "/home/o/src/shop/src/main.rs"
-        ]
-    );
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub(super) fn sessions() -> Vec<Session> {
                 snapshots,
                 bytes,
                 place: place.to_owned(),
+                roots: place.split(", ").map(Into::into).collect(),
             }
         };
     vec![

@@ -53,6 +53,7 @@ pub(super) fn sessions(context: &Context<'_>) -> Result<Vec<Session>, CliError> 
             .map(|root| sanitize::path(root))
             .collect::<Vec<_>>()
             .join(", "),
+        roots: session.roots,
         id: session.id,
     });
     Ok(shown.collect())
