@@ -112,11 +112,20 @@ impl SessionArg {
         })
     }
 
-    /// Returns the id of the session, or the line that `fork` printed, which names a session with its fork.
+    /// Returns the id of the session, or the word for a fork, which names a session with its fork: the line that `fork` printed, or, if no
+    /// session is called so, the fork's id or branch.
     pub(super) fn settle_or_fork(&self, context: &Context<'_>, asking: Asking) -> Result<String, CliError> {
-        match &self.instance {
-            Some(given) if given.trim_start().starts_with('{') => Ok(given.clone()),
-            _ => self.settle(context, asking),
+        let Some(given) = &self.instance else {
+            return self.settle(context, asking);
+        };
+        if given.trim_start().starts_with('{') {
+            return Ok(given.clone());
+        }
+        match self.settle(context, asking) {
+            Err(error) if error.kind == ErrorKind::UnknownInstance && context.engine().is_fork(given)? => {
+                Ok(given.clone())
+            }
+            settled => settled,
         }
     }
 

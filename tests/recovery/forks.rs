@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::agent_state::configure;
 use crate::support::build::Build;
@@ -84,6 +84,39 @@ fn a_fork_is_the_baseline_and_the_source_is_untouched() {
     assert!(blocks < 4096 || crate::support::machine::is_portable(crate::support::machine::NO_HOLES));
     sandbox.jackin(["verify", "--read-data"]).ok();
     sandbox.no_litter();
+}
+
+#[test]
+fn a_fork_is_named_by_its_id_and_its_branch() {
+    let sandbox = Sandbox::new();
+    let (_, id) = session(&sandbox);
+    let to = sandbox.scratch("fork");
+    let made = sandbox.jackin([
+        "fork",
+        &id,
+        to.to_str().unwrap(),
+        "--from",
+        "closing",
+        "--branch",
+        "second",
+    ]);
+    let fork = reference(&made.ok())["id"].as_str().unwrap().to_owned();
+    for (at, word) in [fork.as_str(), "second"].into_iter().enumerate() {
+        let shown = sandbox.jackin(["show", word, "--json"]).ok().json();
+        assert_eq!(
+            (&shown["instance"]["id"], &shown["fork"]),
+            (&json!(id), &json!(fork))
+        );
+        let again = sandbox.scratch(&format!("again-{at}"));
+        sandbox.jackin(["fork", word, again.to_str().unwrap()]).ok();
+        assert_eq!(fs::read_to_string(again.join("main.rs")).unwrap(), "agent\n");
+    }
+    // A session that is called so comes first.
+    sandbox.jackin(["rename", &id, "second"]).ok();
+    let shown = sandbox.jackin(["show", "second", "--json"]).ok().json();
+    assert_eq!(shown["fork"], json!(null));
+    sandbox.jackin(["show", "fk-zzzzzzzzzzzz"]).code(5);
+    sandbox.jackin(["restore", &fork, "--dry-run"]).code(5);
 }
 
 #[test]

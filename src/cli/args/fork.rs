@@ -9,8 +9,8 @@ use super::values::{Unlock, some_path, some_text};
 /// Write a snapshot to a new directory to work in
 #[derive(Clone, Debug, Args)]
 pub struct ForkArgs {
-    /// The session: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back; or the line that
-    /// `fork` printed [default: the latest that covers the current directory]
+    /// The session: an id or its prefix, a name, a workspace, a container, or @latest or @1, @2 to count back; or a fork: its id or
+    /// branch, or the line that `fork` printed [default: the latest that covers the current directory]
     #[arg(value_name = "INSTANCE", value_parser = some_path())]
     pub instance: Option<OsString>,
     /// The directory to write, absent or empty [default: a new one below data/forks in jackin's home]

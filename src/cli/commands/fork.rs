@@ -14,6 +14,7 @@ use crate::cli::session_arg::{Asking, SessionArg};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::written_snapshot::{print_encrypted, print_problems, to_write};
+use crate::model::InstanceId;
 use crate::recovery::{ForkRequest, Wanted};
 use crate::report::{ForkDocument, ForkOutcome};
 use crate::terminal::size;
@@ -24,8 +25,8 @@ impl Command for ForkArgs {
     const LONG: &'static str = "\
         Writes all files of a snapshot to an absent or empty directory, with their modes, links, attributes and \
         times, and verifies each. Nothing else changes. Only you can enter the directory. Prints one line of JSON \
-        that names the fork; `fork` and `show` accept it in place of a session. `list` shows the forks and the \
-        sessions started in them. Paths that the file system there cannot hold are listed (exit code 6).";
+        that names the fork; `fork` and `show` accept it, or the fork's id or branch, in place of a session. `list` shows \
+        the forks and the sessions started in them. Paths that the file system there cannot hold are listed (exit code 6).";
     const EXAMPLES: &'static [Example] = &[
         (
             "Write the files before the last session to a new directory:",
@@ -72,9 +73,9 @@ impl Command for ForkArgs {
         if !args.json && !encrypted.is_empty() {
             print_encrypted(context, &encrypted);
             // The fork stays as it is: with the key another one is made.
-            let from = match session.trim_start().starts_with('{') {
-                true => Some(target.id.to_string()),
-                false => args.from.clone(),
+            let from = match InstanceId::parse(&session) {
+                Err(_) => Some(target.id.to_string()),
+                Ok(_) => args.from.clone(),
             };
             let words = Words::new("fork").session(context, &target.instance, Wanted::Any);
             let words = words.flag("--from", from).plain("--identity FILE");

@@ -7,14 +7,15 @@ use crate::display::sanitize;
 use crate::model::{ByteString, ForkMount, ForkReference, SnapshotRecord};
 use crate::recovery::output::mount_directory;
 use crate::recovery::{Recovery, RecoveryError};
-use crate::session::{find_called, find_instance};
+use crate::session::{SessionError, find_called, find_instance};
 use crate::store::{ForkRow, InstanceRow, Store, StoreError};
 
 /// Largest reference, in bytes.
 const LARGEST: usize = 1 << 20;
 
 impl Recovery<'_> {
-    /// Finds the session that is named; a text that begins with `{` is the reference of a fork, which comes with its session.
+    /// Finds the session that is named. A fork comes with its session: it is named by its reference, which begins with `{`, or, if no
+    /// session is called so, by its id or branch.
     ///
     /// # Errors
     /// [`RecoveryError::Session`] if no session or several go by this name; [`RecoveryError::Fork`] if the reference is not valid.
@@ -24,7 +25,12 @@ impl Recovery<'_> {
         wanted: &str,
     ) -> Result<(InstanceRow, Option<ForkRow>), RecoveryError> {
         if !wanted.trim_start().starts_with('{') {
-            return Ok((find_called(store, self.environment, wanted)?, None));
+            let unknown = match find_called(store, self.environment, wanted) {
+                Err(error @ SessionError::Unknown { .. }) => error,
+                found => return Ok((found?, None)),
+            };
+            let row = fork_called(store, wanted)?.ok_or(unknown)?;
+            return Ok((find_instance(store, row.instance.as_str())?, Some(row)));
         }
         let reference = parse(wanted)?;
         let mut forks = store.catalog().forks()?.into_iter();
@@ -34,6 +40,23 @@ impl Recovery<'_> {
         check(store, &row, &reference)?;
         Ok((find_instance(store, row.instance.as_str())?, Some(row)))
     }
+
+    /// Returns true if a fork has this id or branch.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn is_fork(&self, word: &str) -> Result<bool, RecoveryError> {
+        match self.store_for_reading()? {
+            Some(store) => Ok(fork_called(&store, word)?.is_some()),
+            None => Ok(false),
+        }
+    }
+}
+
+/// Returns the fork with this id, or the newest one with this branch.
+fn fork_called(store: &Store, word: &str) -> Result<Option<ForkRow>, StoreError> {
+    let mut forks = store.catalog().forks()?.into_iter();
+    Ok(forks.find(|row| row.id.as_str() == word || row.branch.as_deref() == Some(word)))
 }
 
 fn parse(text: &str) -> Result<ForkReference, ForkError> {
