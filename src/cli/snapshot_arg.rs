@@ -51,6 +51,64 @@ impl SnapshotWord {
     }
 }
 
+impl SnapshotWord {
+    /// Reads the value of an option such as `--from`: a snapshot of the session that the command is about, or a word with a colon or `@`,
+    /// as [`SnapshotPathsArg`] takes it.
+    fn of_option(value: &str) -> Self {
+        let is_word = value.starts_with('@') || value.contains(':');
+        let word = is_word.then(|| Self::parse(value)).flatten();
+        word.unwrap_or_else(|| Self {
+            session: None,
+            snapshot: Some(value.to_owned()),
+        })
+    }
+}
+
+/// Reads the values of options such as `--from`, each with the option's name. Returns the word for the session if one names it, which
+/// stands for INSTANCE, and the snapshots.
+///
+/// Fails if they name another session than `instance`, or several.
+pub(super) fn named_by_options<const N: usize>(
+    context: &Context<'_>,
+    instance: Option<&str>,
+    any: bool,
+    options: [(&str, Option<&str>); N],
+) -> Result<(Option<String>, [Option<String>; N]), CliError> {
+    let id = |named: &str| settle(context, Some(named), any, Asking::any(true));
+    let mut session: Option<String> = None;
+    let mut snapshots = [const { None }; N];
+    for ((option, value), snapshot) in options.into_iter().zip(&mut snapshots) {
+        let Some(value) = value else { continue };
+        let word = SnapshotWord::of_option(value);
+        if let Some(named) = word.session {
+            let (own, others) = (id(&named)?, session.as_deref().or(instance));
+            if let Some(other) = others.map(id).transpose()?.filter(|other| *other != own) {
+                let message = format!("{option} {value} is a snapshot of {own}, not of {other}");
+                return Err(CliError::new(ErrorKind::Usage, message).hint("name one session"));
+            }
+            session.get_or_insert(named);
+        }
+        *snapshot = Some(word.snapshot.unwrap_or_else(|| "baseline".to_owned()));
+    }
+    Ok((session, snapshots))
+}
+
+/// Returns the id of the session, the paths, and the snapshots that options name: see [`named_by_options`].
+pub(super) fn settle_with<const N: usize>(
+    subject: &SessionPathsArg,
+    context: &Context<'_>,
+    asking: Asking,
+    options: [(&str, Option<&str>); N],
+) -> Result<(String, Vec<OsString>, [Option<String>; N]), CliError> {
+    let split = subject.split(context)?;
+    let (session, snapshots) = named_by_options(context, split.named.as_deref(), subject.any, options)?;
+    let (id, paths) = match session {
+        Some(session) => (settle(context, Some(&session), subject.any, asking)?, split.paths),
+        None => subject.settle(context, asking)?,
+    };
+    Ok((id, paths, snapshots))
+}
+
 impl SnapshotPathsArg {
     /// Returns the id of the session, the snapshot if one is named, and the paths.
     pub(super) fn settle(

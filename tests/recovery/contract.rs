@@ -6,6 +6,34 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 #[test]
+fn show_names_skipped_secrets_that_exist_first() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.home();
+    Build::at(&home.join(".ssh")).file("id", "k");
+    sandbox
+        .command([
+            "launch",
+            "-q",
+            "--allow-broad",
+            "--snapshot",
+            "project",
+            ".",
+            "--",
+            "true",
+        ])
+        .inside(&home)
+        .run()
+        .ok();
+    let shown = sandbox.command(["show"]).inside(&home).run().ok().text();
+    let line = shown.lines().find(|line| line.contains("skipped"));
+    let line = line.unwrap_or_else(|| panic!("{shown}")).trim();
+    assert!(
+        line.starts_with("skipped .ssh, ") && line.ends_with(" more (see --contract)"),
+        "{line}"
+    );
+}
+
+#[test]
 fn explain_changes_nothing() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("explained");

@@ -280,6 +280,56 @@ fn an_excluded_path_takes_no_other_content_with_it() {
 }
 
 #[test]
+fn options_take_the_words_that_name_a_snapshot() {
+    let sandbox = Sandbox::new();
+    let (project, first, second) = two_sessions(&sandbox);
+    let stdout = |words: &[&str]| inside(&sandbox, &project, words).ok().stdout.clone();
+    let plain = [
+        "diff",
+        &first,
+        "--name-status",
+        "--from",
+        "mid",
+        "--to",
+        "closing",
+    ];
+    for words in [["@2:mid", "@2:closing"], ["@2:1", ":closing"]] {
+        let [from, to] = words;
+        let shown = stdout(&["diff", "--name-status", "--from", from, "--to", to]);
+        assert_eq!(shown, stdout(&plain), "{words:?}");
+    }
+    let baseline = stdout(&["restore", &first, "--dry-run"]);
+    assert_eq!(stdout(&["restore", "--dry-run", "--from", "@2"]), baseline);
+    let step = stdout(&["restore", &first, "--dry-run", "--only-changes-of", "mid", "a.rs"]);
+    let word = format!("{first}:mid");
+    assert_eq!(
+        stdout(&["restore", "--dry-run", "--only-changes-of", &word, "a.rs"]),
+        step
+    );
+    let closing = stdout(&["restore", "--dry-run", "--from", "closing"]);
+    assert_eq!(stdout(&["restore", "--dry-run", "--from", ":closing"]), closing);
+    assert_ne!(closing, baseline);
+    let fork = sandbox.scratch("fork");
+    stdout(&["fork", fork.to_str().unwrap(), "--from", "@2:mid"]);
+    assert_eq!(fs::read_to_string(fork.join("a.rs")).unwrap(), "two\n");
+    let file = sandbox.scratch("file.tar.zst");
+    stdout(&["export", &first, file.to_str().unwrap(), "--from", "@2:mid"]);
+    // Another session than the command is about.
+    for words in [
+        &["restore", &second, "--dry-run", "--from", "@2:mid"][..],
+        &["diff", "--from", "@2:mid", "--to", "@1:closing"],
+        &["fork", &second, "--from", "@2:mid"],
+        &["export", &second, "elsewhere", "--from", "@2:mid"],
+    ] {
+        inside(&sandbox, &project, words).code(2).shows(&format!(
+            "a snapshot of {}",
+            if words[0] == "diff" { &second } else { &first }
+        ));
+    }
+    inside(&sandbox, &project, &["restore", "--from", "@9:closing"]).code(5);
+}
+
+#[test]
 fn two_snapshots_of_any_sessions_are_compared() {
     let sandbox = Sandbox::new();
     let (project, first, second) = two_sessions(&sandbox);

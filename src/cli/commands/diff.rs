@@ -29,7 +29,7 @@ use crate::terminal::{sanitize, size};
 use crate::cli::identity_arg::identities;
 use crate::cli::json_output::JsonForm;
 use crate::cli::named_file::{Kind, Output};
-use crate::cli::snapshot_arg::SnapshotRange;
+use crate::cli::snapshot_arg::{SnapshotRange, settle_with};
 use crate::cli::suggested_command::Words;
 use crate::cli::tool::{PrivateDirectory, READ_ONLY, run, unwritable};
 
@@ -203,10 +203,11 @@ impl Command for DiffArgs {
         let engine = context.engine();
         let asking = Asking::any(args.json.is_json() || args.nul);
         let range = args.range(context)?;
-        let (session, paths) = match &range {
-            Some(range) => (range.session.clone(), args.subject.paths.clone()),
-            None => args.subject.settle(context, asking)?,
+        let (session, paths, args) = match &range {
+            Some(range) => (range.session.clone(), args.subject.paths.clone(), args.clone()),
+            None => args.settle(context, asking)?,
         };
+        let args = &args;
         let keys = || identities(context, &args.unlock);
         let compared = engine.diff(&DiffRequest {
             session: &session,
@@ -374,6 +375,30 @@ impl DiffArgs {
             return Err(error.hint("omit --from, --to and --now"));
         }
         Ok(range)
+    }
+
+    /// Returns the id of the session, the paths, and the arguments with snapshots that name no session.
+    fn settle(
+        &self,
+        context: &Context<'_>,
+        asking: Asking,
+    ) -> Result<(String, Vec<OsString>, Self), CliError> {
+        let to = match &self.to {
+            Some(Until::Snapshot(name)) => Some(name.as_str()),
+            Some(Until::Now) | None => None,
+        };
+        let options = [("--from", self.from.as_deref()), ("--to", to)];
+        let (session, paths, [from, to]) = settle_with(&self.subject, context, asking, options)?;
+        let to = to.map(|name| match name.as_str() {
+            "now" => Until::Now,
+            _ => Until::Snapshot(name),
+        });
+        let args = Self {
+            from,
+            to: to.or_else(|| self.to.clone()),
+            ..self.clone()
+        };
+        Ok((session, paths, args))
     }
 
     /// Returns true if the listing folds nothing.

@@ -11,6 +11,7 @@ use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::named_file::NamedFile;
 use crate::cli::schema::Document;
+use crate::cli::snapshot_arg::named_by_options;
 use crate::cli::view;
 use crate::recovery::ExportedSnapshot;
 use crate::report::{ExportDocument, Head, HostPathDocument};
@@ -67,7 +68,9 @@ impl Command for ExportArgs {
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let engine = context.engine();
-        let subject = engine.export_subject(&args.instance, args.from.as_deref())?;
+        let options = [("--from", args.from.as_deref())];
+        let (_, [from]) = named_by_options(context, Some(&args.instance), false, options)?;
+        let subject = engine.export_subject(&args.instance, from.as_deref())?;
         if args.file == "-" {
             let error = CliError::new(ErrorKind::Usage, "export cannot write to stdout");
             return Err(error.hint("name a file; write ./- for a file named -"));

@@ -11,6 +11,7 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::identity_arg::identities;
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionArg};
+use crate::cli::snapshot_arg::named_by_options;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::cli::written_snapshot::{print_encrypted, print_problems, to_write};
@@ -59,9 +60,9 @@ impl Command for ForkArgs {
     fn run(&self, context: Context<'_>) -> Result<Status, CliError> {
         let (context, args) = (&context, self);
         let keys = || identities(context, &args.unlock);
-        let (session, directory) = named(context, args)?;
+        let (session, directory, from) = named(context, args)?;
         let forked = context.engine().fork(&ForkRequest {
-            from: args.from.as_deref(),
+            from: from.as_deref(),
             directory: directory.as_deref().map(Path::new),
             branch: args.branch.as_deref(),
             keys: &keys,
@@ -75,7 +76,7 @@ impl Command for ForkArgs {
             // The fork stays as it is: with the key another one is made.
             let from = match InstanceId::parse(&session) {
                 Err(_) => Some(target.id.to_string()),
-                Ok(_) => args.from.clone(),
+                Ok(_) => from,
             };
             let words = Words::new("fork").session(context, &target.instance, Wanted::Any);
             let words = words.flag("--from", from).plain("--identity FILE");
@@ -85,22 +86,25 @@ impl Command for ForkArgs {
     }
 }
 
-/// Returns the session and the directory. A first word with a slash is the directory, and the session is the latest one here.
-fn named(context: &Context<'_>, args: &ForkArgs) -> Result<(String, Option<OsString>), CliError> {
-    let asking = Asking::any(args.json);
-    let of = |instance: Option<&OsString>| SessionArg {
-        instance: instance.map(|word| word.to_string_lossy().into_owned()),
+/// Returns the session, the directory and the snapshot. A first word with a slash is the directory, and the session is the latest one
+/// here.
+fn named(
+    context: &Context<'_>,
+    args: &ForkArgs,
+) -> Result<(String, Option<OsString>, Option<String>), CliError> {
+    let (word, directory) = match (&args.instance, &args.directory) {
+        (Some(word), None) if is_directory(word) => (None, Some(word.clone())),
+        (word, directory) => (word.as_ref(), directory.clone()),
+    };
+    let instance = word.map(|word| word.to_string_lossy().into_owned());
+    let options = [("--from", args.from.as_deref())];
+    let (session, [from]) = named_by_options(context, instance.as_deref(), args.any, options)?;
+    let subject = SessionArg {
+        instance: session.or(instance),
         any: args.any,
     };
-    match (&args.instance, &args.directory) {
-        (Some(word), None) if is_directory(word) => {
-            Ok((of(None).settle(context, asking)?, Some(word.clone())))
-        }
-        (word, directory) => Ok((
-            of(word.as_ref()).settle_or_fork(context, asking)?,
-            directory.clone(),
-        )),
-    }
+    let session = subject.settle_or_fork(context, Asking::any(args.json))?;
+    Ok((session, directory, from))
 }
 
 /// Returns true for a word that can only be a path, and is not what `fork` printed.

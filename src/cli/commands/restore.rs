@@ -17,6 +17,7 @@ use crate::cli::json_output::JsonForm;
 use crate::cli::restore_flow::{Choosing, RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
+use crate::cli::snapshot_arg::settle_with;
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::recovery::{
@@ -184,7 +185,17 @@ impl Command for RestoreArgs {
         let engine = context.engine();
         let keys = || identities(context, &args.unlock);
         let asking = Asking::to_change_files(Wanted::Any, args.json.is_json(), args.yes);
-        let (session, paths) = args.subject.settle(context, asking)?;
+        let options = [
+            ("--from", args.from.as_deref()),
+            ("--only-changes-of", args.only_changes_of.as_deref()),
+        ];
+        let (session, paths, [from, only_changes_of]) =
+            settle_with(&args.subject, context, asking, options)?;
+        let args = &Self {
+            from,
+            only_changes_of,
+            ..args.clone()
+        };
         let before = match &args.before {
             None => None,
             Some(Some(text)) => Some(engine.snapshot_before(&session, text)?.to_string()),

@@ -9,7 +9,9 @@ use super::host_path::below_home;
 use super::receipt::prompt_words;
 use super::steps::step_words;
 use super::{aside, changes, forks, repository, steps, turns};
-use crate::model::{AgentRef, Ending, RestoreKind, SnapshotKind, Time};
+use crate::model::{
+    AgentRef, Coverage, Ending, RestoreKind, SnapshotKind, Time, WithheldPath, WithheldReason,
+};
 use crate::report::{
     ChangedMeanwhileDocument, ConversationDocument, ImportedDocument, InstanceDocument, JackinDocument,
     RestoredDocument, SessionReport, SnapshotDocument, Status,
@@ -329,6 +331,9 @@ pub(in crate::cli) fn facts(known: &SessionReport, now: Time, columns: usize) ->
         for rule in coverage.excludes.iter().filter(|rule| rule.leaves_out()) {
             fact("", format!("exclude {}", sanitize::name(rule.pattern.as_bytes())));
         }
+        if let Some(skipped) = skipped(coverage) {
+            fact("", skipped);
+        }
     }
     if let Some(fork) = &row.origin {
         fact("forked from", forks::origin(fork));
@@ -491,6 +496,42 @@ fn lacking(known: &SessionReport, lines: &mut Vec<String>) {
         if more > 0 {
             lines.push(format!("  and {} more", size::count(more)));
         }
+    }
+}
+
+/// Names the first paths of a mount that no snapshot holds because of what they are: secrets, credentials and the store.
+fn skipped(coverage: &Coverage) -> Option<String> {
+    /// Maximum number of paths that are named.
+    const NAMED: usize = 5;
+    let places = coverage.withheld.iter().filter(|place| match place.reason {
+        WithheldReason::Sensitive | WithheldReason::Credential | WithheldReason::Store => true,
+        // Stored without what is secret in them, none of the mount's own paths, or named among what the baseline is missing.
+        WithheldReason::Settings
+        | WithheldReason::Account
+        | WithheldReason::Staging
+        | WithheldReason::Readonly
+        | WithheldReason::Forgotten => false,
+    });
+    let mut places: Vec<&WithheldPath> = places.collect();
+    // Those that were there when the session began come first.
+    let root = coverage.root.to_path();
+    let is_there = |place: &WithheldPath| {
+        let host = place.path.on_host(&root);
+        coverage.guarded.iter().any(|guarded| guarded.to_path() == host)
+    };
+    places.sort_by_key(|place| !is_there(place));
+    let names: Vec<String> = places
+        .iter()
+        .map(|place| sanitize::name(place.path.as_bytes()))
+        .collect();
+    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(NAMED) {
+        _ if names.is_empty() => None,
+        None | Some(0) => Some(format!("skipped {shown}")),
+        Some(more) => Some(format!(
+            "skipped {shown} and {} more (see --contract)",
+            size::count(more as u64)
+        )),
     }
 }
 
