@@ -93,20 +93,33 @@ pub(super) fn named_by_options<const N: usize>(
     Ok((session, snapshots))
 }
 
-/// Returns the id of the session, the paths, and the snapshots that options name: see [`named_by_options`].
+/// The subject of a command whose options may name the session.
+pub(super) struct SettledWithOptions<const N: usize> {
+    /// Id of the session.
+    pub(super) session: String,
+    pub(super) paths: Vec<OsString>,
+    /// Snapshots that the options name, without the session.
+    pub(super) snapshots: [Option<String>; N],
+}
+
+/// Returns the session, the paths, and the snapshots that options name: see [`named_by_options`].
 pub(super) fn settle_with<const N: usize>(
     subject: &SessionPathsArg,
     context: &Context<'_>,
     asking: Asking,
     options: [(&str, Option<&str>); N],
-) -> Result<(String, Vec<OsString>, [Option<String>; N]), CliError> {
+) -> Result<SettledWithOptions<N>, CliError> {
     let split = subject.split(context)?;
-    let (session, snapshots) = named_by_options(context, split.named.as_deref(), subject.any, options)?;
-    let (id, paths) = match session {
-        Some(session) => (settle(context, Some(&session), subject.any, asking)?, split.paths),
+    let (named, snapshots) = named_by_options(context, split.named.as_deref(), subject.any, options)?;
+    let (session, paths) = match named {
+        Some(named) => (settle(context, Some(&named), subject.any, asking)?, split.paths),
         None => subject.settle(context, asking)?,
     };
-    Ok((id, paths, snapshots))
+    Ok(SettledWithOptions {
+        session,
+        paths,
+        snapshots,
+    })
 }
 
 impl SnapshotPathsArg {

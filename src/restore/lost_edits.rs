@@ -177,7 +177,7 @@ pub(super) fn lost_edits<'p>(
             && is_asked(&state.path)
             && !listed.contains(&state.path)
             // The agent's version of it stays. What may be the agent's own anyway says no more than the conflict.
-            && !(state.is_doubtful && shared.contains(&state.path))
+            && (!state.is_doubtful || !shared.contains(&state.path))
             && !has(target)
             && !has(now)
             && (is_ref || !is_elsewhere())

@@ -29,7 +29,7 @@ use crate::terminal::{sanitize, size};
 use crate::cli::identity_arg::identities;
 use crate::cli::json_output::JsonForm;
 use crate::cli::named_file::{Kind, Output};
-use crate::cli::snapshot_arg::{SnapshotRange, settle_with};
+use crate::cli::snapshot_arg::{SettledWithOptions, SnapshotRange, settle_with};
 use crate::cli::suggested_command::Words;
 use crate::cli::tool::{PrivateDirectory, READ_ONLY, run, unwritable};
 
@@ -388,7 +388,11 @@ impl DiffArgs {
             Some(Until::Now) | None => None,
         };
         let options = [("--from", self.from.as_deref()), ("--to", to)];
-        let (session, paths, [from, to]) = settle_with(&self.subject, context, asking, options)?;
+        let SettledWithOptions {
+            session,
+            paths,
+            snapshots: [from, to],
+        } = settle_with(&self.subject, context, asking, options)?;
         let to = to.map(|name| match name.as_str() {
             "now" => Until::Now,
             _ => Until::Snapshot(name),

@@ -17,7 +17,7 @@ use crate::cli::json_output::JsonForm;
 use crate::cli::restore_flow::{Choosing, RestoreOptions, carry_out};
 use crate::cli::schema::Document;
 use crate::cli::session_arg::{Asking, SessionPathsArg};
-use crate::cli::snapshot_arg::settle_with;
+use crate::cli::snapshot_arg::{SettledWithOptions, settle_with};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
 use crate::recovery::{
@@ -189,8 +189,11 @@ impl Command for RestoreArgs {
             ("--from", args.from.as_deref()),
             ("--only-changes-of", args.only_changes_of.as_deref()),
         ];
-        let (session, paths, [from, only_changes_of]) =
-            settle_with(&args.subject, context, asking, options)?;
+        let SettledWithOptions {
+            session,
+            paths,
+            snapshots: [from, only_changes_of],
+        } = settle_with(&args.subject, context, asking, options)?;
         let args = &Self {
             from,
             only_changes_of,

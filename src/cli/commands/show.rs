@@ -40,9 +40,8 @@ pub struct ShowArgs {
 impl Command for ShowArgs {
     const NAME: &'static str = "show";
     const GROUP: Option<Group> = Some(Group::Daily);
-    const LONG: &'static str =
-        "Shows the settings, the excluded and skipped paths, snapshots (and what they are missing), and restores of a session. The id or branch of a fork shows \
-        the session of its snapshot.";
+    const LONG: &'static str = "Shows the settings, the excluded and skipped paths, snapshots (and what they are missing), and \
+        restores of a session. The id or branch of a fork shows the session of its snapshot.";
     const EXAMPLES: &'static [Example] = &[
         ("The latest session of this directory:", "jackin recovery show"),
         (
