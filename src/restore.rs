@@ -34,6 +34,7 @@ mod intent;
 mod journal;
 mod left_states;
 mod left_tree;
+mod look_state;
 mod lost_edits;
 mod make_together;
 mod merging;

@@ -88,7 +88,9 @@ pub(super) fn named_by_options<const N: usize>(
             }
             session.get_or_insert(named);
         }
-        *snapshot = Some(word.snapshot.unwrap_or_else(|| "baseline".to_owned()));
+        // As in `A..B`.
+        let side = if option == "--to" { "latest" } else { "baseline" };
+        *snapshot = Some(word.snapshot.unwrap_or_else(|| side.to_owned()));
     }
     Ok((session, snapshots))
 }

@@ -69,8 +69,9 @@ pub(super) fn moved_work(
                 };
                 let (path, last, is_moved) = match (found, still) {
                     (Some((new, found)), _) => {
-                        // To move is to change both: equal contents alone are no move.
-                        let is_own = || authors(at, new, found).own && authors(at, &path, &work.last).own;
+                        // To move is to change both: equal contents alone are no move. The same file is.
+                        let is_left = || found.ino == work.last.ino || authors(at, &path, &work.last).own;
+                        let is_own = || authors(at, new, found).own && is_left();
                         (new.clone(), found, work.is_moved || is_own())
                     }
                     // Another one may have been moved there.

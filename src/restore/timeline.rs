@@ -8,12 +8,14 @@ use std::sync::Arc;
 use super::RestoreError;
 use super::activity::Activity;
 use super::authorship::{Authors, Look, authors, may_be_of_others_call};
+use super::look_state::{LeftOut, State, left_out, state_of};
 use super::lost_edits::{OperatorState, PathEdits};
 use super::moved_work::{MIN_RECOGNIZED_SIZE, MoveStep, Possible, moved_work};
 use super::session_moments::{PathMoment, SessionMoments};
-use super::states::{is_known, manifest, same};
-use crate::capture::{PrivateOverlay, Show};
-use crate::model::{AgentEvent, Content, Coverage, Digest, Entry, InstanceId, Manifest, RelPath, SnapshotId};
+use super::states::same;
+use crate::model::{
+    AgentEvent, Content, Coverage, Digest, Directory, Entry, InstanceId, Manifest, RelPath, SnapshotId,
+};
 use crate::store::{AgentEventRow, InstanceRow, Store};
 
 /// Author of the changes of a path since the target of a restore.
@@ -94,33 +96,6 @@ impl Span<'_> {
     /// Returns true if only the session itself can have changed anything.
     fn is_own(&self) -> bool {
         self.steps.iter().all(|step| step.is_own)
-    }
-}
-
-/// A manifest of the mount, or of one that overlaps with it.
-struct State {
-    manifest: Manifest,
-    /// Roots in comparable form of the mount and of the manifest, where they differ.
-    roots: Option<(PathBuf, PathBuf)>,
-    /// The only paths that the snapshot was asked for; empty for all.
-    tracked: Vec<RelPath>,
-}
-
-impl State {
-    /// Returns the state of a path; `None` if it is unknown.
-    fn at(&self, path: &RelPath) -> Option<Option<&Entry>> {
-        let path = match &self.roots {
-            None => path.clone(),
-            Some((root, theirs)) => {
-                let host = path.on_host(root);
-                let below = host.strip_prefix(theirs).ok()?;
-                RelPath::new(below.as_os_str().as_bytes()).ok()?
-            }
-        };
-        // That a directory lacks a child proves nothing where only others were asked for.
-        let is_asked = |tracked: &RelPath| path.is_within(tracked) || tracked.is_within(&path);
-        let is_shown = self.tracked.is_empty() || self.tracked.iter().any(is_asked);
-        (is_shown && is_known(&self.manifest, &path)).then(|| self.manifest.entry(&path))
     }
 }
 
@@ -230,24 +205,22 @@ impl Timeline {
         let mut found = HashSet::new();
         for span in self.spans().iter().filter(|span| !span.is_own()) {
             for (dir, entry, content) in recognized(span.after.manifest) {
-                let was = span.before.manifest.directory(dir);
+                let was = span.before.manifest.directory(&dir.path);
                 let was = was
                     .and_then(|was| was.entry(&entry.name))
                     .and_then(Entry::content);
                 if was.is_some_and(|was| was.digest == content.digest) || found.contains(&content.digest) {
                     continue;
                 }
-                let path = dir.join(&entry.name);
+                let path = dir.path.join(&entry.name);
                 if !self.authors_over(&span.steps, &path, entry.nlink > 1).is_own() {
                     found.insert(content.digest);
                 }
             }
         }
         for (at, step) in self.steps.iter().enumerate().filter(|(_, step)| !step.is_own) {
-            if let Some(state) = self.state_at(step.after)
-                && let Some(roots) = &state.roots
-            {
-                self.foreign_in_part(at, state, roots, &mut found);
+            if let Some(state) = self.state_at(step.after).filter(|state| !state.is_whole) {
+                self.foreign_in_part(at, state, &mut found);
             }
         }
         if let Some(target) = self.state_at(0) {
@@ -259,29 +232,39 @@ impl Timeline {
         found
     }
 
-    /// Adds the contents that the end of the step at a position shows below another root, and that others than the session may have made.
-    fn foreign_in_part(
-        &self,
-        at: usize,
-        state: &State,
-        (root, theirs): &(PathBuf, PathBuf),
-        found: &mut HashSet<Digest>,
-    ) {
+    /// Adds the contents that the end of the step at a position shows in a part of the mount, or below another root, and that others than the
+    /// session may have made.
+    fn foreign_in_part(&self, at: usize, state: &State, found: &mut HashSet<Digest>) {
         let Some((earlier, [step, ..])) = self.steps.split_at_checked(at) else {
             return;
         };
+        let like = |look: &State| look.roots == state.roots && !look.is_whole;
+        let mut before = (0..=step.before).rev();
+        let previous = before.find_map(|look| self.state_at(look).filter(|look| like(look)));
         for (dir, entry, content) in recognized(&state.manifest) {
-            let there = dir.join(&entry.name);
-            let host = there.on_host(theirs);
-            let own = host.strip_prefix(root).ok();
-            let own = own.and_then(|own| RelPath::new(own.as_os_str().as_bytes()).ok());
+            // Nothing in it was changed since.
+            let was = previous.and_then(|previous| previous.manifest.directory(&dir.path));
+            if was.is_some_and(|was| Arc::ptr_eq(was, dir)) {
+                continue;
+            }
+            let there = dir.path.join(&entry.name);
+            let (own, host) = match &state.roots {
+                None => (Some(there.clone()), there.on_host(&self.root)),
+                Some((root, theirs)) => {
+                    let host = there.on_host(theirs);
+                    let own = host.strip_prefix(root).ok();
+                    let own = own.and_then(|own| RelPath::new(own.as_os_str().as_bytes()).ok());
+                    (own, host)
+                }
+            };
             // The last look that shows the path. Where the mount does not hold it, only one below the same root can.
             let shown = |look: usize| match &own {
                 Some(own) => self.state(look, own),
                 None => {
-                    let earlier = self.state_at(look)?;
-                    let is_same = earlier.roots.as_ref().is_some_and(|roots| roots.1 == *theirs);
-                    is_same.then(|| earlier.manifest.entry(&there))
+                    let earlier = self
+                        .state_at(look)
+                        .filter(|earlier| earlier.roots == state.roots)?;
+                    Some(earlier.manifest.entry(&there))
                 }
             };
             let last = (0..=step.before)
@@ -393,13 +376,12 @@ impl Timeline {
     /// Returns a look if it shows the whole mount.
     fn whole(&self, at: usize) -> Option<Whole<'_>> {
         let (look, snapshot) = self.looks.get(at)?;
-        // What another root shows has other paths.
-        let manifest = self.shown(snapshot)?;
+        let state = self.states.get(snapshot).filter(|state| state.is_whole)?;
         Some(Whole {
             at,
             look,
             snapshot,
-            manifest,
+            manifest: &state.manifest,
         })
     }
 
@@ -568,6 +550,8 @@ impl Timeline {
                             manifest,
                             roots: None,
                             tracked: Vec::new(),
+                            excludes: None,
+                            is_whole: true,
                         },
                     )
                 })
@@ -599,6 +583,7 @@ pub(super) fn timeline(
         ..Timeline::default()
     };
     let mut moments = Vec::new();
+    let mut hidden: Vec<Option<LeftOut>> = Vec::new();
     let mut conversation = None;
     for (at, row) in all.iter().enumerate() {
         let mut read = SessionMoments::read(store, row, at)?;
@@ -620,6 +605,7 @@ pub(super) fn timeline(
             }
             activity.places = common_places(row, coverage, &timeline.root);
         }
+        hidden.push((at > 0).then(|| left_out(row, coverage)));
         moments.extend(read.moments);
         timeline.sessions.push(row.id.clone());
         timeline.activities.push(activity);
@@ -656,14 +642,16 @@ pub(super) fn timeline(
         else {
             continue;
         };
-        if let Some(state) = state_of(store, row, coverage, snapshot)? {
+        let hidden = hidden.get(look.by).and_then(Option::as_ref);
+        if let Some(state) = state_of(store, row, coverage, snapshot, hidden)? {
             timeline.states.insert(snapshot.clone(), state);
         }
     }
     timeline.steps = steps;
     timeline.split_unknown(&|snapshot, at| {
-        let row = all.get(at)?;
-        state_of(store, row, coverage, snapshot).ok().flatten()
+        let hidden = hidden.get(at).and_then(Option::as_ref);
+        let read = state_of(store, all.get(at)?, coverage, snapshot, hidden);
+        read.ok().flatten()
     });
     timeline.foreign = timeline.foreign();
     let read = |snapshot: &SnapshotId, content: &Content| {
@@ -681,14 +669,14 @@ pub(super) fn timeline(
 }
 
 /// Returns the files of a manifest whose content is recognized wherever it lies, each with its directory.
-fn recognized(manifest: &Manifest) -> impl Iterator<Item = (&RelPath, &Entry, &Content)> {
+fn recognized(manifest: &Manifest) -> impl Iterator<Item = (&Arc<Directory>, &Entry, &Content)> {
     manifest.directories.iter().flat_map(|dir| {
         let files = dir
             .entries
             .iter()
             .filter_map(|entry| Some((entry, entry.content()?)));
         let files = files.filter(|(_, content)| content.size >= MIN_RECOGNIZED_SIZE);
-        files.map(|(entry, content)| (&dir.path, entry, content))
+        files.map(move |(entry, content)| (dir, entry, content))
     })
 }
 
@@ -718,31 +706,4 @@ fn at_rest<'e>(events: &'e [AgentEventRow], own: &[PathMoment]) -> Option<&'e Sn
     let snapshot = last.snapshot.as_ref()?;
     let is_newer = |moment: &PathMoment| moment.number > last.number && moment.snapshot != *snapshot;
     (!own.iter().any(is_newer)).then_some(snapshot)
-}
-
-/// Reads the state that a snapshot of `row` shows of the mount; `None` if it shows none, or cannot be read.
-fn state_of(
-    store: &Store,
-    row: &InstanceRow,
-    coverage: &Coverage,
-    snapshot: &SnapshotId,
-) -> Result<Option<State>, RestoreError> {
-    let Ok(record) = store.record(snapshot) else {
-        return Ok(None);
-    };
-    for mount in &row.mounts {
-        let Some((root, theirs)) = coverage.meeting(mount) else {
-            continue;
-        };
-        let mut reveal = PrivateOverlay::of(store, mount, Show::Stored)?;
-        if let Ok(Some(manifest)) = manifest(store, &record, &mount.label, &mut reveal) {
-            let roots = (root != theirs).then_some((root, theirs));
-            return Ok(Some(State {
-                manifest,
-                roots,
-                tracked: mount.tracked.clone(),
-            }));
-        }
-    }
-    Ok(None)
 }

@@ -1,6 +1,6 @@
 //! Writes a snapshot into one file that needs no store. It gets its name when it is whole and on disk.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -183,10 +183,11 @@ impl Draft {
         if parent.look(name).map_err(fail)?.is_some() {
             return Err(TransferError::Exists(wanted));
         }
-        let (file, draft) = match handle_fs::create_unnamed(&parent) {
+        let draft = OsString::from(format!("{STAGING_PREFIX}{}", letters(request.random)));
+        let unnamed = handle_fs::create_unnamed(&parent).filter(|_| can_be_named(&parent, &draft));
+        let (file, draft) = match unnamed {
             Some(file) => (file, None),
             None => {
-                let draft = OsString::from(format!("{STAGING_PREFIX}{}", letters(request.random)));
                 let file = handle_fs::create_file(&parent, &draft).map_err(fail)?;
                 let path = above.join(&draft);
                 (file, Some((draft, path)))
@@ -242,6 +243,14 @@ impl Draft {
             other => other.map_err(|source| self.unwritten(source)),
         }
     }
+}
+
+/// Returns true if files without a name can be given one in a directory: some file systems and policies refuse that. Tries it with an empty
+/// file.
+fn can_be_named(dir: &Dir, name: &OsStr) -> bool {
+    let named = |probe: &File| handle_fs::name_unnamed(probe, dir, name).is_ok();
+    let is_named = handle_fs::create_unnamed(dir).as_ref().is_some_and(named);
+    is_named && handle_fs::remove_file(dir, name).is_ok()
 }
 
 impl Drop for Draft {

@@ -283,7 +283,7 @@ fn an_excluded_path_takes_no_other_content_with_it() {
 fn options_take_the_words_that_name_a_snapshot() {
     let sandbox = Sandbox::new();
     let (project, first, second) = two_sessions(&sandbox);
-    let stdout = |words: &[&str]| inside(&sandbox, &project, words).ok().stdout.clone();
+    let stdout = |words: &[&str]| inside(&sandbox, &project, words).code_in(&[0, 6]).stdout;
     let plain = [
         "diff",
         &first,

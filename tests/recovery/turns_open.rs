@@ -181,3 +181,74 @@ fn an_agent_discards_no_later_edit() {
     assert!(!told.contains("--overwrite-later-edits"), "{told}");
     assert_eq!(read(&project, "yours"), "operator\n");
 }
+
+/// Two agents in one directory, of which the second leaves some files out. Both are asked for something.
+fn two_with_other_excludes(hook: &dyn Fn(&str, &str, &Value), sandbox: &Sandbox, project: &Path) {
+    let begin = |session: &str| {
+        hook(session, "SessionStart", &json!({}));
+        hook(session, "UserPromptSubmit", &json!({"prompt": session}));
+    };
+    begin("one");
+    let mount = format!("[[mounts]]\nsrc = \"{}\"\ndst = \"/w\"", project.display());
+    let excludes = "exclude = [\"*.log\"]";
+    let recovery = format!("[recovery]\nsnapshot = \"project\"\n{excludes}\n");
+    sandbox.configure("workspaces/shop.toml", &format!("{mount}\n\n{recovery}"));
+    begin("two");
+}
+
+fn bash(id: &str) -> Value {
+    json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": id})
+}
+
+/// That a snapshot of another session does not have what that session leaves out proves nothing of it.
+#[test]
+fn what_another_session_leaves_out_is_not_proved_absent() {
+    let (sandbox, project) = workspace("");
+    let hook = |session: &str, event: &str, more: &Value| report(&sandbox, &project, session, event, more);
+    two_with_other_excludes(&hook, &sandbox, &project);
+    hook("one", "PreToolUse", &bash("1"));
+    hook("two", "PreToolUse", &bash("2"));
+    fs::write(project.join("build.log"), "a log of the second agent\n").unwrap();
+    hook("two", "PostToolUse", &bash("2"));
+    hook("two", "Stop", &json!({}));
+    hook("one", "PostToolUse", &bash("1"));
+    hook("one", "PreToolUse", &bash("3"));
+    fs::write(project.join("mine"), "agent\n").unwrap();
+    fs::rename(project.join("build.log"), project.join("other.log")).unwrap();
+    hook("one", "PostToolUse", &bash("3"));
+    hook("one", "Stop", &json!({}));
+    for session in ["one", "two"] {
+        hook(session, "SessionEnd", &json!({}));
+    }
+    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+    let restored = sandbox.jackin(["restore", &all[1].id, "--yes", "--json"]).code(6);
+    Restored::of(&restored).conflicted(&["other.log"]);
+    assert_eq!(read(&project, "mine"), "before\n");
+    assert_eq!(read(&project, "other.log"), "a log of the second agent\n");
+}
+
+/// Nor does it part what the operator made from what the agent makes of it.
+#[test]
+fn a_look_that_leaves_a_path_out_loses_no_track_of_it() {
+    let (sandbox, project) = workspace("");
+    let hook = |session: &str, event: &str, more: &Value| report(&sandbox, &project, session, event, more);
+    two_with_other_excludes(&hook, &sandbox, &project);
+    hook("one", "Stop", &json!({}));
+    fs::write(project.join("notes.log"), "operator\n").unwrap();
+    hook("one", "UserPromptSubmit", &json!({"prompt": "two"}));
+    hook("two", "PreToolUse", &bash("1"));
+    fs::write(project.join("yours"), "agent\n").unwrap();
+    hook("two", "PostToolUse", &bash("1"));
+    hook("two", "Stop", &json!({}));
+    hook("one", "PreToolUse", &bash("2"));
+    fs::rename(project.join("notes.log"), project.join("moved.log")).unwrap();
+    fs::write(project.join("moved.log"), "operator\nagent\n").unwrap();
+    hook("one", "PostToolUse", &bash("2"));
+    hook("one", "Stop", &json!({}));
+    for session in ["one", "two"] {
+        hook(session, "SessionEnd", &json!({}));
+    }
+    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+    let restored = sandbox.jackin(["restore", &all[1].id, "--yes"]).code(6);
+    assert_eq!(read(&project, "moved.log"), "operator\nagent\n", "{restored}");
+}
