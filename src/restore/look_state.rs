@@ -18,7 +18,7 @@ pub(super) struct State {
     pub(super) roots: Option<(PathBuf, PathBuf)>,
     /// The only paths that the snapshot was asked for; empty for all.
     pub(super) tracked: Vec<RelPath>,
-    /// What it leaves out, if that is not what the session's own snapshots leave out.
+    /// What it omits, if that is not what the session's own snapshots omit.
     pub(super) excludes: Option<Arc<Matcher>>,
     /// True if it shows all that the session's own snapshots show.
     pub(super) is_whole: bool,
@@ -52,10 +52,10 @@ impl State {
     }
 }
 
-/// What the snapshots of other sessions leave out of a mount, by the label of theirs.
+/// What the snapshots of other sessions omit of a mount, by the label of theirs.
 pub(super) type LeftOut = Vec<(String, Arc<Matcher>)>;
 
-/// Returns what the snapshots of another session leave out, where that differs from what those with this coverage do.
+/// Returns what the snapshots of another session omit, where that differs from what those with this coverage do.
 pub(super) fn left_out(row: &InstanceRow, coverage: &Coverage) -> LeftOut {
     let differs = |mount: &&Coverage| mount.root != coverage.root || mount.excludes != coverage.excludes;
     let mounts = row.mounts.iter().filter(differs);
@@ -67,7 +67,7 @@ pub(super) fn left_out(row: &InstanceRow, coverage: &Coverage) -> LeftOut {
 }
 
 /// Reads the state that a snapshot of `row` shows of the mount; `None` if it shows none, or cannot be read. `hidden` is what the snapshots of
-/// another session leave out; `None` for one of the session itself.
+/// another session omit; `None` for one of the session itself.
 pub(super) fn state_of(
     store: &Store,
     row: &InstanceRow,
