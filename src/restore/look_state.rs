@@ -1,4 +1,4 @@
-//! What a look of a session, or of one beside it, shows of a mount.
+//! States of a mount, as a look of a session or of one beside it shows them.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub(super) struct State {
     pub(super) roots: Option<(PathBuf, PathBuf)>,
     /// The only paths that the snapshot was asked for; empty for all.
     pub(super) tracked: Vec<RelPath>,
-    /// What it omits, if that is not what the session's own snapshots omit.
+    /// Paths that it omits, if they are not what the session's own snapshots omit.
     pub(super) excludes: Option<Arc<Matcher>>,
     /// True if it shows all that the session's own snapshots show.
     pub(super) is_whole: bool,
@@ -52,7 +52,7 @@ impl State {
     }
 }
 
-/// What the snapshots of other sessions omit of a mount, by the label of theirs.
+/// Paths that the snapshots of other sessions omit of a mount, by the label of theirs.
 pub(super) type LeftOut = Vec<(String, Arc<Matcher>)>;
 
 /// Returns what the snapshots of another session omit, where that differs from what those with this coverage do.

@@ -283,7 +283,7 @@ fn a_conversation_in_nested_workspaces_has_no_conflict_with_itself() {
     }
 }
 
-/// What the operator made between turns, and the agent moved, is recognized although the session of the inner workspace looks in between.
+/// A file that the operator made between turns, and the agent moved, is recognized although the session of the inner workspace looks in between.
 #[test]
 fn what_the_agent_moves_beside_a_nested_workspace_is_not_deleted() {
     let (sandbox, project, inner) = nested_workspaces();

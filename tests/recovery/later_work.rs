@@ -224,7 +224,7 @@ fn changes_that_no_snapshot_of_another_session_shows_are_shared() {
     }
 }
 
-/// What another session's restore removed is no change of this session. It comes back where the operator names it.
+/// A file that another session's restore removed is no change of this session. It comes back where the operator names it.
 #[test]
 fn what_another_sessions_restore_removed_comes_back_where_it_is_named() {
     let sandbox = Sandbox::new();

@@ -266,7 +266,7 @@ fn each_of_two_agents_restores_the_files_that_its_calls_name() {
     document.conflicted(&["both", "mine", "yours"]);
 }
 
-/// What one agent writes is no move of what the other one replaced, also if it is the same.
+/// A file that one agent writes is no move of what the other one replaced, also if it is the same.
 #[test]
 fn an_agent_that_writes_what_another_one_had_written_moved_nothing() {
     let (sandbox, project) = workspace("");
