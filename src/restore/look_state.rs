@@ -47,16 +47,16 @@ impl State {
                 .map(|all| all.verdict_with_parents(&path, is_dir));
             matches!(verdict, Some(Verdict::Excluded(_)))
         };
-        let is_left_out = || found.is_none() && (is_excluded(true) || is_excluded(false));
-        (is_shown && is_known(&self.manifest, &path) && !is_left_out()).then_some(found)
+        let is_omitted = || found.is_none() && (is_excluded(true) || is_excluded(false));
+        (is_shown && is_known(&self.manifest, &path) && !is_omitted()).then_some(found)
     }
 }
 
 /// Paths that the snapshots of other sessions omit of a mount, by the label of theirs.
-pub(super) type LeftOut = Vec<(String, Arc<Matcher>)>;
+pub(super) type OmittedPaths = Vec<(String, Arc<Matcher>)>;
 
 /// Returns what the snapshots of another session omit, where that differs from what those with this coverage do.
-pub(super) fn left_out(row: &InstanceRow, coverage: &Coverage) -> LeftOut {
+pub(super) fn omitted_paths(row: &InstanceRow, coverage: &Coverage) -> OmittedPaths {
     let differs = |mount: &&Coverage| mount.root != coverage.root || mount.excludes != coverage.excludes;
     let mounts = row.mounts.iter().filter(differs);
     let matchers = mounts.filter_map(|mount| {
@@ -66,14 +66,14 @@ pub(super) fn left_out(row: &InstanceRow, coverage: &Coverage) -> LeftOut {
     matchers.collect()
 }
 
-/// Reads the state that a snapshot of `row` shows of the mount; `None` if it shows none, or cannot be read. `hidden` is what the snapshots of
+/// Reads the state that a snapshot of `row` shows of the mount; `None` if it shows none, or cannot be read. `omitted` is what the snapshots of
 /// another session omit; `None` for one of the session itself.
 pub(super) fn state_of(
     store: &Store,
     row: &InstanceRow,
     coverage: &Coverage,
     snapshot: &SnapshotId,
-    hidden: Option<&LeftOut>,
+    omitted: Option<&OmittedPaths>,
 ) -> Result<Option<State>, RestoreError> {
     let Ok(record) = store.record(snapshot) else {
         return Ok(None);
@@ -86,11 +86,11 @@ pub(super) fn state_of(
         if let Ok(Some(manifest)) = manifest(store, &record, &mount.label, &mut reveal) {
             let roots = (root != theirs).then_some((root, theirs));
             let is_alike = mount.excludes == coverage.excludes && mount.tracked == coverage.tracked;
-            let mut hidden_there = hidden.into_iter().flatten();
-            let excludes = hidden_there.find(|(label, _)| *label == mount.label);
+            let mut omitted_there = omitted.into_iter().flatten();
+            let excludes = omitted_there.find(|(label, _)| *label == mount.label);
             return Ok(Some(State {
                 manifest,
-                is_whole: roots.is_none() && (hidden.is_none() || is_alike),
+                is_whole: roots.is_none() && (omitted.is_none() || is_alike),
                 roots,
                 tracked: mount.tracked.clone(),
                 excludes: excludes.map(|(_, matcher)| Arc::clone(matcher)),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::RestoreError;
 use super::activity::Activity;
 use super::authorship::{Authors, Look, authors, may_be_of_others_call};
-use super::look_state::{LeftOut, State, left_out, state_of};
+use super::look_state::{OmittedPaths, State, omitted_paths, state_of};
 use super::lost_edits::{OperatorState, PathEdits};
 use super::moved_work::{MIN_RECOGNIZED_SIZE, MoveStep, Possible, moved_work};
 use super::session_moments::{PathMoment, SessionMoments};
@@ -583,7 +583,7 @@ pub(super) fn timeline(
         ..Timeline::default()
     };
     let mut moments = Vec::new();
-    let mut hidden: Vec<Option<LeftOut>> = Vec::new();
+    let mut omitted: Vec<Option<OmittedPaths>> = Vec::new();
     let mut conversation = None;
     for (at, row) in all.iter().enumerate() {
         let mut read = SessionMoments::read(store, row, at)?;
@@ -605,7 +605,7 @@ pub(super) fn timeline(
             }
             activity.places = common_places(row, coverage, &timeline.root);
         }
-        hidden.push((at > 0).then(|| left_out(row, coverage)));
+        omitted.push((at > 0).then(|| omitted_paths(row, coverage)));
         moments.extend(read.moments);
         timeline.sessions.push(row.id.clone());
         timeline.activities.push(activity);
@@ -642,15 +642,15 @@ pub(super) fn timeline(
         else {
             continue;
         };
-        let hidden = hidden.get(look.by).and_then(Option::as_ref);
-        if let Some(state) = state_of(store, row, coverage, snapshot, hidden)? {
+        let omitted = omitted.get(look.by).and_then(Option::as_ref);
+        if let Some(state) = state_of(store, row, coverage, snapshot, omitted)? {
             timeline.states.insert(snapshot.clone(), state);
         }
     }
     timeline.steps = steps;
     timeline.split_unknown(&|snapshot, at| {
-        let hidden = hidden.get(at).and_then(Option::as_ref);
-        let read = state_of(store, all.get(at)?, coverage, snapshot, hidden);
+        let omitted = omitted.get(at).and_then(Option::as_ref);
+        let read = state_of(store, all.get(at)?, coverage, snapshot, omitted);
         read.ok().flatten()
     });
     timeline.foreign = timeline.foreign();

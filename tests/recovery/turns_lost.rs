@@ -37,6 +37,13 @@ fn proposed(text: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// Runs a command that was proposed, without its question.
+#[track_caller]
+fn carry_out(sandbox: &Sandbox, project: &Path, command: &[String]) {
+    let words = command.iter().map(String::as_str).chain(["--yes"]);
+    sandbox.command(words).inside(project).run().ok();
+}
+
 #[test]
 fn edits_between_turns_that_the_agent_undid_are_named_with_their_snapshot() {
     let (sandbox, project) = workspace();
@@ -64,11 +71,7 @@ fn edits_between_turns_that_the_agent_undid_are_named_with_their_snapshot() {
     assert_eq!(read(&project, "a"), "before\n");
     let commands = proposed(&restored.text());
     assert_eq!(commands.len(), 1, "{restored}");
-    sandbox
-        .command(commands[0].iter().map(String::as_str).chain(["--yes"]))
-        .inside(&project)
-        .run()
-        .ok();
+    carry_out(&sandbox, &project, &commands[0]);
     assert_eq!(
         (read(&project, "b"), read(&project, "notes")),
         ("mine\n".into(), "mine\n".into())
@@ -97,8 +100,7 @@ fn an_edit_that_the_agent_overwrote_with_its_own_is_named() {
     assert_eq!(read(&project, "notes"), "garbage\n");
     let commands = proposed(&restored.text());
     assert_eq!(commands.len(), 1, "{restored}");
-    let command = commands[0].iter().map(String::as_str).chain(["--yes"]);
-    sandbox.command(command).inside(&project).run().ok();
+    carry_out(&sandbox, &project, &commands[0]);
     assert_eq!(
         (read(&project, "b"), read(&project, "notes")),
         ("before\nmine\n".into(), "mine\n".into())
@@ -124,8 +126,7 @@ fn a_version_of_the_agents_takes_no_place_of_the_operators() {
     let restored = sandbox.jackin(["restore", &id, "--yes"]).code(6);
     restored.has("notes: deleted by the session; your version is in sn-");
     let commands = proposed(&restored.text());
-    let command = commands[0].iter().map(String::as_str).chain(["--yes"]);
-    sandbox.command(command).inside(&project).run().ok();
+    carry_out(&sandbox, &project, &commands[0]);
     assert_eq!(read(&project, "notes"), "mine\n");
 }
 
@@ -235,8 +236,7 @@ fn hooks_and_settings_of_a_repository_that_the_agent_deletes_are_named() {
     assert_eq!(lost_paths(&plan), named, "{plan}");
     let restored = sandbox.jackin(["restore", &id, "--yes"]).code(6);
     for command in proposed(&restored.text()) {
-        let words = command.iter().map(String::as_str).chain(["--yes"]);
-        sandbox.command(words).inside(&project).run().ok();
+        carry_out(&sandbox, &project, &command);
     }
     assert_eq!(read(&project, ".git/hooks/pre-commit"), "make check\n");
     assert_eq!(shell(&project, "git remote").trim(), "origin");
@@ -270,8 +270,7 @@ fn a_mode_that_the_operator_set_between_turns_and_the_agent_undid_is_named() {
         "{restored}"
     );
     for command in commands {
-        let words = command.iter().map(String::as_str).chain(["--yes"]);
-        sandbox.command(words).inside(&project).run().ok();
+        carry_out(&sandbox, &project, &command);
     }
     let mode = |name: &str| fs::metadata(project.join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("key"), mode("script")), (0o600, 0o755));
@@ -406,8 +405,7 @@ fn a_commit_between_turns_comes_back_with_its_objects() {
         let commands = proposed(&restored.text());
         assert_eq!(commands.len(), 1, "{restored}");
         for command in commands {
-            let words = command.iter().map(String::as_str).chain(["--yes"]);
-            sandbox.command(words).inside(&project).run().ok();
+            carry_out(&sandbox, &project, &command);
         }
         assert_eq!(
             shell(&project, "git rev-parse main"),
