@@ -30,10 +30,10 @@ fn directory(path: &RelPath, root: Option<&Path>) -> String {
     format!("{shown}/")
 }
 
-/// Kinds of the changes in a fold, with the number of each. `kinds` are those of the whole list.
-pub(super) fn tally(fold: &Fold, kinds: &[ChangeKind]) -> Vec<(ChangeKind, u64)> {
+/// Kinds of the changes in a fold, with the number of each. `kind_at` returns the kind at a position of the whole list.
+pub(super) fn tally(fold: &Fold, kind_at: impl Fn(usize) -> Option<ChangeKind>) -> Vec<(ChangeKind, u64)> {
     let count = |kind: ChangeKind| {
-        let alike = fold.items.iter().filter(|at| kinds.get(**at) == Some(&kind));
+        let alike = fold.items.iter().filter(|at| kind_at(**at) == Some(kind));
         (kind, alike.count() as u64)
     };
     KINDS
@@ -103,7 +103,8 @@ pub(super) fn line_below(fold: &Fold, kinds: &[ChangeKind], root: Option<&Path>)
                 };
                 (word, *number)
             };
-            (ChangeKind::Modified, counts(tally(fold, kinds).iter().map(word)))
+            let kinds = tally(fold, |at| kinds.get(at).copied());
+            (ChangeKind::Modified, counts(kinds.iter().map(word)))
         }
     };
     let (letter, role) = changes::letter(kind);

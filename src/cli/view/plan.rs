@@ -191,16 +191,15 @@ fn is_rare(mount: &MountPlan<'_>, at: usize) -> bool {
 
 /// The lines of a plan, one for each of these.
 pub(in crate::cli) fn entries(mount: &MountPlan<'_>, folded: &[FoldedLine]) -> Vec<String> {
-    let kinds: Vec<ChangeKind> = mount.applied.iter().map(|(_, change)| change.kind).collect();
     let line = |line: &FoldedLine| match line {
         FoldedLine::One(at) => mount.applied.get(*at).map(|(told, change)| step(told, change)),
-        FoldedLine::Fold(fold) => Some(fold_line(fold, &kinds)),
+        FoldedLine::Fold(fold) => Some(fold_line(fold, mount)),
     };
     folded.iter().filter_map(line).collect()
 }
 
 /// Several steps on one line.
-fn fold_line(fold: &Fold, kinds: &[ChangeKind]) -> String {
+fn fold_line(fold: &Fold, mount: &MountPlan<'_>) -> String {
     let word = |kind| match kind {
         ChangeKind::Renamed => ("move back", Role::Changed),
         ChangeKind::Added => ("delete", Role::Removed),
@@ -212,7 +211,8 @@ fn fold_line(fold: &Fold, kinds: &[ChangeKind]) -> String {
         Extent::Whole(kind) | Extent::Files(kind) | Extent::Git(Some(kind)) => (word(kind), String::new()),
         Extent::Moved => (word(ChangeKind::Renamed), String::new()),
         Extent::Git(None) => {
-            let parts = folded::tally(fold, kinds);
+            let kind_at = |at: usize| mount.applied.get(at).map(|(_, change)| change.kind);
+            let parts = folded::tally(fold, kind_at);
             let parts = parts.iter().map(|(kind, number)| match kind {
                 ChangeKind::Renamed => ("to move back", *number),
                 ChangeKind::Added => ("to delete", *number),
