@@ -176,10 +176,15 @@ fn overlapping(
     Ok(others)
 }
 
-/// By the order in the chain. Only where that does not tell, by what the clock said.
+/// By the order in the chain. Only where that does not tell, by what the clock said: older programs imported sessions one after the other, and
+/// recorded their ends without a receipt.
 fn lived_together(store: &Store, a: &InstanceRow, b: &InstanceRow) -> Result<bool, RestoreError> {
     let (first, second) = (store.catalog().lifetime(&a.id)?, store.catalog().lifetime(&b.id)?);
-    if let ((Some(a_begun), a_ended), (Some(b_begun), b_ended)) = (first, second) {
+    let is_told = |row: &InstanceRow, ended: Option<u64>| ended.is_some() || row.ended_at.is_none();
+    if let ((Some(a_begun), a_ended), (Some(b_begun), b_ended)) = (first, second)
+        && is_told(a, a_ended)
+        && is_told(b, b_ended)
+    {
         let before_end = |begun: u64, ended: Option<u64>| ended.is_none_or(|ended| begun <= ended);
         return Ok(before_end(a_begun, b_ended) && before_end(b_begun, a_ended));
     }

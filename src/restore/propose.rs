@@ -313,8 +313,10 @@ fn link_hidden((transports, root): (&Transports, &Path), plan: &mut Plan) {
     }
 }
 
-/// Returns true if the mount root was deleted and recreated since `target`. A file system that does not show this counts as unchanged.
+/// Returns true if the mount root was deleted and recreated since `target`. A file system that does not show this counts as unchanged, and so
+/// does a root that an imported snapshot shows, which has the identity of no directory here.
 fn is_recreated(transports: &Transports, root: &Path, target: Option<&Manifest>) -> bool {
+    let target = target.filter(|target| target.root.ino != 0);
     let (Some(target), Ok(root)) = (target, Root::open(transports, root)) else {
         return false;
     };

@@ -13,9 +13,9 @@ use crate::model::{
 };
 use crate::replica::{Chain, Index, Remote, ReplicaError, by_instance};
 use crate::store::archive::{Archive, ArchiveError};
-use crate::store::{Blobs, IMPORTED, InstanceRow, Standing, Store, StoreError, Told};
+use crate::store::{Blobs, IMPORTED, InstanceRow, LockGuard, Standing, Store, StoreError, Told};
 use crate::transfer::{Dropped, IncomingSnapshot, StoredContents, StoredSnapshot, TransferError};
-use history::{Life, Steps, lives};
+use history::{Captures, Incoming, Life, Step, in_order, lives};
 
 /// Source and options of an import from a replica.
 pub struct AdoptRequest<'a> {
@@ -112,21 +112,34 @@ pub fn adopt(
 ) -> Result<Adopted, AdoptError> {
     let from = request.remote.store();
     let _alone = store.lock_incoming(from)?;
-    let (lives, steps) = lives(request.chain);
+    let (lives, captures) = lives(request.chain);
     let mut landing = Landing {
         store,
         world,
         request,
-        steps,
+        captures,
+        open: HashMap::new(),
         known: StoredContents::default(),
         checked: HashSet::new(),
         sound: HashSet::new(),
         uses: uses(request, &records),
         adopted: Adopted::default(),
     };
+    let mut sessions = Vec::new();
     for (instance, records) in by_instance(records) {
         let life = lives.get(&instance).cloned().unwrap_or_default();
-        landing.session(&instance, life, records)?;
+        if let Some(records) = landing.new_ones(&instance, records)? {
+            sessions.push(Incoming {
+                instance,
+                life,
+                records,
+            });
+        }
+    }
+    for (session, step) in in_order(&sessions, &landing.captures) {
+        if let Some(session) = sessions.get(session) {
+            landing.step(session, step)?;
+        }
     }
     store.forget_incoming(from)?;
     Ok(landing.adopted)
@@ -147,7 +160,9 @@ struct Landing<'a> {
     store: &'a Store,
     world: Services<'a>,
     request: &'a AdoptRequest<'a>,
-    steps: Steps,
+    captures: Captures,
+    /// Sessions that began and have not ended: as long as their locks are held nobody else works on them.
+    open: HashMap<InstanceId, LockGuard>,
     /// Contents that are already stored, and need not be stored again.
     known: StoredContents,
     /// Content that was read and had its digest.
@@ -159,12 +174,12 @@ struct Landing<'a> {
 }
 
 impl Landing<'_> {
-    fn session(
+    /// Returns the snapshots of a session that the store does not know; `None` if there is nothing to do for it.
+    fn new_ones(
         &mut self,
         instance: &InstanceId,
-        life: Life,
         records: Vec<SnapshotRecord>,
-    ) -> Result<(), AdoptError> {
+    ) -> Result<Option<Vec<SnapshotRecord>>, AdoptError> {
         let mut new = Vec::new();
         for record in records {
             match self.store.standing(&record.id)? {
@@ -183,29 +198,68 @@ impl Landing<'_> {
                 }
             }
         }
+        let is_needless = new.is_empty() && self.known(instance)?.is_none();
+        Ok((!is_needless).then_some(new))
+    }
+
+    /// Returns the session if receipts of it are here.
+    fn known(&self, instance: &InstanceId) -> Result<Option<InstanceRow>, AdoptError> {
         let known = self.store.catalog().instance(instance)?;
-        let known = known.filter(|row| row.mode != "unknown");
-        if new.is_empty() && known.is_none() {
-            return Ok(());
-        }
-        // As long as it is held nobody else works on the session.
-        let _lock = self.store.lock_instance(instance)?;
-        match known {
-            Some(row) => self.complete(&row, &life)?,
-            None => self.begin(instance, &life, &new)?,
-        }
-        for record in new {
-            let id = record.id.clone();
-            let archives = record.archives.clone();
-            let workspace = life.workspace.as_deref();
-            match self.snapshot(record, workspace) {
-                Ok(()) => self.adopted.snapshots.push(id),
-                Err(AdoptError::Transfer(error)) if is_of_the_snapshot(&error) => {
-                    self.adopted.failed.push((id, error.to_string()));
+        Ok(known.filter(|row| row.mode != "unknown"))
+    }
+
+    fn step(&mut self, session: &Incoming, step: Step) -> Result<(), AdoptError> {
+        let Incoming {
+            instance,
+            life,
+            records,
+        } = session;
+        match step {
+            Step::Begin => {
+                let lock = self.store.lock_instance(instance)?;
+                self.open.insert(instance.clone(), lock);
+                match self.known(instance)? {
+                    Some(row) => self.complete(&row, life),
+                    None => self.begin(instance, life, records),
                 }
-                Err(error) => return Err(error),
             }
-            self.done_with(&archives)?;
+            Step::Snapshot(position) => {
+                let Some(record) = records.get(position) else {
+                    return Ok(());
+                };
+                match self.snapshot(record.clone(), life.workspace.as_deref()) {
+                    Ok(()) => self.adopted.snapshots.push(record.id.clone()),
+                    Err(AdoptError::Transfer(error)) if is_of_the_snapshot(&error) => {
+                        self.adopted.failed.push((record.id.clone(), error.to_string()));
+                    }
+                    Err(error) => return Err(error),
+                }
+                self.done_with(&record.archives)
+            }
+            Step::End => {
+                self.end(instance, life)?;
+                self.open.remove(instance);
+                Ok(())
+            }
+        }
+    }
+
+    /// Appends the receipt of its end, where an earlier import did not: what receipts tell later was not while it lived.
+    fn end(&self, instance: &InstanceId, life: &Life) -> Result<(), AdoptError> {
+        let receipts = self.store.catalog().receipts_of(instance)?;
+        let has = |wanted: fn(&Operation) -> bool| receipts.iter().any(|receipt| wanted(&receipt.act));
+        if has(|act| matches!(act, Operation::Adopt { .. }))
+            && !has(|act| matches!(act, Operation::End { .. }))
+        {
+            let act = Operation::End {
+                ending: life
+                    .ended
+                    .as_ref()
+                    .map_or(Ending::Unseen, |(_, ending)| ending.clone()),
+                survivors: Vec::new(),
+            };
+            let Services { clock, uid, .. } = self.world;
+            self.store.append_each(clock.now(), uid, instance, [act])?;
         }
         Ok(())
     }
@@ -344,7 +398,8 @@ impl Landing<'_> {
             self.store.make_digest_key(self.world.entropy)?;
         }
         observer.reached("adopt-stored");
-        let (step, call) = self.steps.remove(&stored.id).unwrap_or_default();
+        let captured = self.captures.get(&stored.id).cloned();
+        let (step, call) = captured.map_or((None, None), |captured| (captured.step, captured.call));
         let Services { clock, uid, .. } = self.world;
         self.store.publish(
             draft,

@@ -1,10 +1,11 @@
 //! Sessions after an import from an object store: their end and pin, forgotten ones, and facts that only the lost store could compare.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::replicas::{PLACE, RECIPIENT, bring_back, brought_back, copied, own_key, session, signed};
 use crate::support::bucket::Bucket;
+use crate::support::documents::instances;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 
@@ -234,4 +235,74 @@ fn what_came_without_trust_stays_another_machines_and_that_is_said() {
         .ok()
         .has("1 session was imported before without --trust");
     fresh.jackin(["restore", &id, "--dry-run"]).code(5);
+}
+
+/// Begins a session in a directory, and returns its id.
+fn begun(sandbox: &Sandbox, bucket: &Bucket, project: &Path) -> String {
+    let words = ["begin", "--snapshot", "project", project.to_str().unwrap()];
+    let begun = signed(sandbox, bucket, &words).ok();
+    String::from_utf8(begun.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn sessions_that_lived_together_did_so_after_a_trusted_import() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let project = sandbox.project("web");
+    fs::write(project.join("a"), "a").unwrap();
+    let one = begun(&sandbox, &bucket, &project);
+    let two = begun(&sandbox, &bucket, &project);
+    fs::write(project.join("of one"), "1").unwrap();
+    fs::write(project.join("of two"), "2").unwrap();
+    for id in [&two, &one] {
+        signed(&sandbox, &bucket, &["end", id]).ok();
+    }
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let fresh = Sandbox::new();
+    trusted(&fresh, &bucket).ok();
+    for (id, other) in [(&one, &two), (&two, &one)] {
+        let told = format!("may also have been changed by {other}");
+        sandbox.jackin(["restore", id, "--dry-run"]).code(6).has(&told);
+        fresh.jackin(["restore", id, "--dry-run"]).code(6).has(&told);
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn a_session_whose_closing_is_lost_is_over_after_a_trusted_import() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let project = sandbox.project("web");
+    let mut ids = Vec::new();
+    for number in ["1", "2"] {
+        let id = begun(&sandbox, &bucket, &project);
+        fs::write(project.join("a"), number).unwrap();
+        signed(&sandbox, &bucket, &["end", &id]).ok();
+        ids.push(id);
+    }
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+    let first = all.iter().find(|session| session.id == ids[0]).unwrap();
+    let closing = first.snapshot("closing").id.clone();
+    let is_it = |object: &&PathBuf| object.to_string_lossy().contains(&closing);
+    for object in bucket.objects().iter().filter(is_it) {
+        fs::remove_file(bucket.root().join(object)).unwrap();
+    }
+    let fresh = Sandbox::new();
+    trusted(&fresh, &bucket).code_in(&[0, 6]);
+    fresh
+        .jackin(["restore", &ids[1], "--dry-run"])
+        .ok()
+        .has("replace   a");
+    let new = fresh.launch(&project, "echo 3 > b");
+    for rebuilt in [false, true] {
+        if rebuilt {
+            fresh.jackin(["rebuild"]).ok();
+        }
+        fresh
+            .jackin(["restore", &new, "--dry-run"])
+            .ok()
+            .has("delete    b");
+    }
 }

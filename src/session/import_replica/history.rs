@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::model::{
-    CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation, SessionTitle, SnapshotId, Time,
+    CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation, SessionTitle, SnapshotId, SnapshotRecord,
+    Time,
 };
 use crate::replica::Chain;
 use crate::store::IMPORTED;
@@ -17,16 +18,39 @@ pub(super) struct Life {
     pub(super) command: Option<(String, u32)>,
     pub(super) title: SessionTitle,
     pub(super) began: Option<Time>,
+    /// Number of the receipt of its beginning.
+    pub(super) first: Option<u64>,
     pub(super) ended: Option<(Time, Ending)>,
+    /// Number of the receipt of its end.
+    pub(super) last: Option<u64>,
 }
 
-/// Facts in the receipt of each snapshot that its record lacks: change counts and tool call.
-pub(super) type Steps = HashMap<SnapshotId, (Option<ChangeCounts>, Option<CallRef>)>;
+/// Facts in the receipt of a snapshot that its record lacks.
+#[derive(Clone, Debug)]
+pub(super) struct Captured {
+    pub(super) number: u64,
+    pub(super) step: Option<ChangeCounts>,
+    pub(super) call: Option<CallRef>,
+}
+
+/// The facts of each snapshot.
+pub(super) type Captures = HashMap<SnapshotId, Captured>;
+
+/// One step of an import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The session began.
+    Begin,
+    /// The snapshot with this position among those of the session was taken.
+    Snapshot(usize),
+    /// The session ended.
+    End,
+}
 
 /// Returns the history of each session, and the facts from each snapshot's receipt.
-pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
+pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Captures) {
     let mut lives: BTreeMap<InstanceId, Life> = BTreeMap::new();
-    let mut steps = Steps::new();
+    let mut captures = Captures::new();
     for receipt in &chain.receipts {
         let Some(instance) = &receipt.instance else {
             continue;
@@ -47,6 +71,7 @@ pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
                 life.command.clone_from(command);
                 life.title.clone_from(title);
                 life.began = Some(receipt.at);
+                life.first = Some(receipt.number);
             }
             Operation::Adopt {
                 workspace,
@@ -65,24 +90,62 @@ pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Steps) {
                 life.command.clone_from(command);
                 life.title.clone_from(title);
                 life.began = Some(*began);
+                life.first.get_or_insert(receipt.number);
                 life.ended = Some((*ended, ending.clone()));
             }
             Operation::Rename { title } => {
                 life.title.name.clone_from(&title.name);
                 life.title.message.clone_from(&title.message);
             }
-            Operation::End { ending, .. } if life.ended.is_none() => {
-                life.ended = Some((receipt.at, ending.clone()))
+            Operation::End { ending, .. } => {
+                life.ended.get_or_insert_with(|| (receipt.at, ending.clone()));
+                life.last.get_or_insert(receipt.number);
             }
             Operation::Capture {
                 snapshot, step, call, ..
             } => {
-                steps
-                    .entry(snapshot.clone())
-                    .or_insert_with(|| (step.clone(), call.clone()));
+                captures.entry(snapshot.clone()).or_insert_with(|| Captured {
+                    number: receipt.number,
+                    step: step.clone(),
+                    call: call.clone(),
+                });
             }
             _ => {}
         }
     }
-    (lives, steps)
+    (lives, captures)
+}
+
+/// A session to import, with the snapshots that are not here yet, oldest first.
+pub(super) struct Incoming {
+    pub(super) instance: InstanceId,
+    pub(super) life: Life,
+    pub(super) records: Vec<SnapshotRecord>,
+}
+
+/// Returns the steps, each with the position of its session, in the order in which they happened there: which sessions lived together, and which snapshot is older than another one,
+/// decides what a restore may change.
+pub(super) fn in_order(sessions: &[Incoming], captures: &Captures) -> Vec<(usize, Step)> {
+    let mut steps = Vec::new();
+    for (session, Incoming { life, records, .. }) in sessions.iter().enumerate() {
+        // A receipt that is missing there has the place of the one before it.
+        let number = |record: &SnapshotRecord| captures.get(&record.id).map(|captured| captured.number);
+        let mut at = life
+            .first
+            .or_else(|| records.iter().filter_map(number).min())
+            .unwrap_or(0);
+        steps.push((at, session, Step::Begin));
+        for (position, record) in records.iter().enumerate() {
+            at = number(record).map_or(at, |number| number.max(at));
+            steps.push((at, session, Step::Snapshot(position)));
+        }
+        // A session whose end nothing tells of lived as long as that store.
+        let end = life.last.or(life.ended.as_ref().map(|_| at));
+        steps.push((end.map_or(u64::MAX, |end| end.max(at)), session, Step::End));
+    }
+    steps.sort_by_key(|(at, ..)| *at);
+    steps
+        .into_iter()
+        .map(|(_, session, step)| (session, step))
+        .collect()
 }
