@@ -22,7 +22,7 @@ use crate::observer::Observer;
 use crate::store::{RepackPlan, Store, StoreError};
 
 use inventory::Inventory;
-use policy::{Choice, Scope};
+use policy::{Choice, Scope, is_older};
 use reclaimable::Weights;
 
 /// Retention policy that applies.
@@ -146,17 +146,22 @@ pub fn plan_if_due(
     now: Time,
     observer: &dyn Observer,
 ) -> Result<Option<PrunePlan>, StoreError> {
-    let field = Inventory::look(store)?;
-    let mut choice = Choice::new(&field, scope(store, rules, &field)?);
-    choice.by_rules(rules, now);
-    if choice.is_empty() {
+    let is_room_needed = || -> Result<bool, StoreError> {
         let size = match rules.room.max_bytes {
             0 => Size::default(),
             _ => Size::of(store)?,
         };
-        if need(store, rules.room, size)?.is_none() && !store.has_many_small_archives()? {
-            return Ok(None);
-        }
+        Ok(need(store, rules.room, size)?.is_some() || store.has_many_small_archives()?)
+    };
+    let may_exceed = may_exceed(store, rules, now)?;
+    if !may_exceed && !is_room_needed()? {
+        return Ok(None);
+    }
+    let field = Inventory::look(store)?;
+    let mut choice = Choice::new(&field, scope(store, rules, &field)?);
+    choice.by_rules(rules, now);
+    if may_exceed && choice.is_empty() && !is_room_needed()? {
+        return Ok(None);
     }
     planned(store, rules, Care::Passing, (&field, choice), observer).map(Some)
 }
@@ -291,6 +296,30 @@ fn planned<'f>(
         unreadable: weights.unreadable,
         held: choice.held(),
     })
+}
+
+/// Part of a count by which it may be exceeded until snapshots are deleted beside another command: to delete reads every record of the store, which
+/// would otherwise happen after each checkpoint of a session that has as many as it may.
+const SLACK: u64 = 8;
+
+/// Returns false if the rules certainly choose nothing of the session's group, or so little that it can wait. Only counts and times are looked at: what
+/// is held counts here too, and a recorded time is never later than the one that the rules go by.
+fn may_exceed(store: &Store, rules: &Rules<'_>, now: Time) -> Result<bool, StoreError> {
+    let own = match rules.own {
+        Some(own) => store.catalog().instance(own)?,
+        None => None,
+    };
+    let Some(own) = own.filter(|own| !own.is_imported()) else {
+        return Ok(true);
+    };
+    let kept = (rules.of)(own.workspace.as_deref());
+    let is = store.catalog().kept_beside(&own)?;
+    let exceeds = |count: u64, limit: u64| limit > 0 && count > limit.saturating_add(limit / SLACK);
+    let is_old = |oldest: Option<Time>, days: u64| oldest.is_some_and(|oldest| is_older(oldest, days, now));
+    Ok(exceeds(is.sessions, kept.instances.value)
+        || exceeds(is.checkpoints.max(is.emergencies), kept.checkpoints.value)
+        || is_old(is.oldest, kept.days.value)
+        || is_old(is.oldest_checkpoint, kept.checkpoint_days.value))
 }
 
 /// Sessions and snapshots eligible for deletion.

@@ -110,6 +110,7 @@ impl Inventory {
         let mut numbers: HashMap<Group, usize> = HashMap::new();
         let mut last: HashMap<usize, (u64, [SnapshotId; 2])> = HashMap::new();
         let mut active: HashSet<usize> = HashSet::new();
+        let mut begun: HashSet<usize> = HashSet::new();
         for row in rows {
             let group = Group::of(&row);
             let group = *numbers.entry(group.clone()).or_insert_with(|| {
@@ -131,11 +132,10 @@ impl Inventory {
             if is_active {
                 active.insert(session);
             }
-            let of_group = |session: &Session| session.group == group;
             field.sessions.push(Session {
                 group,
                 is_over: !is_active,
-                is_newest: !field.sessions.iter().any(of_group),
+                is_newest: begun.insert(group),
                 is_pinned: pins.contains(&(row.id.clone(), None)),
                 ended_at: row.ended_at.unwrap_or(*newest),
                 snapshots: Vec::new(),

@@ -239,7 +239,7 @@ impl<'f> Choice<'f> {
 }
 
 /// Returns true if more than `days` days have passed since `then`; never for 0 days.
-fn is_older(then: Time, days: u64, now: Time) -> bool {
+pub(super) fn is_older(then: Time, days: u64, now: Time) -> bool {
     let limit = i64::try_from(days).ok().and_then(|days| days.checked_mul(DAY));
     days > 0 && limit.is_some_and(|limit| now.sec.saturating_sub(then.sec) > limit)
 }

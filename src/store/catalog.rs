@@ -21,6 +21,7 @@ mod forgotten;
 mod forks;
 mod health;
 mod instances;
+mod kept_counts;
 mod receipts;
 mod row;
 mod schema;
