@@ -26,8 +26,8 @@ pub use exclude::{Matcher, PatternError, PrivateFiles, Verdict};
 pub use integration::{Detected, TrackedByGit, detect as automatic_excludes};
 pub use model::{
     AgentTerms, BroadReason, Contract, KeptExclude, MountState, MountTerms, NativeTerms, NotCovered,
-    RestoreTerms, RetentionTerms, SnapshotTerms, StackWarning, StatePath, StateSource, StateTerms,
-    Unavailable,
+    RestoreTerms, RetentionTerms, ShellReason, SnapshotTerms, StackWarning, StatePath, StateSource,
+    StateTerms, Unavailable,
 };
 pub use native::{FROZEN_SUFFIX, FrozenPlace, NativePlan, NativeSource, NotFrozen, frozen_name, plan_native};
 pub use other_owners::{COUNT, Foreign, Identity, MAX_VISITED, answer as count_answer, count_foreign};

@@ -27,7 +27,8 @@ pub use processes::{
 };
 pub use processes::{find, path_outside};
 pub use transport::{
-    AGENT_VARIABLE, HELPER_VARIABLE, carry, containers, kept_copy, left_behind, permissions, settle_cluster,
+    AGENT_VARIABLE, HELPER_VARIABLE, asks_for_shell, carry, containers, kept_copy, left_behind, permissions,
+    settle_cluster,
 };
 pub use transports::{
     AgentSource, ClusterContexts, Cut, LeftBehind, NewClaim, Permission, Purpose, RunningCopy, VolumePlan,

@@ -207,6 +207,16 @@ pub enum Unavailable {
     Metadata,
 }
 
+/// Why the shell and the tools of another machine serve instead of this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellReason {
+    /// The operator asked for them; this program may be installed there.
+    Asked,
+    /// This program is not installed there, and no copy of it runs there.
+    NotInstalled,
+}
+
 /// One mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MountTerms {
@@ -244,8 +254,10 @@ pub struct MountTerms {
     pub broad: Vec<BroadReason>,
     /// What only another user can read or replace; none until [`super::count_foreign`] was asked.
     pub foreign: Option<Foreign>,
-    /// What is lost on a machine that has not this program, whose shell and tools serve instead.
+    /// What is lost on a machine whose shell and tools serve instead of this program.
     pub lacks: Vec<Limitation>,
+    /// Why they serve; none where this program does.
+    pub shell: Option<ShellReason>,
     /// What was started to reach it, and is removed again; none where nothing has to be.
     pub helper: Option<Helper>,
     /// Size of the copy of this program that is runs on the mount's machine (bytes); none where it is installed

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use super::ContractError;
 use super::model::{MountState, NotCovered};
 use crate::config::{Isolated, Isolation, MountConfig, Subject, shown};
+use crate::environment::Environment;
 use crate::model::{ByteString, ground};
 use handle_fs::NodeKind;
 use handle_fs::remote::Transports;
 
 /// Configured mount as found on this host.
 pub(super) struct Seen<'a> {
-    /// Connections to other machines.
-    pub(super) transports: &'a Transports,
+    /// Connections to other machines, and the settings by which they were made.
+    pub(super) environment: &'a Environment,
     pub(super) config: &'a MountConfig,
     pub(super) root: PathBuf,
     /// Root in a form in which mounts can be compared: one directory of another machine may have several addresses.
@@ -41,12 +42,13 @@ impl Seen<'_> {
 
 /// Finds a mount on the host.
 pub(super) fn look<'a>(
-    transports: &'a Transports,
+    environment: &'a Environment,
     config: &'a MountConfig,
     subject: &Subject,
     captures: bool,
     isolated: &Isolated,
 ) -> Result<Seen<'a>, ContractError> {
+    let transports = &environment.transports;
     let (path, container, isolated) = place(config, isolated);
     let configured = config.source.clone();
     let root = match transports.canonical(&path) {
@@ -84,7 +86,7 @@ pub(super) fn look<'a>(
         return Err(ContractError::NotADirectory { path });
     }
     let seen = Seen {
-        transports,
+        environment,
         config,
         ground: ground(
             &ByteString::from(root.as_path()),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::integration::TrackedByGit;
 use super::model::{
-    Contract, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, SnapshotTerms, StateTerms,
-    Unavailable,
+    Contract, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, ShellReason, SnapshotTerms,
+    StateTerms, Unavailable,
 };
 use super::mount_probe::{Kind, Seen, look, not_covered, uncaptured, why_not};
 use super::sensitive_paths::{Places, below};
@@ -15,6 +15,7 @@ use super::{ContractError, Verdict, agent_state, coverage, native, overlap};
 use crate::config::{Isolation, Mode, MountConfig, Native, Resolved, Sensitive, isolated as isolated_mounts};
 use crate::environment::Environment;
 use crate::model::{ByteString, Coverage, RelPath, WithheldPath, WithheldReason};
+use crate::process::asks_for_shell;
 use crate::product::FILE_SYSTEM;
 
 /// Options of the command line that go beyond the configuration, and the query to git.
@@ -54,13 +55,7 @@ pub fn resolve(
     });
     let isolated = isolated.unwrap_or_default();
     for mount in &resolved.mounts {
-        seen.push(look(
-            &environment.transports,
-            mount,
-            &resolved.subject,
-            captures,
-            &isolated,
-        )?);
+        seen.push(look(environment, mount, &resolved.subject, captures, &isolated)?);
     }
     if mode != Mode::Off && places.store().is_none() {
         return Err(ContractError::NoStore);
@@ -368,6 +363,12 @@ fn within(mount: &Seen<'_>, outer: &coverage::Built) -> MountState {
 }
 
 fn terms(mount: &Seen<'_>, state: MountState) -> MountTerms {
+    let transports = &mount.environment.transports;
+    let lacks = transports.lacks_near(&mount.root);
+    let shell = (!lacks.is_empty()).then(|| match asks_for_shell(mount.environment) {
+        true => ShellReason::Asked,
+        false => ShellReason::NotInstalled,
+    });
     MountTerms {
         source: ByteString::from(mount.config.src.as_path()),
         root: ByteString::from(mount.root.as_path()),
@@ -385,9 +386,10 @@ fn terms(mount: &Seen<'_>, state: MountState) -> MountTerms {
         stack_warnings: Vec::new(),
         broad: Vec::new(),
         foreign: None,
-        lacks: mount.transports.lacks_near(&mount.root),
-        helper: mount.transports.helper_near(&mount.root),
-        copied_bytes: mount.transports.copied_near(&mount.root),
+        lacks,
+        shell,
+        helper: transports.helper_near(&mount.root),
+        copied_bytes: transports.copied_near(&mount.root),
         native: None,
         git: None,
     }

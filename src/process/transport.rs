@@ -53,6 +53,12 @@ fn source(environment: &Environment) -> Result<AgentSource, String> {
     }
 }
 
+/// Returns true if the operator asked for the shell of other machines, whatever is installed there.
+#[must_use]
+pub fn asks_for_shell(environment: &Environment) -> bool {
+    source(environment) == Ok(AgentSource::Shell)
+}
+
 /// Reads the time limit from [`TIMEOUT_VARIABLE`]; 60 seconds by default.
 fn timeout(environment: &Environment) -> Result<Duration, String> {
     let Some(told) = environment.get(TIMEOUT_VARIABLE) else {

@@ -464,7 +464,17 @@ fn a_build_beside_the_program_serves_where_it_is_not_installed() {
         // `--agent shell` turns the copy off.
         let command = sandbox.command(["explain", "--snapshot", "project", &target]);
         let explained = command.with("JACKIN_RECOVERY_AGENT", "shell").run().ok();
-        assert!(explained.text().contains("is not installed"), "{explained}");
+        let contract: Vec<String> = explained.text().split_whitespace().map(str::to_owned).collect();
+        let contract = contract.join(" ");
+        let machine = target.strip_suffix(project.to_str().unwrap()).unwrap();
+        let told = format!(
+            " On {machine}, the shell and tools there are used, as you asked (--agent shell): extended attributes"
+        );
+        assert!(contract.contains(&told), "{explained}");
+        assert!(!contract.contains("is not installed"), "{explained}");
+        let command = sandbox.command(["explain", "--json", "--snapshot", "project", &target]);
+        let document = command.with("JACKIN_RECOVERY_AGENT", "shell").run().ok().json();
+        assert_eq!(document["mounts"][0]["shell"], "asked", "{document}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::layout::{Part, Sheet};
 use crate::config::Sensitive;
-use crate::contract::{Contract, Foreign, Matcher, Verdict};
+use crate::contract::{Contract, Foreign, Matcher, ShellReason, Verdict};
 use crate::model::{RelPath, WithheldReason};
 use crate::terminal::{Role, size};
 use handle_fs::remote::{Address, Limitation};
@@ -177,11 +177,11 @@ pub(super) fn not_covered(sheet: &mut Sheet, contract: &Contract) {
     }
 }
 
-/// Describes the losses on machines where this program is not installed.
+/// Describes the losses on machines whose shell and tools serve instead of this program.
 fn lost_elsewhere(sheet: &mut Sheet, contract: &Contract) {
     let mut told = BTreeSet::new();
-    for mount in contract.mounts.iter().filter(|mount| !mount.lacks.is_empty()) {
-        let Some((address, _)) = Address::split(&mount.root.to_path()) else {
+    for mount in &contract.mounts {
+        let (Some(reason), Some((address, _))) = (mount.shell, Address::split(&mount.root.to_path())) else {
             continue;
         };
         if !told.insert(address.clone()) {
@@ -189,9 +189,14 @@ fn lost_elsewhere(sheet: &mut Sheet, contract: &Contract) {
         }
         let machine = address.to_string();
         let lost: Vec<&str> = mount.lacks.iter().map(|lack| words_of(*lack)).collect();
+        let why = match reason {
+            ShellReason::Asked => "the shell and tools there are used, as you asked (--agent shell)",
+            ShellReason::NotInstalled => {
+                "this program is not installed, so the shell and tools there are used"
+            }
+        };
         let lost = format!(
-            "this program is not installed there, so its shell and tools are used: {}. With a copy of this program \
-            (--agent copy) there are no such limits.",
+            ", {why}: {}. With a copy of this program (--agent copy) there are no such limits.",
             lost.join("; ")
         );
         sheet.say(&[

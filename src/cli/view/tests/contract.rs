@@ -90,6 +90,7 @@ fn mount(root: &str, state: MountState) -> MountTerms {
         broad: vec![],
         foreign: None,
         lacks: vec![],
+        shell: None,
         helper: None,
         copied_bytes: None,
         native: None,

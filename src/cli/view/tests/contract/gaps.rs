@@ -1,9 +1,10 @@
 //! Tests of the sections on skipped paths, on paths that are not covered, and of warnings.
 
-use super::{captured, coverage, file, flag, flat, ordinary};
+use super::{bytes, captured, coverage, file, flag, flat, ordinary};
 use crate::config::{OnFailure, Sensitive, Sourced};
-use crate::contract::Foreign;
+use crate::contract::{Foreign, ShellReason};
 use crate::model::{RelPath, WithheldPath, WithheldReason};
+use handle_fs::remote::Limitation;
 
 fn withheld(path: &str, reason: WithheldReason) -> WithheldPath {
     let path = RelPath::new(path.as_bytes()).unwrap();
@@ -129,4 +130,29 @@ fn what_another_user_holds_is_counted_over_all_mounts() {
         text.contains("Only the first 200,000 entries were checked") && !text.contains("Nothing was found"),
         "{text}"
     );
+}
+
+#[test]
+fn limits_of_a_shell_name_the_machine_and_the_reason() {
+    let mut contract = ordinary();
+    for (reason, why) in [
+        (
+            ShellReason::Asked,
+            "the shell and tools there are used, as you asked (--agent shell)",
+        ),
+        (
+            ShellReason::NotInstalled,
+            "this program is not installed, so the shell and tools there are used",
+        ),
+    ] {
+        let mount = &mut contract.mounts[0];
+        mount.root = bytes("ssh://host:2222/srv/shop");
+        mount.lacks = vec![Limitation::Holes, Limitation::Locks];
+        mount.shell = Some(reason);
+        let text = flat(&contract);
+        let told = format!(
+            " On ssh://host:2222, {why}: sparse files are restored without holes; a restore takes no lock there. With a copy"
+        );
+        assert!(text.contains(&told), "{text}");
+    }
 }
