@@ -63,6 +63,7 @@ mod known_path;
 mod live_file;
 mod log;
 mod mount_point;
+mod net_changes;
 mod output;
 mod path_history;
 pub(crate) mod paths;
@@ -100,7 +101,7 @@ pub use comparison::{Compared, Since};
 pub use content_search::{ContentMatch, ContentSearch, MatchedLine};
 pub use contract::ContractRequest;
 pub use differences::{DiffRequest, Differences, Question, SessionDiff, Until};
-pub use earlier_change::EarlierChange;
+pub use earlier_change::{EarlierChange, EarlierSession};
 pub use end::EndedSession;
 pub(crate) use end::survivors;
 pub use error::RecoveryError;
@@ -112,6 +113,7 @@ pub use fork::{ForkError, ForkRequest, Forked};
 pub use interrupted::{HeldRestore, InterruptedRestore};
 pub use log::Log;
 pub use mount_point::{MountPoint, MountPointError};
+pub(crate) use net_changes::{MOST_COMPARED, changed_between, net_changes};
 pub(crate) use output::refuse_address;
 pub use output::{
     EncryptedFile, IncompleteDatabase, MissingClaim, OutputError, OutputPlan, WrittenMount, WrittenSnapshot,

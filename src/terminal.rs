@@ -207,13 +207,27 @@ impl Terminal {
 
     /// Like [`Self::err`], but not with `--quiet`. A line that does not fit is wrapped, unless it begins with a blank.
     pub fn note(&self, text: &str) {
+        self.say(
+            Level::Note,
+            &self.fitted(text),
+            self.verbosity != Verbosity::Quiet,
+        );
+    }
+
+    /// Like [`Self::note`], but with `--quiet` too: for a line without which the result misleads.
+    pub fn caution(&self, text: &str) {
+        self.say(Level::Note, &self.fitted(text), true);
+    }
+
+    /// Wraps the lines that do not fit on stderr, except those that begin with a blank.
+    fn fitted(&self, text: &str) -> String {
         let columns = self.width_err();
         let fitted = |line: &str| match width::of(line) <= columns {
             true => vec![line.to_owned()],
             false => width::wrap(line, columns),
         };
-        let text: Vec<String> = text.split('\n').flat_map(fitted).collect();
-        self.say(Level::Note, &text.join("\n"), self.verbosity != Verbosity::Quiet);
+        let lines: Vec<String> = text.split('\n').flat_map(fitted).collect();
+        lines.join("\n")
     }
 
     /// Returns true if notes ([`Self::note`]) are shown or logged.

@@ -8,10 +8,13 @@ use super::args::{some_path, some_text};
 use super::choose::{Chosen, chosen_session};
 use super::context::Context;
 use super::error::{CliError, ErrorKind};
+use super::suggested_command::Words;
 use super::view;
 use crate::model::InstanceId;
 use crate::process::INSTANCE_VARIABLE;
-use crate::recovery::{InstanceRow, NamedSession, PathGlob, RecoveryError, SessionChoice, Wanted};
+use crate::recovery::{
+    EarlierSession, InstanceRow, NamedSession, PathGlob, RecoveryError, SessionChoice, Store, Wanted,
+};
 use crate::report::InstanceDocument;
 use crate::terminal::{Verbosity, size, width};
 
@@ -42,6 +45,13 @@ pub struct SessionPathsArg {
     pub any: bool,
 }
 
+impl SessionPathsArg {
+    /// Returns true if no word and no flag chooses a session or paths.
+    pub(super) fn is_default(&self) -> bool {
+        self.instance.is_none() && !self.any
+    }
+}
+
 /// A file, after a session or none for all sessions that cover the file. A single word is the file.
 #[derive(Clone, Debug, Args)]
 pub struct SessionPathArg {
@@ -63,6 +73,8 @@ pub(super) struct Asking {
     pub(super) is_silent: bool,
     /// Sessions that are reported.
     pub(super) reported: Reported,
+    /// True if the command prints [`earlier_session`] when it has nothing to do.
+    pub(super) names_earlier: bool,
 }
 
 /// Sessions that a command reports before it goes on, so that a wrong one is seen.
@@ -86,6 +98,7 @@ impl Asking {
                 true => Reported::None,
                 false => Reported::Chosen,
             },
+            names_earlier: false,
         }
     }
 
@@ -98,6 +111,7 @@ impl Asking {
                 true => Reported::None,
                 false => Reported::All,
             },
+            names_earlier: false,
         }
     }
 }
@@ -140,6 +154,7 @@ impl SessionArg {
                 wanted,
                 is_silent: true,
                 reported: Reported::None,
+                names_earlier: false,
             };
             return self.settle(context, asking).map(Some);
         }
@@ -330,7 +345,7 @@ pub(super) fn settle(
                 Reported::None => {}
             }
             if named.is_none() && !any && asking.reported != Reported::None && asking.wanted == Wanted::Any {
-                print_outlasting(context, &row)?;
+                print_outlasting(context, &row, asking.names_earlier)?;
             }
             Ok(row.id.to_string())
         }
@@ -385,9 +400,17 @@ fn with_table(context: &Context<'_>, error: RecoveryError) -> CliError {
     CliError { hints, ..made }
 }
 
-/// Prints a session here that began earlier and ended later, for it may be the one that is meant.
-fn print_outlasting(context: &Context<'_>, row: &InstanceRow) -> Result<(), CliError> {
-    if let Some((other, number)) = context.engine().outlasting(row)? {
+/// Prints a session here that began earlier and ended later, for it may be the one that is meant. With `names_earlier`, not the one that
+/// [`earlier_session`] names.
+fn print_outlasting(context: &Context<'_>, row: &InstanceRow, names_earlier: bool) -> Result<(), CliError> {
+    let engine = context.engine();
+    if let Some((other, number)) = engine.outlasting(row)? {
+        if names_earlier && let Some(store) = engine.store_for_reading()? {
+            let earlier = engine.earlier_session(&store, row)?;
+            if earlier.is_some_and(|earlier| earlier.row.id == other.id) {
+                return Ok(());
+            }
+        }
         let end = match other.ended_at {
             Some(_) => "ended later",
             None => "has not ended",
@@ -398,6 +421,33 @@ fn print_outlasting(context: &Context<'_>, row: &InstanceRow) -> Result<(), CliE
         ));
     }
     Ok(())
+}
+
+/// Returns the line about the latest earlier session that changed something and was not restored, with the command `verb` for it, if
+/// `row` changed nothing. Without it, an agent that was started once more would make the changes look undone.
+pub(super) fn earlier_session(
+    context: &Context<'_>,
+    store: &Store,
+    row: &InstanceRow,
+    verb: &str,
+) -> Result<Option<String>, CliError> {
+    let Some(earlier) = context.engine().earlier_session(store, row)? else {
+        return Ok(None);
+    };
+    let EarlierSession { row, number, counts } = earlier;
+    let words = Words::new(verb).arg(format!("@{number}"));
+    let purpose = format!(
+        "{} began before it and changed {} ({}; {})",
+        row.id,
+        size::counted(counts.known(), "path", "paths"),
+        view::changes::counted(counts).join(", "),
+        size::age(row.started_at, context.now()),
+    );
+    Ok(Some(context.proposal(
+        &purpose,
+        &words.text(),
+        context.terminal.width_err(),
+    )))
 }
 
 /// Reports the session that was chosen, so that a wrong one is seen. In a pager it is the first line.

@@ -28,6 +28,12 @@ impl PathCounts {
     pub fn are_any(self) -> bool {
         self != Self::default()
     }
+
+    /// Returns the number of paths that are known to have changed.
+    #[must_use]
+    pub fn known(self) -> u64 {
+        self.added + self.changed + self.deleted + self.renamed
+    }
 }
 
 fn is_zero(count: &u64) -> bool {

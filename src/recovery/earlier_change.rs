@@ -1,18 +1,32 @@
-//! The earlier session that changed a path which a later one left alone.
+//! The earlier session that changed what a later one left alone: a path, or anything.
 
 use std::ffi::OsString;
 use std::path::Path;
 
+use super::net_changes::net_changes;
 use super::paths::{in_snapshots, place};
+use super::status::is_restored;
 use super::{Recovery, RecoveryError, RestoreRequest, Unheard};
-use crate::diff::{Side, compare};
-use crate::model::{MountRecord, RelPath, SnapshotKind, SnapshotRecord};
+use crate::diff::{Side, compare, compare_withheld};
+use crate::model::{ChangeCounts, MountRecord, PathCounts, RelPath, SnapshotKind, SnapshotRecord};
+use crate::process::INSTANCE_VARIABLE;
 use crate::restore::{RestoreError, Scope};
-use crate::session::{sessions_covering, those_that_began};
-use crate::store::{InstanceRow, Store};
+use crate::session::{Covering, sessions_covering, those_that_began};
+use crate::store::{InstanceRow, Store, StoreError};
 
-/// Number of sessions that are compared. Each costs the reading of two manifests.
+/// Number of sessions that are considered. Each may cost the reading of two manifests.
 const MOST: usize = 50;
+
+/// Session that changed something, while a later one changed nothing.
+#[derive(Clone, Debug)]
+pub struct EarlierSession {
+    /// The session.
+    pub row: InstanceRow,
+    /// Number that `@N` counts back to it in the current directory.
+    pub number: usize,
+    /// Number of paths that it changed.
+    pub counts: PathCounts,
+}
 
 /// Session that changed a path.
 #[derive(Clone, Debug)]
@@ -44,6 +58,50 @@ impl Recovery<'_> {
         for (row, number) in earlier.take(MOST) {
             if self.did_change(store, &row, paths)? && self.has_to_restore(&row, paths) {
                 return Ok(Some(EarlierChange { row, number }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the newest session before `row` that covers the current directory, changed something, and was not restored. `None` if `row`
+    /// changed something itself, if this process runs in a session, or if there is no such session. Nothing but the catalog and manifests is
+    /// read: if its changes were reverted without a restore, it is returned as well.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`].
+    pub fn earlier_session(
+        &self,
+        store: &Store,
+        row: &InstanceRow,
+    ) -> Result<Option<EarlierSession>, RecoveryError> {
+        // A session restores only its own files.
+        let is_inside = self.environment.get(INSTANCE_VARIABLE).is_some();
+        let mut looked = 0;
+        if is_inside || !changed_nothing(store, row, &mut looked)? {
+            return Ok(None);
+        }
+        let mut is_before = false;
+        for (number, other) in (1..).zip(Covering::new(store, &self.environment.current)?.that_began()) {
+            let other = other?;
+            if !is_before {
+                is_before = other.id == row.id;
+                continue;
+            }
+            if number > MOST {
+                break;
+            }
+            if other.ended_at.is_none() || !can_restore(store, &other)? {
+                continue;
+            }
+            let Some(counts) = net_changes(store, &other, &mut looked)? else {
+                continue;
+            };
+            if counts.known() > 0 && !was_restored(store, &other)? {
+                return Ok(Some(EarlierSession {
+                    row: other,
+                    number,
+                    counts,
+                }));
             }
         }
         Ok(None)
@@ -115,4 +173,57 @@ impl Recovery<'_> {
         }
         Ok(false)
     }
+}
+
+/// Returns true if no snapshot of a session shows a change.
+fn changed_nothing(store: &Store, row: &InstanceRow, looked: &mut usize) -> Result<bool, StoreError> {
+    let captures = store.catalog().captures(&row.id)?;
+    let mut steps = captures
+        .iter()
+        .filter(|capture| !matches!(capture.kind, SnapshotKind::Emergency | SnapshotKind::Baseline));
+    // A step whose receipt has no count may have changed something.
+    let is_still = |step: Option<&ChangeCounts>| step.is_some_and(|step| !step.counts.are_any());
+    if steps.all(|capture| is_still(capture.step.as_ref())) {
+        return Ok(!changed_private(store, row)?);
+    }
+    // What one step did, a later one may have undone.
+    let counts = net_changes(store, row, looked)?;
+    Ok(counts.is_some_and(|counts| !counts.are_any()) && !changed_private(store, row)?)
+}
+
+/// Returns true if a private file, which no count includes, differs between the first and the last snapshot of a session, or if that is
+/// unknown.
+fn changed_private(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
+    let mut own = store.catalog().snapshots(&row.id)?.into_iter();
+    let last = own.find(|snapshot| snapshot.kind != SnapshotKind::Emergency);
+    let Some(last) = last.filter(|last| last.kind != SnapshotKind::Baseline) else {
+        return Ok(false);
+    };
+    let first = own.find(|snapshot| snapshot.kind == SnapshotKind::Baseline);
+    let records = first.and_then(|first| Some((store.record(&first.id).ok()?, store.record(&last.id).ok()?)));
+    let Some((before, after)) = records else {
+        return Ok(true);
+    };
+    let mut mounts = before.mounts.iter();
+    Ok(mounts.any(|mount| {
+        let same = |other: &&MountRecord| other.coverage.label == mount.coverage.label;
+        let later = after.mounts.iter().find(same);
+        !compare_withheld(mount, later.map(|later| later.withheld.as_slice())).is_empty()
+    }))
+}
+
+/// Returns true if the baseline of a session is there.
+fn can_restore(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
+    let snapshots = store.catalog().snapshots(&row.id)?;
+    Ok(snapshots
+        .iter()
+        .any(|snapshot| snapshot.kind == SnapshotKind::Baseline))
+}
+
+/// Returns true if the operator restored files of a session, and did not undo that.
+fn was_restored(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
+    let restores = store.catalog().restores(&row.id)?;
+    // Its own restores are a part of what it did.
+    let last = restores.iter().find(|restore| !restore.inside);
+    Ok(last.is_some_and(|last| is_restored(last, &restores)))
 }

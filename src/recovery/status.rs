@@ -140,7 +140,7 @@ fn changed(store: &Store, id: &InstanceId, is_recording: bool) -> Result<(Option
 }
 
 /// Returns true if after `last` the files are as a restore left them: it is a restore, or an undo of an undo.
-fn is_restored(last: &RestoreRow, all: &[RestoreRow]) -> bool {
+pub(super) fn is_restored(last: &RestoreRow, all: &[RestoreRow]) -> bool {
     let mut at = last;
     let mut restored = true;
     while let Some(before) = at.undoes {

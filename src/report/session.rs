@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::origin::{ImportedDocument, begun, imported};
 use super::sessions::{ForgottenAtDocument, natives, waiting_instances};
-use super::steps::{net, steps};
+use super::steps::steps;
 use super::turns::{TurnDocument, turns};
 use super::{
     ConversationDocument, ForkedDocument, Head, InstanceDocument, PathDocument, ReasonDocument,
@@ -19,6 +19,7 @@ use crate::model::{
     RelPath, RestoreKind, SnapshotId, SnapshotKind, SnapshotRecord, StepRef, Time, WatchedMount,
     WithheldReason,
 };
+use crate::recovery::net_changes;
 use crate::session::{SessionError, forked_from, state};
 use crate::store::{InstanceRow, RestoreRow, Store};
 
@@ -123,7 +124,7 @@ impl SessionReport {
         };
         instance.conversation = conversation.map(ConversationDocument::from);
         if row.ended_at.is_some() {
-            instance.changed = net(store, row, &mut 0)?;
+            instance.changed = net_changes(store, row, &mut 0)?;
         }
         let known = steps(store, row, &snapshots)?;
         let events = catalog.agent_events(&row.id)?;

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::steps::net;
 use super::{ConversationDocument, ForkedDocument, Head};
 use crate::config::{Unread, jackin_instances};
 use crate::display::sanitize;
 use crate::environment::Environment;
 use crate::model::{AgentRef, Ending, InstanceId, PathCounts, SnapshotKind, Time};
+use crate::recovery::net_changes;
 use crate::session::{
     Docker, LivenessProbe, Reason, SessionError, State, distinct, forked_from, is_imported_again,
     is_interrupted_import, lacks_end, state_by,
@@ -151,7 +151,7 @@ pub(crate) fn sessions(
         made.prompt = prompts.remove(&row.id);
         made.conversation = conversations.remove(&row.id).map(ConversationDocument::from);
         if row.ended_at.is_some() {
-            made.changed = net(store, row, &mut looked)?;
+            made.changed = net_changes(store, row, &mut looked)?;
         }
         all.push(made);
     }

@@ -2,13 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::capture::PrivateOverlay;
-use crate::diff::count_changes;
-use crate::model::{CallRef, MountRecord, PathCounts, SnapshotId, SnapshotKind, SnapshotRecord};
+use crate::model::{CallRef, PathCounts, SnapshotId, SnapshotKind};
+use crate::recovery::{MOST_COMPARED, changed_between};
 use crate::store::{InstanceRow, SnapshotRow, Store, StoreError};
-
-/// Maximum number of steps that are compared for lack of a count in a receipt, newest first; each reads two manifests.
-const MOST: usize = 20;
 
 /// Known steps of a session, keyed by the snapshot that ends each.
 #[derive(Debug, Default)]
@@ -52,57 +48,13 @@ pub(crate) fn steps(
         }
         let count = match row.step.as_ref().filter(|step| step.since == *before) {
             Some(step) => Some(step.counts),
-            None if looked == MOST => None,
+            None if looked == MOST_COMPARED => None,
             None => {
                 looked += 1;
-                count(store, before, id)
+                changed_between(store, before, id)
             }
         };
         steps.counts.extend(count.map(|count| (id.clone(), count)));
     }
     Ok(steps)
-}
-
-/// Returns the number of paths that differ between the first and the last snapshot of a session that has ended; `None` if one of the two
-/// is missing. The receipt of a session without checkpoints has it; else the snapshots are compared, for [`MOST`] sessions (`looked`).
-pub(super) fn net(
-    store: &Store,
-    row: &InstanceRow,
-    looked: &mut usize,
-) -> Result<Option<PathCounts>, StoreError> {
-    let captures = store.catalog().captures(&row.id)?;
-    let mut all = captures.iter().filter(|row| row.kind != SnapshotKind::Emergency);
-    let (Some(last), Some(first)) = (all.next(), all.next_back()) else {
-        return Ok(None);
-    };
-    if last.kind != SnapshotKind::Closing || first.kind != SnapshotKind::Baseline {
-        return Ok(None);
-    }
-    if let Some(step) = last.step.as_ref().filter(|step| step.since == first.snapshot) {
-        return Ok(Some(step.counts));
-    }
-    if *looked == MOST {
-        return Ok(None);
-    }
-    *looked += 1;
-    Ok(count(store, &first.snapshot, &last.snapshot))
-}
-
-pub(super) fn count(store: &Store, before: &SnapshotId, after: &SnapshotId) -> Option<PathCounts> {
-    let (before, after) = (store.record(before).ok()?, store.record(after).ok()?);
-    let mut counts = PathCounts::default();
-    for mount in &before.mounts {
-        let mut reveal = PrivateOverlay::default();
-        let mut read = |record: &SnapshotRecord, mount: &MountRecord| {
-            Some(reveal.stored_manifest(store, record, mount).ok()?.0)
-        };
-        let earlier = read(&before, mount)?;
-        let same = |other: &&MountRecord| other.coverage.label == mount.coverage.label;
-        let later = match after.mounts.iter().find(same) {
-            Some(mount) => read(&after, mount)?,
-            None => None,
-        };
-        counts += count_changes(earlier.as_ref(), later.as_ref());
-    }
-    Some(counts)
 }

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::steps::{Steps, count};
+use super::steps::Steps;
 use crate::model::{AgentEvent, AgentRef, PathCounts, SnapshotId, SnapshotKind, Time};
+use crate::recovery::changed_between;
 use crate::store::{AgentEventRow, SnapshotRow, Store};
 
 /// Maximum number of turns whose snapshots are compared, newest first; each reads two manifests.
@@ -143,6 +144,6 @@ fn changed(store: &Store, turn: &TurnDocument, known: &Steps) -> Option<PathCoun
     }
     match known.before.get(after) {
         Some(step) if step == before => known.counts.get(after).copied(),
-        _ => count(store, before, after),
+        _ => changed_between(store, before, after),
     }
 }

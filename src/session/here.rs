@@ -45,6 +45,12 @@ impl<'s> Covering<'s> {
         })
     }
 
+    /// Returns the sessions that began, which `@N` counts if there are any.
+    pub fn that_began(self) -> impl Iterator<Item = Result<InstanceRow, StoreError>> {
+        let store = self.store;
+        self.filter(move |row| row.as_ref().map_or(true, |row| began(store, row)))
+    }
+
     /// Returns the latest session that began, else the latest; `None` if there is none.
     ///
     /// # Errors

@@ -47,6 +47,7 @@ mod crashing;
 mod damage;
 mod disk_gone;
 mod doctor;
+mod earlier_sessions;
 mod edges;
 mod emergency;
 mod exchanges;

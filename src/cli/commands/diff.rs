@@ -13,7 +13,7 @@ use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
 use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::schema::Document;
-use crate::cli::session_arg::{Asking, SessionPathsArg};
+use crate::cli::session_arg::{Asking, SessionPathsArg, earlier_session};
 use crate::cli::view::Reader;
 use crate::cli::{html, view};
 use crate::model::{RelPath, SnapshotKind};
@@ -201,7 +201,10 @@ impl Command for DiffArgs {
             .map(|file| Output::settle(context, file, Kind::Page))
             .transpose()?;
         let engine = context.engine();
-        let asking = Asking::any(args.json.is_json() || args.nul);
+        let asking = Asking {
+            names_earlier: args.is_latest(),
+            ..Asking::any(args.json.is_json() || args.nul)
+        };
         let range = args.range(context)?;
         let (session, paths, args) = match &range {
             Some(range) => (range.session.clone(), args.subject.paths.clone(), args.clone()),
@@ -274,6 +277,12 @@ impl Command for DiffArgs {
                 context.terminal.note(&format!("from {earlier} to {later}"));
             }
             tell(context, store, row, found, (args, &paths), range.is_some());
+            if args.is_latest()
+                && !found.are_any()
+                && let Some(earlier) = earlier_session(context, store, row, "diff")?
+            {
+                context.terminal.note(&earlier);
+            }
         }
         Ok(code.into())
     }
@@ -403,6 +412,12 @@ impl DiffArgs {
             ..self.clone()
         };
         Ok((session, paths, args))
+    }
+
+    /// Returns true if no argument chooses a session, a snapshot or paths, and the changes are printed.
+    fn is_latest(&self) -> bool {
+        let is_listing = self.html.is_none() && self.tool.is_none();
+        self.subject.is_default() && self.from.is_none() && self.to.is_none() && is_listing
     }
 
     /// Returns true if the listing folds nothing.

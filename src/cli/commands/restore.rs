@@ -16,7 +16,7 @@ use crate::cli::identity_arg::identities;
 use crate::cli::json_output::JsonForm;
 use crate::cli::restore_flow::{Choosing, RestoreOptions, carry_out};
 use crate::cli::schema::Document;
-use crate::cli::session_arg::{Asking, SessionPathsArg};
+use crate::cli::session_arg::{Asking, SessionPathsArg, earlier_session};
 use crate::cli::snapshot_arg::{SettledWithOptions, settle_with};
 use crate::cli::suggested_command::Words;
 use crate::cli::view;
@@ -184,7 +184,10 @@ impl Command for RestoreArgs {
         }
         let engine = context.engine();
         let keys = || identities(context, &args.unlock);
-        let asking = Asking::to_change_files(Wanted::Any, args.json.is_json(), args.yes);
+        let asking = Asking {
+            names_earlier: args.is_latest(),
+            ..Asking::to_change_files(Wanted::Any, args.json.is_json(), args.yes)
+        };
         let options = [
             ("--from", args.from.as_deref()),
             ("--only-changes-of", args.only_changes_of.as_deref()),
@@ -246,6 +249,11 @@ impl Command for RestoreArgs {
         };
         let how = how(context, args, (&paths, from), &planned.row);
         let is_whole = from.is_none() && args.only_changes_of.is_none();
+        let is_idle = planned.proposal.is_empty();
+        let earlier_session = match args.is_latest() && !args.json.is_json() && is_idle {
+            true => earlier_session(context, &planned.store, &planned.row, "restore")?,
+            false => None,
+        };
         let earlier = match is_whole && !args.json.is_json() && planned.is_idle() && !paths.is_empty() {
             true => engine.earlier_change(&planned.store, &planned.row, &paths)?,
             false => None,
@@ -262,7 +270,20 @@ impl Command for RestoreArgs {
         if let Some(earlier) = earlier {
             print_earlier(context, &earlier, &paths);
         }
+        if let Some(earlier) = earlier_session {
+            context.terminal.caution(&earlier);
+        }
         Ok(status)
+    }
+}
+
+impl RestoreArgs {
+    /// Returns true if no argument chooses a session, a snapshot or paths: all changes of the latest session are to be reverted in place.
+    fn is_latest(&self) -> bool {
+        let is_placed = self.from.is_some() || self.before.is_some() || self.only_changes_of.is_some();
+        let goes_beyond =
+            self.overwrite_later_edits || self.delete_later_files || !self.set_aside_excluded.is_empty();
+        self.subject.is_default() && !is_placed && self.to.is_none() && !goes_beyond
     }
 }
 

@@ -102,6 +102,7 @@ impl WatchArgs {
                 wanted,
                 is_silent: true,
                 reported: Reported::None,
+                names_earlier: false,
             };
             let id = self.session.settle(context, asking)?;
             return Ok(Some(engine.watch(&id)?));

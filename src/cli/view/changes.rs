@@ -1,6 +1,6 @@
 //! Changes, one line each.
 
-use crate::model::{Coverage, Entry, RelPath};
+use crate::model::{Coverage, Entry, PathCounts, RelPath};
 use crate::report::{Change, ChangeDocument, ChangeKind, ReasonDocument, count_changes};
 use crate::terminal::{Role, sanitize, size, style};
 
@@ -45,7 +45,11 @@ pub(in crate::cli) fn letter(kind: ChangeKind) -> (&'static str, Role) {
 
 /// Describes the number of changes of each kind.
 pub(in crate::cli) fn counts<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<String> {
-    let counts = count_changes(changes);
+    counted(count_changes(changes))
+}
+
+/// Returns the counts above zero in words.
+pub(in crate::cli) fn counted(counts: PathCounts) -> Vec<String> {
     let parts = [
         ("added", counts.added),
         ("modified", counts.changed),
