@@ -2,6 +2,7 @@
 //! is done.
 
 mod change;
+mod changed_paths;
 mod commits;
 mod compare;
 mod git_format;
@@ -17,6 +18,7 @@ mod withheld;
 mod words;
 
 pub use change::{Change, ChangeKind};
+pub use changed_paths::ChangedPaths;
 pub use commits::{CommitLine, Commits};
 pub use compare::{Comparison, NotCovered, Side, compare, count, count_changes, count_unknown};
 pub use git_format::{binary_patch, git_mode, is_refused_by_git, quoted_name};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::commits::{Commits, between};
-use super::{Change, HIDDEN};
+use super::{Change, ChangedPaths, HIDDEN};
 use crate::git_directories::work_tree;
 use crate::model::{Entry, Name, RelPath};
 use git_reader::{
@@ -126,7 +126,7 @@ pub fn compare_repository<'f>(
     own: &RelPath,
     before: Option<&'f dyn Files>,
     after: Option<&'f dyn Files>,
-    changes: &[Change],
+    changes: &ChangedPaths<'_>,
 ) -> RepositoryChange {
     let work = work_tree(own);
     let mut unread = Vec::new();
@@ -156,6 +156,12 @@ pub fn compare_repository<'f>(
     }
     let sides: Vec<&Repository<'_>> = [&new, &old].into_iter().flatten().collect();
     let hook_places: BTreeSet<RelPath> = sides.iter().flat_map(|side| hook_places(side)).collect();
+    let places = sides
+        .iter()
+        .flat_map(|side| [side.git_dir(), side.shared_git_dir()]);
+    let places: BTreeSet<&RelPath> = places.flatten().chain([own]).collect();
+    let asked = places.iter().copied().chain(&hook_places).chain([&work]);
+    let changes = changes.within(asked);
     let mut change = RepositoryChange {
         own: own.clone(),
         appeared: !was.is_there && is.is_there,
@@ -170,10 +176,10 @@ pub fn compare_repository<'f>(
     };
     change
         .executions
-        .extend(touched_hooks(own, &hook_places, changes, &change.executions));
+        .extend(touched_hooks(own, &hook_places, &changes, &change.executions));
     change
         .executions
-        .extend(attributes(&work, before, after, changes, &mut unread));
+        .extend(attributes(&work, before, after, &changes, &mut unread));
     change.executions.sort();
     change.executions.dedup();
     change.configs = sides.iter().flat_map(|side| configs(side)).collect();
@@ -181,10 +187,6 @@ pub fn compare_repository<'f>(
     change.lost = between(&sides, &was.tips(), &is.reached());
     let meanwhile: Vec<Oid> = is.recent.difference(&was.recent).copied().collect();
     let known: Vec<Oid> = [was.reached(), is.reached()].concat();
-    let places = sides
-        .iter()
-        .flat_map(|side| [side.git_dir(), side.shared_git_dir()]);
-    let places: BTreeSet<&RelPath> = places.flatten().chain([own]).collect();
     let moves_refs = |change: &Change, own: &RelPath| {
         let rest = change
             .path
@@ -308,7 +310,7 @@ fn executions(was: &State, is: &State) -> Vec<Execution> {
 fn touched_hooks(
     own: &RelPath,
     places: &BTreeSet<RelPath>,
-    changes: &[Change],
+    changes: &[&Change],
     known: &[Execution],
 ) -> Vec<Execution> {
     let work = work_tree(own);
@@ -358,11 +360,11 @@ fn attributes(
     work: &RelPath,
     before: Option<&dyn Files>,
     after: Option<&dyn Files>,
-    changes: &[Change],
+    changes: &[&Change],
     unread: &mut Vec<String>,
 ) -> Vec<Execution> {
     let mut found = Vec::new();
-    let is_theirs = |change: &&Change| {
+    let is_theirs = |change: &&&Change| {
         let name = change.path.split().map(|(_, name)| name);
         name.is_some_and(|name| name.as_bytes() == b".gitattributes") && change.path.is_within(work)
     };

@@ -1,5 +1,6 @@
 //! Comparisons of invented trees.
 
+mod changed_paths;
 mod hunks;
 mod merges;
 mod pairs;

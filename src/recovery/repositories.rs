@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::contract::{Matcher, PrivateFiles};
 use crate::diff::{
-    Change, RepositoryChange, Setting, compare_repository, compare_settings, hook_places, is_secret_path,
+    Change, ChangedPaths, RepositoryChange, Setting, compare_repository, compare_settings, hook_places,
+    is_secret_path,
 };
 use crate::git_directories::{Repositories, work_tree};
 use crate::model::{Coverage, Manifest, Name, RelPath};
@@ -29,8 +30,9 @@ pub(super) fn repositories(
         let mut found = Vec::new();
         let sides_read: Vec<&dyn Files> = [then, now].into_iter().flatten().collect();
         let manifests: Vec<&Manifest> = sides().collect();
+        let paths = ChangedPaths::of(changes);
         for own in concerned(&all, (&manifests, &sides_read), changes, true) {
-            let mut change = compare_repository(&own, then, now, changes);
+            let mut change = compare_repository(&own, then, now, &paths);
             let is_private = |config| sides().any(|side| is_secret_path(config, side.entry(config)));
             if !show_secrets && change.configs.iter().any(is_private) {
                 change.hide_values();
@@ -292,10 +294,11 @@ pub(crate) fn emptied(
             .collect();
         let all = Repositories::of(manifests.iter().copied());
         let files: Vec<&dyn Files> = [Some(&now as &dyn Files), then].into_iter().flatten().collect();
+        let paths = ChangedPaths::of(&changes);
         let changed = concerned(&all, (&manifests, &files), &changes, false)
             .into_iter()
             .map(|own| {
-                let mut change = compare_repository(&own, Some(&now), then, &changes);
+                let mut change = compare_repository(&own, Some(&now), then, &paths);
                 // Objects stay where something else may need them.
                 if let Ok(Some(left)) = Repository::open(&now, &work_tree(&own)) {
                     for commits in [&mut change.made, &mut change.given_up] {

@@ -1,6 +1,7 @@
 //! Second names of a file: when a hard link group can be made whole, and when one of its names must be left alone.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::plan::{Action, Others, Step};
 use crate::diff::Change;
@@ -60,12 +61,17 @@ fn all_names(manifest: &Manifest) -> HashMap<u64, Vec<RelPath>> {
 /// not change with the rest. Such a file is made again under the names that were asked for.
 pub(super) fn part_from_others(now: &Manifest, steps: &mut BTreeMap<RelPath, Step>) {
     let names = all_names(now);
+    let is_parted = |names: &Vec<RelPath>| names.iter().any(|name| !steps.contains_key(name));
+    let parted: HashMap<u64, bool> = names
+        .iter()
+        .map(|(ino, names)| (*ino, is_parted(names)))
+        .collect();
     let alone: Vec<RelPath> = steps
         .values()
         .filter(|step| step.action == Action::Metadata)
         .filter(|step| {
-            let file = step.change.to.as_ref().and_then(|to| names.get(&to.ino));
-            file.is_some_and(|names| names.iter().any(|name| !steps.contains_key(name)))
+            let file = step.change.to.as_ref().and_then(|to| parted.get(&to.ino));
+            file.is_some_and(|is_parted| *is_parted)
         })
         .map(|step| step.change.path.clone())
         .collect();
@@ -113,7 +119,16 @@ pub(super) fn name_others(
         entry.nlink.saturating_sub(seen)
     };
     let several = |entry: &&Entry| entry.has_several_names();
-    let changed: BTreeSet<RelPath> = steps.keys().cloned().collect();
+    // Once for each file, which may have thousands of names.
+    let stay = |names: &Vec<RelPath>| {
+        names
+            .iter()
+            .filter(|name| !steps.contains_key(*name))
+            .cloned()
+            .collect()
+    };
+    let staying: HashMap<u64, Arc<[RelPath]>> =
+        names.iter().map(|(ino, names)| (*ino, stay(names))).collect();
     for step in steps.values_mut() {
         let to = step.change.to.as_ref().filter(several);
         let seen = to
@@ -124,10 +139,12 @@ pub(super) fn name_others(
         let was = from.map_or(0, |from| {
             outside(from, earlier.get(&from.ino).map_or(&[][..], Vec::as_slice))
         });
-        let stay = seen.iter().filter(|name| !changed.contains(*name)).cloned();
         step.others = match step.action {
             Action::Replace => Others {
-                parted_from: stay.collect(),
+                parted_from: to
+                    .and_then(|to| staying.get(&to.ino))
+                    .cloned()
+                    .unwrap_or_default(),
                 outside: is,
                 unlinked: was.saturating_sub(is),
             },

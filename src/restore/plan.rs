@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,7 +42,7 @@ pub struct Step {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Others {
     /// Names inside the snapshot that stay with the file that is there, while the path of the step gets another one.
-    pub parted_from: Vec<RelPath>,
+    pub parted_from: Arc<[RelPath]>,
     /// Number of names in no snapshot: excluded, or outside the mount. Replacing the file unlinks it from them; metadata set in place
     /// changes for them as well.
     pub outside: u32,
