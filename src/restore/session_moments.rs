@@ -47,6 +47,9 @@ impl<'r> SessionMoments<'r> {
             Some(number) => catalog.receipt(number)?,
             None => None,
         };
+        let is_adopted = receipt
+            .as_ref()
+            .is_some_and(|receipt| matches!(receipt.act, Operation::Adopt { .. }));
         let agent = receipt.and_then(|receipt| match receipt.act {
             Operation::Begin { agent, .. } => agent,
             _ => None,
@@ -55,8 +58,20 @@ impl<'r> SessionMoments<'r> {
         let snapshots = catalog.snapshots(&row.id)?;
         let is_late = |id: &SnapshotId| snapshots.iter().any(|row| row.id == *id && row.late);
         let captures = catalog.captures(&row.id)?;
+        let taken_at = |id: &SnapshotId| snapshots.iter().find(|row| row.id == *id).map(|row| row.taken_at);
+        // A baseline that a later import brought.
+        let is_belated = |baseline: &CaptureRow| {
+            let is_before = |other: &CaptureRow| {
+                let times = taken_at(&baseline.snapshot).zip(taken_at(&other.snapshot));
+                other.number < baseline.number && times.is_some_and(|(baseline, other)| baseline < other)
+            };
+            is_adopted && baseline.kind == SnapshotKind::Baseline && captures.iter().any(is_before)
+        };
         let captured = captures.iter().map(|capture| {
-            let number = number(capture, begun, &events);
+            let number = match is_belated(capture) {
+                true => begun,
+                false => number(capture, begun, &events),
+            };
             let is_late = is_late(&capture.snapshot);
             PathMoment {
                 snapshot: capture.snapshot.clone(),

@@ -119,6 +119,7 @@ pub fn adopt(
         request,
         captures,
         open: HashMap::new(),
+        landed: 0,
         known: StoredContents::default(),
         checked: HashSet::new(),
         sound: HashSet::new(),
@@ -156,13 +157,25 @@ fn uses(request: &AdoptRequest<'_>, records: &[SnapshotRecord]) -> HashMap<Archi
     uses
 }
 
+/// A session whose steps are under way.
+struct Open {
+    /// Held until its last snapshot is here, so that nobody else works on it.
+    lock: Option<LockGuard>,
+    /// Number of its snapshots that are still to come.
+    left: usize,
+    /// Value of `landed` before it began.
+    landed_before: u64,
+}
+
 struct Landing<'a> {
     store: &'a Store,
     world: Services<'a>,
     request: &'a AdoptRequest<'a>,
     captures: Captures,
-    /// Sessions that began and have not ended: as long as their locks are held nobody else works on them.
-    open: HashMap<InstanceId, LockGuard>,
+    /// Sessions of which the first step is done.
+    open: HashMap<InstanceId, Open>,
+    /// Number of adoptions and snapshots that were appended.
+    landed: u64,
     /// Contents that are already stored, and need not be stored again.
     known: StoredContents,
     /// Content that was read and had its digest.
@@ -198,7 +211,8 @@ impl Landing<'_> {
                 }
             }
         }
-        let is_needless = new.is_empty() && self.known(instance)?.is_none();
+        // This store's own session, or one that it does not know.
+        let is_needless = new.is_empty() && !self.store.catalog().is_adopted(instance)?;
         Ok((!is_needless).then_some(new))
     }
 
@@ -217,7 +231,12 @@ impl Landing<'_> {
         match step {
             Step::Begin => {
                 let lock = self.store.lock_instance(instance)?;
-                self.open.insert(instance.clone(), lock);
+                let open = Open {
+                    lock: (!records.is_empty()).then_some(lock),
+                    left: records.len(),
+                    landed_before: self.landed,
+                };
+                self.open.insert(instance.clone(), open);
                 match self.known(instance)? {
                     Some(row) => self.complete(&row, life),
                     None => self.begin(instance, life, records),
@@ -228,34 +247,37 @@ impl Landing<'_> {
                     return Ok(());
                 };
                 match self.snapshot(record.clone(), life.workspace.as_deref()) {
-                    Ok(()) => self.adopted.snapshots.push(record.id.clone()),
+                    Ok(()) => {
+                        self.adopted.snapshots.push(record.id.clone());
+                        self.landed += 1;
+                    }
                     Err(AdoptError::Transfer(error)) if is_of_the_snapshot(&error) => {
                         self.adopted.failed.push((record.id.clone(), error.to_string()));
                     }
                     Err(error) => return Err(error),
                 }
+                if let Some(open) = self.open.get_mut(instance) {
+                    open.left = open.left.saturating_sub(1);
+                    if open.left == 0 {
+                        open.lock = None;
+                    }
+                }
                 self.done_with(&record.archives)
             }
-            Step::End => {
-                self.end(instance, life)?;
-                self.open.remove(instance);
-                Ok(())
-            }
+            // What came of others meanwhile was made while it lived. An earlier import may have recorded an end before that.
+            Step::End => match self.open.get(instance) {
+                Some(open) if open.landed_before < self.landed => self.end(instance, life),
+                _ => Ok(()),
+            },
         }
     }
 
-    /// Appends the receipt of its end, where an earlier import did not: what receipts tell later was not while it lived.
+    /// Appends the receipt of the end of a session that came from there.
     fn end(&self, instance: &InstanceId, life: &Life) -> Result<(), AdoptError> {
-        let receipts = self.store.catalog().receipts_of(instance)?;
-        let has = |wanted: fn(&Operation) -> bool| receipts.iter().any(|receipt| wanted(&receipt.act));
-        if has(|act| matches!(act, Operation::Adopt { .. }))
-            && !has(|act| matches!(act, Operation::End { .. }))
-        {
+        if self.store.catalog().is_adopted(instance)? {
+            let ended = life.ended.as_ref();
             let act = Operation::End {
-                ending: life
-                    .ended
-                    .as_ref()
-                    .map_or(Ending::Unseen, |(_, ending)| ending.clone()),
+                ending: ended.map_or(Ending::Unseen, |(_, ending)| ending.clone()),
                 survivors: Vec::new(),
             };
             let Services { clock, uid, .. } = self.world;
@@ -282,6 +304,7 @@ impl Landing<'_> {
         self.store.append_each(clock.now(), uid, instance, acts)?;
         self.world.observer.reached("adopt-begun");
         self.adopted.sessions.push(instance.clone());
+        self.landed += 1;
         Ok(())
     }
 
@@ -330,6 +353,7 @@ impl Landing<'_> {
         if !acts.is_empty() {
             let Services { clock, uid, .. } = self.world;
             self.store.append_each(clock.now(), uid, &row.id, acts)?;
+            self.landed += 1;
         }
         Ok(())
     }

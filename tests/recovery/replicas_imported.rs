@@ -306,3 +306,90 @@ fn a_session_whose_closing_is_lost_is_over_after_a_trusted_import() {
             .has("delete    b");
     }
 }
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn what_a_later_import_brings_was_made_while_others_lived() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let project = sandbox.project("web");
+    fs::write(project.join("a"), "a").unwrap();
+    let one = begun(&sandbox, &bucket, &project);
+    signed(&sandbox, &bucket, &["checkpoint", &one]).ok();
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let fresh = Sandbox::new();
+    trusted(&fresh, &bucket).ok();
+    let two = begun(&sandbox, &bucket, &project);
+    fs::write(project.join("of one"), "1").unwrap();
+    fs::write(project.join("of two"), "2").unwrap();
+    for id in [&two, &one] {
+        signed(&sandbox, &bucket, &["end", id]).ok();
+    }
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    // The baseline of the second one comes last.
+    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+    let second = all.iter().find(|session| session.id == two).unwrap();
+    let baseline = second.snapshot("baseline").id.clone();
+    let is_it = |object: &&PathBuf| object.to_string_lossy().contains(&baseline);
+    let objects = bucket.objects();
+    let lost = bucket.root().join(objects.iter().find(is_it).unwrap());
+    let bytes = fs::read(&lost).unwrap();
+    fs::remove_file(&lost).unwrap();
+    trusted(&fresh, &bucket).code_in(&[0, 6]);
+    fs::write(&lost, bytes).unwrap();
+    trusted(&fresh, &bucket).ok();
+    for (id, other) in [(&one, &two), (&two, &one)] {
+        let told = format!("may also have been changed by {other}");
+        fresh.jackin(["restore", id, "--dry-run"]).code(6).has(&told);
+    }
+    let receipts = |fresh: &Sandbox| {
+        let log = fresh.jackin(["log", "--any", "--json"]).ok().json();
+        log["receipts"].as_array().unwrap().len()
+    };
+    let before = receipts(&fresh);
+    trusted(&fresh, &bucket).ok();
+    assert_eq!(receipts(&fresh), before, "an import of nothing leaves receipts");
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn sessions_keep_their_order_after_a_trusted_import() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let project = sandbox.project("web");
+    fs::write(project.join("a"), "0").unwrap();
+    let first = sandbox.launch(&project, "echo 1 > a");
+    sandbox.launch(&project, "echo 2 > a");
+    sandbox
+        .jackin(["restore", &first, "--overwrite-later-edits", "--yes"])
+        .ok();
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let early = bucket.objects();
+    let last = sandbox.launch(&project, "echo 3 > b");
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let is_late = |object: &PathBuf| {
+        !early.contains(object) && object.components().any(|part| part.as_os_str() == "receipts")
+    };
+    let late: Vec<PathBuf> = bucket.objects().into_iter().filter(is_late).collect();
+    let paths = late.iter().map(|object| bucket.root().join(object));
+    let kept: Vec<(PathBuf, Vec<u8>)> = paths
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect();
+    for (path, _) in &kept {
+        fs::remove_file(path).unwrap();
+    }
+    let fresh = Sandbox::new();
+    // As if a kill had come before the receipts of the last session.
+    trusted(&fresh, &bucket).code_in(&[0, 6]);
+    for (path, bytes) in &kept {
+        fs::write(path, bytes).unwrap();
+    }
+    trusted(&fresh, &bucket).ok();
+    for here in [&sandbox, &fresh] {
+        let diff = here.command(["diff"]).inside(&project).run();
+        diff.has(&last).has("A b");
+        assert!(!diff.text().contains("ended later"), "{diff}");
+        let restore = here.command(["restore", "--dry-run"]).inside(&project).run().ok();
+        restore.has(&last).has("delete    b");
+    }
+}

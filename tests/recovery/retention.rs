@@ -155,6 +155,28 @@ fn a_ring_of_checkpoints_stays_bounded_and_each_that_is_left_restores() {
     assert_same_tree(&session.trees["c89"], &Tree::read(&session.project));
 }
 
+/// To delete reads every record of the store, so beyond a large limit it does not happen for each checkpoint.
+#[test]
+fn beyond_a_large_limit_several_checkpoints_go_together() {
+    let sandbox = Sandbox::new();
+    rules(&sandbox, "checkpoints = 16");
+    let mut session = Session::begin(&sandbox);
+    let checkpoints = || {
+        let shown = instances(&sandbox.jackin(["list", "--json"]).ok());
+        let kinds = shown[0].snapshots.iter().map(|snapshot| &snapshot.kind);
+        kinds.filter(|kind| *kind == "checkpoint").count()
+    };
+    let mut counts = Vec::new();
+    for number in 0..20 {
+        session.checkpoint(&sandbox, number).ok();
+        counts.push(checkpoints());
+    }
+    assert_eq!(counts[15..], [16, 17, 18, 16, 17]);
+    // Who asks for it gets it exactly.
+    sandbox.jackin(["prune", "--yes"]).ok();
+    assert_eq!(checkpoints(), 16);
+}
+
 /// Of two sessions that go on beside each other the one that began earlier may have the newer snapshots.
 #[test]
 fn of_two_sessions_at_once_the_oldest_checkpoints_go() {

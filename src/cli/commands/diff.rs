@@ -416,7 +416,7 @@ impl DiffArgs {
 
     /// Returns true if no argument chooses a session, a snapshot or paths, and the changes are printed.
     fn is_latest(&self) -> bool {
-        let is_listing = self.html.is_none() && self.tool.is_none();
+        let is_listing = self.html.is_none() && self.tool.is_none() && !self.now && self.check.is_none();
         self.subject.is_default() && self.from.is_none() && self.to.is_none() && is_listing
     }
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::model::{
-    CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation, SessionTitle, SnapshotId, SnapshotRecord,
-    Time,
+    CallRef, ChangeCounts, Coverage, Ending, InstanceId, Operation, SessionTitle, SnapshotId, SnapshotKind,
+    SnapshotRecord, Time,
 };
 use crate::replica::Chain;
 use crate::store::IMPORTED;
@@ -99,7 +99,7 @@ pub(super) fn lives(chain: &Chain) -> (BTreeMap<InstanceId, Life>, Captures) {
             }
             Operation::End { ending, .. } => {
                 life.ended.get_or_insert_with(|| (receipt.at, ending.clone()));
-                life.last.get_or_insert(receipt.number);
+                life.last = Some(receipt.number);
             }
             Operation::Capture {
                 snapshot, step, call, ..
@@ -128,20 +128,24 @@ pub(super) struct Incoming {
 pub(super) fn in_order(sessions: &[Incoming], captures: &Captures) -> Vec<(usize, Step)> {
     let mut steps = Vec::new();
     for (session, Incoming { life, records, .. }) in sessions.iter().enumerate() {
-        // A receipt that is missing there has the place of the one before it.
         let number = |record: &SnapshotRecord| captures.get(&record.id).map(|captured| captured.number);
-        let mut at = life
-            .first
-            .or_else(|| records.iter().filter_map(number).min())
-            .unwrap_or(0);
+        // Snapshots are copied before receipts: a session that none tells of is newer than those that they tell of.
+        let begun = life.first.or_else(|| records.iter().filter_map(number).min());
+        let mut at = begun.unwrap_or(u64::MAX - 1);
         steps.push((at, session, Step::Begin));
+        let mut end = at;
         for (position, record) in records.iter().enumerate() {
-            at = number(record).map_or(at, |number| number.max(at));
+            // A receipt that is missing there has the place of the one before it.
+            at = number(record).unwrap_or(at);
             steps.push((at, session, Step::Snapshot(position)));
+            if record.kind != SnapshotKind::Emergency {
+                end = end.max(at);
+            }
         }
         // A session whose end nothing tells of lived as long as that store.
-        let end = life.last.or(life.ended.as_ref().map(|_| at));
-        steps.push((end.map_or(u64::MAX, |end| end.max(at)), session, Step::End));
+        let is_over = life.ended.is_some() && begun.is_some();
+        let end = life.last.unwrap_or(if is_over { end } else { u64::MAX });
+        steps.push((end, session, Step::End));
     }
     steps.sort_by_key(|(at, ..)| *at);
     steps

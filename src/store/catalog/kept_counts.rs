@@ -31,9 +31,13 @@ impl Catalog {
     pub(crate) fn kept_beside(&self, own: &InstanceRow) -> Result<KeptCounts, StoreError> {
         let root = own.mounts.first().map(|mount| mount.root.0.as_slice());
         let (condition, of): (&str, &dyn ToSql) = match &own.workspace {
-            Some(workspace) => ("workspace = ?1", workspace),
+            Some(workspace) => (
+                "(workspace = ?1 OR instance IN (SELECT id FROM instances WHERE workspace = ?1))",
+                workspace,
+            ),
             None => (
-                "workspace IS NULL AND id IN (SELECT snapshot FROM snapshot_roots WHERE root = ?1)",
+                "workspace IS NULL AND instance IN (SELECT instance FROM snapshots WHERE id IN
+                 (SELECT snapshot FROM snapshot_roots WHERE root = ?1))",
                 &root,
             ),
         };
