@@ -1,9 +1,9 @@
 //! Finds moved files: one deleted, one added, the same content.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::change::{Change, ChangeKind};
-use crate::model::{Content, Entry, RelPath};
+use crate::model::{Content, Entry, EntryKind, RelPath};
 
 /// Replaces each pair of a deleted and an added regular file of the same content by one renamed path.
 #[must_use]
@@ -39,44 +39,33 @@ pub fn pair_renames(changes: Vec<Change>) -> Vec<Change> {
 /// same inode is preferred, then a pair that keeps its name.
 #[must_use]
 pub fn renames(changes: &[&Change]) -> HashMap<usize, usize> {
-    let any = |kind| changes.iter().any(|change| movable(change, kind).is_some());
-    if !any(ChangeKind::Added) || !any(ChangeKind::Deleted) {
-        return HashMap::new();
-    }
-    let mut gone: HashMap<Content, Vec<usize>> = HashMap::new();
-    for (at, change) in changes.iter().enumerate() {
-        if let Some(content) = movable(change, ChangeKind::Deleted) {
-            gone.entry(content).or_default().push(at);
-        }
-    }
-    let mut partner: HashMap<usize, usize> = HashMap::new();
-    let added = || {
-        changes
-            .iter()
-            .enumerate()
-            .filter_map(|(at, c)| Some((at, *c, movable(c, ChangeKind::Added)?)))
+    let all = |kind| {
+        let files = changes.iter().enumerate();
+        files.filter_map(move |(at, change)| Some((at, Movable::new(change, kind)?)))
     };
-    let ino = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.ino);
+    let mut partner: HashMap<usize, usize> = HashMap::new();
+    let mut added: Vec<(usize, Movable<'_>)> = all(ChangeKind::Added).collect();
+    if added.is_empty() {
+        return partner;
+    }
+    let mut gone: Vec<(usize, Movable<'_>)> = all(ChangeKind::Deleted).collect();
     // First the inode, which a rename keeps. Then those that kept their name, so that a whole moved directory pairs file by file.
     for alike in [Alike::Inode, Alike::Name, Alike::Content] {
-        for (at, change, content) in added() {
-            if partner.contains_key(&at) {
-                continue;
-            }
-            let Some(candidates) = gone.get_mut(&content) else {
-                continue;
-            };
-            let fits = |old: &usize| {
-                changes.get(*old).is_some_and(|old| match alike {
-                    Alike::Inode => ino(&old.from) == ino(&change.to),
-                    Alike::Name => name(&old.path) == name(&change.path),
-                    Alike::Content => true,
-                })
-            };
-            if let Some(found) = candidates.iter().position(fits) {
-                partner.insert(at, candidates.remove(found));
-            }
+        // Each deleted file waits under the one key that its partner has: the first in the list comes first.
+        let mut waiting: HashMap<Key<'_>, VecDeque<usize>> = HashMap::new();
+        for (at, file) in &gone {
+            waiting.entry(file.key(alike)).or_default().push_back(*at);
         }
+        let mut left: HashSet<usize> = gone.iter().map(|(at, _)| *at).collect();
+        added.retain(|(at, file)| {
+            let found = waiting.get_mut(&file.key(alike)).and_then(VecDeque::pop_front);
+            if let Some(old) = found {
+                partner.insert(*at, old);
+                left.remove(&old);
+            }
+            found.is_none()
+        });
+        gone.retain(|(at, _)| left.contains(at));
     }
     partner
 }
@@ -89,6 +78,43 @@ enum Alike {
     Content,
 }
 
+/// Properties that a deleted and an added file have in common: the content, and the inode or the name.
+type Key<'a> = (&'a Content, Option<u64>, Option<&'a [u8]>);
+
+/// A regular file that may have moved.
+struct Movable<'a> {
+    content: &'a Content,
+    ino: u64,
+    name: &'a [u8],
+}
+
+impl<'a> Movable<'a> {
+    /// Returns the file of a change of this kind, unless it is empty or no regular file.
+    fn new(change: &'a Change, kind: ChangeKind) -> Option<Self> {
+        let side = match kind {
+            ChangeKind::Deleted => &change.from,
+            _ => &change.to,
+        };
+        let entry = side.as_ref().filter(|_| change.kind == kind)?;
+        Some(Self {
+            content: entry.content().filter(|content| content.size > 0)?,
+            ino: entry.ino,
+            name: name(&change.path),
+        })
+    }
+
+    fn key(&self, alike: Alike) -> Key<'a> {
+        match alike {
+            Alike::Inode => (self.content, Some(self.ino), None),
+            Alike::Name => (self.content, None, Some(self.name)),
+            Alike::Content => (self.content, None, None),
+        }
+    }
+}
+
+/// Inode, kind and maybe name, by which an object is found again.
+type ObjectKey<'a> = (u64, &'a EntryKind, Option<&'a [u8]>);
+
 /// Returns every pair of an earlier and a later path of one object. Besides [`renames`], it finds moves that appear as other
 /// changes, because a path was taken, or the object is empty or no regular file. Directories come first.
 #[must_use]
@@ -99,12 +125,16 @@ pub fn moved(changes: &[Change]) -> Vec<(RelPath, RelPath)> {
         .filter_map(|(new, old)| Some((changes.get(old)?.path.clone(), changes.get(new)?.path.clone())))
         .collect();
     let paired: BTreeSet<RelPath> = pairs.iter().map(|(_, new)| new.clone()).collect();
-    let mut gone: HashMap<u64, Vec<(&RelPath, &Entry)>> = HashMap::new();
+    // The first of each inode and kind, and the first of them with each name.
+    let mut gone: HashMap<ObjectKey<'_>, (&RelPath, &Entry)> = HashMap::new();
     let ino = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.ino);
     let stays = |change: &&Change| ino(&change.from) == ino(&change.to);
     for change in changes.iter().filter(|change| !stays(change)) {
         if let Some(from) = &change.from {
-            gone.entry(from.ino).or_default().push((&change.path, from));
+            for name in [None, Some(name(&change.path))] {
+                let key = (from.ino, &from.kind, name);
+                gone.entry(key).or_insert((&change.path, from));
+            }
         }
     }
     let mut directories = Vec::new();
@@ -112,10 +142,8 @@ pub fn moved(changes: &[Change]) -> Vec<(RelPath, RelPath)> {
         let Some(to) = change.to.as_ref().filter(|_| !paired.contains(&change.path)) else {
             continue;
         };
-        let candidates = gone.get(&to.ino).map(Vec::as_slice).unwrap_or_default();
-        let alike = candidates.iter().filter(|(_, from)| from.kind == to.kind);
-        let same_name = alike.clone().find(|(path, _)| name(path) == name(&change.path));
-        let Some((old, from)) = same_name.or_else(|| alike.clone().next()) else {
+        let first = |name| gone.get(&(to.ino, &to.kind, name));
+        let Some((old, from)) = first(Some(name(&change.path))).or_else(|| first(None)) else {
             continue;
         };
         let pair = ((*old).clone(), change.path.clone());
@@ -149,24 +177,6 @@ pub fn moved(changes: &[Change]) -> Vec<(RelPath, RelPath)> {
     first
 }
 
-fn movable(change: &Change, kind: ChangeKind) -> Option<Content> {
-    if change.kind != kind {
-        return None;
-    }
-    let entry = if kind == ChangeKind::Deleted {
-        &change.from
-    } else {
-        &change.to
-    };
-    entry
-        .as_ref()?
-        .content()
-        .filter(|content| content.size > 0)
-        .copied()
-}
-
-fn name(path: &RelPath) -> Vec<u8> {
-    path.split()
-        .map(|(_, name)| name.as_bytes().to_vec())
-        .unwrap_or_default()
+fn name(path: &RelPath) -> &[u8] {
+    path.halves().1
 }

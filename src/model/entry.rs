@@ -4,7 +4,7 @@ use super::codec::{Reader, put_bytes, put_number, put_signed, put_time};
 use super::{Content, DecodeError, Digest, DigestMethod, InodeFlags, Name, RelPath, Time, Xattr};
 
 /// The type of an object, with what only that type has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum EntryKind {
     /// A regular file.
     File(Content),

@@ -1,8 +1,12 @@
 //! Moved files: which deleted and which added path belong together.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use proptest::prelude::*;
+
 use super::{dir, file, path, symlink, tree};
-use crate::diff::{ChangeKind, compare, pair_renames};
-use crate::model::Entry;
+use crate::diff::{Change, ChangeKind, compare, moved, pair_renames, renames};
+use crate::model::{Content, Entry, RelPath, Time};
 
 type Side = &'static [(&'static str, &'static str)];
 
@@ -62,11 +66,7 @@ const CASES: &[(&str, Side, Side, &[&str])] = &[
 fn said(before: Side, after: Side) -> Vec<String> {
     let build = |side: Side| {
         let mut all = tree(side.iter().map(|(at, content)| (*at, file(content))));
-        let above: Vec<_> = all
-            .entries
-            .keys()
-            .flat_map(crate::model::RelPath::ancestors)
-            .collect();
+        let above: Vec<_> = all.entries.keys().flat_map(RelPath::ancestors).collect();
         for at in above.into_iter().filter(|at| !at.is_root()) {
             all.entries.insert(at, dir());
         }
@@ -74,7 +74,7 @@ fn said(before: Side, after: Side) -> Vec<String> {
     };
     let (old, new) = (build(before), build(after));
     let changes = pair_renames(compare(&old.side(), &new.side()).changes);
-    let text = |path: &crate::model::RelPath| String::from_utf8(path.as_bytes().to_vec()).unwrap();
+    let text = |path: &RelPath| String::from_utf8(path.as_bytes().to_vec()).unwrap();
     let is_dir = |entry: &Option<Entry>| entry.as_ref().is_some_and(Entry::is_dir);
     changes
         .iter()
@@ -118,4 +118,125 @@ fn a_move_keeps_both_states_and_only_files_move() {
     assert_eq!(moved[0].to.as_ref().unwrap().mode, 0o644);
     assert_eq!(changes.len(), 5, "links and directories are added and deleted");
     assert!(changes.is_sorted_by(|a, b| a.path < b.path));
+}
+
+/// Pairs each added file with the first deleted one that fits: by inode, then by name, then by content alone.
+fn renames_by_reference(changes: &[Change]) -> HashMap<usize, usize> {
+    let content = |entry: &Option<Entry>| -> Option<Content> {
+        let content = entry.as_ref()?.content().copied();
+        content.filter(|content| content.size > 0)
+    };
+    let ino = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.ino);
+    let name = |change: &Change| change.path.split().map(|(_, name)| name);
+    let mut partner: HashMap<usize, usize> = HashMap::new();
+    for criterion in 0..3 {
+        for (at, new) in changes.iter().enumerate() {
+            let Some(wanted) = content(&new.to).filter(|_| new.kind == ChangeKind::Added) else {
+                continue;
+            };
+            if partner.contains_key(&at) {
+                continue;
+            }
+            let found = changes.iter().enumerate().find(|(at, old)| {
+                let fits = match criterion {
+                    0 => ino(&old.from) == ino(&new.to),
+                    1 => name(old) == name(new),
+                    _ => true,
+                };
+                let is_equal = old.kind == ChangeKind::Deleted && content(&old.from) == Some(wanted);
+                fits && is_equal && !partner.values().any(|taken| taken == at)
+            });
+            partner.extend(found.map(|(old, _)| (at, old)));
+        }
+    }
+    partner
+}
+
+/// Returns the pairs that [`moved`] has to find among changes of files and links.
+fn moved_by_reference(changes: &[Change]) -> BTreeSet<(RelPath, RelPath)> {
+    let shown = renames_by_reference(changes);
+    let path_of = |at: usize| changes[at].path.clone();
+    let mut pairs: BTreeSet<_> = shown
+        .iter()
+        .map(|(new, old)| (path_of(*old), path_of(*new)))
+        .collect();
+    let ino = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.ino);
+    let went = || {
+        changes
+            .iter()
+            .filter(|change| ino(&change.from) != ino(&change.to))
+    };
+    let name = |change: &Change| change.path.split().map(|(_, name)| name);
+    let paired: BTreeSet<RelPath> = pairs.iter().map(|(_, new)| new.clone()).collect();
+    for new in went().filter(|new| !paired.contains(&new.path)) {
+        let Some(to) = &new.to else { continue };
+        let is_same = |from: &Entry| from.ino == to.ino && from.kind == to.kind;
+        let alike = || went().filter(|old| old.from.as_ref().is_some_and(is_same));
+        let Some(old) = alike()
+            .find(|old| name(old) == name(new))
+            .or_else(|| alike().next())
+        else {
+            continue;
+        };
+        let is_full = to.content().is_some_and(|content| content.size > 0);
+        if is_full || old.from.as_ref().map(|from| from.mtime) == Some(to.mtime) {
+            pairs.insert((old.path.clone(), new.path.clone()));
+        }
+    }
+    pairs
+}
+
+fn some_entry() -> impl Strategy<Value = Entry> {
+    let kind = prop::sample::select(vec![
+        file("x"),
+        file("x"),
+        file("x"),
+        file("y"),
+        file(""),
+        symlink("t"),
+    ]);
+    (kind, 1..6_u64, 1..3_i64).prop_map(|(entry, ino, sec)| Entry {
+        ino,
+        mtime: Time { sec, nsec: 0 },
+        ..entry
+    })
+}
+
+fn some_changes() -> impl Strategy<Value = Vec<Change>> {
+    let name = || prop::sample::select(vec!["a", "b", "c", "d", "e"]);
+    let sides = prop_oneof![
+        4 => some_entry().prop_map(|entry| (ChangeKind::Added, None, Some(entry))),
+        4 => some_entry().prop_map(|entry| (ChangeKind::Deleted, Some(entry), None)),
+        1 => (some_entry(), some_entry()).prop_map(|(from, to)| (ChangeKind::Modified, Some(from), Some(to))),
+    ];
+    let all = prop::collection::vec((name(), name(), sides), 0..24);
+    let changes = all.prop_map(|all| {
+        let mut unique: BTreeMap<RelPath, Change> = BTreeMap::new();
+        for (dir, name, (kind, from, to)) in all {
+            let path = path(&format!("{dir}/{name}"));
+            let change = Change {
+                path: path.clone(),
+                kind,
+                from,
+                to,
+                from_path: None,
+            };
+            unique.insert(path, change);
+        }
+        unique.into_values().collect::<Vec<Change>>()
+    });
+    changes.prop_shuffle()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+    #[test]
+    fn files_are_paired_as_by_the_reference(changes in some_changes()) {
+        let all: Vec<&Change> = changes.iter().collect();
+        prop_assert_eq!(renames(&all), renames_by_reference(&changes));
+        let found = moved(&changes);
+        let unique: BTreeSet<_> = found.iter().cloned().collect();
+        prop_assert_eq!(found.len(), unique.len());
+        prop_assert_eq!(unique, moved_by_reference(&changes));
+    }
 }
