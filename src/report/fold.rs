@@ -1,5 +1,7 @@
 //! Folding: a list of changes as fewer lines. Each line states exactly which changes it covers.
 
+mod renamed;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::Change;
@@ -167,77 +169,6 @@ impl Folding<'_, '_> {
         (is_whole && items().all(|item| item.kind == own)).then_some(own)
     }
 
-    /// Folds directories that were renamed: one was deleted, one added, and all files of one are in the other.
-    fn renamed(&mut self, unknown: &BTreeSet<RelPath>) {
-        let at: HashMap<&RelPath, usize> = (0..).zip(self.list).map(|(at, item)| (item.path, at)).collect();
-        let mut tried: HashSet<RelPath> = HashSet::new();
-        for item in self.list {
-            let Some(from) = item.from_path else { continue };
-            // The outermost directory first: what it holds needs no fold of its own.
-            let mut pairs: Vec<_> = item.path.ancestors().zip(from.ancestors()).collect();
-            pairs.sort_by_key(|(new, _)| new.as_bytes().len());
-            for (new, old) in pairs {
-                if new.is_root() || old.is_root() || !tried.insert(new.clone()) {
-                    continue;
-                }
-                if unknown.contains(&new) || unknown.contains(&old) {
-                    continue;
-                }
-                if let Some((items, has_others)) = self.moved(&at, &new, &old) {
-                    self.add(Extent::Moved, new, Some(old), items, has_others);
-                    break;
-                }
-            }
-        }
-    }
-
-    /// Returns the changes that a rename of a directory explains, and whether some of them are lines of their own. `None` if it does not
-    /// explain all in both directories.
-    fn moved(
-        &self,
-        at: &HashMap<&RelPath, usize>,
-        new: &RelPath,
-        old: &RelPath,
-    ) -> Option<(Vec<usize>, bool)> {
-        let is_directory = |path: &RelPath, kind| {
-            let item = at.get(path).and_then(|at| self.item(*at));
-            item.is_some_and(|item| item.kind == kind && item.is_directory)
-        };
-        if !is_directory(new, ChangeKind::Added) || !is_directory(old, ChangeKind::Deleted) {
-            return None;
-        }
-        let (mut items, mut has_others) = (Vec::new(), false);
-        let mut is_reverted = None;
-        for (number, item) in self.list.iter().enumerate() {
-            let explained = match item.path {
-                path if path.is_within(new) => match (item.kind, item.from_path) {
-                    (ChangeKind::Renamed, Some(from)) => placed(path, new, old).as_ref() == Some(from),
-                    (ChangeKind::Added, None) if item.is_directory => {
-                        placed(path, new, old).is_some_and(|there| is_directory(&there, ChangeKind::Deleted))
-                    }
-                    _ => false,
-                },
-                path if path.is_within(old) => {
-                    item.kind == ChangeKind::Deleted
-                        && placed(path, old, new).is_some_and(|there| is_directory(&there, ChangeKind::Added))
-                }
-                // A file that left the directory for another place.
-                _ if item.from_path.is_some_and(|from| from.is_within(old)) => false,
-                _ => continue,
-            };
-            let is_free = self.owner.get(number).is_some_and(Option::is_none);
-            let alike = *is_reverted.get_or_insert(item.is_reverted) == item.is_reverted;
-            if !explained || !is_free || !alike {
-                return None;
-            }
-            match item.stands_alone {
-                true => has_others = true,
-                false => items.push(number),
-            }
-        }
-        Some((items, has_others))
-    }
-
     /// Folds directories that were added or deleted with everything below them.
     fn directories(&mut self, unknown: &BTreeSet<RelPath>) {
         let is_whole = |at: usize| {
@@ -394,12 +325,6 @@ impl Folding<'_, '_> {
 /// Returns true if a change below a directory is part of the change of the directory.
 fn is_part_of(item: &Foldable<'_>, dir: &Foldable<'_>) -> bool {
     item.kind == dir.kind && item.is_reverted == dir.is_reverted
-}
-
-/// Returns the place in `there` that a path has in `here`.
-fn placed(path: &RelPath, here: &RelPath, there: &RelPath) -> Option<RelPath> {
-    let rest = path.as_bytes().strip_prefix(here.as_bytes())?;
-    RelPath::new(&[there.as_bytes(), rest].concat()).ok()
 }
 
 /// Returns the outermost git directory that a path is or is in.

@@ -1,5 +1,7 @@
 //! Folding, and unfolding what was folded.
 
+mod renamed;
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
