@@ -134,7 +134,8 @@ pub(super) const RECOVERY: &[Key] = &[
     table(
         "retention",
         RETENTION,
-        "Retention policy. Snapshots that exceed it are deleted at the end of a session, or by \"prune\". In every \
+        "Retention policy. Snapshots that exceed it are deleted when a session ends, when a checkpoint is taken, or by \
+         \"prune\". Until then a number of snapshots or sessions of 8 or more may be exceeded by an eighth. In every \
          count of snapshots, sessions or days, 0 means no limit.",
     ),
     table("state", STATE, "The agent's own state."),

@@ -159,7 +159,7 @@ fn uses(request: &AdoptRequest<'_>, records: &[SnapshotRecord]) -> HashMap<Archi
 
 /// A session whose steps are under way.
 struct Open {
-    /// Held until its last snapshot is here, so that nobody else works on it.
+    /// Held until its last snapshot is here, so that no other process works on it.
     lock: Option<LockGuard>,
     /// Number of its snapshots that are still to come.
     left: usize,
