@@ -207,7 +207,7 @@ pub enum Unavailable {
     Metadata,
 }
 
-/// Why the shell and the tools of another machine serve instead of this program.
+/// Reason that the shell and the tools of another machine serve instead of this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ShellReason {
@@ -254,9 +254,9 @@ pub struct MountTerms {
     pub broad: Vec<BroadReason>,
     /// What only another user can read or replace; none until [`super::count_foreign`] was asked.
     pub foreign: Option<Foreign>,
-    /// What is lost on a machine whose shell and tools serve instead of this program.
+    /// Limitations on a machine whose shell and tools serve instead of this program.
     pub lacks: Vec<Limitation>,
-    /// Why they serve; none where this program does.
+    /// Reason that they serve; none where this program does.
     pub shell: Option<ShellReason>,
     /// What was started to reach it, and is removed again; none where nothing has to be.
     pub helper: Option<Helper>,

@@ -172,7 +172,7 @@ fn beyond_a_large_limit_several_checkpoints_go_together() {
         counts.push(checkpoints());
     }
     assert_eq!(counts[15..], [16, 17, 18, 16, 17]);
-    // Who asks for it gets it exactly.
+    // `prune` keeps to the exact number.
     sandbox.jackin(["prune", "--yes"]).ok();
     assert_eq!(checkpoints(), 16);
 }
