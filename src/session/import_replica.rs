@@ -232,14 +232,14 @@ impl Landing<'_> {
             Step::Begin => {
                 let lock = self.store.lock_instance(instance)?;
                 let open = Open {
-                    lock: (!records.is_empty()).then_some(lock),
+                    lock: Some(lock),
                     left: records.len(),
                     landed_before: self.landed,
                 };
                 self.open.insert(instance.clone(), open);
                 match self.known(instance)? {
-                    Some(row) => self.complete(&row, life),
-                    None => self.begin(instance, life, records),
+                    Some(row) => self.complete(&row, life)?,
+                    None => self.begin(instance, life, records)?,
                 }
             }
             Step::Snapshot(position) => {
@@ -258,18 +258,21 @@ impl Landing<'_> {
                 }
                 if let Some(open) = self.open.get_mut(instance) {
                     open.left = open.left.saturating_sub(1);
-                    if open.left == 0 {
-                        open.lock = None;
-                    }
                 }
-                self.done_with(&record.archives)
+                self.done_with(&record.archives)?;
             }
             // What came of others meanwhile was made while it lived. An earlier import may have recorded an end before that.
-            Step::End => match self.open.get(instance) {
-                Some(open) if open.landed_before < self.landed => self.end(instance, life),
-                _ => Ok(()),
-            },
+            Step::End => {
+                let open = self.open.get(instance);
+                if open.is_some_and(|open| open.landed_before < self.landed) {
+                    self.end(instance, life)?;
+                }
+            }
         }
+        if let Some(open) = self.open.get_mut(instance).filter(|open| open.left == 0) {
+            open.lock = None;
+        }
+        Ok(())
     }
 
     /// Appends the receipt of the end of a session that came from there.
@@ -422,7 +425,7 @@ impl Landing<'_> {
             self.store.make_digest_key(self.world.entropy)?;
         }
         observer.reached("adopt-stored");
-        let captured = self.captures.get(&stored.id).cloned();
+        let captured = self.captures.remove(&stored.id);
         let (step, call) = captured.map_or((None, None), |captured| (captured.step, captured.call));
         let Services { clock, uid, .. } = self.world;
         self.store.publish(

@@ -18,6 +18,15 @@ const PLACES: [&str; 2] = [
     "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
 ];
 
+/// Returns the library that tells a program another time; skips the test without it.
+pub(crate) fn faketime() -> Option<&'static str> {
+    let found = PLACES.into_iter().find(|place| Path::new(place).exists());
+    if found.is_none() {
+        skip("another clock", "libfaketime is not installed");
+    }
+    found
+}
+
 /// Sessions of which each has a clock of its own.
 struct Clocks {
     sandbox: Sandbox,
@@ -26,10 +35,7 @@ struct Clocks {
 
 impl Clocks {
     fn new() -> Option<Self> {
-        let Some(faketime) = PLACES.into_iter().find(|place| Path::new(place).exists()) else {
-            skip("another clock", "libfaketime is not installed");
-            return None;
-        };
+        let faketime = faketime()?;
         let sandbox = Sandbox::new();
         Some(Self { sandbox, faketime })
     }
@@ -91,6 +97,41 @@ fn sessions_stand_in_the_order_in_which_they_were_and_not_of_their_clocks() {
     sandbox.jackin(["log", "--verify"]).ok();
     sandbox.jackin(["rebuild"]).ok();
     assert_eq!(clocks.latest(), *ids.last().unwrap());
+}
+
+/// Beside another command a query decides whether anything is that old.
+#[test]
+fn sessions_and_checkpoints_go_after_their_days() {
+    let Some(clocks) = Clocks::new() else { return };
+    let sandbox = &clocks.sandbox;
+    sandbox.configure(
+        "config.toml",
+        "[recovery.retention]\ndays = 30\ncheckpoint_days = 5\n",
+    );
+    let project = sandbox.project("project");
+    Build::at(&project).file("a", "0\n").aged();
+    let old = clocks.launch("-40d", &project, "echo 1 > a");
+    clocks
+        .at("-10d", &["begin", "--snapshot", "project", "."], &project)
+        .ok();
+    let young = clocks.latest();
+    fs::write(project.join("a"), "2\n").unwrap();
+    clocks
+        .at("-10d", &["checkpoint", &young, "--name", "ten"], &project)
+        .ok();
+    clocks.at("-10d", &["end", &young], &project).ok();
+    let kinds = |id: &str| -> Vec<String> {
+        let shown = sandbox.jackin(["show", id, "--json"]).ok().json();
+        let all = shown["instance"]["snapshots"].as_array().unwrap().iter();
+        all.map(|row| row["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kinds(&old).len(), 2);
+    assert_eq!(kinds(&young), ["closing", "checkpoint", "baseline"]);
+    // Another one that ended today confirms the clock.
+    clocks.launch("+0", &project, "true");
+    clocks.launch("+0", &project, "true");
+    assert_eq!(kinds(&old), [""; 0]);
+    assert_eq!(kinds(&young), ["closing", "baseline"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::clock::faketime;
 use crate::replicas::{PLACE, RECIPIENT, bring_back, brought_back, copied, own_key, session, signed};
 use crate::support::bucket::Bucket;
 use crate::support::documents::instances;
@@ -247,24 +248,35 @@ fn begun(sandbox: &Sandbox, bucket: &Bucket, project: &Path) -> String {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn sessions_that_lived_together_did_so_after_a_trusted_import() {
-    let Some(bucket) = Bucket::start() else { return };
-    let sandbox = copied("");
-    let project = sandbox.project("web");
-    fs::write(project.join("a"), "a").unwrap();
-    let one = begun(&sandbox, &bucket, &project);
-    let two = begun(&sandbox, &bucket, &project);
-    fs::write(project.join("of one"), "1").unwrap();
-    fs::write(project.join("of two"), "2").unwrap();
-    for id in [&two, &one] {
-        signed(&sandbox, &bucket, &["end", id]).ok();
-    }
-    signed(&sandbox, &bucket, &["replicate"]).ok();
-    let fresh = Sandbox::new();
-    trusted(&fresh, &bucket).ok();
-    for (id, other) in [(&one, &two), (&two, &one)] {
-        let told = format!("may also have been changed by {other}");
-        sandbox.jackin(["restore", id, "--dry-run"]).code(6).has(&told);
-        fresh.jackin(["restore", id, "--dry-run"]).code(6).has(&told);
+    // The clock may be set back while they live.
+    for is_set_back in [false, true] {
+        let Some(bucket) = Bucket::start() else { return };
+        let sandbox = copied("");
+        let project = sandbox.project("web");
+        fs::write(project.join("a"), "a").unwrap();
+        let one = match is_set_back.then(faketime).flatten() {
+            Some(library) => {
+                let command = sandbox.command(["begin", "--snapshot", "project", project.to_str().unwrap()]);
+                let command = command.with("LD_PRELOAD", library).with("FAKETIME", "+2h");
+                let begun = command.with("NO_FAKE_STAT", "1").run().ok();
+                String::from_utf8(begun.stdout).unwrap().trim().to_owned()
+            }
+            None => begun(&sandbox, &bucket, &project),
+        };
+        let two = begun(&sandbox, &bucket, &project);
+        fs::write(project.join("of one"), "1").unwrap();
+        fs::write(project.join("of two"), "2").unwrap();
+        for id in [&two, &one] {
+            signed(&sandbox, &bucket, &["end", id]).ok();
+        }
+        signed(&sandbox, &bucket, &["replicate"]).ok();
+        let fresh = Sandbox::new();
+        trusted(&fresh, &bucket).ok();
+        for (id, other) in [(&one, &two), (&two, &one)] {
+            let told = format!("may also have been changed by {other}");
+            sandbox.jackin(["restore", id, "--dry-run"]).code(6).has(&told);
+            fresh.jackin(["restore", id, "--dry-run"]).code(6).has(&told);
+        }
     }
 }
 

@@ -123,8 +123,8 @@ pub(super) struct Incoming {
     pub(super) records: Vec<SnapshotRecord>,
 }
 
-/// Returns the steps, each with the position of its session, in the order in which they happened there: which sessions lived together, and which snapshot is older than another one,
-/// decides what a restore may change.
+/// Returns the steps, each with the position of its session, in the order in which they happened there: which sessions lived together, and
+/// which snapshot is older than another one, decides what a restore may change.
 pub(super) fn in_order(sessions: &[Incoming], captures: &Captures) -> Vec<(usize, Step)> {
     let mut steps = Vec::new();
     for (session, Incoming { life, records, .. }) in sessions.iter().enumerate() {

@@ -44,7 +44,8 @@ impl Catalog {
         let (checkpoint, emergency) = (SnapshotKind::Checkpoint.word(), SnapshotKind::Emergency.word());
         let sql = format!(
             "SELECT count(DISTINCT instance), count(*) FILTER (WHERE kind = '{checkpoint}'),
-                    count(*) FILTER (WHERE kind = '{emergency}'), min(min(taken_at, coalesce((SELECT ended_at FROM instances WHERE id = own.instance), taken_at))),
+                    count(*) FILTER (WHERE kind = '{emergency}'),
+                    min(min(taken_at, coalesce((SELECT ended_at FROM instances WHERE id = own.instance), taken_at))),
                     min(taken_at) FILTER (WHERE kind = '{checkpoint}')
              FROM snapshots AS own WHERE {condition}
              AND NOT EXISTS (SELECT 1 FROM pins WHERE pins.instance = own.instance AND pins.snapshot = '')"
