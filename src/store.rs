@@ -90,7 +90,7 @@ pub use prune::{Sole, Swept};
 pub use random_access::OpenContent;
 pub use reconcile::LostRecord;
 pub use record::{check_record, parse_record};
-pub use repack::{RepackGroup, RepackPlan, Repacked};
+pub use repack::{RepackGroup, RepackPlan, Repacked, are_many_small};
 pub use replica::{ReplicaIdentity, ReplicaOutcome};
 pub use restore_journal::{DamagedJournal, PendingRestore, RestoreJournal, Stage as RestoreStage};
 pub use upload_source::StoredArchive;
@@ -215,30 +215,32 @@ impl Store {
         directory::prepare(&layout)?;
         reserve::keep(&layout);
         let mut warnings = Vec::new();
-        let catalog = {
+        let (catalog, lists_all) = {
             // No process appends a receipt while the catalog catches up: both would mirror the same links, and the second one
             // would take that for damage.
             let _receipts = lock::wait(&layout, RECEIPTS)?;
             lock::prepare(&layout)?;
             let path = layout.catalog();
             let opened = Catalog::open_write(&path).and_then(|catalog| {
-                catalog_sync::catch_up(&catalog, &layout).map(|unread| (catalog, unread))
+                catalog_sync::catch_up(&catalog, &layout).map(|caught_up| (catalog, caught_up))
             });
-            let (catalog, unread) = match opened {
+            let (catalog, caught_up) = match opened {
                 Err(error) if error.is_damage_of(&path) => {
                     warnings.push(error);
                     catalog::lay_aside(&path, &layout.damaged_catalog())?;
                     let catalog = Catalog::open_write(&path)?;
-                    let unread = catalog_sync::catch_up(&catalog, &layout)?;
-                    (catalog, unread)
+                    let caught_up = catalog_sync::catch_up(&catalog, &layout)?;
+                    (catalog, caught_up)
                 }
                 other => other?,
             };
-            warnings.extend(unread);
-            catalog
+            warnings.extend(caught_up.unreadable);
+            (catalog, caught_up.lists_all)
         };
-        // A process that gave snapshots up and was killed left their records.
-        warnings.extend(prune::forget(&layout, &catalog).err());
+        if !lists_all {
+            // A process that gave snapshots up and was killed left their records.
+            warnings.extend(prune::forget(&layout, &catalog).err());
+        }
         let keeper = layout.keeper();
         let mut store = Self {
             layout,

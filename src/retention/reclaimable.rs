@@ -36,11 +36,14 @@ pub struct Size {
 }
 
 impl Size {
-    /// Measures the store.
-    pub(super) fn of(store: &Store) -> Result<Self, StoreError> {
-        let (archives, records) = (store.archive_sizes()?, store.record_sizes()?);
-        let archives = archives.iter().map(|(_, size)| size);
-        Self::sum(store, archives, records.iter().map(|(_, size)| size))
+    /// Measures the store, given its archives with their sizes.
+    pub(super) fn of(store: &Store, archives: &[(ArchiveId, u64)]) -> Result<Self, StoreError> {
+        let (archives, records) = (archives.iter(), store.record_sizes()?);
+        Self::sum(
+            store,
+            archives.map(|(_, size)| size),
+            records.iter().map(|(_, size)| size),
+        )
     }
 
     fn sum<'s>(

@@ -15,6 +15,8 @@ struct State {
     missing: Vec<SnapshotId>,
     /// True if it lists snapshots whose records are missing.
     strange: bool,
+    /// True if it lists the records that are there, and no others.
+    lists_all: bool,
 }
 
 impl State {
@@ -30,7 +32,8 @@ impl State {
         };
         let there = record::ids(layout)?;
         // Every command comes by here, and nearly always both are the same.
-        let (mut missing, strange) = match there == applied {
+        let lists_all = there == applied;
+        let (mut missing, strange) = match lists_all {
             true => (Vec::new(), false),
             false => (
                 but(&there, &applied).cloned().collect(),
@@ -47,6 +50,7 @@ impl State {
             more_receipts,
             missing,
             strange,
+            lists_all,
         })
     }
 
@@ -95,9 +99,17 @@ fn apply_records(
     Ok(unreadable)
 }
 
-/// Brings a catalog that is open for writing up to date, under the lock `receipts`. Returns the records that
-/// could not be read.
-pub(super) fn catch_up(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
+/// Catalog that was brought up to date.
+#[derive(Default)]
+pub(super) struct CaughtUp {
+    /// Errors of records that could not be read.
+    pub(super) unreadable: Vec<StoreError>,
+    /// True if nothing was missing, and it listed the records that are there and no others: then none of a pruned snapshot is among them.
+    pub(super) lists_all: bool,
+}
+
+/// Brings a catalog that is open for writing up to date, under the lock `receipts`.
+pub(super) fn catch_up(catalog: &Catalog, layout: &Layout) -> Result<CaughtUp, StoreError> {
     catalog.drop_waiting();
     let state = State::of(catalog, layout)?;
     if state.more_receipts {
@@ -112,7 +124,11 @@ pub(super) fn catch_up(catalog: &Catalog, layout: &Layout) -> Result<Vec<StoreEr
         catalog.write(|tables| apply(tables, layout, state.last, &state.missing))?
     };
     catalog.caught_up();
-    Ok(unreadable)
+    Ok(CaughtUp {
+        unreadable,
+        // A receipt that came just now may have pruned one of them.
+        lists_all: state.lists_all && !state.more_receipts,
+    })
 }
 
 /// Returns true if the log has a receipt of `forget` that the catalog lacks. A log that cannot be read is named by others.

@@ -94,6 +94,12 @@ pub struct Repacked {
     known: HashSet<SnapshotId>,
 }
 
+/// Returns true if many of the archives are small, given all with their sizes: a hint that a plan is worthwhile.
+#[must_use]
+pub fn are_many_small(archives: &[(ArchiveId, u64)]) -> bool {
+    archives.iter().filter(|(_, size)| *size <= SMALL).count() > FEW
+}
+
 impl Store {
     /// Plans a repack for the state after `without` is deleted. Plans none while a record or manifest that may need any of it is
     /// unreadable.
@@ -193,19 +199,6 @@ impl Store {
         })
     }
 
-    /// Returns true if there are many small archives: a hint that a plan is worthwhile.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
-    pub fn has_many_small_archives(&self) -> Result<bool, StoreError> {
-        let _kept = self.layout.enter()?;
-        let small = self
-            .archive_sizes()?
-            .into_iter()
-            .filter(|(_, size)| *size <= SMALL);
-        Ok(small.count() > FEW)
-    }
-
     /// Counts the archives that exist although a redirect leads from them to another one, because the repack was killed.
     ///
     /// # Errors
@@ -217,6 +210,21 @@ impl Store {
             count += u64::from(durable::is_there(&self.layout.archive(id))?);
         }
         Ok(count)
+    }
+
+    /// Returns the bytes of the archives that a snapshot itself brought, as far as they are there.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn bytes_brought_by(&self, id: &SnapshotId) -> Result<u64, StoreError> {
+        let _kept = self.layout.enter()?;
+        let mut bytes = 0;
+        for archive in id.archives() {
+            let path = self.layout.archive(&archive);
+            let stat = handle_fs::stat_path(&path).map_err(StoreError::io("look at", &path))?;
+            bytes += stat.map_or(0, |stat| stat.size);
+        }
+        Ok(bytes)
     }
 
     /// The archives that are there, with their sizes in bytes.

@@ -408,6 +408,45 @@ fn fill(project: &Path, bytes: usize, seed: u8) {
 }
 
 #[test]
+fn beside_small_checkpoints_the_store_is_measured_now_and_then() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::begin(&sandbox);
+    let project = sandbox.project("work");
+    let large = sandbox.project("large");
+    fill(&large, 6 << 20, 1);
+    sandbox.launch(&large, "true");
+    let kept = |session: &Session| {
+        let shown = sandbox.jackin(["show", &session.id, "--json"]).ok().json();
+        shown["instance"]["snapshots"].as_array().unwrap().len()
+    };
+    session.checkpoint(&sandbox, 0).ok();
+    let size = ["archives", "snapshots", "receipts.log", "catalog.sqlite3"].map(|part| bytes(&sandbox, part));
+    rules(&sandbox, &format!("max_bytes = {}", size.iter().sum::<u64>()));
+    // With the baseline these are 15 snapshots.
+    for number in 1..14 {
+        session.checkpoint(&sandbox, number).ok();
+    }
+    assert_eq!(kept(&session), 15);
+    session
+        .checkpoint(&sandbox, 14)
+        .ok()
+        .has("The retention policy deleted");
+    let left = kept(&session);
+    assert!(left < 16, "{left}");
+    // One that adds much is looked at whatever its number.
+    session
+        .checkpoint(&sandbox, 15)
+        .ok()
+        .hides("The retention policy");
+    fill(&project, 64 << 10, 2);
+    session
+        .checkpoint(&sandbox, 16)
+        .ok()
+        .has("The retention policy deleted");
+    is_whole(&sandbox);
+}
+
+#[test]
 fn the_rules_are_checked_like_everything_else_in_a_configuration() {
     let sandbox = Sandbox::new();
     let project = sandbox.project("work");

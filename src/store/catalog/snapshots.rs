@@ -105,6 +105,33 @@ impl Catalog {
         self.query(|connection| connection.prepare_cached(sql)?.query_map([], tally)?.collect())
     }
 
+    /// Returns the newest snapshot of a session, its kind, and the number of the session's snapshots.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub(crate) fn newest_with_count(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<Option<(SnapshotId, SnapshotKind, u64)>, StoreError> {
+        let sql = format!(
+            "SELECT id, kind, count(*) OVER () FROM moments WHERE instance = ?1 {NEWEST_FIRST} LIMIT 1"
+        );
+        let newest = |row: &rusqlite::Row<'_>| {
+            let id = row.get::<_, Word<SnapshotId>>(0)?.0;
+            Ok((
+                id,
+                row.get::<_, Word<SnapshotKind>>(1)?.0,
+                row.get::<_, Count>(2)?.0,
+            ))
+        };
+        self.query(|connection| {
+            connection
+                .prepare_cached(&sql)?
+                .query_row([instance.as_str()], newest)
+                .optional()
+        })
+    }
+
     /// One snapshot.
     ///
     /// # Errors
