@@ -2,7 +2,7 @@
 
 use git_reader::{Named, Oid, Unreadable, is_dot_git};
 
-use crate::model::{Content, Directory, Entry, EntryKind, Manifest, Name, RelPath};
+use crate::model::{Content, Directory, EntryKind, Manifest, RelPath};
 
 /// Directories in which git keeps its data, and files that point to one. They are recognized by name and content, on any side of
 /// a comparison: a git directory that a session deleted counts as well.
@@ -122,23 +122,20 @@ fn own(dir: &Directory) -> Option<RelPath> {
 }
 
 fn is_repository(dir: &Directory) -> bool {
-    let is_dir = |name| entry(dir, name).is_some_and(|entry| entry.is_dir());
+    let is_dir = |name| dir.named(name).is_some_and(|entry| entry.is_dir());
     has_head(dir) && is_dir(b"objects") && is_dir(b"refs")
 }
 
 fn has_head(dir: &Directory) -> bool {
-    entry(dir, b"HEAD").is_some_and(|head| matches!(head.kind, EntryKind::File(_) | EntryKind::Symlink(_)))
-}
-
-fn entry<'d>(dir: &'d Directory, name: &[u8]) -> Option<&'d Entry> {
-    dir.entry(&Name::new(name).ok()?)
+    dir.named(b"HEAD")
+        .is_some_and(|head| matches!(head.kind, EntryKind::File(_) | EntryKind::Symlink(_)))
 }
 
 /// Returns true if git takes the directory for a repository, or for the part of one that belongs to a linked work tree.
 #[must_use]
 pub fn is_git_directory(manifest: &Manifest, path: &RelPath) -> bool {
     let dir = manifest.directory(path);
-    dir.is_some_and(|dir| is_repository(dir) || (has_head(dir) && entry(dir, b"commondir").is_some()))
+    dir.is_some_and(|dir| is_repository(dir) || (has_head(dir) && dir.named(b"commondir").is_some()))
 }
 
 /// Returns the git directory that has the branches and the configuration of another one: `worktrees/NAME` lies in the one that all work trees
@@ -153,7 +150,7 @@ pub fn shared_git_directory(now: &Manifest, git: &RelPath) -> RelPath {
 }
 
 fn dot_git(dir: &Directory) -> Option<RelPath> {
-    let exact = dir.entry(&Name::new(b".git").ok()?);
+    let exact = dir.named(b".git");
     let alike = || dir.entries.iter().find(|entry| is_dot_git(entry.name.as_bytes()));
     let entry = exact.or_else(alike)?;
     Some(dir.path.join(&entry.name))

@@ -19,7 +19,7 @@ pub use reclaimable::Size;
 use crate::config::{Retention, Room};
 use crate::model::{InstanceId, PruneReason, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
 use crate::observer::Observer;
-use crate::store::{RepackPlan, Store, StoreError, are_many_small};
+use crate::store::{RepackPlan, Store, StoreError};
 
 use inventory::Inventory;
 use policy::{Choice, Scope, is_older};
@@ -148,14 +148,14 @@ pub fn plan_if_due(
 ) -> Result<Option<PrunePlan>, StoreError> {
     let is_room_needed = || -> Result<bool, StoreError> {
         if adds_little(store, rules)? {
-            return Ok(need(store, rules.room, Size::default())?.is_some());
+            return Ok(false);
         }
         let archives = store.archive_sizes()?;
         let size = match rules.room.max_bytes {
             0 => Size::default(),
             _ => Size::of(store, &archives)?,
         };
-        Ok(need(store, rules.room, size)?.is_some() || are_many_small(&archives))
+        Ok(need(store, rules.room, size)?.is_some() || store.has_many_small(&archives)?)
     };
     let may_exceed = may_exceed(store, rules, now)?;
     if !may_exceed && !is_room_needed()? {
@@ -206,7 +206,7 @@ fn planned<'f>(
     let mut packing = None;
     let whole_sessions = reasons.keys().any(|reason| *reason < PruneReason::Checkpoints);
     let leave_dead_content = || whole_sessions && weights.have_content_of_their_own(&choice.ids());
-    if care == Care::Thorough || leave_dead_content() || are_many_small(&store.archive_sizes()?) {
+    if care == Care::Thorough || leave_dead_content() || store.has_many_small(&store.archive_sizes()?)? {
         packing = Some(repack(&choice)?);
     }
     let (mut lacking, mut shortage) = (0, None);
@@ -327,10 +327,12 @@ fn may_exceed(store: &Store, rules: &Rules<'_>, now: Time) -> Result<bool, Store
 }
 
 /// Number of snapshots after which a session measures the store beside a checkpoint, however little it added: to measure it is to look at each file of
-/// the store.
+/// the store, and a disk that is too full for the rules stays so.
 const MEASURED_EACH: u64 = 16;
 /// Part of the store's limit that a checkpoint may add without the store being measured.
 const SMALL_PART: u64 = 1 << 10;
+/// Number of bytes that it may add whatever the limit is.
+const LITTLE: u64 = 4 << 20;
 
 /// Returns true if the newest snapshot of the session is a checkpoint that added so little that the store need not be measured for it.
 fn adds_little(store: &Store, rules: &Rules<'_>) -> Result<bool, StoreError> {
@@ -341,12 +343,11 @@ fn adds_little(store: &Store, rules: &Rules<'_>) -> Result<bool, StoreError> {
     let Some((newest, SnapshotKind::Checkpoint, count)) = newest else {
         return Ok(false);
     };
-    let is_little = |limit| Ok(store.bytes_brought_by(&newest)? <= limit / SMALL_PART);
-    match rules.room.max_bytes {
-        _ if count % MEASURED_EACH == 0 => Ok(false),
-        0 => Ok(true),
-        limit => is_little(limit),
-    }
+    let most = match rules.room.max_bytes {
+        0 => LITTLE,
+        limit => LITTLE.min(limit / SMALL_PART),
+    };
+    Ok(count % MEASURED_EACH != 0 && store.bytes_brought_by(&newest)? <= most)
 }
 
 /// Sessions and snapshots eligible for deletion.

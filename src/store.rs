@@ -90,7 +90,7 @@ pub use prune::{Sole, Swept};
 pub use random_access::OpenContent;
 pub use reconcile::LostRecord;
 pub use record::{check_record, parse_record};
-pub use repack::{RepackGroup, RepackPlan, Repacked, are_many_small};
+pub use repack::{RepackGroup, RepackPlan, Repacked};
 pub use replica::{ReplicaIdentity, ReplicaOutcome};
 pub use restore_journal::{DamagedJournal, PendingRestore, RestoreJournal, Stage as RestoreStage};
 pub use upload_source::StoredArchive;

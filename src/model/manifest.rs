@@ -67,7 +67,14 @@ impl Directory {
     /// Returns the entry called `name`.
     #[must_use]
     pub fn entry(&self, name: &Name) -> Option<&Entry> {
-        let at = self.entries.binary_search_by(|entry| entry.name.cmp(name)).ok()?;
+        self.named(name.as_bytes())
+    }
+
+    /// Returns the entry with this name in bytes; no entry has what is no name.
+    #[must_use]
+    pub fn named(&self, name: &[u8]) -> Option<&Entry> {
+        let by_name = |entry: &Entry| entry.name.as_bytes().cmp(name);
+        let at = self.entries.binary_search_by(by_name).ok()?;
         self.entries.get(at)
     }
 

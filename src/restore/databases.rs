@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::plan::Why;
 use super::vcs_stores::Stores;
 use crate::diff::Change;
-use crate::model::{Directory, Entry, Manifest, Name, RelPath};
+use crate::model::{Directory, Entry, Manifest, RelPath};
 
 const SUFFIXES: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
 
@@ -135,10 +135,7 @@ impl Databases {
 }
 
 fn is_database(dir: &Directory) -> bool {
-    let has = |name: &[u8]| {
-        let entry = Name::new(name).ok().and_then(|name| dir.entry(&name));
-        entry.is_some_and(|entry| entry.content().is_some())
-    };
+    let has = |name: &[u8]| dir.named(name).is_some_and(|entry| entry.content().is_some());
     // LevelDB and RocksDB name the current one of their lists in a file.
     let has_list = || {
         dir.entries

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Directory, Entry, Manifest, Name, RelPath};
+use crate::model::{Directory, Entry, Manifest, RelPath};
 
 /// Directories `.hg` and `.jj`.
 pub(super) struct Stores(BTreeSet<RelPath>);
@@ -81,10 +81,9 @@ fn parts_below<'p>(dir: &RelPath, path: &'p RelPath) -> Vec<&'p [u8]> {
 }
 
 fn is_store(dir: &Directory) -> bool {
-    let find = |name: &[u8]| Name::new(name).ok().and_then(|name| dir.entry(&name));
     match dir.path.halves().1 {
-        b".hg" => find(b"store").is_some_and(Entry::is_dir) || find(b"00changelog.i").is_some(),
-        b".jj" => find(b"repo").is_some_and(Entry::is_dir),
+        b".hg" => dir.named(b"store").is_some_and(Entry::is_dir) || dir.named(b"00changelog.i").is_some(),
+        b".jj" => dir.named(b"repo").is_some_and(Entry::is_dir),
         _ => false,
     }
 }

@@ -23,23 +23,21 @@ impl State {
     /// An error when the log does not have what the catalog has: that is damage, and not made good by
     /// forgetting.
     fn of(catalog: &Catalog, layout: &Layout) -> Result<Self, StoreError> {
-        // The catalog first: what it has was on disk before it had it.
         let last = catalog.last_receipt()?;
-        let applied = catalog.applied_records()?;
         let more_receipts = match log::scan(&layout.receipts(), last, |_| Ok(())) {
             Err(broken @ StoreError::Chain { .. }) => return Err(store_id::explain(catalog, layout, broken)),
             scanned => scanned? != last,
         };
-        let there = record::ids(layout)?;
         // Every command comes by here, and nearly always both are the same.
-        let lists_all = there == applied;
-        let (mut missing, strange) = match lists_all {
-            true => (Vec::new(), false),
-            false => (
-                but(&there, &applied).cloned().collect(),
-                but(&applied, &there).next().is_some(),
-            ),
-        };
+        let lists_all = catalog.lists_exactly(&record::names(layout)?)?;
+        let (mut missing, mut strange) = (Vec::new(), false);
+        if !lists_all {
+            // The catalog first: what it has was on disk before it had it.
+            let applied = catalog.applied_records()?;
+            let there = record::ids(layout)?;
+            missing = but(&there, &applied).cloned().collect();
+            strange = but(&applied, &there).next().is_some();
+        }
         if !missing.is_empty() {
             // What was given up is not missing, even while its record is still there.
             let pruned = catalog.pruned()?;

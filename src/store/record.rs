@@ -140,13 +140,27 @@ pub(super) fn check_root(root: &ByteString) -> Result<(), String> {
 /// The ids of all records, as the directory has them; sorted. Files that do not have a record's name are
 /// none.
 pub(super) fn ids(layout: &Layout) -> Result<Vec<SnapshotId>, StoreError> {
-    let mut ids = Vec::new();
+    Ok(ids_of(&names(layout)?))
+}
+
+/// The names in the directory of records that end as those of records do, without that end; sorted.
+pub(super) fn names(layout: &Layout) -> Result<Vec<String>, StoreError> {
+    let mut names = Vec::new();
     for name in directory::names(&layout.snapshots())? {
-        let stem = name.to_str().and_then(|name| name.strip_suffix(".json"));
-        ids.extend(stem.and_then(|stem| SnapshotId::parse(stem).ok()));
+        let mut name = name.into_string().unwrap_or_default();
+        if let Some(stem) = name.strip_suffix(".json").map(str::len) {
+            name.truncate(stem);
+            names.push(name);
+        }
     }
-    ids.sort();
-    Ok(ids)
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Returns the ids among sorted names of records.
+pub(super) fn ids_of(names: &[String]) -> Vec<SnapshotId> {
+    let ids = names.iter().filter_map(|name| SnapshotId::parse(name).ok());
+    ids.collect()
 }
 
 /// Returns true if a record needs the archive, by its own name or because it replaced another one. An unreadable record may need

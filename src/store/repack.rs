@@ -94,12 +94,6 @@ pub struct Repacked {
     known: HashSet<SnapshotId>,
 }
 
-/// Returns true if many of the archives are small, given all with their sizes: a hint that a plan is worthwhile.
-#[must_use]
-pub fn are_many_small(archives: &[(ArchiveId, u64)]) -> bool {
-    archives.iter().filter(|(_, size)| *size <= SMALL).count() > FEW
-}
-
 impl Store {
     /// Plans a repack for the state after `without` is deleted. Plans none while a record or manifest that may need any of it is
     /// unreadable.
@@ -197,6 +191,18 @@ impl Store {
             known: records.into_iter().map(|record| record.id).collect(),
             live,
         })
+    }
+
+    /// Returns true if many of these archives are small and of one kind: a hint that a plan is worthwhile. A plan reads all records, so the more there
+    /// are, the more small archives are worth one.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`].
+    pub fn has_many_small(&self, archives: &[(ArchiveId, u64)]) -> Result<bool, StoreError> {
+        let small = archives.iter().filter(|(_, size)| *size <= SMALL);
+        let (state, project): (Vec<_>, Vec<_>) = small.partition(|(id, _)| id.is_state());
+        let most = state.len().max(project.len());
+        Ok(most > FEW && most > self.catalog.snapshot_count()? / FEW)
     }
 
     /// Counts the archives that exist although a redirect leads from them to another one, because the repack was killed.

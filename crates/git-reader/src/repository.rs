@@ -270,9 +270,10 @@ pub(super) fn line(text: &[u8]) -> &[u8] {
 /// Returns true if git takes a name for `.git` in a directory that ignores case. Git refuses to track such names on every system.
 #[must_use]
 pub fn is_dot_git(name: &[u8]) -> bool {
-    /// This is asked of every name, and few are that short.
     const LONGEST: usize = 24;
-    name == b".git" || ((4..=LONGEST).contains(&name.len()) && handle_fs::is_one_name(name, b".git"))
+    // This is asked of every name. Few are that short, and nearly all begin with another letter: one that is skipped is not ASCII.
+    let may_be = matches!(name, [first, ..] if *first == b'.' || !first.is_ascii());
+    may_be && (4..=LONGEST).contains(&name.len()) && handle_fs::is_one_name(name, b".git")
 }
 
 /// Returns the path of `.git` in a work tree. Stored files answer to exact names, also where git found it under another case.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::WorktreeStatus;
-use crate::model::{Directory, Name, RelPath, RepositoryFacts};
+use crate::model::{Directory, RelPath, RepositoryFacts};
 use git_reader::{Named, Oid, below, relative, within};
 
 /// Counts the staged paths, or takes `known` if nothing changed. Returns the reason why git could hide a difference, if any.
@@ -68,9 +68,8 @@ pub(super) fn converts(dirt: &WorktreeStatus<'_>, work: &RelPath) -> Option<Stri
     if own.is_some_and(|entry| entry.content().is_some_and(|content| content.size > 0)) {
         return Some("attributes may make git convert contents".to_owned());
     }
-    let name = Name::new(b".gitattributes").ok()?;
     let has = |dir: &&Arc<Directory>| {
-        dir.entry(&name).is_some() && (dir.path == *work || dirt.is_ours(work, &dir.path))
+        dir.named(b".gitattributes").is_some() && (dir.path == *work || dirt.is_ours(work, &dir.path))
     };
     let mut dirs = dirt.manifest.directories_within(work);
     dirs.any(|dir| has(&dir))

@@ -132,6 +132,17 @@ impl Catalog {
         })
     }
 
+    /// Returns the number of listed snapshots.
+    pub(in crate::store) fn snapshot_count(&self) -> Result<usize, StoreError> {
+        let sql = "SELECT count(*) FROM snapshots";
+        let count = self.query(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_row([], |row| Ok(row.get::<_, Count>(0)?.0))
+        })?;
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
     /// One snapshot.
     ///
     /// # Errors
@@ -315,6 +326,21 @@ impl Catalog {
     fn ids<T: FromIterator<SnapshotId>>(&self, sql: &str) -> Result<T, StoreError> {
         let id = |row: &rusqlite::Row<'_>| row.get::<_, Word<SnapshotId>>(0).map(|word| word.0);
         self.ask(|connection| connection.prepare_cached(sql)?.query_map([], id)?.collect())
+    }
+
+    /// Returns true if the snapshots whose records were applied are those with these ids, given sorted, and no others.
+    pub(in crate::store) fn lists_exactly(&self, ids: &[String]) -> Result<bool, StoreError> {
+        self.ask(|connection| {
+            let mut statement = connection.prepare_cached("SELECT id FROM snapshots ORDER BY id")?;
+            let mut rows = statement.query([])?;
+            for id in ids {
+                match rows.next()? {
+                    Some(row) if row.get_ref(0)?.as_str()? == id => {}
+                    _ => return Ok(false),
+                }
+            }
+            Ok(rows.next()?.is_none())
+        })
     }
 
     /// Every snapshot whose record was applied, sorted.
