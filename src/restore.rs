@@ -19,6 +19,7 @@ mod file_identity;
 mod fingerprint;
 mod flags;
 mod folded_names;
+mod foreign;
 mod git_formats;
 mod git_index;
 mod git_links;

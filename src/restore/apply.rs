@@ -16,7 +16,7 @@ use super::folded_names::is_by_another_name;
 use super::holding_dir::{HoldingDir, is_aside};
 use super::metadata::{is_between, is_meant, may_change, set_directory_mode, set_metadata};
 use super::move_state::{Order, Other, Progress, place, progress, survey_moves};
-use super::problem::{Problem, concerns_all, is_denial};
+use super::problem::{Problem, concerns_all, is_denial, is_foreign_object};
 use super::slot::{Slot, seat};
 use super::stage::{OwnedInodes, Stage, is_as_before};
 use super::survey::TOGETHER;
@@ -104,6 +104,14 @@ impl MoveExecutor<'_> {
     pub(super) fn drift(&self, path: &RelPath) -> RestoreError {
         RestoreError::Drift {
             path: path.on_host(&self.host),
+        }
+    }
+
+    fn foreign(&self, step: &JournalMove) -> RestoreError {
+        let parent = step.path.split().map(|(parent, _)| parent).unwrap_or_default();
+        RestoreError::Foreign {
+            directory: parent.on_host(&self.host),
+            staging: self.stage.path().to_path_buf(),
         }
     }
 
@@ -358,6 +366,8 @@ impl MoveExecutor<'_> {
             {
                 Err(self.drift(&step.path))
             }
+            // A directory that refuses one object refuses the next one too. What was already moved out would be missing.
+            Err(error) if is_foreign_object(&error) && !is_aside(&step.deed) => Err(self.foreign(step)),
             // What is about this path alone is left out; anything else would meet the next path too, and a path between its
             // two objects is no path that is left out.
             Err(error) if concerns_all(&error) || self.progress(step)? != Progress::Before => {

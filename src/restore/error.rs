@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use super::problem::is_denial;
+use super::problem::{is_denial, is_foreign_object};
 use super::scope::UnmatchedGlob;
 use crate::capture::{CaptureError, denied_hint, mount_hint};
 use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
@@ -83,6 +83,14 @@ pub enum RestoreError {
         need: u64,
         /// Bytes free.
         free: u64,
+    },
+    /// The system refuses moves between a directory and the staging directory, although both lie on one mount.
+    #[error("files cannot be moved between {} and {}; everything is as it was", staging.display(), directory.display())]
+    Foreign {
+        /// The directory.
+        directory: PathBuf,
+        /// The staging directory.
+        staging: PathBuf,
     },
     /// Two paths of the snapshot cannot be written beside each other.
     #[error("{} takes {path:?} and {other:?} for one name", directory.display())]
@@ -259,6 +267,11 @@ impl RestoreError {
             Self::Interrupted => "interrupted".to_owned(),
             Self::Drift { path } => format!("{} changed while the restore was under way", path.display()),
             Self::Apply { path, source } => format!("{} cannot be changed: {source}", path.display()),
+            Self::Foreign { directory, staging } => format!(
+                "files cannot be moved between {} and {}",
+                staging.display(),
+                directory.display()
+            ),
             other => other.to_string(),
         }
     }
@@ -343,6 +356,7 @@ impl Diagnostic for RestoreError {
             | Self::Space { .. }
             | Self::Stage { .. }
             | Self::NoParent { .. }
+            | Self::Foreign { .. }
             | Self::Build { .. }
             | Self::Apply { .. }
             | Self::Finished(_)
@@ -386,6 +400,13 @@ impl Diagnostic for RestoreError {
                 "to roll it back; your edits stay",
                 format!("abort {instance}"),
             )],
+            Self::RollBack { path, source, .. } if is_foreign_object(source) => {
+                let directory = shell::word(path.parent().unwrap_or(path));
+                let taken = format!(
+                    "if its directory has a project id, this lets the file in:\n  chattr -P {directory}"
+                );
+                [Hint::text(taken)].into_iter().chain(give_up()).collect()
+            }
             Self::RollBack { .. } => give_up().into(),
             Self::StageGone { .. } => {
                 let [back, forget] = give_up();
@@ -457,6 +478,10 @@ impl RestoreError {
                 "nothing was changed; verify --read-data lists all damage"
             }
             Self::Incomplete(_) => "`show` lists what is missing; omit --require-complete to use it",
+            Self::Foreign { .. } => {
+                "a project id of the directory (lsattr -dp) or encryption can be the reason; restore --to DIR writes the \
+                files elsewhere"
+            }
             Self::NotEmpty(_) => "choose an absent or empty directory",
             Self::OneName { .. } => {
                 "choose a directory on a file system that tells case apart, or only one of the paths"

@@ -65,17 +65,35 @@ pub(super) fn exchange(
     name: &OsStr,
     observer: &dyn Observer,
 ) -> io::Result<Exchange> {
-    match handle_fs::exchange(stage, place, dir, name).map(|()| Exchange::AtOnce) {
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
-            ) =>
-        {
+    match handle_fs::exchange(stage, place, dir, name) {
+        Err(error) if cannot_exchange(&error) => {
             exchange_in_steps(stage, place, dir, name, observer).map(|()| Exchange::InSteps)
         }
-        other => other,
+        done => done.map(|()| Exchange::AtOnce),
     }
+}
+
+/// Takes [`exchange`] back. XFS asks only the second directory of an exchange whether it takes the other object, and the staging directory
+/// takes any: so an old file whose directory got a project id since can come back.
+pub(super) fn exchange_back(
+    stage: &Dir,
+    place: &OsStr,
+    dir: &Dir,
+    name: &OsStr,
+    observer: &dyn Observer,
+) -> io::Result<()> {
+    match handle_fs::exchange(dir, name, stage, place) {
+        Err(error) if cannot_exchange(&error) => exchange_in_steps(stage, place, dir, name, observer),
+        done => done,
+    }
+}
+
+/// Returns true if a file system has no exchange in one call.
+fn cannot_exchange(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+    )
 }
 
 /// The name of an old object whose place in the staging directory the new one still has.

@@ -8,6 +8,7 @@ use super::RestoreError;
 use super::file_identity::{identity, is_same};
 use super::proposal::ProposedMount;
 use super::slot::Slot;
+use super::stage::take_all;
 use crate::capture::is_gone;
 use crate::model::{AsideAct, AsideStep, Identity, JournalMove, MoveKind, StagePlace};
 use handle_fs::remote::Transports;
@@ -48,7 +49,10 @@ impl HoldingDir {
         let berth = Self::open(transports, step)?;
         match &berth.dir {
             // It is what our mask made of it until here.
-            Some(dir) if step.act == AsideAct::Away => handle_fs::chmod_handle(dir, 0o700).map_err(fail)?,
+            Some(dir) if step.act == AsideAct::Away => {
+                handle_fs::chmod_handle(dir, 0o700).map_err(fail)?;
+                take_all(dir);
+            }
             _ => {}
         }
         Ok(berth)

@@ -6,6 +6,7 @@ use std::io;
 use super::apply::MoveExecutor;
 use super::build_moves::{Move, prepare, unfold};
 use super::flags;
+use super::foreign::refuse_foreign;
 use super::git_index::index_digests;
 use super::holding_dir::{self, End, HoldingDir, as_move};
 use super::journal::Draft;
@@ -215,6 +216,11 @@ fn stage<'a>(
     };
     let stage = Stage::create(&mount.transports, place, found)?;
     acting.observer.reached("staging");
+    if let Some(root) = &root
+        && let Err(cause) = refuse_foreign(root, &stage, steps)
+    {
+        return Err(left(cause, stage.unmake(&OwnedInodes::default())));
+    }
     let berths = match holding_dir::of_mount(mount, root.as_ref()) {
         Ok(berths) => berths,
         Err(cause) => return Err(left(cause, stage.unmake(&OwnedInodes::default()))),
@@ -228,6 +234,7 @@ fn stage<'a>(
     if let (Some(root), Some(before), Ok(moves)) = (&root, now, &mut moves) {
         builder.problems.extend(flags::lift(root, before, steps, moves));
     }
+    stage.take_all();
     // All of it before the journal: what is staged, and also that no flag is in the way. Moves that a journal tells of must be
     // possible after a power loss.
     let moves = moves.and_then(|moves| stage.sync().map(|()| moves));

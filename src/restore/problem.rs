@@ -81,6 +81,11 @@ pub(super) fn concerns_all(error: &io::Error) -> bool {
     gone || is_out_of_space(error) || handle_fs::is_io_failure(error)
 }
 
+/// Returns true if the system refused a move within one mount: the directory takes only objects that were made in it.
+pub(super) fn is_foreign_object(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::CrossesDevices
+}
+
 /// No blocks, no inodes, no quota left: nothing that follows would work either.
 pub(super) fn is_out_of_space(error: &io::Error) -> bool {
     matches!(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::apply::{MoveExecutor, is_made_anew, is_unmade};
-use super::file_identity::{aside_name, exchange};
+use super::file_identity::{aside_name, exchange_back};
 use super::metadata::{is_meant, may_change, set_metadata};
 use super::move_state::{Order, Progress, progress};
 use crate::capture::is_gone;
@@ -103,7 +103,7 @@ impl MoveExecutor<'_> {
                 | MoveKind::SetAside(_)
                 | MoveKind::SwapAside(_),
                 Progress::After,
-            ) if taken => exchange(other.dir()?, name, &seat.dir, &seat.name, self.observer).map(drop),
+            ) if taken => exchange_back(other.dir()?, name, &seat.dir, &seat.name, self.observer),
             (
                 MoveKind::Exchange(_)
                 | MoveKind::StageOut(_)

@@ -20,14 +20,14 @@ use crate::model::{
     Stamp, Time,
 };
 use handle_fs::remote::{Transports, above};
-use handle_fs::{Actor, Dir, NodeKind, Stat, Survey};
+use handle_fs::{Actor, Dir, Inheritance, NodeKind, Stat, Survey};
 
 /// Location of a mount's staging directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In the directory that the mount root lies in.
     Beside(PathBuf),
-    /// In the mount root itself, because its parent is another mount or not writable.
+    /// In the mount root itself, because its parent is another mount or not writable, or because the root takes only what was made in it.
     Inside(PathBuf),
 }
 
@@ -39,7 +39,7 @@ impl Location {
         let beside = || -> io::Result<bool> {
             let above = Dir::open(transports, parent)?.stat()?;
             let same = match Dir::open(transports, root) {
-                Ok(dir) => dir.stat()?.place == above.place,
+                Ok(dir) => Inheritance::of(&dir).is_empty() && dir.stat()?.place == above.place,
                 Err(error) => error.kind() == io::ErrorKind::NotFound,
             };
             Ok(same && parent != root && transports.may_write(parent))
@@ -286,6 +286,11 @@ impl Stage {
         self.unmake(&known)
     }
 
+    /// Makes it take what lies in any directory of the tree, when nothing is made in it any more.
+    pub(super) fn take_all(&self) {
+        take_all(&self.dir);
+    }
+
     /// Marks that moves begin, on disk, where the birth of an object does not show that it was moved there.
     ///
     /// # Errors
@@ -345,6 +350,13 @@ impl Stage {
             path: self.path.clone(),
             source,
         })
+    }
+}
+
+/// Makes a directory of jackin take what lies in any directory of the tree. Where that fails, a move into it may fail, which is found then.
+pub(super) fn take_all(dir: &Dir) {
+    if !Inheritance::of(dir).is_empty() {
+        let _ = handle_fs::end_inheritance(dir);
     }
 }
 

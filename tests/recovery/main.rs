@@ -127,6 +127,7 @@ mod past;
 mod patches;
 mod plan;
 mod programs;
+mod project_ids;
 mod prompts;
 mod property;
 mod property_model;

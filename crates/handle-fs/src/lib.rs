@@ -22,6 +22,7 @@ mod flags;
 mod folding;
 mod fuse;
 mod handle;
+mod inheritance;
 mod inode_flags;
 mod kernel;
 mod local_socket;
@@ -77,6 +78,7 @@ pub use folding::{
 };
 pub use fuse::{FUSE_DEVICE, FuseOptions, is_busy, is_disconnected, mount_fuse, raise_file_limit, unmount};
 pub use handle::{AsHandle, Handle, HandleRef};
+pub use inheritance::{Inheritance, end_inheritance};
 pub use inode_flags::set_inode_flags;
 pub use local_socket::connect_at_once;
 pub use many::{NewFile, NewName, Survey, make_files, remove_many, rename_many, settable, survey};

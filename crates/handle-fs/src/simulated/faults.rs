@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 /// Errors that the kernel may return from a call.
-const ERRORS: [Errno; 8] = [
+const ERRORS: [Errno; 9] = [
     Errno::NOSPC,
     Errno::DQUOT,
     Errno::IO,
@@ -12,6 +12,7 @@ const ERRORS: [Errno; 8] = [
     Errno::MFILE,
     Errno::INTR,
     Errno::STALE,
+    Errno::XDEV,
 ];
 
 /// Every error with its number, once and lasting. A call that is always interrupted would rightly be repeated for ever, so that one does
@@ -61,6 +62,8 @@ impl How {
             Errno::NOSPC | Errno::DQUOT | Errno::ROFS => self.changes(),
             Errno::ACCESS => matches!(self, Self::Open | Self::Look | Self::Name),
             Errno::MFILE => self == Self::Open,
+            // A directory with a project id or a key takes no object of another kind.
+            Errno::XDEV => self == Self::Name,
             Errno::INTR => !matches!(self, Self::Look | Self::Name | Self::Metadata),
             // EIO, ESTALE, and whatever a test asks for.
             _ => true,
