@@ -4,6 +4,7 @@
 //! Directories that an ordinary user may not write are opened for a move and shut again. Only a mode that is recorded is opened, so a mode
 //! that jackin set can be told from one that another process set, also after a crash at any point, and the latter stays.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
@@ -13,6 +14,7 @@ use super::file_identity::{
     Exchange, FOR_ENTRIES, FOR_ITSELF, aside_name, exchange, finish_steps, fits, is_same,
 };
 use super::folded_names::is_by_another_name;
+use super::git_parts::is_inseparable;
 use super::holding_dir::{HoldingDir, is_aside};
 use super::metadata::{is_between, is_meant, may_change, set_directory_mode, set_metadata};
 use super::move_state::{Order, Other, Progress, place, progress, survey_moves};
@@ -21,6 +23,7 @@ use super::slot::{Slot, seat};
 use super::stage::{OwnedInodes, Stage, is_as_before};
 use super::survey::TOGETHER;
 use crate::capture::{is_gone, words};
+use crate::git_directories::Repositories;
 use crate::model::{Entry, Identity, JournalMount, JournalMove, JournalParent, Manifest, MoveKind, RelPath};
 use crate::observer::Observer;
 use handle_fs::remote::Transports;
@@ -49,6 +52,8 @@ pub(super) struct MoveExecutor<'a> {
     pub(super) failed: Vec<(RelPath, Problem)>,
     /// Some path was missing for a moment, because the file system cannot exchange.
     pub(super) in_steps: bool,
+    /// Git directories of the emergency snapshot, once they are needed.
+    pub(super) repositories: OnceCell<Repositories>,
 }
 
 /// A move as it stands.
@@ -105,6 +110,14 @@ impl MoveExecutor<'_> {
         RestoreError::Drift {
             path: path.on_host(&self.host),
         }
+    }
+
+    /// Returns true for a move that a git repository cannot do without: all of it is restored or nothing.
+    fn is_of_repository(&self, step: &JournalMove) -> bool {
+        let repositories = self.repositories.get_or_init(|| Repositories::of(self.before));
+        !matches!(step.deed, MoveKind::Metadata { .. })
+            && !is_aside(&step.deed)
+            && is_inseparable(repositories, &step.path)
     }
 
     fn foreign(&self, step: &JournalMove) -> RestoreError {
@@ -370,7 +383,11 @@ impl MoveExecutor<'_> {
             Err(error) if is_foreign_object(&error) && !is_aside(&step.deed) => Err(self.foreign(step)),
             // What is about this path alone is left out; anything else would meet the next path too, and a path between its
             // two objects is no path that is left out.
-            Err(error) if concerns_all(&error) || self.progress(step)? != Progress::Before => {
+            Err(error)
+                if concerns_all(&error)
+                    || self.is_of_repository(step)
+                    || self.progress(step)? != Progress::Before =>
+            {
                 Err(RestoreError::Apply {
                     path: step.path.on_host(&self.host),
                     source: error,

@@ -1,6 +1,6 @@
 //! Files of a git directory that other files of it need: what becomes unreadable if one is deleted without the other.
 
-use crate::git_directories::is_git_directory;
+use crate::git_directories::{Repositories, is_git_directory};
 use crate::model::{Manifest, RelPath};
 
 /// Returns true if another file of the git directory `own` may need this one: objects, which refs, the index and reflogs name; the tables of
@@ -40,6 +40,12 @@ pub(super) fn is_container(own: &RelPath, path: &RelPath) -> bool {
 /// Returns true for a hook of the git directory `own`. No file of git needs one.
 pub(super) fn is_hook(own: &RelPath, path: &RelPath) -> bool {
     all_parts(own, path).next() == Some(b"hooks")
+}
+
+/// Returns true for a path of a git directory that can damage the repository if it alone stays as it is: a ref names deleted objects then.
+pub(super) fn is_inseparable(repositories: &Repositories, path: &RelPath) -> bool {
+    let own = repositories.holding(path);
+    own.is_some_and(|own| own != path && !is_hook(own, path))
 }
 
 /// Returns true for a file of the git directory `own` that git keeps for itself: it follows from other files, any command writes it again, or it

@@ -1,5 +1,6 @@
 //! One mount's share of a restore: staged before it begins, verified when it is done.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
@@ -8,6 +9,7 @@ use super::build_moves::{Move, prepare, unfold};
 use super::flags;
 use super::foreign::refuse_foreign;
 use super::git_index::index_digests;
+use super::git_parts::is_inseparable;
 use super::holding_dir::{self, End, HoldingDir, as_move};
 use super::journal::Draft;
 use super::metadata::sync_last;
@@ -22,6 +24,7 @@ use super::tree_writer::{Builder, Times};
 use super::verify::{Verified, verify};
 use super::{RestoreContext, RestoreError, left};
 use crate::capture::{Captured, is_gone};
+use crate::git_directories::Repositories;
 use crate::model::{
     AsideStep, BoundObject, Intent, JournalMount, Manifest, MoveKind, RelPath, StagePlace, Stamp, Time,
     add_sizes,
@@ -79,6 +82,7 @@ impl MountTask<'_> {
             known: &self.known,
             failed: Vec::new(),
             in_steps: false,
+            repositories: OnceCell::new(),
         }
     }
 
@@ -231,8 +235,15 @@ fn stage<'a>(
         flags::lift_linked(root, steps);
     }
     let mut moves = prepare(root.as_ref(), &stage, steps, target, now, &mut builder);
-    if let (Some(root), Some(before), Ok(moves)) = (&root, now, &mut moves) {
-        builder.problems.extend(flags::lift(root, before, steps, moves));
+    if let (Some(root), Some(before), Ok(some)) = (&root, now, &mut moves) {
+        let stuck = flags::lift(root, before, steps, some);
+        if let Some((path, problem)) = stuck_in_repository(before, &stuck) {
+            moves = Err(RestoreError::Apply {
+                path: path.on_host(&host),
+                source: io::Error::other(problem.words.clone()),
+            });
+        }
+        builder.problems.extend(stuck);
     }
     stage.take_all();
     // All of it before the journal: what is staged, and also that no flag is in the way. Moves that a journal tells of must be
@@ -297,6 +308,15 @@ fn stage<'a>(
             Err(undo(cause, settled))
         }
     }
+}
+
+/// Returns the first path that cannot be moved and that a git repository cannot do without.
+fn stuck_in_repository<'s>(
+    before: &Manifest,
+    stuck: &'s [(RelPath, Problem)],
+) -> Option<&'s (RelPath, Problem)> {
+    let repositories = stuck.first().map(|_| Repositories::of([before]))?;
+    stuck.iter().find(|(path, _)| is_inseparable(&repositories, path))
 }
 
 /// Returns the objects that were staged and those that the steps will move aside.

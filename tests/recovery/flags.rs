@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::build::Build;
-use crate::support::compare::{assert_kept, assert_same_tree};
+use crate::support::compare::{assert_kept, assert_same_tree, assert_untouched};
+use crate::support::git::Repository;
 use crate::support::machine::{is_root, run_tool, skip, tool};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
@@ -279,6 +280,37 @@ fn an_immutable_directory_that_is_not_ours_is_in_the_way_and_named() {
         .restore(&id, &["--overwrite-later-edits"])
         .touched(&["d/edited", "d/gone", "d/new", "later"]);
     assert_same_tree(&before, &Tree::read(&project));
+}
+
+#[test]
+fn a_repository_with_a_ref_that_cannot_be_changed_stays_as_it_is() {
+    let sandbox = Sandbox::new();
+    let Some(_guard) = flagged(&sandbox, "an immutable ref") else {
+        return;
+    };
+    let project = sandbox.project("one-ref");
+    let repository = Repository::init(&project);
+    Build::at(&project).file("a", "before\n");
+    repository.commit("one");
+    // Another name of it, which the restore does not cover, shares its flags.
+    let other = sandbox.world().join("other-name");
+    let id = sandbox.launch(
+        &project,
+        &format!(
+            "echo agent > a; git commit -qam two; ln .git/refs/heads/main {0}; chattr +i {0}",
+            other.display()
+        ),
+    );
+    let damaged = Tree::read(&project);
+    sandbox
+        .jackin(["restore", &id, "--yes"])
+        .code(1)
+        .shows("refs/heads/main")
+        .shows("it is immutable; `chattr -i`")
+        .shows("everything is as it was");
+    sandbox.no_litter();
+    assert_untouched(&damaged, &Tree::read(&project));
+    repository.git(&["fsck", "--strict"]);
 }
 
 #[test]
