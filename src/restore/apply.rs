@@ -115,9 +115,10 @@ impl MoveExecutor<'_> {
     /// Returns true for a move that a git repository cannot do without: all of it is restored or nothing.
     fn is_of_repository(&self, step: &JournalMove) -> bool {
         let repositories = self.repositories.get_or_init(|| Repositories::of(self.before));
+        let is_removed = matches!(step.deed, MoveKind::StageOut(_) | MoveKind::RemoveDir(_));
         !matches!(step.deed, MoveKind::Metadata { .. })
             && !is_aside(&step.deed)
-            && is_inseparable(repositories, &step.path)
+            && is_inseparable(repositories, &step.path, is_removed)
     }
 
     fn foreign(&self, step: &JournalMove) -> RestoreError {

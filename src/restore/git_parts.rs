@@ -42,10 +42,12 @@ pub(super) fn is_hook(own: &RelPath, path: &RelPath) -> bool {
     all_parts(own, path).next() == Some(b"hooks")
 }
 
-/// Returns true for a path of a git directory that can damage the repository if it alone stays as it is: a ref names deleted objects then.
-pub(super) fn is_inseparable(repositories: &Repositories, path: &RelPath) -> bool {
+/// Returns true for a path of a git directory that can damage the repository if it alone stays as it is: a ref names deleted objects then. An
+/// object that cannot be removed is only one too many.
+pub(super) fn is_inseparable(repositories: &Repositories, path: &RelPath, is_removed: bool) -> bool {
+    let is_one_too_many = |own: &RelPath| is_removed && is_needed_by_others(own, path);
     let own = repositories.holding(path);
-    own.is_some_and(|own| own != path && !is_hook(own, path))
+    own.is_some_and(|own| own != path && !is_hook(own, path) && !is_one_too_many(own))
 }
 
 /// Returns true for a file of the git directory `own` that git keeps for itself: it follows from other files, any command writes it again, or it

@@ -237,7 +237,7 @@ fn stage<'a>(
     let mut moves = prepare(root.as_ref(), &stage, steps, target, now, &mut builder);
     if let (Some(root), Some(before), Ok(some)) = (&root, now, &mut moves) {
         let stuck = flags::lift(root, before, steps, some);
-        if let Some((path, problem)) = stuck_in_repository(before, &stuck) {
+        if let Some((path, problem)) = stuck_in_repository(before, &stuck, steps) {
             moves = Err(RestoreError::Apply {
                 path: path.on_host(&host),
                 source: io::Error::other(problem.words.clone()),
@@ -314,9 +314,14 @@ fn stage<'a>(
 fn stuck_in_repository<'s>(
     before: &Manifest,
     stuck: &'s [(RelPath, Problem)],
+    steps: &[Step],
 ) -> Option<&'s (RelPath, Problem)> {
     let repositories = stuck.first().map(|_| Repositories::of([before]))?;
-    stuck.iter().find(|(path, _)| is_inseparable(&repositories, path))
+    let deleted = steps.iter().filter(|step| step.action == Action::Delete);
+    let deleted: BTreeSet<&RelPath> = deleted.map(|step| &step.change.path).collect();
+    let is_needed =
+        |(path, _): &&(RelPath, Problem)| is_inseparable(&repositories, path, deleted.contains(path));
+    stuck.iter().find(is_needed)
 }
 
 /// Returns the objects that were staged and those that the steps will move aside.

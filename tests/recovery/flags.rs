@@ -314,6 +314,34 @@ fn a_repository_with_a_ref_that_cannot_be_changed_stays_as_it_is() {
 }
 
 #[test]
+fn an_object_that_cannot_be_removed_is_named_and_the_repository_comes_back() {
+    let sandbox = Sandbox::new();
+    let Some(_guard) = flagged(&sandbox, "an immutable object") else {
+        return;
+    };
+    let project = sandbox.project("one-object");
+    let repository = Repository::init(&project);
+    Build::at(&project).file("a", "before\n");
+    repository.commit("one");
+    let before = repository.git(&["rev-parse", "HEAD"]);
+    let other = sandbox.world().join("other-name");
+    let id = sandbox.launch(
+        &project,
+        &format!(
+            "echo agent > a; git commit -qam two; o=$(git rev-parse HEAD:a | sed 's,^..,&/,'); ln .git/objects/$o {0}; chattr +i {0}",
+            other.display()
+        ),
+    );
+    sandbox
+        .jackin(["restore", &id, "--yes"])
+        .code(6)
+        .shows("it is immutable; `chattr -i`");
+    assert_eq!(repository.git(&["rev-parse", "HEAD"]), before);
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "before\n");
+    repository.git(&["fsck", "--strict"]);
+}
+
+#[test]
 fn without_the_right_to_an_immutable_object_is_named_and_the_rest_is_done() {
     let Some(sandbox) = Sandbox::unprivileged() else {
         skip(
