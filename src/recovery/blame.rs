@@ -36,6 +36,22 @@ pub struct BlameRequest<'a> {
     pub path: &'a OsStr,
 }
 
+/// Rename of a file between two moments, given by their positions.
+struct Rename {
+    from: PathBuf,
+    before: usize,
+    at: usize,
+}
+
+/// Presence of a path in a row of moments.
+#[derive(Default)]
+struct Presence {
+    /// True if the last moment that shows the path has it.
+    is_there: bool,
+    /// Positions of each moment that has the path again or for the first time, and of the one before that shows its absence.
+    appeared: Vec<(usize, usize, Version)>,
+}
+
 struct Tracer<'s> {
     store: &'s Store,
     log: &'s WorkLog,
@@ -173,11 +189,28 @@ fn below(coverage: &Coverage, host: &Path) -> Option<RelPath> {
 
 impl Tracer<'_> {
     /// Follows the path through the first `until` moments; `None` if none of them shows it.
+    ///
+    /// A rename replaces all that is known of the path by then, so only the last one is followed. Each name is read a fixed number of times
+    /// however often the file was renamed.
     fn trace(&mut self, host: &Path, until: usize, renames: usize) -> Result<Option<Traced>, RecoveryError> {
         let log = self.log;
         let mut traced: Option<Traced> = None;
         let mut shown: Option<&SnapshotId> = None;
-        for (at, moment) in log.moments().iter().enumerate().take(until) {
+        let mut renamed = None;
+        if renames < MOST_RENAMES
+            && let Some(rename) = self.last_rename(host, until)?
+            && let Some(earlier) = self.trace(&rename.from, rename.at, renames + 1)?
+        {
+            traced = Some(Traced {
+                last: rename.before,
+                there: None,
+                targets: HashMap::new(),
+                ..earlier
+            });
+            renamed = Some(rename);
+        }
+        let start = renamed.as_ref().map_or(0, |rename| rename.at);
+        for (at, moment) in log.moments().iter().enumerate().take(until).skip(start) {
             // Several moments may show one snapshot; the first bounds what came before it, the last what comes after.
             let version = match (&traced, shown == Some(&moment.snapshot)) {
                 (Some(traced), true) => Some(traced.version.clone()),
@@ -199,8 +232,9 @@ impl Tracer<'_> {
             match &mut traced {
                 None => traced = Some(self.first(at, moment, version, loaded)),
                 Some(traced) => {
-                    if !traced.version.same(&version) {
-                        self.change(traced, at, (version, loaded), host, renames)?;
+                    let renamed = renamed.take();
+                    if renamed.is_some() || !traced.version.same(&version) {
+                        self.change(traced, at, (version, loaded), host, renamed);
                     }
                     traced.last = at;
                     if !traced.version.is_absent() {
@@ -217,6 +251,45 @@ impl Tracer<'_> {
             }
         }
         Ok(traced)
+    }
+
+    /// Returns the last rename to the path in the first `until` moments from a path that was there.
+    fn last_rename(&mut self, host: &Path, until: usize) -> Result<Option<Rename>, RecoveryError> {
+        let log = self.log;
+        for (before, at, version) in self.presence(host, until)?.appeared.into_iter().rev() {
+            if let (Some(earlier), Some(later)) = (log.moments().get(before), log.moments().get(at))
+                && let Some(from) = self.renamed_from(earlier, later, &version, host)
+                && self.presence(&from, at)?.is_there
+            {
+                return Ok(Some(Rename { from, before, at }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Looks through the first `until` moments for the path. A content is read only where the path appears.
+    fn presence(&mut self, host: &Path, until: usize) -> Result<Presence, RecoveryError> {
+        let log = self.log;
+        let mut found = Presence::default();
+        let mut absent_at = None;
+        for (at, moment) in log.moments().iter().enumerate().take(until) {
+            match self.version(&moment.snapshot, host)? {
+                None => {}
+                Some(Version::Absent) => (found.is_there, absent_at) = (false, Some(at)),
+                Some(_) if found.is_there => {}
+                Some(version) => {
+                    if let Err(WholeReason::Unreadable(_)) = self.load(&moment.snapshot, &version) {
+                        self.unreadable.insert(moment.snapshot.clone());
+                        continue;
+                    }
+                    found.is_there = true;
+                    if let Some(before) = absent_at {
+                        found.appeared.push((before, at, version));
+                    }
+                }
+            }
+        }
+        Ok(found)
     }
 
     fn first(&mut self, at: usize, moment: &PathMoment, version: Version, loaded: Option<Loaded>) -> Traced {
@@ -254,32 +327,20 @@ impl Tracer<'_> {
         &mut self,
         traced: &mut Traced,
         at: usize,
-        (version, mut loaded): (Version, Option<Loaded>),
+        (version, loaded): (Version, Option<Loaded>),
         host: &Path,
-        renames: usize,
-    ) -> Result<(), RecoveryError> {
+        renamed: Option<Rename>,
+    ) {
         let log = self.log;
         let (Some(before), Some(after)) = (log.moments().get(traced.last), log.moments().get(at)) else {
-            return Ok(());
+            return;
         };
-        let mut renamed = None;
-        if traced.version.is_absent()
-            && renames < MOST_RENAMES
-            && let Some(from) = self.renamed_from(before, after, &version, host)
-            && let Some(earlier) = self.trace(&from, at, renames + 1)?
-            && !earlier.version.is_absent()
-        {
-            (traced.steps, traced.body) = (earlier.steps, earlier.body);
-            traced.version = earlier.version;
-            traced.targets.clear();
-            // A rename keeps the content.
-            loaded = None;
-            renamed = Some(from);
-        }
+        // A rename keeps the content.
+        let loaded = loaded.filter(|_| renamed.is_none());
         let restored = self.restore_between(before, Some(after), host);
         let kind = match (&traced.version, &version, renamed) {
             (_, Version::Absent, _) => PathStepKind::Deleted,
-            (_, _, Some(from)) => PathStepKind::Renamed(from),
+            (_, _, Some(rename)) => PathStepKind::Renamed(rename.from),
             (Version::Absent, ..) => PathStepKind::Added,
             _ if loaded.is_none() => PathStepKind::Metadata,
             _ => PathStepKind::Modified,
@@ -304,7 +365,6 @@ impl Tracer<'_> {
             removed: 0,
         };
         traced.advance(step, restored, version, loaded);
-        Ok(())
     }
 
     /// Compares with the file as it is now, and returns the whole history.

@@ -189,6 +189,35 @@ fn sessions_restores_and_renames_are_followed() {
 }
 
 #[test]
+fn a_file_that_was_renamed_back_and_forth_is_followed_in_bounded_work() {
+    let (sandbox, project) = workspace();
+    fs::write(project.join("e"), "one\ntwo\n").unwrap();
+    let mut agent = Conversation::new(&sandbox, &project, "s");
+    agent.prompt("move it");
+    // Each rename doubles the work if both names are traced from the beginning.
+    for _ in 0..20 {
+        agent.call("mv e b");
+        agent.call("mv b e");
+    }
+    agent.stop();
+    agent.end();
+    agent.run().ok();
+    let found = blamed(&sandbox, &project, "e");
+    let steps = found["changes"].as_array().unwrap();
+    let is_rename = |step: &&Value| step["change"] == "renamed";
+    assert_eq!(steps.iter().rev().take_while(is_rename).count(), 20, "{found:#}");
+    assert_eq!(found["lines"].as_array().unwrap().len(), 2);
+    let log = sandbox.command(["log", "./e", "--json"]).inside(&project);
+    assert_eq!(
+        log.run().ok().json()["changes"].as_array().unwrap().len(),
+        steps.len()
+    );
+    let gone = blamed(&sandbox, &project, "b");
+    let last = gone["changes"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(author(&last), "mv b e");
+}
+
+#[test]
 fn a_file_in_the_place_of_a_directory_is_blamed() {
     let (sandbox, project) = workspace();
     fs::write(project.join("x"), "one\n").unwrap();
