@@ -155,16 +155,16 @@ impl Catalog {
             let connection = database::open(path, flags)?;
             connection.busy_timeout(patience)?;
             connection.pragma_update(None, "trusted_schema", false)?;
-            let version = schema::version(&connection)?;
-            Ok((connection, version))
+            let found = schema::found(&connection)?;
+            Ok((connection, found))
         };
-        let (connection, version) = match opened() {
+        let (connection, found) = match opened() {
             Err(error) if error.sqlite_extended_error_code() == Some(SQLITE_READONLY_ROLLBACK) => {
                 return Ok(None);
             }
             other => other.map_err(|error| failure(path, error))?,
         };
-        refuse_newer(path, version)?;
+        let version = checked_version(path, found)?;
         Ok((version == schema::VERSION).then(|| Self::with(path, connection)))
     }
 
@@ -370,22 +370,22 @@ fn is_there(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-fn refuse_newer(path: &Path, found: i64) -> Result<(), StoreError> {
-    let numbers = (u64::try_from(found), u64::try_from(schema::VERSION));
-    match numbers {
+/// Returns the version of a database if it can be that of a catalog. [`schema::found`] found it.
+fn checked_version(path: &Path, (found, has_tables): (i64, bool)) -> Result<i64, StoreError> {
+    let damaged = |why: String| StoreError::Damaged {
+        path: path.to_path_buf(),
+        why,
+    };
+    match (u64::try_from(found), u64::try_from(schema::VERSION)) {
         (Ok(found), Ok(known)) if found > known => Err(StoreError::Newer {
             path: path.to_path_buf(),
             found,
             known,
         }),
-        (Err(_), _) => {
-            let why = format!("its version is {found}");
-            Err(StoreError::Damaged {
-                path: path.to_path_buf(),
-                why,
-            })
-        }
-        _ => Ok(()),
+        (Err(_), _) => Err(damaged(format!("its version is {found}"))),
+        // Tables get their version in the transaction that makes them.
+        (Ok(0), _) if has_tables => Err(damaged("its tables have no version".to_owned())),
+        _ => Ok(found),
     }
 }
 
@@ -403,11 +403,11 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = database::open(path, flags)?;
         connection.busy_timeout(BUSY)?;
-        let version = schema::version(&connection)?;
-        Ok((connection, version))
+        let found = schema::found(&connection)?;
+        Ok((connection, found))
     };
-    let (mut connection, version) = opened().map_err(|error| failure(path, error))?;
-    refuse_newer(path, version)?;
+    let (mut connection, found) = opened().map_err(|error| failure(path, error))?;
+    let version = checked_version(path, found)?;
     if version < schema::VERSION {
         // Playing a journal back removes it.
         database::prepare_journal(path)?;

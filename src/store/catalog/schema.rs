@@ -19,6 +19,15 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
+/// Returns the version of a database, and true if there is anything in it.
+pub(super) fn found(connection: &Connection) -> rusqlite::Result<(i64, bool)> {
+    // In one transaction: another process may be making the tables.
+    let transaction = connection.unchecked_transaction()?;
+    let found = (version(&transaction)?, !objects(&transaction)?.is_empty());
+    transaction.rollback()?;
+    Ok(found)
+}
+
 /// Brings a database to [`VERSION`], in one transaction. Returns false if it was that already. A version that is newer is left
 /// alone: the caller has refused it.
 pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<bool> {

@@ -1,6 +1,9 @@
 //! The catalog: nothing is lost with it, and it is made anew.
 
 use std::fs;
+use std::process::Command;
+
+use crate::support::machine::{skip, tool};
 
 use super::{HARMS, Harm, Sessions, another, hurt, of_another};
 
@@ -69,5 +72,41 @@ fn the_catalog_of_another_store_shows_nothing_of_it() {
     all.sandbox.jackin(["log", "--verify"]).ok();
     all.whole_restores("another store's");
     assert!(all.file("catalog.sqlite3.damaged").is_file());
+    all.verifies();
+}
+
+#[test]
+fn tables_without_a_version_are_made_again() {
+    let Some(python) = tool("python3") else {
+        return skip("a dumped catalog", "python3 is not installed");
+    };
+    let all = Sessions::new();
+    let before = (all.snapshots(&all.hurt), all.snapshots(&all.whole));
+    let catalog = all.file("catalog.sqlite3");
+    let dump = || {
+        // As `sqlite3 OLD .dump | sqlite3 NEW` does: the dump lacks the version.
+        let code = "import os, sqlite3, sys\nold = sys.argv[1]\nlines = list(sqlite3.connect(old).iterdump())\n\
+                    new = sqlite3.connect(old + '.2')\nnew.executescript('\\n'.join(lines))\nnew.close()\nos.replace(old + '.2', old)";
+        assert!(
+            Command::new(&python)
+                .args(["-c", code])
+                .arg(&catalog)
+                .status()
+                .unwrap()
+                .success()
+        );
+    };
+    dump();
+    for verb in ["doctor", "verify"] {
+        let run = all.sandbox.jackin([verb]).code(7);
+        run.has("its tables have no version");
+    }
+    // Who reads computes; who writes lays it aside.
+    assert_eq!((all.snapshots(&all.hurt), all.snapshots(&all.whole)), before);
+    all.whole_restores("without a version");
+    assert!(all.file("catalog.sqlite3.damaged").is_file());
+    all.verifies();
+    dump();
+    all.sandbox.jackin(["rebuild"]).ok();
     all.verifies();
 }
