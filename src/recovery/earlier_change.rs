@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::net_changes::net_changes;
 use super::paths::{in_snapshots, place};
-use super::status::is_restored;
+use super::status::standing_restore;
 use super::{Recovery, RecoveryError, RestoreRequest, Unheard};
 use crate::diff::{Side, compare, compare_withheld};
 use crate::model::{ChangeCounts, MountRecord, PathCounts, RelPath, SnapshotKind, SnapshotRecord};
@@ -222,8 +222,5 @@ fn can_restore(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
 
 /// Returns true if the operator restored files of a session, and did not undo that.
 fn was_restored(store: &Store, row: &InstanceRow) -> Result<bool, StoreError> {
-    let restores = store.catalog().restores(&row.id)?;
-    // Its own restores are a part of what it did.
-    let last = restores.iter().find(|restore| !restore.inside);
-    Ok(last.is_some_and(|last| is_restored(last, &restores)))
+    Ok(standing_restore(&store.catalog().restores(&row.id)?).is_some())
 }

@@ -67,7 +67,7 @@ fn status_of(store: &Store, row: InstanceRow) -> Result<Option<SessionStatus>, S
     let is_recording = row.ended_at.is_none() && lives(store, &row);
     let (changed, is_exact) = changed(store, &row.id, is_recording)?;
     let restores = catalog.restores(&row.id)?;
-    let restored = restores.first().filter(|last| is_restored(last, &restores));
+    let restored = standing_restore(&restores);
     let snapshots = catalog.snapshots(&row.id)?;
     if !is_recording
         && snapshots
@@ -85,7 +85,7 @@ fn status_of(store: &Store, row: InstanceRow) -> Result<Option<SessionStatus>, S
         // Done by a process that died before it wrote the receipt.
         _ if unsettled
             .iter()
-            .any(|found| found.intent.kind == RestoreKind::Restore) =>
+            .any(|found| found.intent.kind == RestoreKind::Restore && !found.intent.inside) =>
         {
             let done = unsettled.first().map(|found| found.intent.at);
             (Standing::Restored, done)
@@ -139,8 +139,17 @@ fn changed(store: &Store, id: &InstanceId, is_recording: bool) -> Result<(Option
     Ok((Some(sum), steps <= 1))
 }
 
+/// Returns the restore that left a session's files as they are; `None` if there is none, or an undo took it back. `restores` are those of the
+/// session, newest first.
+///
+/// Restores by the agent itself do not count: they are a part of what the session did, and its changes are counted after them.
+pub(super) fn standing_restore(restores: &[RestoreRow]) -> Option<&RestoreRow> {
+    let last = restores.iter().find(|restore| !restore.inside)?;
+    is_restored(last, restores).then_some(last)
+}
+
 /// Returns true if after `last` the files are as a restore left them: it is a restore, or an undo of an undo.
-pub(super) fn is_restored(last: &RestoreRow, all: &[RestoreRow]) -> bool {
+fn is_restored(last: &RestoreRow, all: &[RestoreRow]) -> bool {
     let mut at = last;
     let mut restored = true;
     while let Some(before) = at.undoes {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::background::Background;
 use crate::support::build::Build;
-use crate::support::machine::has_points;
+use crate::support::machine::{binary, has_points};
 use crate::support::sandbox::Sandbox;
 
 fn line(sandbox: &Sandbox, directory: &Path) -> String {
@@ -62,6 +62,33 @@ fn a_session_is_followed_from_its_start_to_its_undo() {
     sandbox.launch(&elsewhere, "echo x > x");
     assert!(line(&sandbox, &project).starts_with("no changes "));
     assert!(line(&sandbox, &elsewhere).starts_with("undo: 1 changed "));
+}
+
+#[test]
+fn a_restore_by_the_agent_is_a_part_of_its_session() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "1\n").file("b", "1\n").aged();
+    sandbox.configure(
+        "config.toml",
+        "[recovery]\nsnapshot = \"project\"\n[recovery.agent]\nrestore = \"checkpoints\"\n",
+    );
+    let script = format!(
+        "j='{} recovery'; $j checkpoint --name s1 && echo 2 >> a && $j restore --from s1 --yes && echo WRECK > a && rm b",
+        binary().display()
+    );
+    sandbox.launch(&project, &script);
+    let told = document(&sandbox, &project);
+    assert_eq!(
+        (&told["state"], &told["changed"]),
+        (&"ended".into(), &2.into()),
+        "{told}"
+    );
+    assert!(line(&sandbox, &project).starts_with("undo: "));
+    sandbox.jackin(["restore", "@latest", "--yes"]).ok();
+    assert_eq!(document(&sandbox, &project)["state"], "restored");
+    sandbox.jackin(["undo", "--any", "--yes"]).ok();
+    assert_eq!(document(&sandbox, &project)["state"], "ended");
 }
 
 #[test]
