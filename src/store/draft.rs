@@ -23,8 +23,8 @@ pub struct Draft {
     archived: AtomicBool,
     /// The record may have been visible for a moment.
     shown: AtomicBool,
-    /// Let go after the directory is removed: fields are dropped after `Drop::drop`.
-    _lock: LockGuard,
+    /// Held until the draft is dropped.
+    lock: Option<LockGuard>,
 }
 
 impl Draft {
@@ -58,7 +58,7 @@ impl Draft {
             catalog,
             archived: AtomicBool::new(false),
             shown: AtomicBool::new(false),
-            _lock: lock,
+            lock: Some(lock),
         })
     }
 
@@ -185,8 +185,27 @@ impl Drop for Draft {
                 _ => return,
             }
         }
-        let _ = handle_fs::remove_tree_at(&self.directory());
+        let Ok(making) = lock::wait(&self.layout, DRAFTS) else {
+            return;
+        };
+        if let Some(lock) = self.lock.take() {
+            let _ = remove_directory(&self.layout, &self.id, lock, &making);
+        }
     }
+}
+
+/// Removes the directory of a draft, whose lock the caller holds.
+///
+/// The lock is closed first: an open file may keep the directory. `_making` is the lock `drafts`: until the directory is gone no other
+/// process takes the lock again.
+fn remove_directory(
+    layout: &Layout,
+    id: &SnapshotId,
+    lock: LockGuard,
+    _making: &LockGuard,
+) -> Result<(), StoreError> {
+    drop(lock);
+    durable::remove_directory(&layout.draft(id))
 }
 
 /// Returns true if it is certain that nothing exists at `path`.
@@ -256,7 +275,7 @@ fn sweep_one(layout: &Layout, id: &SnapshotId, tell: Tell<'_>) -> Result<(), Sto
     let directory = layout.draft(id);
     let mut making = lock::wait(layout, DRAFTS)?;
     // Held to the end, also while `drafts` is not: no other process sweeps this draft or writes its receipt meanwhile.
-    let _dead = match lock::draft(layout, directory.join("lock")) {
+    let dead = match lock::draft(layout, directory.join("lock")) {
         Ok(Some(lock)) => lock,
         Ok(None) => return Ok(()),
         // Its own process removed it in this moment.
@@ -272,13 +291,7 @@ fn sweep_one(layout: &Layout, id: &SnapshotId, tell: Tell<'_>) -> Result<(), Sto
         }
         making = lock::wait(layout, DRAFTS)?;
     }
-    let _making = making;
     // The draft goes last: as long as it lies there the archive is known to be in question.
     remove_archives(layout, id)?;
-    match handle_fs::remove_tree_at(&directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(StoreError::io("remove", &directory)(error))
-        }
-        _ => Ok(()),
-    }
+    remove_directory(layout, id, dead, &making)
 }

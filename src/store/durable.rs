@@ -4,6 +4,7 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use super::StoreError;
 use handle_fs::{File, NodeKind, Opening};
@@ -138,6 +139,26 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
         // `withdraw`.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(StoreError::io("remove", path)(error)),
+    }
+}
+
+/// Removes a directory with all in it. A missing one is no error.
+///
+/// FUSE and NFS keep a removed file that is open under another name in its directory, and FUSE closes a file a moment after its process
+/// does: while something comes into the directory, the removal is tried again.
+pub(super) fn remove_directory(path: &Path) -> Result<(), StoreError> {
+    const ATTEMPTS: usize = 20;
+    const PAUSE: Duration = Duration::from_millis(5);
+    let mut attempts = 1;
+    loop {
+        match handle_fs::remove_tree_at(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty && attempts < ATTEMPTS => {
+                handle_fs::pause(PAUSE);
+                attempts += 1;
+            }
+            removed => return removed.map_err(StoreError::io("remove", path)),
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub struct FsSnapshotRegistry {
     layout: Layout,
     directory: PathBuf,
     paper: FsSnapshotIntent,
-    _lock: LockGuard,
+    lock: LockGuard,
 }
 
 /// State of the file-system snapshots of one capture.
@@ -182,7 +182,7 @@ impl FsSnapshotRegistry {
         }
         // `take_up_natives` looks for the directory and then opens the lock in it. It must not go between the two.
         let _making = lock::wait(&self.layout, DRAFTS)?;
-        clear(&self.directory)
+        clear(&self.directory, Some(self.lock))
     }
 
     /// Returns the mount roots; no program below them is run.
@@ -199,16 +199,15 @@ fn failed(native: &NativePlace, why: String) -> StoreError {
     }
 }
 
-fn clear(directory: &Path) -> Result<(), StoreError> {
+/// Removes the files of a capture's snapshots. `lock` is their lock, if the caller holds that.
+fn clear(directory: &Path, lock: Option<LockGuard>) -> Result<(), StoreError> {
     for name in [MADE, PAPER] {
         durable::remove(&directory.join(name))?;
     }
-    match handle_fs::remove_tree_at(directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(StoreError::io("remove", directory)(error))
-        }
-        _ => durable::sync_parent(directory),
-    }
+    // Closed first: an open file may keep the directory.
+    drop(lock);
+    durable::remove_directory(directory)?;
+    durable::sync_parent(directory)
 }
 
 fn ids(layout: &Layout) -> Result<Vec<SnapshotId>, StoreError> {
@@ -293,14 +292,14 @@ impl Store {
             why,
         });
         if let Err(error) = written.and_then(|()| codec::write(&directory, PAPER, &paper)) {
-            let _ = clear(&directory);
+            let _ = clear(&directory, Some(lock));
             return Err(error);
         }
         Ok(FsSnapshotRegistry {
             layout: layout.clone(),
             directory,
             paper,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -348,7 +347,7 @@ impl Store {
         };
         let Some(paper) = read(&directory)? else {
             // Its process died before it had written anything down, or when all was gone.
-            clear(&directory)?;
+            clear(&directory, Some(lock))?;
             return Ok(None);
         };
         drop(making);
@@ -356,7 +355,7 @@ impl Store {
             layout: layout.clone(),
             directory,
             paper,
-            _lock: lock,
+            lock,
         }))
     }
 

@@ -54,7 +54,7 @@ pub struct RestoreJournal {
     layout: Layout,
     directory: PathBuf,
     intent: Intent,
-    _lock: LockGuard,
+    lock: LockGuard,
 }
 
 const INTENT: &str = "intent";
@@ -141,26 +141,27 @@ impl RestoreJournal {
     /// [`StoreError::Io`].
     pub fn close(self, observer: &dyn Observer) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
-        clear(&self.directory, observer)
+        clear(&self.directory, Some(self.lock), observer)
     }
 }
 
-fn clear(directory: &Path, observer: &dyn Observer) -> Result<(), StoreError> {
+/// Removes the files of a restore. `lock` is its lock, if the caller holds that.
+fn clear(directory: &Path, lock: Option<LockGuard>, observer: &dyn Observer) -> Result<(), StoreError> {
     let draft = |name: &str| directory.join(format!("{name}.new"));
     for path in [draft(JOURNAL), draft(DECISION), draft(INTENT), draft(COPY)] {
         durable::remove(&path)?;
     }
     // A decision without a journal says that everything is done; an intent alone would say that nothing was.
-    for name in [JOURNAL, INTENT, COPY, DECISION, LOCK] {
+    for name in [JOURNAL, INTENT, COPY, DECISION] {
         durable::remove(&directory.join(name))?;
         observer.reached("file-removed");
     }
-    match handle_fs::remove_dir_at(directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(StoreError::io("remove", directory)(error))
-        }
-        _ => durable::sync_parent(directory),
-    }
+    // Closed first: an open file may keep the directory. To a sweep that comes now, it is a leftover.
+    drop(lock);
+    durable::remove(&directory.join(LOCK))?;
+    observer.reached("file-removed");
+    durable::remove_directory(directory)?;
+    durable::sync_parent(directory)
 }
 
 fn ids(layout: &Layout) -> Result<Vec<RestoreId>, StoreError> {
@@ -187,7 +188,7 @@ pub(super) fn sweep(layout: &Layout) -> Vec<StoreError> {
             if is_of_restore(&directory)? || lock::is_taken(&directory.join(LOCK))? {
                 continue;
             }
-            failed.extend(clear(&directory, &Silent).err());
+            failed.extend(clear(&directory, None, &Silent).err());
         }
         Ok(failed)
     };
@@ -226,14 +227,14 @@ impl Store {
             write_intent(&directory, COPY, &intent).and_then(|()| write_intent(&directory, INTENT, &intent));
         if let Err(error) = written {
             // What cannot be removed now is swept by the next command that writes.
-            let _ = clear(&directory, &Silent);
+            let _ = clear(&directory, Some(lock), &Silent);
             return Err(error);
         }
         Ok(RestoreJournal {
             layout: layout.clone(),
             directory,
             intent,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -340,7 +341,7 @@ impl Store {
             layout: self.layout().clone(),
             directory,
             intent,
-            _lock: lock,
+            lock,
         }))
     }
 }

@@ -143,6 +143,32 @@ fn a_file_system_that_cannot_exchange_names_there_and_back() {
     }
 }
 
+/// FUSE and NFS keep a removed file that is open, under another name in its directory.
+#[test]
+fn a_store_where_open_files_stay_keeps_no_empty_directories() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "before\n").aged();
+    let Some(_volume) = Volume::served(&sandbox.home().join(".jackin")) else {
+        return;
+    };
+    let left = |name: &str| match fs::read_dir(sandbox.store().join(name)) {
+        Ok(found) => found.count(),
+        Err(_) => 0,
+    };
+    // As a killed process leaves it.
+    let dead = sandbox.store().join("tmp/sn-jrf5f86hvsp0");
+    for _ in 0..2 {
+        let id = sandbox.launch(&project, "rm a");
+        fs::create_dir_all(&dead).unwrap();
+        for verb in ["restore", "undo", "restore"] {
+            let run = sandbox.jackin([verb, &id, "--yes"]).ok().hides("cannot remove");
+            assert_eq!((left("tmp"), left("restores")), (0, 0), "{verb}: {run}");
+        }
+    }
+    sandbox.jackin(["prune", "--yes"]).ok().hides("cannot remove");
+}
+
 /// Docker's file systems with a Mac's files do so too. A snapshot that took its word would hold zeros.
 #[test]
 fn what_a_file_system_wrongly_calls_holes_is_captured() {

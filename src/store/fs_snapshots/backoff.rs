@@ -50,6 +50,6 @@ impl FsSnapshotRegistry {
     pub fn forget(self) -> Result<(), StoreError> {
         let _kept = self.layout.enter()?;
         let _making = lock::wait(&self.layout, DRAFTS)?;
-        clear(&self.directory)
+        clear(&self.directory, Some(self.lock))
     }
 }

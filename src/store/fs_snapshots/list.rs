@@ -78,7 +78,7 @@ pub(in crate::store) fn sweep(layout: &Layout) -> Vec<StoreError> {
             if durable::is_there(&directory.join(PAPER))? || lock::is_taken(&directory.join(LOCK))? {
                 continue;
             }
-            failed.extend(clear(&directory).err());
+            failed.extend(clear(&directory, None).err());
         }
         Ok(failed)
     };
