@@ -23,11 +23,29 @@ fail() {
     exit 1
 }
 
-# Replaces TARGET in one step; running programs keep the old file.
-place() { # FILE TARGET
+# Fails if a directory is in the place of a file. A link to one is replaced like any other link.
+check_place() { # TARGET
+    for there in "$1" "$1.new"; do
+        if [ -d "$there" ] && [ ! -L "$there" ]; then
+            fail "$there is a directory; nothing was installed" "move it away"
+        fi
+    done
+}
+
+# Replaces TARGET in one step; running programs keep the old file. A link is replaced, not the file that it leads to.
+place() { # FILE TARGET MODE
+    rm -f "$2.new"
     cp "$1" "$2.new"
-    chmod 755 "$2.new"
+    chmod "$3" "$2.new"
+    # mv would move the file into the directory that a link leads to.
+    if [ -L "$2" ] && [ -d "$2" ]; then rm -f "$2"; fi
     mv -f "$2.new" "$2"
+}
+
+# Succeeds if nothing is at PATH, or completions that jackin made: `completions --install` looks for the same words.
+may_complete() { # PATH
+    if [ ! -e "$1" ] && [ ! -L "$1" ]; then return 0; fi
+    head -n 5 "$1" 2>/dev/null | grep -q 'asks the program itself'
 }
 
 # In a function, so that half a script does nothing.
@@ -88,11 +106,7 @@ main() {
     "$tree/bin/jackin" --version >/dev/null ||
         fail "the program does not run in ${work%/*}; nothing was installed" "set TMPDIR to a directory in which programs may run"
 
-    # jackin does not run a program that others may write.
-    umask 022
-    mkdir -p "$prefix/bin" "$prefix/lib/jackin-recovery" "$prefix/share"
-    chmod go-w "$prefix/lib/jackin-recovery"
-    # Another `jackin` and its completions are never replaced.
+    # Another `jackin` is never replaced, nor completions that are not from jackin.
     call="jackin recovery"
     is_ours=
     if [ "$(readlink "$prefix/bin/jackin" 2>/dev/null)" = jackin-recovery ]; then
@@ -100,22 +114,35 @@ main() {
     elif [ -e "$prefix/bin/jackin" ] || [ -L "$prefix/bin/jackin" ] || command -v jackin >/dev/null 2>&1; then
         call="jackin-recovery"
     fi
-    for completion in bash-completion/completions/jackin zsh/site-functions/_jackin fish/vendor_completions.d/jackin.fish; do
-        if [ "$call" = jackin-recovery ] || { [ -z "$is_ours" ] && [ -e "$prefix/share/$completion" ]; }; then
-            rm "$tree/share/$completion"
-        fi
+    for name in jackin jackin-recovery; do
+        for completion in "bash-completion/completions/$name" "zsh/site-functions/_$name" "fish/vendor_completions.d/$name.fish"; do
+            if { [ "$name" = jackin ] && [ "$call" = jackin-recovery ]; } || ! may_complete "$prefix/share/$completion"; then
+                rm "$tree/share/$completion"
+            fi
+        done
     done
-    cp -R "$tree/share/." "$prefix/share/"
-    for helper in "$tree/lib/jackin-recovery"/*; do
-        place "$helper" "$prefix/lib/jackin-recovery/${helper##*/}"
-    done
+    (cd "$tree" && find lib share -type f) >"$work/files"
+    while IFS= read -r file; do check_place "$prefix/$file"; done <"$work/files"
+    check_place "$prefix/bin/jackin-recovery"
+
+    # jackin does not run a program that others may write.
+    umask 022
+    mkdir -p "$prefix/bin" "$prefix/lib/jackin-recovery"
+    chmod go-w "$prefix/lib/jackin-recovery"
+    while IFS= read -r file; do
+        mkdir -p "$prefix/${file%/*}"
+        case $file in lib/*) mode=755 ;; *) mode=644 ;; esac
+        place "$tree/$file" "$prefix/$file" "$mode"
+    done <"$work/files"
     # Install the program last, after its files, and its second name after it.
-    place "$tree/bin/jackin" "$prefix/bin/jackin-recovery"
+    program=$prefix/bin/jackin-recovery
+    place "$tree/bin/jackin" "$program" 755
     if [ "$call" = "jackin recovery" ] && [ -z "$is_ours" ]; then
         ln -s jackin-recovery "$prefix/bin/jackin"
     fi
 
-    echo "installed $("$prefix/bin/jackin-recovery" --version) in $prefix"
+    installed=$("$program" --version) || fail "$program does not run"
+    echo "installed $installed in $prefix"
     case :${PATH:-}: in
         *":$prefix/bin:"*) ;;
         *) echo "hint: $prefix/bin is not in PATH; add it in your shell's start-up file" ;;

@@ -90,6 +90,7 @@ mod imports;
 mod in_use;
 mod incomplete_undo;
 mod init;
+mod install_script;
 mod integrations;
 mod intervals;
 mod jackin_instances;
