@@ -24,6 +24,7 @@ pub mod width;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::fd::AsFd as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::event::PollFlags;
@@ -67,6 +68,8 @@ pub struct Terminal {
     held: Mutex<Option<Vec<String>>>,
     /// Messages beside a JSON document that is still to come: if an error comes instead, it stands alone on stderr.
     awaiting: Mutex<Option<Vec<HeldMessage>>>,
+    /// True once a JSON document was printed on stderr: it stands there alone.
+    is_documented: AtomicBool,
     /// Warnings that were printed: a store that is opened several times reports its damage once.
     warned: Mutex<BTreeSet<String>>,
     pager: Option<page::Pager>,
@@ -107,6 +110,7 @@ impl Terminal {
             log: None,
             held: Mutex::default(),
             awaiting: Mutex::default(),
+            is_documented: AtomicBool::new(false),
             warned: Mutex::default(),
             pager: None,
             patience: Patience::default(),
@@ -283,6 +287,9 @@ impl Terminal {
     }
 
     fn show(&self, text: &str) {
+        if self.is_documented.load(Ordering::Relaxed) {
+            return;
+        }
         if let Some(awaiting) = lock(&self.awaiting).as_mut() {
             return awaiting.push(HeldMessage {
                 shown: text.to_owned(),
@@ -302,10 +309,11 @@ impl Terminal {
         lock(&self.out).document(document);
     }
 
-    /// One JSON document and a newline on stderr: how an error is told when `--json` was given.
+    /// One JSON document and a newline on stderr: how an error is told when `--json` was given. Messages after it are only logged.
     pub fn err_json(&self, document: &impl Serialize) {
         lock(&self.out).flush();
         lock(&self.err).document(document);
+        self.is_documented.store(true, Ordering::Relaxed);
     }
 
     /// Returns true if the reader of stdout has gone away. Nothing more needs to be computed for it; this is no error.

@@ -197,3 +197,23 @@ fn the_judge_finds_what_is_wrong() {
         bad.as_object_mut().unwrap().remove("to");
     });
 }
+
+#[test]
+fn an_error_document_stands_alone_with_verbose_too() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("p");
+    Build::at(&project).file("a", "before\n");
+    let log = sandbox.scratch("log");
+    sandbox.launch(&project, "rm a");
+    for (words, code) in [(["show", "none"], 5), (["restore", "@9"], 5)] {
+        let words = words.iter().copied().chain(["--json", "-v", "--log-file"]);
+        let run = sandbox
+            .command(words.chain([log.to_str().unwrap()]))
+            .inside(&project)
+            .run();
+        let run = run.code(code);
+        let document: Value = serde_json::from_slice(&run.stderr).unwrap();
+        assert!(document["error"]["kind"].is_string(), "{run}");
+    }
+    assert!(fs::read_to_string(&log).unwrap().contains("exit code 5"));
+}
