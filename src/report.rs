@@ -51,7 +51,7 @@ pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument, not_opened, pr
 pub(crate) use head::Head;
 pub(crate) use hooks::{
     HookEditDocument, HookOutcome, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
-    HookTrust,
+    HookSwitchDocument, HookTrust,
 };
 pub(crate) use installation::{
     CompletionFileDocument, CompletionState, CompletionsInstallDocument, DoctorDocument, FileDocument,

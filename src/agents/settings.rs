@@ -149,5 +149,16 @@ pub(super) fn strings_of(text: &str, key: &str) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
+/// Returns the truth value of the member `key` of a text of JSON with comments; `None` if there is none.
+pub(super) fn flag_of(text: &str, key: &str) -> Option<bool> {
+    let root = json::read(text).ok()?;
+    let value = root.get(key)?;
+    match text.get(value.span.clone())? {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,11 @@
 //! Trust of agents in hooks: Codex runs a hook only once its user trusts it, Copilot runs those of a project only in a trusted
-//! directory. Reading it starts nothing.
+//! directory. Claude Code runs none while a setting turns off all of them. Reading it starts nothing.
 
+mod claude;
 pub mod codex;
 mod copilot;
+
+use std::path::PathBuf;
 
 use super::settings::Standing;
 use super::{Agent, Scope};
@@ -28,4 +31,26 @@ pub fn untrusted(
         }),
         _ => None,
     }
+}
+
+/// Setting of an agent that turns off all hooks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookSwitch {
+    /// Key of the setting.
+    pub key: &'static str,
+    /// File that has it.
+    pub file: PathBuf,
+}
+
+/// Returns the setting that turns off all hooks of an agent; `None` if there is none, or no hook of jackin.
+#[must_use]
+pub fn switched_off(agent: Agent, environment: &Environment, standing: &Standing) -> Option<HookSwitch> {
+    if agent != Agent::Claude || standing.found.events.is_empty() {
+        return None;
+    }
+    let file = claude::disabled_in(environment)?;
+    Some(HookSwitch {
+        key: claude::SWITCH,
+        file,
+    })
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Finding, Group, Severity};
 use crate::agents::settings::{Standing, standing};
-use crate::agents::trust::untrusted;
+use crate::agents::trust::{switched_off, untrusted};
 use crate::agents::{Agent, Scope, called_program};
 use crate::config::shown;
 use crate::environment::Environment;
@@ -48,6 +48,12 @@ fn of(environment: &Environment, agent: Agent, scope: Scope, standing: &Standing
     if !found.missing.is_empty() {
         let missing = found.missing.join(", ");
         return warning(format!("{agent} has no hook for {missing}"));
+    }
+    if let Some(switch) = switched_off(agent, environment, standing) {
+        let (title, key, file) = (agent.title(), switch.key, shown(&switch.file));
+        let what = format!("the hooks of {agent} are disabled: {title} runs none while {file} has `{key}`");
+        let finding = Finding::new(Group::Agents, Severity::Warning, what).at(&switch.file);
+        return finding.words(format!("remove `{key}` from {file}"));
     }
     if untrusted(agent, scope, environment, standing).is_some_and(|events| !events.is_empty()) {
         let title = agent.title();

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{Head, HostPathDocument, hook_change};
 use crate::agents::settings::{After, Edit};
+use crate::agents::trust::HookSwitch;
 use crate::agents::{Agent, Scope};
 use crate::diff::Line;
 
@@ -60,6 +61,9 @@ pub(crate) struct HookEditDocument {
     /// Trust of the agent in the hooks; none if the agent asks for no trust, or has no hooks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trust: Option<HookTrust>,
+    /// Setting that turns off all hooks of the agent, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) disabled_by: Option<HookSwitchDocument>,
     /// Its lines; `None` stands for the names of the file.
     #[serde(skip)]
     pub(crate) lines: Vec<(Option<Line>, String)>,
@@ -81,6 +85,7 @@ impl HookEditDocument {
                 _ => lines.iter().map(|(_, text)| format!("{text}\n")).collect(),
             },
             trust: None,
+            disabled_by: None,
             lines,
         }
     }
@@ -133,6 +138,28 @@ pub(crate) struct HookStandingDocument {
     /// The events whose hooks the agent does not run, because they are not trusted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) untrusted: Vec<String>,
+    /// Setting that turns off all hooks of the agent, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) disabled_by: Option<HookSwitchDocument>,
+}
+
+/// Setting of an agent that turns off all hooks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct HookSwitchDocument {
+    /// Its key.
+    pub(crate) key: &'static str,
+    /// The file that has it.
+    #[serde(flatten)]
+    pub(crate) file: HostPathDocument,
+}
+
+impl HookSwitchDocument {
+    pub(crate) fn of(switch: &HookSwitch) -> Self {
+        Self {
+            key: switch.key,
+            file: HostPathDocument::new(&switch.file),
+        }
+    }
 }
 
 /// `hook status --json`.

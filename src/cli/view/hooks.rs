@@ -27,6 +27,10 @@ pub(in crate::cli) fn standing(one: &HookStandingDocument) -> String {
         .collect();
     let programs = programs.join(", ");
     let state = match one.state {
+        HookState::Installed | HookState::PartlyInstalled if one.disabled_by.is_some() => {
+            let agent = one.agent.title();
+            format!("disabled: {agent} does not run it: {programs}")
+        }
         HookState::Installed if one.trust == Some(HookTrust::Untrusted) => {
             let agent = one.agent.title();
             format!("untrusted: {agent} does not run it: {programs}")

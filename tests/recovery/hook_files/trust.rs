@@ -137,6 +137,53 @@ fn copilot_runs_the_hooks_of_a_directory_that_it_trusts() {
 }
 
 #[test]
+fn a_setting_that_disables_all_hooks_of_claude_is_named() {
+    let desk = Desk::new();
+    let user = desk.settings(
+        "user",
+        ".claude/settings.json",
+        "{\n  // quiet\n  \"disableAllHooks\": true\n}\n",
+    );
+    desk.hook(&["install", "claude", "--yes"])
+        .ok()
+        .has("Claude Code runs no hooks while")
+        .has("to enable them: remove `disableAllHooks` from");
+    let disabled = "claude    user     disabled: Claude Code does not run it: ";
+    let by = |scope: usize| -> String {
+        let told = desk.hook(&["status", "claude", "--json"]).ok().json();
+        let by = &told["hooks"][scope]["disabled_by"];
+        by["path"].as_str().unwrap_or_default().to_owned()
+    };
+    desk.hook(&["status", "claude"])
+        .ok()
+        .has(disabled)
+        .has("to enable them: remove `disableAllHooks` from");
+    assert_eq!(Path::new(&by(0)), user);
+    let doctor = || {
+        let run = desk.sandbox.command(["doctor"]);
+        run.inside(&desk.project).run()
+    };
+    doctor().has("the hooks of claude are disabled: Claude Code runs none while");
+    // The settings of the project come before those of the user, and its local ones before both.
+    desk.settings("project", ".claude/settings.json", "{\"disableAllHooks\": false}");
+    assert_eq!(by(0), "");
+    assert!(!doctor().said().contains("are disabled"));
+    let local = desk.settings(
+        "local",
+        ".claude/settings.local.json",
+        "{\"disableAllHooks\": true}",
+    );
+    assert_eq!(Path::new(&by(0)), local);
+    let told = desk.hook(&["install", "claude", "--yes", "--json"]).ok().json();
+    assert_eq!(
+        (&told["outcome"], &told["disabled_by"]["key"]),
+        (&"unchanged".into(), &"disableAllHooks".into())
+    );
+    fs::write(&local, "{\"disableAllHooks\": \"true\"}").unwrap();
+    assert_eq!(by(0), "");
+}
+
+#[test]
 fn hooks_call_an_installed_program_by_its_name_in_path() {
     let desk = Desk::new();
     // The tests' own program lies where the next build replaces it.

@@ -94,18 +94,28 @@ fn carry_out(context: &Context<'_>, args: &HookEditArgs, work: &Work<'_>) -> Res
         trust,
         ..HookEditDocument::new(args.agent, args.scope, edit, outcome)
     };
-    let trust = || match work.installs {
-        true => trust::ask(context, args),
-        false => Ok(None),
+    let settled = |outcome| -> Result<HookEditDocument, CliError> {
+        let disabled_by = match work.installs {
+            true => trust::switch(context, args)?,
+            false => None,
+        };
+        let trust = match work.installs {
+            true => trust::ask(context, args)?,
+            false => None,
+        };
+        Ok(HookEditDocument {
+            disabled_by,
+            ..document(outcome, trust)
+        })
     };
     let file = sanitize::path(edit.file());
     if matches!(edit.after(), After::Same) {
         if !args.json {
             terminal.out(&format!("Nothing to do: {}: {file}", work.nothing));
         }
-        let trust = trust()?;
+        let settled = settled(HookOutcome::Unchanged)?;
         if args.json {
-            terminal.json(&document(HookOutcome::Unchanged, trust));
+            terminal.json(&settled);
         }
         return Ok(ExitCode::Done.into());
     }
@@ -144,9 +154,9 @@ fn carry_out(context: &Context<'_>, args: &HookEditArgs, work: &Work<'_>) -> Res
     if !args.json {
         terminal.out(&format!("{done}: {file}"));
     }
-    let trust = trust()?;
+    let settled = settled(outcome)?;
     if args.json {
-        terminal.json(&document(outcome, trust));
+        terminal.json(&settled);
     } else {
         terminal.note("restart running agents to load the change");
         context.propose("to list agents with hooks", &status_words());

@@ -2,7 +2,7 @@
 
 use super::HookStatusArgs;
 use crate::agents::settings::standing;
-use crate::agents::trust::untrusted;
+use crate::agents::trust::{switched_off, untrusted};
 use crate::agents::{Agent, Scope, called_program};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -10,9 +10,10 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::environment::Environment;
 use crate::report::{
-    Head, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument, HookTrust,
-    HostPathDocument,
+    Head, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
+    HookSwitchDocument, HookTrust, HostPathDocument,
 };
+use crate::terminal::sanitize;
 
 pub(super) fn run(context: &Context<'_>, args: &HookStatusArgs) -> Result<Status, CliError> {
     let agents = Agent::ALL
@@ -36,6 +37,10 @@ pub(super) fn run(context: &Context<'_>, args: &HookStatusArgs) -> Result<Status
             .filter_map(|program| view::hooks::worry(one, program))
         {
             context.terminal.warn(&worry);
+        }
+        if let Some(switch) = &one.disabled_by {
+            let file = sanitize::path(&switch.file.exact);
+            context.terminal.note(&format!("to enable them: remove `{}` from {file}", switch.key));
         }
         if one.trust == Some(HookTrust::Untrusted) {
             match (one.agent, one.scope) {
@@ -65,6 +70,7 @@ fn one(context: &Context<'_>, agent: Agent, scope: Scope) -> HookStandingDocumen
         problem: None,
         trust: None,
         untrusted: Vec::new(),
+        disabled_by: None,
     };
     match standing(agent, scope, context.environment) {
         Ok(standing) => {
@@ -72,6 +78,8 @@ fn one(context: &Context<'_>, agent: Agent, scope: Scope) -> HookStandingDocumen
                 made.trust = Some(HookTrust::of(&untrusted));
                 made.untrusted = untrusted;
             }
+            let switch = switched_off(agent, context.environment, &standing);
+            made.disabled_by = switch.as_ref().map(HookSwitchDocument::of);
             let found = standing.found;
             made.file = Some(HostPathDocument::new(&standing.path));
             made.state = match (found.events.as_slice(), found.missing.as_slice()) {

@@ -3,13 +3,31 @@
 use super::HookEditArgs;
 use crate::agents::settings::{Standing, standing};
 use crate::agents::trust::codex::trust_file;
-use crate::agents::trust::untrusted;
+use crate::agents::trust::{switched_off, untrusted};
 use crate::agents::{Agent, Scope};
 use crate::cli::confirm::confirm;
 use crate::cli::context::Context;
 use crate::cli::error::{CliError, ErrorKind};
-use crate::report::HookTrust;
+use crate::report::{HookSwitchDocument, HookTrust};
 use crate::terminal::sanitize;
+
+/// Warns of a setting of the agent that turns off the installed hooks, and returns it.
+///
+/// # Errors
+/// If the settings cannot be read.
+pub(super) fn switch(
+    context: &Context<'_>,
+    args: &HookEditArgs,
+) -> Result<Option<HookSwitchDocument>, CliError> {
+    let standing = standing(args.agent, args.scope, context.environment)?;
+    let Some(switch) = switched_off(args.agent, context.environment, &standing) else {
+        return Ok(None);
+    };
+    let (agent, key, file) = (args.agent.title(), switch.key, sanitize::path(&switch.file));
+    context.terminal.warn(&format!("{agent} runs no hooks while {file} has `{key}`"));
+    context.terminal.note(&format!("to enable them: remove `{key}` from {file}"));
+    Ok(Some(HookSwitchDocument::of(&switch)))
+}
 
 /// Asks for the trust that the installed hooks lack, and records it. `No` changes nothing and is no error.
 ///
