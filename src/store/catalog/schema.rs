@@ -19,8 +19,12 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Returns the version of a database, and true if there is anything in it.
+/// Returns the version of a database, and true if there is anything in it although it has no version.
 pub(super) fn found(connection: &Connection) -> rusqlite::Result<(i64, bool)> {
+    let now = version(connection)?;
+    if now != 0 {
+        return Ok((now, false));
+    }
     // In one transaction: another process may be making the tables.
     let transaction = connection.unchecked_transaction()?;
     let found = (version(&transaction)?, !objects(&transaction)?.is_empty());
