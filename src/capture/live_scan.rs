@@ -9,17 +9,16 @@ use super::walk::{Earlier, Reference, Skipped, Walk};
 use super::{CaptureError, Limits};
 use crate::model::{Content, Coverage, Hasher, Manifest, RepositoryFacts, SnapshotRecord, add_sizes};
 use crate::observer::{Observer, Phase};
-use crate::store::Store;
 use crate::store::archive::Piece;
-use handle_fs::remote::Transports;
+use crate::store::{Layout, Store};
 use handle_fs::{MountError, Root};
 
 /// Request for a live scan.
 pub struct LiveScan<'a> {
     /// Coverage that decides which paths count.
     pub coverage: &'a Coverage,
-    /// Connections to the machine of the mount.
-    pub transports: &'a Transports,
+    /// The store, which is never looked into, and has the connections to the machine of the mount.
+    pub layout: &'a Layout,
     /// Earlier state to compare with; `None` to read every file.
     pub reference: Option<Earlier<'a>>,
     /// True to read every file, whatever its stat data say.
@@ -39,7 +38,7 @@ pub struct ScannedTree {
 /// # Errors
 /// [`CaptureError`]; never a limit.
 pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<ScannedTree, CaptureError> {
-    let root = match Root::open(request.transports, &request.coverage.root.to_path()) {
+    let root = match Root::open(request.layout.transports(), &request.coverage.root.to_path()) {
         Ok(root) => root,
         Err(MountError::Missing { .. }) => {
             return Ok(ScannedTree {
@@ -57,6 +56,7 @@ pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<ScannedTr
     let walk = Walk {
         root: &root,
         matcher: &matcher,
+        store: request.layout.root(),
         reference,
         trust_stat,
         limits: Limits::NONE,
@@ -86,15 +86,16 @@ pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<ScannedTr
 /// # Errors
 /// [`CaptureError`], also when the mount holds more than `limits`.
 pub fn observe(
-    transports: &Transports,
+    layout: &Layout,
     coverage: &Coverage,
     limits: Limits,
     observer: &dyn Observer,
 ) -> Result<Vec<RepositoryFacts>, CaptureError> {
-    let root = Root::open(transports, &coverage.root.to_path())?;
+    let root = Root::open(layout.transports(), &coverage.root.to_path())?;
     let walk = Walk {
         root: &root,
         matcher: &matcher(coverage)?,
+        store: layout.root(),
         reference: None,
         trust_stat: false,
         limits,

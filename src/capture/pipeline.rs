@@ -345,6 +345,7 @@ impl<'a> Capture<'a> {
         let walk = Walk {
             root: &root,
             matcher: &matcher,
+            store: self.store.layout().root(),
             reference,
             trust_stat,
             limits,

@@ -25,11 +25,12 @@ use std::time::Duration;
 
 use super::{CaptureError, Captured, Earlier, Limits, LiveScan, Request, ScannedTree, look, take};
 use crate::clock::{Clock, Entropy};
+use crate::environment::Environment;
 use crate::model::{
     Coverage, Entry, ExcludeRule, ExcludeSource, InstanceId, Manifest, RelPath, SnapshotKind, Time,
 };
 use crate::observer::{Observer, Phase, Silent};
-use crate::store::Store;
+use crate::store::{Layout, Store};
 
 /// Entropy that differs with each call, and is the same in every run.
 #[derive(Default)]
@@ -213,8 +214,12 @@ impl Place {
         reference: Option<(&Manifest, Time)>,
         observer: &dyn Observer,
     ) -> ScannedTree {
+        let environment = Environment {
+            transports: handle_fs::remote::loopback::transports(),
+            ..Environment::default()
+        };
         let request = LiveScan {
-            transports: &handle_fs::remote::loopback::transports(),
+            layout: &Layout::of(self.store.layout().root().to_path_buf(), &environment),
             coverage,
             reference: reference.map(earlier),
             check_content: false,

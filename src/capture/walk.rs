@@ -8,6 +8,7 @@ mod scan;
 mod workers;
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::facts::{entry, insert_gap, same_moment};
@@ -87,6 +88,8 @@ pub(super) struct Walk<'a> {
     pub root: &'a Root,
     /// Excludes and skipped paths of the coverage.
     pub matcher: &'a Matcher,
+    /// Directory of the store, which is skipped under any path.
+    pub store: &'a Path,
     /// Earlier state to reuse, if any.
     pub reference: Option<Reference<'a>>,
     /// True if digests of the reference may be reused at all.

@@ -152,7 +152,7 @@ fn refuse(
     options: Options,
 ) -> Result<(), ContractError> {
     let root = mount.root.clone();
-    if let Some(store) = places.store().filter(|store| root.starts_with(store)) {
+    if let Some(store) = places.store_around(&root) {
         return Err(ContractError::InStore {
             root,
             store: store.to_path_buf(),

@@ -10,6 +10,7 @@ use super::{BroadReason, agent_paths};
 use crate::config::{settle, settle_below};
 use crate::environment::{Environment, SnapshotPrograms};
 use crate::model::{ByteString, RelPath, WithheldPath, WithheldReason};
+use handle_fs::Locations;
 use handle_fs::remote::{Address, Transports};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -50,6 +51,7 @@ pub(super) struct Places {
     /// Directory of jackin's containers.
     data: Option<PathBuf>,
     identities: Identities,
+    locations: Locations,
     transports: Transports,
     snapshot_programs: SnapshotPrograms,
 }
@@ -84,6 +86,7 @@ impl Places {
             credentials,
             data,
             identities: Identities::default(),
+            locations: Locations::default(),
             transports: environment.transports.clone(),
             snapshot_programs: environment.snapshot_programs.clone(),
         }
@@ -121,6 +124,16 @@ impl Places {
         self.store.as_deref()
     }
 
+    /// Returns the store if `root` is it or lies in it, also under another path.
+    pub(super) fn store_around(&self, root: &Path) -> Option<&Path> {
+        self.store().filter(|store| self.lies_in(root, store))
+    }
+
+    /// Returns true if a path is `place` or lies in it, by name or by the mount that shows it.
+    fn lies_in(&self, path: &Path, place: &Path) -> bool {
+        path.starts_with(place) || self.locations.below(place, path).is_some()
+    }
+
     /// Returns the connections to other machines.
     pub(super) fn transports(&self) -> &Transports {
         &self.transports
@@ -155,9 +168,10 @@ impl Places {
         let holds = |place: &Option<PathBuf>| {
             place
                 .as_deref()
-                .is_some_and(|place| place.starts_with(root) || place.ancestors().any(is_same))
+                .is_some_and(|place| self.lies_in(place, root) || place.ancestors().any(is_same))
         };
-        let within = |place: &Option<PathBuf>| place.as_deref().is_some_and(|place| root.starts_with(place));
+        let within =
+            |place: &Option<PathBuf>| place.as_deref().is_some_and(|place| self.lies_in(root, place));
         let reasons = [
             (is_top(root), BroadReason::FileSystemRoot),
             (
@@ -210,8 +224,10 @@ impl Places {
             .chain(&credentials)
             .map(|place| (place, WithheldReason::Sensitive));
         let shown = ShownBelow::of(root, &self.identities);
+        let located = |place: &Path| relative(&self.locations.below(root, place)?);
         for (place, reason) in store.chain(sensitive) {
-            for path in below(root, place).into_iter().chain(shown.path(place)) {
+            let paths = below(root, place).into_iter().chain(shown.path(place));
+            for path in paths.chain(located(place)) {
                 if !withheld.iter().any(|known| known.path == path) {
                     withheld.push(WithheldPath { path, reason });
                 }
@@ -333,7 +349,10 @@ fn is_top(root: &Path) -> bool {
 
 /// Returns the path of `place` below `root`; `None` if it is not strictly below.
 pub(super) fn below(root: &Path, place: &Path) -> Option<RelPath> {
-    let rest = place.strip_prefix(root).ok()?;
+    relative(place.strip_prefix(root).ok()?)
+}
+
+fn relative(rest: &Path) -> Option<RelPath> {
     RelPath::new(rest.as_os_str().as_bytes())
         .ok()
         .filter(|path| !path.is_root())

@@ -47,7 +47,7 @@ pub(super) fn live(
     Ok(look(
         &LiveScan {
             coverage,
-            transports: store.transports(),
+            layout: store.layout(),
             reference,
             check_content,
         },

@@ -169,7 +169,7 @@ impl Recovery<'_> {
             Some(last) => {
                 let request = LiveScan {
                     coverage: &mount.coverage,
-                    transports: store.transports(),
+                    layout: store.layout(),
                     reference: Some(last),
                     check_content: false,
                 };

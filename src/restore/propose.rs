@@ -73,7 +73,7 @@ pub fn propose(
         let mut now = look(
             &LiveScan {
                 coverage: &request.coverage,
-                transports: store.transports(),
+                layout: store.layout(),
                 reference,
                 check_content,
             },

@@ -186,7 +186,7 @@ pub fn begin(store: &Store, world: Services<'_>, request: BeginRequest<'_>) -> R
 ///
 /// Receipts are kept for good, so lists of unlimited length are omitted or cut short.
 fn watch(store: &Store, coverage: &Coverage, limits: Limits, observer: &dyn Observer) -> WatchedMount {
-    let (mut git, error) = match observe(store.transports(), coverage, limits, observer) {
+    let (mut git, error) = match observe(store.layout(), coverage, limits, observer) {
         Ok(git) => (git, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };

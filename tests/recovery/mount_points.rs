@@ -458,3 +458,72 @@ fn a_hard_link_to_a_secret_is_left_out_and_named() {
         assert_eq!(fs::read_to_string(project.join(name)).unwrap(), SECRET, "{name}");
     }
 }
+
+#[test]
+fn a_store_that_is_mounted_from_the_target_is_refused_and_never_captured() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.home();
+    let project = sandbox.project("holds-the-store");
+    Build::at(&project).file("a", "before\n").aged();
+    let target = project.to_str().unwrap();
+    for (from, over) in [
+        ("state", ".jackin"),
+        ("state/data", ".jackin/data"),
+        ("state/data/recovery", ".jackin/data/recovery"),
+    ] {
+        fs::create_dir_all(project.join(from)).unwrap();
+        fs::create_dir_all(home.join(over)).unwrap();
+        let pair = (&*project.join(from), home.join(over));
+        let Some(bound) = Bound::new(&sandbox, "a store that is mounted from the target", &[pair]) else {
+            return;
+        };
+        let refused = bound.run(&["launch", "--snapshot", "project", target, "--", "rm", "a"]);
+        refused.code(2).shows("recovery store").shows("--allow-broad");
+        assert!(project.join("a").exists() && !project.join(from).join("catalog.sqlite3").exists());
+        // Of the store's own directory, and of one in it, nothing can be captured.
+        fs::create_dir_all(project.join("state/data/recovery/inner")).unwrap();
+        for place in ["", "inner"] {
+            let place = project.join("state/data/recovery").join(place);
+            let words = ["begin", "--allow-broad", "--snapshot", "project"];
+            let refused = bound.run(&[&words[..], &[place.to_str().unwrap()]].concat());
+            refused.refused().shows("store");
+        }
+        fs::remove_dir_all(project.join("state")).unwrap();
+    }
+
+    fs::create_dir_all(project.join("state")).unwrap();
+    let pair = (&*project.join("state"), home.join(".jackin"));
+    let Some(bound) = Bound::new(&sandbox, "a store that is mounted from the target", &[pair]) else {
+        return;
+    };
+    let words = ["begin", "--allow-broad", "--snapshot", "project", target];
+    let id = begin(&bound.run(&words).ok());
+    fs::write(project.join("a"), "agent\n").unwrap();
+    bound.run(&["end", &id]).ok();
+    let changes = Changes::of(&bound.run(&["diff", &id, "--json"]).ok());
+    changes.are(&[("modified", "a")]);
+    let words = ["restore", &id, "--delete-later-files", "--yes", "--json"];
+    Restored::of(&bound.run(&words).ok()).touched(&["a"]);
+    bound.run(&["undo", &id, "--yes"]).ok();
+    bound.run(&["verify"]).ok();
+}
+
+#[test]
+fn a_store_that_came_into_the_target_later_is_not_touched() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.home();
+    let project = sandbox.project("came-into");
+    Build::at(&project).file("a", "before\n").aged();
+    let pair = (&*project.join("state"), home.join(".jackin"));
+    let Some(bound) = Bound::new(&sandbox, "a store that comes into the target", &[pair]) else {
+        return;
+    };
+    let id = sandbox.launch(&project, "rm a");
+    fs::rename(home.join(".jackin"), project.join("state")).unwrap();
+    fs::create_dir(home.join(".jackin")).unwrap();
+    let words = ["restore", &id, "--delete-later-files", "--yes", "--json"];
+    let restored = Restored::of(&bound.run(&words).code_in(&[0, 6]));
+    restored.touched(&["a"]);
+    bound.run(&["verify"]).ok();
+    bound.run(&["undo", &id, "--yes"]).ok();
+}

@@ -26,6 +26,7 @@ mod inheritance;
 mod inode_flags;
 mod kernel;
 mod local_socket;
+mod locations;
 mod many;
 mod mount;
 mod mount_table;
@@ -81,6 +82,7 @@ pub use handle::{AsHandle, Handle, HandleRef};
 pub use inheritance::{Inheritance, end_inheritance};
 pub use inode_flags::set_inode_flags;
 pub use local_socket::connect_at_once;
+pub use locations::Locations;
 pub use many::{NewFile, NewName, Survey, make_files, remove_many, rename_many, settable, survey};
 pub use mount::{Dir, Frozen, MountError, Root};
 pub use mount_table::{

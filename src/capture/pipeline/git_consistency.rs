@@ -122,6 +122,7 @@ impl Capture<'_> {
         let walk = Walk {
             root: taken.root,
             matcher: &matcher(&coverage)?,
+            store: self.store.layout().root(),
             reference: Some(reference),
             trust_stat: self.trusts(taken.root),
             limits: self.request.limits,

@@ -27,7 +27,7 @@ pub fn has_changed(
         };
         let request = LiveScan {
             coverage: &mount.coverage,
-            transports: store.transports(),
+            layout: store.layout(),
             reference: Some(Earlier {
                 manifest: &before,
                 started_at: mount.started_at,

@@ -9,7 +9,6 @@ use super::{Place, excluding, names, path};
 use crate::capture::{Earlier, LiveScan, look};
 use crate::model::{Coverage, Directory, Gap, GapReason, Listing, Manifest, Name, Time};
 use crate::observer::Silent;
-use handle_fs::remote::Transports;
 
 const FILES: [(&str, &str); 3] = [("dir/seen", "1"), ("dir/unseen", "2"), ("dir/deep/file", "3")];
 
@@ -36,7 +35,7 @@ fn sees(place: &Place, forged: &Manifest, started_at: Time, same_rules: bool) ->
         written_back: true,
     });
     let request = LiveScan {
-        transports: &Transports::default(),
+        layout: place.store.layout(),
         coverage: &place.coverage(),
         reference,
         check_content: false,

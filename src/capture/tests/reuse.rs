@@ -86,7 +86,7 @@ fn contents_that_were_not_written_back_before_they_were_read_are_read_again() {
     let forged = forge(&place.look(None), "d/file", |_| {});
     for (written_back, expected) in [(true, FORGED), (false, Digest::of(b"content"))] {
         let request = LiveScan {
-            transports: &Transports::default(),
+            layout: place.store.layout(),
             coverage: &place.coverage(),
             reference: Some(Earlier {
                 written_back,
@@ -260,7 +260,7 @@ fn checking_content_reads_whatever_the_stat_data_say() {
     place.rest();
     let forged = forge(&place.look(None), "file", |_| {});
     let request = LiveScan {
-        transports: &Transports::default(),
+        layout: place.store.layout(),
         coverage: &place.coverage(),
         reference: Some(earlier((&forged, long_after()))),
         check_content: true,

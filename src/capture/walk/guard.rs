@@ -1,9 +1,10 @@
-//! Recognizes the operator's secret files by device and inode, under any path (hard link, bind mount).
+//! Recognizes the operator's secret files and the store by device and inode, under any path (hard link, bind mount).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::model::WithheldReason;
 use handle_fs::Root;
 use handle_fs::remote::is_elsewhere;
 use handle_fs::{NodeKind, Stat};
@@ -14,30 +15,32 @@ const MOST: usize = 5000;
 /// A device and an inode number.
 type Id = (u64, u64);
 
-/// The operator's secret places.
+/// The operator's secret places, and the store.
 ///
-/// Below the root, an object of a secret place has another path in two cases only. Either a mount shows it in both, and then
+/// Below the root, an object of such a place has another path in two cases only. Either a mount shows it in both, and then
 /// its highest entry in the root is the place itself or a mount point below the place; or it is a file with several names. So
-/// `tops` is checked for each entry, and `files` is read for the first file with several names.
+/// `tops` is checked for each entry, and `files` is read for the first file with several names. The store makes no other name for
+/// its files.
 pub(super) struct Guard {
     places: Vec<PathBuf>,
     /// The device of the live root and the device under which this capture reads it, if they differ.
     moved: Option<(u64, u64)>,
     tops: HashSet<Id>,
+    store: HashSet<Id>,
     files: OnceLock<HashSet<Id>>,
 }
 
 impl Guard {
     /// Reads the device and inode numbers of the places. A remote root has none of them.
-    pub(super) fn of(root: &Root, places: &[PathBuf]) -> Self {
-        let places = if is_elsewhere(root.path()) { &[] } else { places };
+    pub(super) fn of(root: &Root, places: &[PathBuf], store: &Path) -> Self {
         let mut guard = Self {
-            places: places.to_vec(),
+            places: Vec::new(),
             moved: None,
             tops: HashSet::new(),
+            store: HashSet::new(),
             files: OnceLock::new(),
         };
-        if places.is_empty() {
+        if is_elsewhere(root.path()) {
             return guard;
         }
         // A frozen state has the inode numbers of its root, and a device of its own.
@@ -45,22 +48,32 @@ impl Guard {
         let live = live.map(|live| live.place.0);
         let read = root.place().0;
         guard.moved = live.filter(|live| *live != read).map(|live| (live, read));
+        guard.tops = guard.tops_of(places);
+        guard.store = guard.tops_of(&[store.to_path_buf()]);
+        guard.places = places.to_vec();
+        guard
+    }
+
+    fn tops_of(&self, places: &[PathBuf]) -> HashSet<Id> {
         let mounted = places
             .iter()
             .flat_map(|place| handle_fs::mounts_below(place).unwrap_or_default());
         let tops = places.iter().cloned().chain(mounted);
         let known = tops.filter_map(|top| handle_fs::stat_path(&top).ok().flatten());
-        guard.tops = guard.with_moved(known.filter(is_content).map(|stat| id(&stat)).collect());
-        guard
+        self.with_moved(known.filter(is_content).map(|stat| id(&stat)).collect())
     }
 
-    /// Returns true for a file or directory that is in a secret place.
-    pub(super) fn holds(&self, stat: &Stat) -> bool {
-        if self.tops.is_empty() || !is_content(stat) {
-            return false;
+    /// Returns why a file or directory is skipped that is in a secret place or the store; `None` for any other.
+    pub(super) fn holds(&self, stat: &Stat) -> Option<WithheldReason> {
+        if !is_content(stat) {
+            return None;
         }
-        let has_names = stat.kind == NodeKind::File && stat.nlink > 1;
-        self.tops.contains(&id(stat)) || (has_names && self.files().contains(&id(stat)))
+        if self.store.contains(&id(stat)) {
+            return Some(WithheldReason::Store);
+        }
+        let has_names = !self.tops.is_empty() && stat.kind == NodeKind::File && stat.nlink > 1;
+        let is_secret = self.tops.contains(&id(stat)) || (has_names && self.files().contains(&id(stat)));
+        is_secret.then_some(WithheldReason::Sensitive)
     }
 
     /// Returns the files in the places, read at the first call.

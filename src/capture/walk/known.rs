@@ -48,7 +48,7 @@ impl Scan<'_> {
             // A name that is gone disproves the list, so the directory is listed.
             let stat = stat.ok()?;
             let at = || before.path.join(&old.name);
-            if !stat.is_on(self.walk.root.place()) || self.is_guarded(&stat, at) {
+            if !stat.is_on(self.walk.root.place()) || self.guarded(&stat, at).is_some() {
                 return None;
             }
             share.count(&stat, self.tally);

@@ -55,14 +55,17 @@ pub(super) struct Scan<'w> {
     pub(super) tally: &'w Tally,
     /// True for each directory of the reference that another machine reported unchanged.
     pub(super) unchanged: Vec<bool>,
-    /// Secret files that are skipped under any name.
+    /// Secret files and the store, which are skipped under any name.
     pub(super) guard: Guard,
 }
 
 impl Scan<'_> {
-    /// Returns true for a secret under another name. Files in agents' private places are judged by path instead.
-    pub(super) fn is_guarded(&self, stat: &Stat, at: impl FnOnce() -> RelPath) -> bool {
-        self.guard.holds(stat) && !self.walk.matcher.is_among_private(&at())
+    /// Returns why a secret or the store is skipped under another name. Secret files in agents' private places are judged by path
+    /// instead.
+    pub(super) fn guarded(&self, stat: &Stat, at: impl FnOnce() -> RelPath) -> Option<WithheldReason> {
+        let is_by_path =
+            |reason| reason == WithheldReason::Sensitive && self.walk.matcher.is_among_private(&at());
+        self.guard.holds(stat).filter(|reason| !is_by_path(*reason))
     }
 
     /// Looks at one directory.
@@ -141,8 +144,8 @@ impl Scan<'_> {
                 directory.gaps.push(Gap { name, reason });
                 continue;
             }
-            if self.is_guarded(&stat, || at.clone()) {
-                let reason = withheld(WithheldReason::Sensitive);
+            if let Some(reason) = self.guarded(&stat, || at.clone()) {
+                let reason = withheld(reason);
                 directory.gaps.push(Gap { name, reason });
                 continue;
             }

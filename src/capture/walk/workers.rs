@@ -35,7 +35,7 @@ pub(super) fn run(
         walk,
         tally,
         unchanged,
-        guard: Guard::of(walk.root, walk.matcher.guarded()),
+        guard: Guard::of(walk.root, walk.matcher.guarded(), walk.store),
     };
     let failed: Mutex<Option<CaptureError>> = Mutex::new(None);
     let fail = |error| {

@@ -1,0 +1,156 @@
+//! Locations of paths inside their file systems, by the table of mounts (proc_pid_mountinfo(5)): a bind mount shows one directory
+//! at several paths.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::mount_table::unescaped;
+
+/// Locations of local paths inside their file systems. The table of mounts is read at the first question.
+#[derive(Clone, Debug, Default)]
+pub struct Locations(OnceLock<Vec<Mount>>);
+
+#[derive(Clone, Debug)]
+struct Mount {
+    id: u64,
+    parent: u64,
+    device: OsString,
+    /// The directory of the file system that it shows.
+    root: PathBuf,
+    point: PathBuf,
+}
+
+impl Locations {
+    /// Returns the location of a path, which need not exist: the same for all paths at which mounts show it, and below the location of each
+    /// directory above it on the same mount. `None` if the system does not tell, or the path lies on another machine.
+    ///
+    /// It is no path of this machine: `mount/8:1/srv/project`.
+    #[must_use]
+    pub fn of(&self, path: &Path) -> Option<PathBuf> {
+        let mount = self.mount_of(path)?;
+        let below = path.strip_prefix(&mount.point).ok()?;
+        let root = mount.root.strip_prefix("/").unwrap_or(&mount.root);
+        let mut location = Path::new("mount").join(&mount.device);
+        location.extend([root, below]);
+        Some(location)
+    }
+
+    /// Returns the path of `inner` below `outer` inside their file system; `None` if it is neither the same nor below.
+    #[must_use]
+    pub fn below(&self, outer: &Path, inner: &Path) -> Option<PathBuf> {
+        let (outer, inner) = (self.of(outer)?, self.of(inner)?);
+        inner.strip_prefix(outer).ok().map(Path::to_path_buf)
+    }
+
+    /// Follows a path from mount to mount: what a later one covers is not seen.
+    fn mount_of(&self, path: &Path) -> Option<&Mount> {
+        if !path.is_absolute() {
+            return None;
+        }
+        let all = self.mounts();
+        let is_top = |mount: &&Mount| mount.id == mount.parent || !all.iter().any(|at| at.id == mount.parent);
+        let on_the_way = |mount: &&Mount| is_within(path, &mount.point);
+        let first = |mount: &&Mount| mount.point.as_os_str().len();
+        // Of several at one place the last one lies on top.
+        let top = all.iter().rev().filter(on_the_way);
+        let mut found = top.filter(is_top).min_by_key(first)?;
+        for _ in all {
+            let inner = all
+                .iter()
+                .rev()
+                .filter(|mount| mount.parent == found.id && mount.id != found.id);
+            match inner.filter(on_the_way).min_by_key(first) {
+                Some(inner) => found = inner,
+                None => break,
+            }
+        }
+        Some(found)
+    }
+
+    fn mounts(&self) -> &[Mount] {
+        self.0.get_or_init(|| {
+            let table = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+            mounts(&table)
+        })
+    }
+}
+
+/// Like `starts_with`, which compares part by part and is slower: these paths have no dots and no double slashes.
+fn is_within(path: &Path, point: &Path) -> bool {
+    let rest = path
+        .as_os_str()
+        .as_bytes()
+        .strip_prefix(point.as_os_str().as_bytes());
+    point == Path::new("/") || rest.is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'/'))
+}
+
+/// Reads the table; what is no line of it is passed over.
+fn mounts(table: &[u8]) -> Vec<Mount> {
+    let mount = |line: &[u8]| {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let mut next = || fields.next().map(|field| OsString::from_vec(unescaped(field)));
+        let number = |field: OsString| field.to_str()?.parse().ok();
+        Some(Mount {
+            id: number(next()?)?,
+            parent: number(next()?)?,
+            device: next()?,
+            root: next()?.into(),
+            point: next()?.into(),
+        })
+    };
+    table.split(|byte| *byte == b'\n').filter_map(mount).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+    use std::sync::OnceLock;
+
+    use super::{Locations, mounts};
+
+    fn of(table: &[u8]) -> Locations {
+        Locations(OnceLock::from(mounts(table)))
+    }
+
+    #[test]
+    fn a_directory_has_one_location_at_each_path_that_shows_it() {
+        let all = of(
+            b"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 8:1 /srv/a\\040b /mnt/b rw - ext4 /dev/sda1 rw\n\
+            31 29 0:41 / /srv/other rw - btrfs /dev/sdb rw\nbroken\n",
+        );
+        let at = |path: &str| all.of(Path::new(path));
+        assert_eq!(at("/mnt/b/c"), Some(PathBuf::from("mount/8:1/srv/a b/c")));
+        assert_eq!(at("/mnt/b/c"), at("/srv/a b/c"));
+        assert_eq!(at("/mnt/b"), at("/srv/a b"));
+        assert_eq!(at("/mnt/bc"), Some(PathBuf::from("mount/8:1/mnt/bc")));
+        assert_eq!(at("/srv/other/x"), Some(PathBuf::from("mount/0:41/x")));
+        assert_eq!(at("ssh://host/srv"), None);
+        let below = |outer: &str, inner: &str| all.below(Path::new(outer), Path::new(inner));
+        assert_eq!(below("/srv", "/mnt/b/c"), Some(PathBuf::from("a b/c")));
+        assert_eq!(below("/srv", "/srv/other"), None);
+        assert_eq!(below("/mnt/b", "/srv"), None);
+    }
+
+    #[test]
+    fn a_mount_that_another_one_covers_is_not_seen() {
+        let all = of(
+            b"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 8:1 /a /over/in rw - ext4 /dev/sda1 rw\n\
+            31 29 0:43 / /over rw - btrfs /dev/sdc rw\n32 31 0:44 / /over rw - tmpfs none rw\n",
+        );
+        assert_eq!(
+            all.of(Path::new("/over/in/x")),
+            Some(PathBuf::from("mount/0:44/in/x"))
+        );
+    }
+
+    #[test]
+    fn without_a_table_nothing_has_a_location() {
+        assert_eq!(of(b"").of(Path::new("/srv")), None);
+        // Below the directory of a change of root, mounts alone are in the table.
+        let some = of(b"30 29 8:1 /a /mnt rw - ext4 /dev/sda1 rw\n");
+        assert_eq!(some.of(Path::new("/srv")), None);
+        assert_eq!(some.of(Path::new("/mnt/x")), Some(PathBuf::from("mount/8:1/a/x")));
+    }
+}
