@@ -97,6 +97,7 @@ pub use upload_source::StoredArchive;
 pub use verify::{Finding, Verified};
 
 use crate::model::{AgentRef, Digest, InstanceId, SnapshotId, SnapshotRecord};
+use handle_fs::Locations;
 use handle_fs::remote::Transports;
 use processes::ProcessTable;
 
@@ -426,7 +427,7 @@ impl Store {
     pub fn lock_restore(&self, roots: &[PathBuf]) -> Result<LockGuard, StoreError> {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
-        lock::restore(&self.layout, roots, lock::Reach::There)
+        lock::restore(&self.layout, (roots, &Locations::default()), lock::Reach::There)
     }
 
     /// Returns the same for a caller that touches no file in them: a machine that they are on may be gone for good.
@@ -436,7 +437,7 @@ impl Store {
     pub fn lock_restore_here(&self, roots: &[PathBuf]) -> Result<LockGuard, StoreError> {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
-        lock::restore(&self.layout, roots, lock::Reach::Here)
+        lock::restore(&self.layout, (roots, &Locations::default()), lock::Reach::Here)
     }
 
     /// Takes the store's lock, shared, because archives are needed: captures and restores share the store.

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use handle_fs::Locations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -171,20 +172,35 @@ impl Coverage {
         ground(&self.root, self.machine.as_deref())
     }
 
-    /// Returns this root and another one in comparable form, if one lies in the other.
+    /// Returns this root and another one in comparable form, if one lies in the other: as paths, as addresses of one machine, or as
+    /// `locations` that mounts of this machine show under two paths.
     #[must_use]
-    pub fn common(&self, other: &Self) -> Option<(PathBuf, PathBuf)> {
-        let touch = |(a, b): &(PathBuf, PathBuf)| a.starts_with(b) || b.starts_with(a);
+    pub fn common(&self, other: &Self, locations: &Locations) -> Option<(PathBuf, PathBuf)> {
+        let below = |(a, b): &(PathBuf, PathBuf)| {
+            let below = |path: &Path, place| path.strip_prefix(place).ok().map(Path::to_path_buf);
+            let (inner, outer) = (below(a, b), below(b, a));
+            (inner.is_some() || outer.is_some()).then_some((inner, outer))
+        };
         let named = (self.root.to_path(), other.root.to_path());
+        if named.0 == named.1 {
+            return Some(named);
+        }
         let there = (self.ground(), other.ground());
-        [named, there].into_iter().find(touch)
+        let by_name = [named, there].into_iter().find(|pair| below(pair).is_some());
+        let located = locations.of(&self.root.to_path());
+        let located = located.zip(locations.of(&other.root.to_path()));
+        match (located.filter(|pair| below(pair).is_some()), by_name) {
+            // The inner one shows another part of the outer one than its path says, or the same.
+            (Some(located), Some(by_name)) if below(&located) == below(&by_name) => Some(by_name),
+            (located, by_name) => located.or(by_name),
+        }
     }
 
     /// Returns the same if a place of one coverage is, contains or lies in a place of the other. Of a home only the directories of agents
     /// are covered.
     #[must_use]
-    pub fn meeting(&self, other: &Self) -> Option<(PathBuf, PathBuf)> {
-        let (in_own, in_other) = self.common(other)?;
+    pub fn meeting(&self, other: &Self, locations: &Locations) -> Option<(PathBuf, PathBuf)> {
+        let (in_own, in_other) = self.common(other, locations)?;
         let (own, others) = (self.places_in(&in_own), other.places_in(&in_other));
         let touch = |one: &PathBuf, other: &PathBuf| one.starts_with(other) || other.starts_with(one);
         let meet = own.iter().any(|one| others.iter().any(|other| touch(one, other)));
@@ -193,12 +209,32 @@ impl Coverage {
 
     /// Returns the roots in the same form if an agent with the other mount may write a place of this coverage ([`Self::reach_in`]).
     #[must_use]
-    pub fn reached_from(&self, other: &Self) -> Option<(PathBuf, PathBuf)> {
-        let (in_own, in_other) = self.common(other)?;
+    pub fn reached_from(&self, other: &Self, locations: &Locations) -> Option<(PathBuf, PathBuf)> {
+        let common = self.common(other, locations);
+        let (in_own, in_other) = common.or_else(|| self.seen_below(other, locations))?;
         let (own, reach) = (self.places_in(&in_own), other.reach_in(&in_other, self));
         let touch = |one: &PathBuf, other: &PathBuf| one.starts_with(other) || other.starts_with(one);
         let meet = own.iter().any(|one| reach.iter().any(|other| touch(one, other)));
         meet.then_some((in_own, in_other))
+    }
+
+    /// Returns the roots in the same form if a mount below the other root shows this one, or a part of it.
+    fn seen_below(&self, other: &Self, locations: &Locations) -> Option<(PathBuf, PathBuf)> {
+        let (root, outer) = (self.root.to_path(), other.root.to_path());
+        let mut mounted = locations.mounted_below(&outer).into_iter().peekable();
+        mounted.peek()?;
+        let own = locations.of(&root)?;
+        mounted.find_map(|(point, shown)| {
+            let inner = own.strip_prefix(&shown).ok();
+            let inner = inner.map(|below| (point.join(below), outer.clone()));
+            let part = || {
+                let below = shown.strip_prefix(&own).ok()?;
+                // Its tracked paths lie elsewhere.
+                let is_whole = other.reach_in(&outer, self) == [outer.clone()];
+                is_whole.then(|| (root.clone(), root.join(below)))
+            };
+            inner.or_else(part)
+        })
     }
 
     /// Returns the paths at and below which an agent with this mount may write as `beside` sees it, for a root at `root`. Tracked paths narrow

@@ -403,3 +403,36 @@ proptest! {
         prop_assert_eq!(whole.finish(), pieces.finish());
     }
 }
+
+#[test]
+fn roots_that_mounts_show_at_two_paths_have_a_common_form() {
+    let table = b"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 8:1 /srv/a /mnt/b rw - ext4 /dev/sda1 rw\n\
+        31 29 8:1 /srv/a/one /srv/a/two rw - ext4 /dev/sda1 rw\n32 29 0:41 / /srv/a/disk rw - ext4 /dev/sdb rw\n";
+    let locations = handle_fs::Locations::by(table);
+    let below = |own: &str, other: &str| {
+        let own = Coverage::new("own", std::path::Path::new(own));
+        let other = Coverage::new("other", std::path::Path::new(other));
+        let (own, other) = own.common(&other, &locations)?;
+        Some(other.strip_prefix(own).ok()?.to_str().unwrap().to_owned())
+    };
+    for (own, other, expected) in [
+        ("/srv/a", "/mnt/b", Some("")),
+        ("/srv", "/mnt/b/x", Some("a/x")),
+        ("/srv/a", "/srv/a/x", Some("x")),
+        // It shows another part than its path says.
+        ("/srv/a", "/srv/a/two/x", Some("one/x")),
+        // An agent may go there, though no snapshot does.
+        ("/srv/a", "/srv/a/disk/x", Some("disk/x")),
+        ("/srv/c", "/mnt/b", None),
+        ("ssh://host/srv/a", "/mnt/b", None),
+    ] {
+        assert_eq!(below(own, other).as_deref(), expected, "{own} {other}");
+    }
+    // An agent at the other root goes through a mount below it.
+    let is_reached = |own: &str, other: &str| {
+        let [own, other] = [own, other].map(|root| Coverage::new("root", std::path::Path::new(root)));
+        own.reached_from(&other, &locations).is_some()
+    };
+    assert!(is_reached("/srv/a/x", "/mnt") && is_reached("/srv", "/mnt"));
+    assert!(!is_reached("/mnt", "/srv") && !is_reached("/srv/b", "/mnt"));
+}

@@ -9,6 +9,7 @@ use crate::session::{
     settle_copies, state_by, store_baseline,
 };
 use crate::store::{InstanceRow, Store};
+use handle_fs::Locations;
 
 impl Recovery<'_> {
     /// Fails if the caller runs in a session of this store.
@@ -34,11 +35,12 @@ impl Recovery<'_> {
         store: &Store,
         contract: &Contract,
     ) -> Result<Vec<InstanceId>, RecoveryError> {
+        let locations = Locations::default();
         let overlaps = |row: &InstanceRow| {
             let mut theirs = row.writable();
             theirs.any(|theirs| {
                 let mut ours = contract.coverages().chain(&contract.watched);
-                ours.any(|ours| overlap(ours, theirs))
+                ours.any(|ours| overlap(ours, theirs, &locations))
             })
         };
         let probe = LivenessProbe::now(store);

@@ -8,6 +8,7 @@ use crate::restore::{Proposal, Report, RestoreContext, RestoreError, execute, pe
 use crate::session::{SessionError, ensure_no_overlap, refuse_living};
 use crate::store::encryption::Identities;
 use crate::store::{InstanceRow, LockGuard, RestoreStage, Store};
+use handle_fs::Locations;
 
 /// Source of the private keys that open encrypted files; called once, after the session was found.
 pub type Keys<'a> = &'a dyn Fn() -> Result<Option<Identities>, RecoveryError>;
@@ -111,9 +112,10 @@ impl RestorePlan {
         if store.catalog().has_rewritten_since(seen)? {
             return Err(RecoveryError::Rewritten);
         }
+        let locations = Locations::default();
         for id in store.catalog().concerned_since(seen)? {
             let other = store.catalog().instance(&id)?;
-            if id == row.id || other.is_some_and(|other| row.is_reached_from(&other)) {
+            if id == row.id || other.is_some_and(|other| row.is_reached_from(&other, &locations)) {
                 return Err(RecoveryError::Outdated(id));
             }
         }

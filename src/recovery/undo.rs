@@ -15,6 +15,7 @@ use crate::session::{
     without_forgotten,
 };
 use crate::store::{InstanceRow, RestoreRow, RestoreStage, Store};
+use handle_fs::Locations;
 
 /// Request to take a restore back.
 #[derive(Clone)]
@@ -167,7 +168,8 @@ impl Recovery<'_> {
             return Ok(None);
         };
         let mut rows = catalog.instances_begun_after(number)?;
-        rows.retain(|row| planned.row.is_reached_from(row));
+        let locations = Locations::default();
+        rows.retain(|row| planned.row.is_reached_from(row, &locations));
         Ok(Some(UndoneRestore {
             receipt: number,
             at,

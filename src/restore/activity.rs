@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{AgentEvent, AgentRef, ByteString};
 use crate::store::AgentEventRow;
+use handle_fs::Locations;
 
 /// Receipts between which something went on, both excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +159,23 @@ impl Activity {
         }
         activity.idle = without(&activity.idle, &activity.certain);
         activity
+    }
+
+    /// Names the files of its calls by the paths that they have below `root`, where mounts show that directory at other paths too.
+    pub(super) fn name_below(&mut self, root: &Path, locations: &Locations) {
+        for call in &mut self.calls {
+            for path in &mut call.paths {
+                let named = path.to_path();
+                if named.starts_with(root) || !locations.may_have_others(root) {
+                    continue;
+                }
+                if let Some(below) = locations.below(root, &named) {
+                    *path = ByteString::from(root.join(below).as_path());
+                } else if locations.below(&named, root).is_some() {
+                    *path = ByteString::from(root);
+                }
+            }
+        }
     }
 
     /// Returns true if its agent may write a path on the host, or something below it.

@@ -13,6 +13,7 @@ use crate::contract::Matcher;
 use crate::diff::{Side, compare, moved};
 use crate::model::{Coverage, InstanceId, Manifest, RelPath, SnapshotId, SnapshotKind, SnapshotRecord};
 use crate::store::{InstanceRow, Store};
+use handle_fs::Locations;
 
 /// The witness for restoring one mount of an instance to its snapshot `target`.
 ///
@@ -164,7 +165,8 @@ fn overlapping(
     instance: &InstanceRow,
     coverage: &Coverage,
 ) -> Result<Vec<InstanceRow>, RestoreError> {
-    let overlaps = |other: &Coverage| coverage.reached_from(other).is_some();
+    let locations = Locations::default();
+    let overlaps = |other: &Coverage| coverage.reached_from(other, &locations).is_some();
     let mut others: Vec<InstanceRow> = Vec::new();
     for other in store.catalog().instances_beside(&instance.id)? {
         let ran = !other.is_imported();

@@ -10,6 +10,7 @@ use crate::capture::{PrivateOverlay, Show};
 use crate::contract::{Matcher, Verdict};
 use crate::model::{Coverage, Entry, Manifest, RelPath, SnapshotId};
 use crate::store::{InstanceRow, Store};
+use handle_fs::Locations;
 
 /// A manifest of the mount, or of one that overlaps with it.
 pub(super) struct State {
@@ -71,15 +72,17 @@ pub(super) fn omitted_paths(row: &InstanceRow, coverage: &Coverage) -> OmittedPa
 pub(super) fn state_of(
     store: &Store,
     row: &InstanceRow,
-    coverage: &Coverage,
+    (coverage, locations): (&Coverage, &Locations),
     snapshot: &SnapshotId,
     omitted: Option<&OmittedPaths>,
 ) -> Result<Option<State>, RestoreError> {
     let Ok(record) = store.record(snapshot) else {
         return Ok(None);
     };
-    for mount in &row.mounts {
-        let Some((root, theirs)) = coverage.meeting(mount) else {
+    // Of two mounts that show one directory, the one of this name.
+    let (named, others): (Vec<_>, Vec<_>) = row.mounts.iter().partition(|mount| mount.root == coverage.root);
+    for mount in named.into_iter().chain(others) {
+        let Some((root, theirs)) = coverage.meeting(mount, locations) else {
             continue;
         };
         let mut reveal = PrivateOverlay::of(store, mount, Show::Stored)?;

@@ -26,7 +26,7 @@ use crate::model::{
 use crate::store::{DamagedJournal, PendingRestore, RestoreJournal, RestoreStage, Store, StoreError};
 use handle_fs::remote::Transports;
 use handle_fs::remote::is_elsewhere;
-use handle_fs::{Dir, MountError, Root};
+use handle_fs::{Dir, Locations, MountError, Root};
 
 /// Restore that was cleaned up so that another command could begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,15 +41,16 @@ pub struct Cleared {
     pub left: Vec<String>,
 }
 
-/// The restores below or above what one of `coverages` holds, by whatever address it is reached.
+/// The restores below or above what one of `coverages` holds, by whatever address or path it is reached.
 ///
 /// # Errors
 /// [`RestoreError::Store`].
 pub fn pending(store: &Store, coverages: &[Coverage]) -> Result<Vec<PendingRestore>, RestoreError> {
+    let locations = Locations::default();
     let meets = |mount: &IntentMount| {
         coverages
             .iter()
-            .any(|ours| ours.common(&mount.coverage).is_some())
+            .any(|ours| ours.common(&mount.coverage, &locations).is_some())
     };
     let mut found = store.pending_restores()?;
     found.retain(|pending| pending.intent.mounts.iter().any(meets));

@@ -17,6 +17,7 @@ use crate::model::{
     AgentEvent, Content, Coverage, Digest, Directory, Entry, InstanceId, Manifest, RelPath, SnapshotId,
 };
 use crate::store::{AgentEventRow, InstanceRow, Store};
+use handle_fs::Locations;
 
 /// Author of the changes of a path since the target of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -254,6 +255,7 @@ impl Timeline {
                     let host = there.on_host(theirs);
                     let own = host.strip_prefix(root).ok();
                     let own = own.and_then(|own| RelPath::new(own.as_os_str().as_bytes()).ok());
+                    let host = own.as_ref().map_or(host, |own| own.on_host(&self.root));
                     (own, host)
                 }
             };
@@ -578,6 +580,7 @@ pub(super) fn timeline(
     others: &[InstanceRow],
 ) -> Result<Timeline, RestoreError> {
     let all: Vec<&InstanceRow> = std::iter::once(instance).chain(others).collect();
+    let locations = Locations::default();
     let mut timeline = Timeline {
         root: coverage.ground(),
         ..Timeline::default()
@@ -603,8 +606,9 @@ pub(super) fn timeline(
             if is_client && conversation.is_some() && read.conversation() == conversation.as_ref() {
                 timeline.siblings.push(at);
             }
-            activity.places = common_places(row, coverage, &timeline.root);
+            activity.places = common_places(row, coverage, &timeline.root, &locations);
         }
+        activity.name_below(&timeline.root, &locations);
         omitted.push((at > 0).then(|| omitted_paths(row, coverage)));
         moments.extend(read.moments);
         timeline.sessions.push(row.id.clone());
@@ -643,14 +647,14 @@ pub(super) fn timeline(
             continue;
         };
         let omitted = omitted.get(look.by).and_then(Option::as_ref);
-        if let Some(state) = state_of(store, row, coverage, snapshot, omitted)? {
+        if let Some(state) = state_of(store, row, (coverage, &locations), snapshot, omitted)? {
             timeline.states.insert(snapshot.clone(), state);
         }
     }
     timeline.steps = steps;
     timeline.split_unknown(&|snapshot, at| {
         let omitted = omitted.get(at).and_then(Option::as_ref);
-        let read = state_of(store, all.get(at)?, coverage, snapshot, omitted);
+        let read = state_of(store, all.get(at)?, (coverage, &locations), snapshot, omitted);
         read.ok().flatten()
     });
     timeline.foreign = timeline.foreign();
@@ -681,10 +685,15 @@ fn recognized(manifest: &Manifest) -> impl Iterator<Item = (&Arc<Directory>, &En
 }
 
 /// Returns the places of a mount, whose root is `root` on the host, that the agent of another session may write.
-fn common_places(other: &InstanceRow, coverage: &Coverage, root: &Path) -> Vec<PathBuf> {
+fn common_places(
+    other: &InstanceRow,
+    coverage: &Coverage,
+    root: &Path,
+    locations: &Locations,
+) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for mount in other.writable() {
-        let Some((own, theirs)) = coverage.reached_from(mount) else {
+        let Some((own, theirs)) = coverage.reached_from(mount, locations) else {
             continue;
         };
         for place in mount.reach_in(&theirs, coverage) {

@@ -17,14 +17,33 @@ use crate::environment::Environment;
 use crate::model::Coverage;
 use crate::process;
 use crate::store::InstanceRow;
+use handle_fs::Locations;
 use handle_fs::remote::upwards;
+
+/// Places that a session covers.
+struct Roots {
+    places: Vec<PathBuf>,
+    locations: Locations,
+}
+
+impl Roots {
+    /// Returns true if one of them is `place`, lies in it or holds it, by name or by the mounts that show them.
+    fn touch(&self, place: &Path) -> bool {
+        let located = |a: &Path, b: &Path| self.locations.below(a, b).is_some();
+        let mut all = self.places.iter();
+        all.any(|root| touch(root, place) || located(root, place) || located(place, root))
+    }
+}
 
 /// Refuses when an agent of jackin's may be at work on the paths of `row`.
 ///
 /// # Errors
 /// [`SessionError::Container`] with the reasons.
 pub(super) fn refuse_containers(environment: &Environment, row: &InstanceRow) -> Result<(), SessionError> {
-    let roots: Vec<PathBuf> = row.mounts.iter().flat_map(Coverage::places).collect();
+    let roots = Roots {
+        places: row.mounts.iter().flat_map(Coverage::places).collect(),
+        locations: Locations::default(),
+    };
     let mounts: Vec<PathBuf> = row.mounts.iter().map(|mount| mount.root.to_path()).collect();
     let Some(home) = environment.jackin_home() else {
         return Ok(());
@@ -89,11 +108,11 @@ fn works_on(
     (instance, environment): (&JackinInstance, &Environment),
     config: &Result<Config, String>,
     home: &Path,
-    roots: &[PathBuf],
+    roots: &Roots,
 ) -> Option<String> {
     // Its own directory, which holds the state of its agent.
     let own_place = settle(&home.join("data").join(&instance.container));
-    if roots.iter().any(|root| touch(root, &own_place)) {
+    if roots.touch(&own_place) {
         return Some(format!("its own directory is {}", own_place.display()));
     }
     let known = match (&instance.workspace, config) {
@@ -111,7 +130,7 @@ fn works_on(
         let own = isolated(home, name, Some(&instance.container));
         let places = mounts.iter().filter(|mount| !mount.readonly);
         let mut places = places.flat_map(|mount| places_of(environment, mount, &own));
-        let hit = places.find(|place| roots.iter().any(|root| touch(root, place)));
+        let hit = places.find(|place| roots.touch(place));
         if let Some(place) = hit {
             return Some(format!("it works on {}", place.display()));
         }
@@ -128,7 +147,7 @@ fn works_on(
         // What is known of its mounts is enough; without any it may be anywhere.
         return is_unplaced.then(|| "its directory is unknown: jackin does not record it".to_owned());
     };
-    let hit = roots.iter().flat_map(|root| upwards(root));
+    let hit = roots.places.iter().flat_map(|root| upwards(root));
     let hit = hit.into_iter().find(|place| fingerprint(place) == written)?;
     Some(format!("it works on {}", hit.display()))
 }

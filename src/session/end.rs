@@ -11,7 +11,7 @@ use crate::capture::{CaptureError, Captured, Request, check_containers, check_mo
 use crate::diff::count_changes;
 use crate::model::{Coverage, Ending, Operation, ProcessRef, SnapshotKind};
 use crate::store::{InstanceRow, Store};
-use handle_fs::MountError;
+use handle_fs::{Locations, MountError};
 
 /// Session to end, and its ending.
 pub struct EndRequest<'a> {
@@ -190,10 +190,11 @@ pub fn close_orphaned_sessions_on(
     world: Services<'_>,
     coverages: &[Coverage],
 ) -> Result<(), SessionError> {
+    let locations = Locations::default();
     for row in store.catalog().open_instances()? {
         if row
             .writable()
-            .any(|theirs| coverages.iter().any(|ours| overlap(ours, theirs)))
+            .any(|theirs| coverages.iter().any(|ours| overlap(ours, theirs, &locations)))
         {
             close_orphaned_sessions(store, world, &row)?;
         }

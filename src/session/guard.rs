@@ -7,6 +7,7 @@ use crate::environment::Environment;
 use crate::model::{Coverage, InstanceId};
 use crate::process::{self, Caller};
 use crate::store::{InstanceRow, Store};
+use handle_fs::Locations;
 
 /// Refuses when `row`, or another instance on overlapping paths, is active.
 ///
@@ -25,8 +26,9 @@ pub fn ensure_idle(store: &Store, row: &InstanceRow) -> Result<(), SessionError>
 }
 
 fn refuse_others(sight: &LivenessProbe, store: &Store, row: &InstanceRow) -> Result<(), SessionError> {
+    let locations = Locations::default();
     let living = sight.may_live_in(store)?.into_iter();
-    let others = living.filter(|other| other.id != row.id && row.is_reached_from(other));
+    let others = living.filter(|other| other.id != row.id && row.is_reached_from(other, &locations));
     for candidate in others {
         if let State::Active(reasons) = state_by(sight, store, &candidate) {
             return Err(SessionError::Active {
@@ -62,8 +64,8 @@ pub fn ensure_no_overlap(store: &Store, row: &InstanceRow) -> Result<(), Session
 
 /// Returns true if an agent with one mount may write what a snapshot of the other covers.
 #[must_use]
-pub fn overlap(a: &Coverage, b: &Coverage) -> bool {
-    a.reached_from(b).is_some() || b.reached_from(a).is_some()
+pub fn overlap(a: &Coverage, b: &Coverage, locations: &Locations) -> bool {
+    a.reached_from(b, locations).is_some() || b.reached_from(a, locations).is_some()
 }
 
 /// Refuses a caller that runs inside a living session. `allowed` names a session that the caller may act on from within:

@@ -18,13 +18,16 @@ use super::{Layout, LockedObject, StoreError, durable, layout};
 use crate::environment::Operator;
 use crate::model::{Digest, InstanceId};
 use handle_fs::remote::{Address, upwards};
-use handle_fs::{File, Handle};
+use handle_fs::{File, Handle, Locations};
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Number of attempts for a lock that is held. More than one, because a check whether a session is locked takes its lock for an
 /// instant.
 const TRY: u32 = 10;
+/// Beginnings of the names of the locks of mount roots, by path and by location on a file system.
+const ROOT: &str = "root-";
+const LOCATION: &str = "location-";
 /// Attempts for a lock that is only held for moments: half a minute.
 const WAIT: u32 = 3000;
 
@@ -214,25 +217,39 @@ pub(super) fn is_taken(path: &Path) -> Result<bool, StoreError> {
 
 /// The name of the lock of a mount root: a path has more bytes than a name may have.
 fn root_name(root: &Path) -> String {
-    format!("root-{}", Digest::of(root.as_os_str().as_bytes()))
+    name_of(ROOT, root)
+}
+
+fn name_of(kind: &str, path: &Path) -> String {
+    format!("{kind}{}", Digest::of(path.as_os_str().as_bytes()))
 }
 
 /// The locks for a restore: exclusive on each root, shared on every directory above it, so that a restore of
 /// a directory and one of something below it exclude each other. In the order of the paths, so that two never
-/// wait for each other.
-pub(super) fn restore(layout: &Layout, roots: &[PathBuf], reach: Reach) -> Result<LockGuard, StoreError> {
-    let mut wanted: BTreeMap<&Path, (Mode, &Path)> = BTreeMap::new();
-    for root in roots {
-        for above in upwards(root).skip(1) {
-            wanted.entry(above).or_insert((Mode::Shared, root));
+/// wait for each other. What another mount may show too is locked by its location as well: its paths differ.
+pub(super) fn restore(
+    layout: &Layout,
+    (roots, locations): (&[PathBuf], &Locations),
+    reach: Reach,
+) -> Result<LockGuard, StoreError> {
+    let doubled = roots.iter().filter(|root| locations.may_have_others(root));
+    let doubled: Vec<(PathBuf, &PathBuf)> = doubled
+        .filter_map(|root| Some((locations.of(root)?, root)))
+        .collect();
+    let places = roots.iter().map(|root| (ROOT, root, root));
+    let places = places.chain(doubled.iter().map(|(place, root)| (LOCATION, place, *root)));
+    let mut wanted: BTreeMap<(&str, &Path), (Mode, &Path)> = BTreeMap::new();
+    for (kind, place, root) in places.clone() {
+        for above in upwards(place).skip(1) {
+            wanted.entry((kind, above)).or_insert((Mode::Shared, root));
         }
     }
-    for root in roots {
-        wanted.insert(root, (Mode::Exclusive, root));
+    for (kind, place, root) in places {
+        wanted.insert((kind, place), (Mode::Exclusive, root));
     }
     let (mut held, mut there) = (Vec::new(), Vec::new());
-    for (path, (mode, root)) in wanted {
-        let file = layout.lock(&root_name(path));
+    for ((kind, path), (mode, root)) in wanted {
+        let file = layout.lock(&name_of(kind, path));
         let taken = || StoreError::Locked {
             // One that let go meanwhile is not named.
             object: LockedObject::Root(
@@ -241,7 +258,7 @@ pub(super) fn restore(layout: &Layout, roots: &[PathBuf], reach: Reach) -> Resul
             ),
         };
         held.push(acquire(layout, &file, mode, TRY, true)?.ok_or_else(taken)?);
-        if reach == Reach::Here {
+        if reach == Reach::Here || kind == LOCATION {
             continue;
         }
         match elsewhere(layout, path, mode) {

@@ -162,6 +162,7 @@ mod turns;
 mod turns_again;
 mod turns_lost;
 mod turns_open;
+mod two_names;
 mod ui;
 mod unmounted;
 mod unreadable;

@@ -8,13 +8,14 @@ use std::process::Command;
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::documents::{Changes, Restored, instances};
+use crate::support::invocation::Invocation;
 use crate::support::machine::{is_root, skip};
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
 /// Bind mounts that only the runs of the binary see.
-struct Bound<'a> {
+pub(crate) struct Bound<'a> {
     sandbox: &'a Sandbox,
     /// What is mounted, and over what.
     pairs: Vec<(PathBuf, PathBuf)>,
@@ -22,7 +23,7 @@ struct Bound<'a> {
 
 impl<'a> Bound<'a> {
     /// Says so and gives `None` where nothing can be mounted.
-    fn new(sandbox: &'a Sandbox, what: &str, pairs: &[(&Path, PathBuf)]) -> Option<Self> {
+    pub(crate) fn new(sandbox: &'a Sandbox, what: &str, pairs: &[(&Path, PathBuf)]) -> Option<Self> {
         let works = is_root()
             && Command::new("unshare")
                 .args(["-m", "mount", "--bind", "/", "/"])
@@ -39,7 +40,11 @@ impl<'a> Bound<'a> {
         Some(Self { sandbox, pairs })
     }
 
-    fn run(&self, args: &[&str]) -> Run {
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
+        self.command(args).run()
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Invocation<'a> {
         let mut script: String = self
             .pairs
             .iter()
@@ -47,7 +52,7 @@ impl<'a> Bound<'a> {
             .collect();
         script.push_str("exec \"$@\"");
         let through = ["unshare", "-m", "sh", "-c", &script, "sh"];
-        self.sandbox.command(args).through(&through).run()
+        self.sandbox.command(args).through(&through)
     }
 }
 

@@ -23,6 +23,12 @@ struct Mount {
 }
 
 impl Locations {
+    /// Returns the locations by a table in the form of `/proc/self/mountinfo`.
+    #[must_use]
+    pub fn by(table: &[u8]) -> Self {
+        Self(OnceLock::from(mounts(table)))
+    }
+
     /// Returns the location of a path, which need not exist: the same for all paths at which mounts show it, and below the location of each
     /// directory above it on the same mount. `None` if the system does not tell, or the path lies on another machine.
     ///
@@ -32,9 +38,10 @@ impl Locations {
         let mount = self.mount_of(path)?;
         let below = path.strip_prefix(&mount.point).ok()?;
         let root = mount.root.strip_prefix("/").unwrap_or(&mount.root);
-        let mut location = Path::new("mount").join(&mount.device);
-        location.extend([root, below]);
-        Some(location)
+        let top = Path::new("mount").join(&mount.device);
+        // Part by part, because an empty one leaves a slash at the end, and locks are named after the bytes.
+        let parts = [&top, root, below].into_iter().flat_map(Path::components);
+        Some(parts.collect())
     }
 
     /// Returns the path of `inner` below `outer` inside their file system; `None` if it is neither the same nor below.
@@ -42,6 +49,26 @@ impl Locations {
     pub fn below(&self, outer: &Path, inner: &Path) -> Option<PathBuf> {
         let (outer, inner) = (self.of(outer)?, self.of(inner)?);
         inner.strip_prefix(outer).ok().map(Path::to_path_buf)
+    }
+
+    /// Returns the mount points below a path, each with the location that is seen there.
+    #[must_use]
+    pub fn mounted_below(&self, path: &Path) -> Vec<(PathBuf, PathBuf)> {
+        let all = self.mounts().iter().map(|mount| mount.point.as_path());
+        let inner = all.filter(|point| *point != path && is_within(point, path));
+        inner
+            .filter_map(|point| Some((point.to_path_buf(), self.of(point)?)))
+            .collect()
+    }
+
+    /// Returns true if another mount may show the directory at `path`, or a part of it, at another path.
+    #[must_use]
+    pub fn may_have_others(&self, path: &Path) -> bool {
+        let Some(own) = self.mount_of(path) else {
+            return false;
+        };
+        let mut all = self.mounts().iter();
+        all.any(|mount| mount.id != own.id && mount.device == own.device)
     }
 
     /// Follows a path from mount to mount: what a later one covers is not seen.
@@ -106,17 +133,12 @@ fn mounts(table: &[u8]) -> Vec<Mount> {
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
-    use std::sync::OnceLock;
 
-    use super::{Locations, mounts};
-
-    fn of(table: &[u8]) -> Locations {
-        Locations(OnceLock::from(mounts(table)))
-    }
+    use super::Locations;
 
     #[test]
     fn a_directory_has_one_location_at_each_path_that_shows_it() {
-        let all = of(
+        let all = Locations::by(
             b"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 8:1 /srv/a\\040b /mnt/b rw - ext4 /dev/sda1 rw\n\
             31 29 0:41 / /srv/other rw - btrfs /dev/sdb rw\nbroken\n",
         );
@@ -124,6 +146,7 @@ mod tests {
         assert_eq!(at("/mnt/b/c"), Some(PathBuf::from("mount/8:1/srv/a b/c")));
         assert_eq!(at("/mnt/b/c"), at("/srv/a b/c"));
         assert_eq!(at("/mnt/b"), at("/srv/a b"));
+        assert_eq!(at("/mnt/b").unwrap().as_os_str(), "mount/8:1/srv/a b");
         assert_eq!(at("/mnt/bc"), Some(PathBuf::from("mount/8:1/mnt/bc")));
         assert_eq!(at("/srv/other/x"), Some(PathBuf::from("mount/0:41/x")));
         assert_eq!(at("ssh://host/srv"), None);
@@ -131,11 +154,16 @@ mod tests {
         assert_eq!(below("/srv", "/mnt/b/c"), Some(PathBuf::from("a b/c")));
         assert_eq!(below("/srv", "/srv/other"), None);
         assert_eq!(below("/mnt/b", "/srv"), None);
+        let below = |path: &str| all.mounted_below(Path::new(path));
+        let other = (PathBuf::from("/srv/other"), PathBuf::from("mount/0:41"));
+        assert_eq!((below("/srv"), below("/srv/other")), (vec![other], vec![]));
+        let others = |path: &str| all.may_have_others(Path::new(path));
+        assert!(others("/mnt/b/c") && others("/srv") && !others("/srv/other/x"));
     }
 
     #[test]
     fn a_mount_that_another_one_covers_is_not_seen() {
-        let all = of(
+        let all = Locations::by(
             b"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 8:1 /a /over/in rw - ext4 /dev/sda1 rw\n\
             31 29 0:43 / /over rw - btrfs /dev/sdc rw\n32 31 0:44 / /over rw - tmpfs none rw\n",
         );
@@ -147,9 +175,9 @@ mod tests {
 
     #[test]
     fn without_a_table_nothing_has_a_location() {
-        assert_eq!(of(b"").of(Path::new("/srv")), None);
+        assert_eq!(Locations::by(b"").of(Path::new("/srv")), None);
         // Below the directory of a change of root, mounts alone are in the table.
-        let some = of(b"30 29 8:1 /a /mnt rw - ext4 /dev/sda1 rw\n");
+        let some = Locations::by(b"30 29 8:1 /a /mnt rw - ext4 /dev/sda1 rw\n");
         assert_eq!(some.of(Path::new("/srv")), None);
         assert_eq!(some.of(Path::new("/mnt/x")), Some(PathBuf::from("mount/8:1/a/x")));
     }

@@ -6,6 +6,7 @@ use crate::report::unsettled;
 use crate::restore::Cleared;
 use crate::store::{InstanceRow, RestoreStage, Store};
 use crate::terminal::{sanitize, size};
+use handle_fs::Locations;
 
 /// Warns about files that remain in staging directories.
 pub(in crate::cli) fn tell_left(context: &Context<'_>, left: &[String]) {
@@ -39,9 +40,14 @@ pub(in crate::cli) fn warn_of_pending(context: &Context<'_>, store: &Store) {
 
 /// Says which interrupted restores of the session's files wait. Returns true if there are any.
 pub(in crate::cli) fn warn_of_torn(context: &Context<'_>, store: &Store, row: &InstanceRow) -> bool {
+    let locations = Locations::default();
     warn_of(context, store, |intent| {
         let mut torn = intent.mounts.iter().map(|mount| &mount.coverage);
-        torn.any(|torn| row.mounts.iter().any(|own| own.meeting(torn).is_some()))
+        torn.any(|torn| {
+            row.mounts
+                .iter()
+                .any(|own| own.meeting(torn, &locations).is_some())
+        })
     })
 }
 

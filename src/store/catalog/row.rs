@@ -1,5 +1,6 @@
 //! Typed rows that queries return, and the conversion of columns to types.
 
+use handle_fs::Locations;
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use serde::de::value::{Error as WordError, StrDeserializer};
@@ -59,9 +60,13 @@ impl InstanceRow {
 
     /// Returns true if the agent of another session may write what the snapshots of this one cover.
     #[must_use]
-    pub fn is_reached_from(&self, other: &Self) -> bool {
+    pub fn is_reached_from(&self, other: &Self, locations: &Locations) -> bool {
         let mut own = self.mounts.iter();
-        own.any(|own| other.writable().any(|theirs| own.reached_from(theirs).is_some()))
+        own.any(|own| {
+            other
+                .writable()
+                .any(|theirs| own.reached_from(theirs, locations).is_some())
+        })
     }
 }
 

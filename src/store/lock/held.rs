@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{Mode, STORE, attempt, root_name};
+use super::{LOCATION, Mode, STORE, attempt, root_name};
 use crate::model::InstanceId;
 use crate::store::held_lock::{HeldLock, Holder, LockName};
 use crate::store::layout::WATCHER;
@@ -25,7 +25,12 @@ pub(in crate::store) fn held(layout: &Layout, roots: &[PathBuf]) -> (Vec<HeldLoc
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (found, failed),
         Err(error) => return (found, vec![StoreError::io("list", &directory)(error)]),
     };
-    let is_lock = |entry: &fs::DirEntry| !entry.file_name().as_bytes().starts_with(WATCHER.as_bytes());
+    // A location is only locked with a root, which is in the list.
+    let is_lock = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let mut others = [WATCHER, LOCATION].into_iter();
+        !others.any(|other| name.as_bytes().starts_with(other.as_bytes()))
+    };
     for entry in entries.flatten().filter(is_lock) {
         match state(&entry.path()) {
             Ok(None) => {}

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::environment::Environment;
+use crate::store::lock;
+use handle_fs::Locations;
 use handle_fs::remote::loopback::{through_agent, transports};
 
 fn is_locked<T>(result: Result<T, StoreError>, object: &LockedObject) {
@@ -93,6 +95,38 @@ fn restores_exclude_each_other_on_and_below_a_root() {
     drop(two.lock_restore(&roots(&["/"])).unwrap());
     let left = fs::read_dir(place.layout().locks()).unwrap().count();
     assert_eq!(left, 3, "receipts, drafts and store");
+}
+
+#[test]
+fn restores_exclude_each_other_through_a_mount_that_shows_one_directory_twice() {
+    let place = Place::new();
+    let layout = place.layout();
+    drop(place.write());
+    let table = b"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 8:1 /srv/a /mnt/b rw - ext4 /dev/sda1 rw\n";
+    let locations = Locations::by(table);
+    let lock = |path: &str| {
+        let roots = [PathBuf::from(path)];
+        lock::restore(&layout, (&roots, &locations), lock::Reach::Here)
+    };
+    let guard = lock("/srv/a/x").unwrap();
+    for path in ["/srv/a/x", "/mnt/b/x", "/mnt/b", "/mnt/b/x/deep"] {
+        is_locked_root(lock(path), path);
+    }
+    drop(lock("/mnt/b/y").unwrap());
+    drop(guard);
+    drop(lock("/mnt/b").unwrap());
+    let left = fs::read_dir(layout.locks()).unwrap().count();
+    assert_eq!(left, 3, "receipts, drafts and store");
+}
+
+fn is_locked_root(result: Result<LockGuard, StoreError>, path: &str) {
+    match result {
+        Err(StoreError::Locked {
+            object: LockedObject::Root(root, _),
+        }) => assert_eq!(root, PathBuf::from(path)),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("{path} was given twice"),
+    }
 }
 
 #[test]

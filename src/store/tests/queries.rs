@@ -342,13 +342,14 @@ fn a_session_without_files_is_found_by_the_directories_of_its_receipt() {
     assert_eq!(around(b"/srv/one/other"), [instance(1)]);
     assert_eq!(around(b"/srv/one/sub"), [instance(5), instance(2), instance(1)]);
 
+    let locations = Locations::default();
     let row = |number: u8| store.catalog().instance(&instance(number)).unwrap().unwrap();
     let [other, outer, inner, recorded] = [0, 1, 2, 5].map(row);
     assert!(outer.mounts.is_empty() && outer.writable().count() == 1);
-    assert!(recorded.is_reached_from(&outer) && recorded.is_reached_from(&inner));
-    assert!(!recorded.is_reached_from(&other));
+    assert!(recorded.is_reached_from(&outer, &locations) && recorded.is_reached_from(&inner, &locations));
+    assert!(!recorded.is_reached_from(&other, &locations));
     // It has nothing that another one could change.
-    assert!(!outer.is_reached_from(&recorded));
+    assert!(!outer.is_reached_from(&recorded, &locations));
     // What is tracked narrows what is captured, not what may be written, unless both sessions track other places.
     let narrowed = |mut row: InstanceRow, path: &str| {
         for mount in &mut row.mounts {
@@ -357,6 +358,6 @@ fn a_session_without_files_is_found_by_the_directories_of_its_receipt() {
         row
     };
     let [one, two] = ["one", "two"].map(|path| narrowed(recorded.clone(), path));
-    assert!(one.is_reached_from(&recorded) && recorded.is_reached_from(&one));
-    assert!(one.is_reached_from(&outer) && !one.is_reached_from(&two));
+    assert!(one.is_reached_from(&recorded, &locations) && recorded.is_reached_from(&one, &locations));
+    assert!(one.is_reached_from(&outer, &locations) && !one.is_reached_from(&two, &locations));
 }
