@@ -117,7 +117,7 @@ main() {
     for name in jackin jackin-recovery; do
         for completion in "bash-completion/completions/$name" "zsh/site-functions/_$name" "fish/vendor_completions.d/$name.fish"; do
             if { [ "$name" = jackin ] && [ "$call" = jackin-recovery ]; } || ! may_complete "$prefix/share/$completion"; then
-                rm "$tree/share/$completion"
+                rm -f "$tree/share/$completion"
             fi
         done
     done

@@ -347,7 +347,8 @@ fn adds_little(store: &Store, rules: &Rules<'_>) -> Result<bool, StoreError> {
         0 => LITTLE,
         limit => LITTLE.min(limit / SMALL_PART),
     };
-    Ok(count % MEASURED_EACH != 0 && store.bytes_brought_by(&newest)? <= most)
+    // Twice in a row: the store may be in use at the first time, or another snapshot may come before it is asked for.
+    Ok(count % MEASURED_EACH > 1 && store.bytes_brought_by(&newest)? <= most)
 }
 
 /// Sessions and snapshots eligible for deletion.

@@ -221,11 +221,11 @@ impl Coverage {
     /// Returns the roots in the same form if a mount below the other root shows this one, or a part of it.
     fn seen_below(&self, other: &Self, locations: &Locations) -> Option<(PathBuf, PathBuf)> {
         let (root, outer) = (self.root.to_path(), other.root.to_path());
-        let mut mounted = locations.mounted_below(&outer).into_iter().peekable();
+        let mut mounted = locations.mounted_below(&outer).peekable();
         mounted.peek()?;
         let own = locations.of(&root)?;
         mounted.find_map(|(point, shown)| {
-            let inner = own.strip_prefix(&shown).ok();
+            let inner = own.strip_prefix(shown).ok();
             let inner = inner.map(|below| (point.join(below), outer.clone()));
             let part = || {
                 let below = shown.strip_prefix(&own).ok()?;

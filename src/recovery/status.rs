@@ -3,7 +3,7 @@
 use super::Recovery;
 use crate::config::settle;
 use crate::environment::Environment;
-use crate::model::{Ending, InstanceId, RestoreKind, SnapshotKind, Time};
+use crate::model::{Ending, InstanceId, Intent, RestoreKind, SnapshotKind, Time};
 use crate::process::{INSTANCE_VARIABLE, is_alive};
 use crate::session::{Covering, SessionError, is_active};
 use crate::store::{InstanceRow, PendingRestore, RestoreRow, RestoreStage, Store, StoreError};
@@ -77,19 +77,16 @@ fn status_of(store: &Store, row: InstanceRow) -> Result<Option<SessionStatus>, S
         return Ok(None);
     }
     let unsettled = unsettled(store, &row.id)?;
+    let is_of_operator = |intent: &&Intent| intent.kind == RestoreKind::Restore && !intent.inside;
+    let mut intents = unsettled.iter().map(|found| &found.intent);
+    let done = intents.find(is_of_operator).map(|intent| intent.at);
     let (standing, since) = match (restored, &row.ending) {
         _ if unsettled.iter().any(|found| found.stage == RestoreStage::Moving) => {
             (Standing::Interrupted, None)
         }
         _ if is_recording => (Standing::Recording, None),
         // Done by a process that died before it wrote the receipt.
-        _ if unsettled
-            .iter()
-            .any(|found| found.intent.kind == RestoreKind::Restore && !found.intent.inside) =>
-        {
-            let done = unsettled.first().map(|found| found.intent.at);
-            (Standing::Restored, done)
-        }
+        _ if done.is_some() => (Standing::Restored, done),
         (Some(last), _) => (Standing::Restored, Some(last.at)),
         (None, None | Some(Ending::Unseen)) => (Standing::Lost, None),
         (None, Some(_)) => (Standing::Ended, row.ended_at),

@@ -163,10 +163,13 @@ impl Activity {
 
     /// Names the files of its calls by the paths that they have below `root`, where mounts show that directory at other paths too.
     pub(super) fn name_below(&mut self, root: &Path, locations: &Locations) {
+        if self.calls.is_empty() || !locations.may_have_others(root) {
+            return;
+        }
         for call in &mut self.calls {
             for path in &mut call.paths {
                 let named = path.to_path();
-                if named.starts_with(root) || !locations.may_have_others(root) {
+                if named.starts_with(root) {
                     continue;
                 }
                 if let Some(below) = locations.below(root, &named) {

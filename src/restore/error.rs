@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::fmt;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use super::problem::{is_denial, is_foreign_object};
@@ -12,6 +13,7 @@ use crate::diagnostic::{Diagnostic, ErrorKind, Hint};
 use crate::display::{sanitize, shell};
 use crate::model::{Digest, InstanceId, Intent, RelPath, SnapshotId};
 use crate::store::StoreError;
+use git_reader::is_dot_git;
 use handle_fs::MountError;
 use handle_fs::remote::is_elsewhere;
 
@@ -408,6 +410,9 @@ impl Diagnostic for RestoreError {
                 [Hint::text(taken)].into_iter().chain(give_up()).collect()
             }
             Self::RollBack { .. } => give_up().into(),
+            Self::Apply { path, .. } if path.iter().any(|part| is_dot_git(part.as_bytes())) => {
+                vec![Hint::text("restore --files-only does not touch git repositories")]
+            }
             Self::StageGone { .. } => {
                 let [back, forget] = give_up();
                 let lost = "it can no longer be finished; abort rolls back what it can, and lists the rest";

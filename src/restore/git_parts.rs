@@ -43,9 +43,11 @@ pub(super) fn is_hook(own: &RelPath, path: &RelPath) -> bool {
 }
 
 /// Returns true for a path of a git directory that can damage the repository if it alone stays as it is: a ref names deleted objects then. An
-/// object that cannot be removed is only one too many.
+/// object or a file of git's own that cannot be removed is only one too many, but for an index, which names objects.
 pub(super) fn is_inseparable(repositories: &Repositories, path: &RelPath, is_removed: bool) -> bool {
-    let is_one_too_many = |own: &RelPath| is_removed && is_needed_by_others(own, path);
+    let is_index = path.halves().1 == b"index";
+    let is_own = |own: &RelPath| is_needed_by_others(own, path) || is_bookkeeping(own, path) && !is_index;
+    let is_one_too_many = |own: &RelPath| is_removed && is_own(own);
     let own = repositories.holding(path);
     own.is_some_and(|own| own != path && !is_hook(own, path) && !is_one_too_many(own))
 }

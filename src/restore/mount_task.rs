@@ -317,10 +317,14 @@ fn stuck_in_repository<'s>(
     steps: &[Step],
 ) -> Option<&'s (RelPath, Problem)> {
     let repositories = stuck.first().map(|_| Repositories::of([before]))?;
-    let deleted = steps.iter().filter(|step| step.action == Action::Delete);
-    let deleted: BTreeSet<&RelPath> = deleted.map(|step| &step.change.path).collect();
-    let is_needed =
-        |(path, _): &&(RelPath, Problem)| is_inseparable(&repositories, path, deleted.contains(path));
+    let actions: BTreeMap<&RelPath, Action> = steps
+        .iter()
+        .map(|step| (&step.change.path, step.action))
+        .collect();
+    let is_needed = |(path, _): &&(RelPath, Problem)| match actions.get(path) {
+        Some(Action::Metadata) => false,
+        action => is_inseparable(&repositories, path, action == Some(&Action::Delete)),
+    };
     stuck.iter().find(is_needed)
 }
 

@@ -37,9 +37,10 @@ impl Location {
     pub fn choose(transports: &Transports, root: &Path) -> Self {
         let parent = above(root).unwrap_or(root);
         let beside = || -> io::Result<bool> {
-            let above = Dir::open(transports, parent)?.stat()?;
+            let above = Dir::open(transports, parent)?;
+            let place = above.stat()?.place;
             let same = match Dir::open(transports, root) {
-                Ok(dir) => Inheritance::of(&dir).is_empty() && dir.stat()?.place == above.place,
+                Ok(dir) => Inheritance::of(&above).suits(Inheritance::of(&dir)) && dir.stat()?.place == place,
                 Err(error) => error.kind() == io::ErrorKind::NotFound,
             };
             Ok(same && parent != root && transports.may_write(parent))

@@ -206,7 +206,7 @@ fn clear(directory: &Path, lock: Option<LockGuard>) -> Result<(), StoreError> {
     }
     // Closed first: an open file may keep the directory.
     drop(lock);
-    durable::remove_directory(directory)?;
+    durable::remove_directory(directory, |path| handle_fs::remove_tree_at(path))?;
     durable::sync_parent(directory)
 }
 
@@ -292,6 +292,7 @@ impl Store {
             why,
         });
         if let Err(error) = written.and_then(|()| codec::write(&directory, PAPER, &paper)) {
+            let _making = lock::wait(layout, DRAFTS);
             let _ = clear(&directory, Some(lock));
             return Err(error);
         }

@@ -307,7 +307,8 @@ fn a_repository_with_a_ref_that_cannot_be_changed_stays_as_it_is() {
         .code(1)
         .shows("refs/heads/main")
         .shows("it is immutable; `chattr -i`")
-        .shows("everything is as it was");
+        .shows("everything is as it was")
+        .shows("restore --files-only does not touch git repositories");
     sandbox.no_litter();
     assert_untouched(&damaged, &Tree::read(&project));
     repository.git(&["fsck", "--strict"]);
@@ -335,7 +336,7 @@ fn an_object_that_cannot_be_removed_is_named_and_the_repository_comes_back() {
     sandbox
         .jackin(["restore", &id, "--yes"])
         .code(6)
-        .shows("it is immutable; `chattr -i`");
+        .shows("`chattr -i` takes that off");
     assert_eq!(repository.git(&["rev-parse", "HEAD"]), before);
     assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "before\n");
     repository.git(&["fsck", "--strict"]);

@@ -60,7 +60,7 @@ fn packing_small_archives_that_was_killed_is_done_by_the_next_prune() {
     let sandbox = Sandbox::new();
     rules(&sandbox, "checkpoints = 0");
     let mut session = Session::begin(&sandbox);
-    for number in 0..45 {
+    for number in 0..50 {
         let run = session.checkpoint_dying(&sandbox, number, "repack-named");
         if run.exit() != Some(0) {
             break;

@@ -26,6 +26,13 @@ impl Inheritance {
         self.0 == 0
     }
 
+    /// Returns true if a directory that passes on `other`, in the one that passes on `self`, takes what was made in the latter. An encrypted
+    /// directory in another one has its key; two projects may differ.
+    #[must_use]
+    pub fn suits(self, other: Self) -> bool {
+        other.0 & Self::PROJECT == 0 && self.covers(other)
+    }
+
     /// Returns true if a directory that passes on `other` may take what was made in one that passes on `self`.
     #[must_use]
     pub fn covers(self, other: Self) -> bool {

@@ -9,16 +9,23 @@ use std::sync::OnceLock;
 use crate::mount_table::unescaped;
 
 /// Locations of local paths inside their file systems. The table of mounts is read at the first question.
+///
+/// Paths on NFS have none: there the table says `/` for whatever a mount shows (`nfs_show_path` of Linux), and mounts of different directories of one
+/// server have one device.
 #[derive(Clone, Debug, Default)]
-pub struct Locations(OnceLock<Vec<Mount>>);
+pub struct Locations {
+    mounts: OnceLock<Vec<Mount>>,
+    /// Each mount point with the location that is seen there.
+    seen: OnceLock<Vec<(PathBuf, PathBuf)>>,
+}
 
 #[derive(Clone, Debug)]
 struct Mount {
     id: u64,
     parent: u64,
     device: OsString,
-    /// The directory of the file system that it shows.
-    root: PathBuf,
+    /// The directory of the file system that it shows; `None` if the table does not tell.
+    root: Option<PathBuf>,
     point: PathBuf,
 }
 
@@ -26,7 +33,10 @@ impl Locations {
     /// Returns the locations by a table in the form of `/proc/self/mountinfo`.
     #[must_use]
     pub fn by(table: &[u8]) -> Self {
-        Self(OnceLock::from(mounts(table)))
+        Self {
+            mounts: OnceLock::from(mounts(table)),
+            seen: OnceLock::new(),
+        }
     }
 
     /// Returns the location of a path, which need not exist: the same for all paths at which mounts show it, and below the location of each
@@ -37,7 +47,8 @@ impl Locations {
     pub fn of(&self, path: &Path) -> Option<PathBuf> {
         let mount = self.mount_of(path)?;
         let below = path.strip_prefix(&mount.point).ok()?;
-        let root = mount.root.strip_prefix("/").unwrap_or(&mount.root);
+        let root = mount.root.as_deref()?;
+        let root = root.strip_prefix("/").unwrap_or(root);
         let top = Path::new("mount").join(&mount.device);
         // Part by part, because an empty one leaves a slash at the end, and locks are named after the bytes.
         let parts = [&top, root, below].into_iter().flat_map(Path::components);
@@ -52,13 +63,15 @@ impl Locations {
     }
 
     /// Returns the mount points below a path, each with the location that is seen there.
-    #[must_use]
-    pub fn mounted_below(&self, path: &Path) -> Vec<(PathBuf, PathBuf)> {
-        let all = self.mounts().iter().map(|mount| mount.point.as_path());
-        let inner = all.filter(|point| *point != path && is_within(point, path));
-        inner
-            .filter_map(|point| Some((point.to_path_buf(), self.of(point)?)))
-            .collect()
+    pub fn mounted_below(&self, path: &Path) -> impl Iterator<Item = &(PathBuf, PathBuf)> {
+        let seen = self.seen.get_or_init(|| {
+            let points = self.mounts().iter().map(|mount| &mount.point);
+            points
+                .filter_map(|point| Some((point.clone(), self.of(point)?)))
+                .collect()
+        });
+        seen.iter()
+            .filter(move |(point, _)| point != path && is_within(point, path))
     }
 
     /// Returns true if another mount may show the directory at `path`, or a part of it, at another path.
@@ -97,7 +110,7 @@ impl Locations {
     }
 
     fn mounts(&self) -> &[Mount] {
-        self.0.get_or_init(|| {
+        self.mounts.get_or_init(|| {
             let table = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
             mounts(&table)
         })
@@ -117,13 +130,18 @@ fn is_within(path: &Path, point: &Path) -> bool {
 fn mounts(table: &[u8]) -> Vec<Mount> {
     let mount = |line: &[u8]| {
         let mut fields = line.split(|byte| *byte == b' ');
+        let is_nfs = {
+            // Behind optional fields.
+            let mut rest = fields.clone().skip_while(|field| *field != b"-").skip(1);
+            rest.next().is_some_and(|kind| kind.starts_with(b"nfs"))
+        };
         let mut next = || fields.next().map(|field| OsString::from_vec(unescaped(field)));
         let number = |field: OsString| field.to_str()?.parse().ok();
         Some(Mount {
             id: number(next()?)?,
             parent: number(next()?)?,
             device: next()?,
-            root: next()?.into(),
+            root: next().map(PathBuf::from).filter(|_| !is_nfs),
             point: next()?.into(),
         })
     };
@@ -154,7 +172,7 @@ mod tests {
         assert_eq!(below("/srv", "/mnt/b/c"), Some(PathBuf::from("a b/c")));
         assert_eq!(below("/srv", "/srv/other"), None);
         assert_eq!(below("/mnt/b", "/srv"), None);
-        let below = |path: &str| all.mounted_below(Path::new(path));
+        let below = |path: &str| all.mounted_below(Path::new(path)).cloned().collect::<Vec<_>>();
         let other = (PathBuf::from("/srv/other"), PathBuf::from("mount/0:41"));
         assert_eq!((below("/srv"), below("/srv/other")), (vec![other], vec![]));
         let others = |path: &str| all.may_have_others(Path::new(path));
@@ -171,6 +189,17 @@ mod tests {
             all.of(Path::new("/over/in/x")),
             Some(PathBuf::from("mount/0:44/in/x"))
         );
+    }
+
+    #[test]
+    fn the_table_does_not_tell_what_a_mount_of_nfs_shows() {
+        let all = Locations::by(
+            b"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 0:52 / /home/alice rw shared:7 - nfs4 server:/export/alice rw\n\
+            31 29 0:52 / /proj rw shared:8 - nfs4 server:/export/proj rw\n",
+        );
+        assert_eq!(all.of(Path::new("/proj/app")), None);
+        assert_eq!(all.below(Path::new("/home/alice"), Path::new("/proj/app")), None);
+        assert_eq!(all.mounted_below(Path::new("/")).count(), 1);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::cli::exit_code::{ExitCode, Status};
 use crate::cli::view;
 use crate::environment::Environment;
 use crate::report::{
-    Head, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument,
-    HookSwitchDocument, HookTrust, HostPathDocument,
+    Head, HookProgramDocument, HookStandingDocument, HookState, HookStatusDocument, HookSwitchDocument,
+    HookTrust, HostPathDocument,
 };
 use crate::terminal::sanitize;
 
@@ -40,7 +40,9 @@ pub(super) fn run(context: &Context<'_>, args: &HookStatusArgs) -> Result<Status
         }
         if let Some(switch) = &one.disabled_by {
             let file = sanitize::path(&switch.file.exact);
-            context.terminal.note(&format!("to enable them: remove `{}` from {file}", switch.key));
+            context
+                .terminal
+                .note(&format!("to enable them: remove `{}` from {file}", switch.key));
         }
         if one.trust == Some(HookTrust::Untrusted) {
             match (one.agent, one.scope) {

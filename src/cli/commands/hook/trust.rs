@@ -24,8 +24,12 @@ pub(super) fn switch(
         return Ok(None);
     };
     let (agent, key, file) = (args.agent.title(), switch.key, sanitize::path(&switch.file));
-    context.terminal.warn(&format!("{agent} runs no hooks while {file} has `{key}`"));
-    context.terminal.note(&format!("to enable them: remove `{key}` from {file}"));
+    context
+        .terminal
+        .warn(&format!("{agent} runs no hooks while {file} has `{key}`"));
+    context
+        .terminal
+        .note(&format!("to enable them: remove `{key}` from {file}"));
     Ok(Some(HookSwitchDocument::of(&switch)))
 }
 
