@@ -164,7 +164,7 @@ fn restores_undos_and_what_takes_them_up() {
     // What takes up is killed only where something waits, so it may take some more until one of each was.
     let late = |tallies: &Tallies| tallies.first.iter().chain(&tallies.up).any(Tally::is_late);
     let mut round = 0;
-    while round < rounds() * 2 || (late(&tallies) && round < rounds() * 2 + 50) {
+    while round < rounds() * 2 || (late(&tallies) && round < rounds() * 2 + 200) {
         round += 1;
         if round % ROUNDS_A_STORE == 0 {
             wreck = Wreck::new();
