@@ -309,7 +309,7 @@ impl Terminal {
         lock(&self.out).document(document);
     }
 
-    /// One JSON document and a newline on stderr: how an error is told when `--json` was given. Messages after it are only logged.
+    /// One JSON document and a newline on stderr: the form of an error with `--json`. Messages after it are only logged.
     pub fn err_json(&self, document: &impl Serialize) {
         lock(&self.out).flush();
         lock(&self.err).document(document);

@@ -13,7 +13,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 use crate::support::volume::Volume;
 
-/// What an agent does to the repository in the current directory.
+/// Changes by an agent to the repository in the current directory.
 const AGENT: &str =
     "rm a; echo agent >> b; echo new > n; mkdir made; echo new > made/n; git add -A; git commit -qm two";
 
