@@ -326,12 +326,12 @@ fn may_exceed(store: &Store, rules: &Rules<'_>, now: Time) -> Result<bool, Store
         || is_old(is.oldest_checkpoint, kept.checkpoint_days.value))
 }
 
-/// Number of snapshots after which a session measures the store beside a checkpoint, however little it added: to measure it is to look at each file of
-/// the store, and a disk that is too full for the rules stays so.
+/// Number of snapshots after which a session measures the store beside a checkpoint, however little that added. To measure the store is to look at each
+/// of its files, and a disk that is too full for the rules stays too full.
 const MEASURED_EACH: u64 = 16;
 /// Part of the store's limit that a checkpoint may add without the store being measured.
 const SMALL_PART: u64 = 1 << 10;
-/// Number of bytes that it may add whatever the limit is.
+/// The most bytes that it may add, whatever the limit is.
 const LITTLE: u64 = 4 << 20;
 
 /// Returns true if the newest snapshot of the session is a checkpoint that added so little that the store need not be measured for it.

@@ -45,11 +45,15 @@ pub(super) fn is_hook(own: &RelPath, path: &RelPath) -> bool {
 /// Returns true for a path of a git directory that can damage the repository if it alone stays as it is: a ref names deleted objects then. An
 /// object or a file of git's own that cannot be removed is only one too many, but for an index, which names objects.
 pub(super) fn is_inseparable(repositories: &Repositories, path: &RelPath, is_removed: bool) -> bool {
-    let is_index = path.halves().1 == b"index";
-    let is_own = |own: &RelPath| is_needed_by_others(own, path) || is_bookkeeping(own, path) && !is_index;
-    let is_one_too_many = |own: &RelPath| is_removed && is_own(own);
     let own = repositories.holding(path);
-    own.is_some_and(|own| own != path && !is_hook(own, path) && !is_one_too_many(own))
+    own.is_some_and(|own| own != path && is_part(own, path, is_removed))
+}
+
+fn is_part(own: &RelPath, path: &RelPath, is_removed: bool) -> bool {
+    let is_index = path.halves().1 == b"index";
+    let is_one_too_many =
+        is_removed && (is_needed_by_others(own, path) || is_bookkeeping(own, path) && !is_index);
+    !is_hook(own, path) && !is_one_too_many
 }
 
 /// Returns true for a file of the git directory `own` that git keeps for itself: it follows from other files, any command writes it again, or it
@@ -135,4 +139,34 @@ fn parts<'p>(own: &RelPath, path: &'p RelPath) -> impl Iterator<Item = &'p [u8]>
 pub(super) fn all_parts<'p>(own: &RelPath, path: &'p RelPath) -> impl Iterator<Item = &'p [u8]> {
     let below = path.as_bytes().get(own.as_bytes().len()..).unwrap_or_default();
     below.split(|byte| *byte == b'/').filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_part;
+    use crate::model::RelPath;
+
+    #[test]
+    fn only_what_names_objects_has_to_be_removed_with_them() {
+        let path = |text: &str| RelPath::new(text.as_bytes()).unwrap();
+        for (below, when_changed, when_removed) in [
+            ("refs/heads/main", true, true),
+            ("HEAD", true, true),
+            ("packed-refs", true, true),
+            ("index", true, true),
+            ("worktrees/two/index", true, true),
+            ("config", true, true),
+            ("objects/ab/cd", true, false),
+            ("objects/pack/pack-1.pack", true, false),
+            ("logs/HEAD", true, false),
+            ("COMMIT_EDITMSG", true, false),
+            ("index.lock", true, false),
+            ("hooks/pre-commit", false, false),
+        ] {
+            let own = path("work/.git");
+            let part = path(&format!("work/.git/{below}"));
+            let is = [false, true].map(|is_removed| is_part(&own, &part, is_removed));
+            assert_eq!(is, [when_changed, when_removed], "{below}");
+        }
+    }
 }

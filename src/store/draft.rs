@@ -205,7 +205,7 @@ fn remove_directory(
     _making: &LockGuard,
 ) -> Result<(), StoreError> {
     drop(lock);
-    durable::remove_directory(&layout.draft(id), handle_fs::remove_tree_at)
+    durable::remove_directory(&layout.draft(id))
 }
 
 /// Returns true if it is certain that nothing exists at `path`.

@@ -142,19 +142,16 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Removes a directory by `remove`. A missing one is no error.
+/// Removes a directory with all in it. A missing one is no error.
 ///
 /// FUSE and NFS keep a removed file that is open under another name in its directory, and FUSE closes a file a moment after its process
 /// does: while something comes into the directory, the removal is tried again.
-pub(super) fn remove_directory(
-    path: &Path,
-    remove: impl Fn(&Path) -> io::Result<()>,
-) -> Result<(), StoreError> {
+pub(super) fn remove_directory(path: &Path) -> Result<(), StoreError> {
     const ATTEMPTS: usize = 20;
     const PAUSE: Duration = Duration::from_millis(5);
     let mut attempts = 1;
     loop {
-        match remove(path) {
+        match handle_fs::remove_tree_at(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty && attempts < ATTEMPTS => {
                 handle_fs::pause(PAUSE);

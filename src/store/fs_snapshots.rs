@@ -206,7 +206,7 @@ fn clear(directory: &Path, lock: Option<LockGuard>) -> Result<(), StoreError> {
     }
     // Closed first: an open file may keep the directory.
     drop(lock);
-    durable::remove_directory(directory, handle_fs::remove_tree_at)?;
+    durable::remove_directory(directory)?;
     durable::sync_parent(directory)
 }
 

@@ -160,7 +160,7 @@ fn clear(directory: &Path, lock: Option<LockGuard>, observer: &dyn Observer) -> 
     drop(lock);
     durable::remove(&directory.join(LOCK))?;
     observer.reached("file-removed");
-    durable::remove_directory(directory, handle_fs::remove_dir_at)?;
+    durable::remove_directory(directory)?;
     durable::sync_parent(directory)
 }
 

@@ -1,4 +1,4 @@
-//! Every part of a store hurt in every way: it is found and named, what is not hurt still restores, and what can be made again is.
+//! Every part of a store damaged in every way: it is found and named, what is not damaged still restores, and what can be made again is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ enum Harm {
 const HARMS: [Harm; 4] = [Harm::Flip, Harm::Truncate, Harm::Remove, Harm::Swap];
 
 /// Hurts the file at `place` (from the end when negative); `other`, a sound file of the same kind, is what it changes places with.
-fn hurt(path: &Path, place: i64, harm: Harm, other: &Path) {
+fn damage(path: &Path, place: i64, harm: Harm, other: &Path) {
     let mut bytes = fs::read(path).unwrap();
     let length = i64::try_from(bytes.len()).unwrap();
     let at = usize::try_from(if place < 0 {
@@ -57,12 +57,12 @@ struct Session {
     before: Tree,
 }
 
-/// Sessions of different directories that have nothing in common: one that is hurt, one that it may change places with, and one
+/// Sessions of different directories that have nothing in common: one that is damaged, one that it may change places with, and one
 /// that nothing happens to.
 struct Sessions {
     sandbox: Sandbox,
     saved: PathBuf,
-    hurt: Session,
+    damaged: Session,
     other: Session,
     whole: Session,
 }
@@ -88,13 +88,13 @@ impl Sessions {
             let id = sandbox.launch(&project, &script);
             Session { id, project, before }
         };
-        let (hurt, other, whole) = (session("first"), session("second"), session("third"));
+        let (damaged, other, whole) = (session("first"), session("second"), session("third"));
         let saved = sandbox.scratch("saved");
         run_tool(Command::new("cp").arg("-a").arg(sandbox.world()).arg(&saved));
         Self {
             sandbox,
             saved,
-            hurt,
+            damaged,
             other,
             whole,
         }
@@ -102,7 +102,7 @@ impl Sessions {
 
     /// Puts the store and all directories back.
     fn again(&self) {
-        let projects = [&self.hurt, &self.other, &self.whole].map(|session| session.project.clone());
+        let projects = [&self.damaged, &self.other, &self.whole].map(|session| session.project.clone());
         for part in projects.into_iter().chain([self.sandbox.store()]) {
             let from = self.saved.join(part.strip_prefix(self.sandbox.world()).unwrap());
             fs::remove_dir_all(&part).unwrap();
@@ -122,7 +122,7 @@ impl Sessions {
         assert_same_tree(before, &Tree::read(project));
     }
 
-    /// What is hurt is refused, or comes back exactly; never anything else.
+    /// What is damaged is refused, or comes back exactly; never anything else.
     #[track_caller]
     fn is_not_torn(&self, session: &Session, about: &str) {
         let Session { id, project, before } = session;
@@ -168,7 +168,7 @@ impl Sessions {
             let baseline = self.snapshots(session).pop().unwrap().replace("sn-", prefix);
             self.file(folder).join(format!("{baseline}{ending}"))
         };
-        (file(&self.hurt), file(&self.other))
+        (file(&self.damaged), file(&self.other))
     }
 }
 

@@ -48,3 +48,19 @@ pub fn end_inheritance(dir: impl AsHandle) -> io::Result<()> {
     let flags = kernel::inode_flags(&dir)?;
     Ok(kernel::set_inode_flags(&dir, flags & !Inheritance::PROJECT)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Inheritance;
+
+    #[test]
+    fn a_directory_is_staged_beside_only_if_it_takes_what_is_made_there() {
+        let [none, project, key] = [0, Inheritance::PROJECT, Inheritance::KEY].map(Inheritance);
+        // An encrypted directory in an encrypted one has its key.
+        assert!(none.suits(none) && project.suits(none) && key.suits(none) && key.suits(key));
+        assert!(!none.suits(key) && !none.suits(project));
+        // Two directories with a project id each may have different ones.
+        assert!(!project.suits(project) && project.covers(project));
+        assert!(none.is_empty() && !key.is_empty());
+    }
+}

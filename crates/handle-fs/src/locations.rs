@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::mount_table::unescaped;
+use crate::mount_table::{MountLine, lines, mount_table, unescaped};
 
 /// Locations of local paths inside their file systems. The table of mounts is read at the first question.
 ///
@@ -111,7 +111,12 @@ impl Locations {
 
     fn mounts(&self) -> &[Mount] {
         self.mounts.get_or_init(|| {
-            let table = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+            // A simulation has no mounts, whatever this machine has.
+            #[cfg(any(test, debug_assertions, feature = "simulated"))]
+            if crate::simulated::world().is_some() {
+                return Vec::new();
+            }
+            let table = mount_table().unwrap_or_default();
             mounts(&table)
         })
     }
@@ -126,26 +131,19 @@ fn is_within(path: &Path, point: &Path) -> bool {
     point == Path::new("/") || rest.is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'/'))
 }
 
-/// Reads the table; what is no line of it is passed over.
 fn mounts(table: &[u8]) -> Vec<Mount> {
-    let mount = |line: &[u8]| {
-        let mut fields = line.split(|byte| *byte == b' ');
-        let is_nfs = {
-            // Behind optional fields.
-            let mut rest = fields.clone().skip_while(|field| *field != b"-").skip(1);
-            rest.next().is_some_and(|kind| kind.starts_with(b"nfs"))
-        };
-        let mut next = || fields.next().map(|field| OsString::from_vec(unescaped(field)));
-        let number = |field: OsString| field.to_str()?.parse().ok();
+    let number = |field: &[u8]| std::str::from_utf8(field).ok()?.parse().ok();
+    let text = |field: &[u8]| OsString::from_vec(unescaped(field));
+    let mount = |line: MountLine<'_>| {
         Some(Mount {
-            id: number(next()?)?,
-            parent: number(next()?)?,
-            device: next()?,
-            root: next().map(PathBuf::from).filter(|_| !is_nfs),
-            point: next()?.into(),
+            id: number(line.id)?,
+            parent: number(line.parent)?,
+            device: text(line.device),
+            root: (!line.kind.starts_with(b"nfs")).then(|| text(line.root).into()),
+            point: line.point(),
         })
     };
-    table.split(|byte| *byte == b'\n').filter_map(mount).collect()
+    lines(table).filter_map(mount).collect()
 }
 
 #[cfg(test)]

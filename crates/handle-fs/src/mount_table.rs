@@ -1,8 +1,52 @@
 //! The table of mounts that Linux keeps for this process (proc_pid_mountinfo(5)).
 
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+
+/// A line of the table, with its fields as they are written there.
+pub(crate) struct MountLine<'t> {
+    pub(crate) id: &'t [u8],
+    pub(crate) parent: &'t [u8],
+    pub(crate) device: &'t [u8],
+    /// Directory of the file system that is shown.
+    pub(crate) root: &'t [u8],
+    point: &'t [u8],
+    /// Type of the file system.
+    pub(crate) kind: &'t [u8],
+    /// Options of the file system.
+    options: &'t [u8],
+}
+
+impl<'t> MountLine<'t> {
+    fn read(line: &'t [u8]) -> Option<Self> {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let mut next = || fields.next();
+        let (id, parent, device, root, point) = (next()?, next()?, next()?, next()?, next()?);
+        // Behind the dash: kind, source, options.
+        let mut behind = fields.skip_while(|field| field != b"-").skip(1);
+        Some(Self {
+            id,
+            parent,
+            device,
+            root,
+            point,
+            kind: behind.next()?,
+            options: behind.nth(1)?,
+        })
+    }
+
+    /// Returns the directory at which it is mounted.
+    pub(crate) fn point(&self) -> PathBuf {
+        OsString::from_vec(unescaped(self.point)).into()
+    }
+}
+
+/// Returns the lines of a table; a line that is none of it is passed over.
+pub(crate) fn lines(table: &[u8]) -> impl Iterator<Item = MountLine<'_>> {
+    table.split(|byte| *byte == b'\n').filter_map(MountLine::read)
+}
 
 /// Returns true if the file system of a directory is mounted with `option`, as this process sees it. The option is one of the
 /// file system's own, not of the mount.
@@ -12,15 +56,8 @@ pub fn has_mount_option(directory: &Path, option: &str) -> bool {
 }
 
 fn option_of(table: &[u8], directory: &Path, option: &str) -> bool {
-    let fields = |line: &[u8]| -> Option<(PathBuf, Vec<u8>)> {
-        let mut fields = line.split(|byte| *byte == b' ');
-        let point = PathBuf::from(std::ffi::OsString::from_vec(unescaped(fields.nth(4)?)));
-        // Behind the dash: kind, source, options.
-        let options = fields.skip_while(|field| field != b"-").nth(3)?;
-        Some((point, options.to_vec()))
-    };
-    let lines = table.split(|byte| *byte == b'\n').filter_map(fields);
-    let above = lines.filter(|(point, _)| directory.starts_with(point));
+    let mounted = lines(table).map(|line| (line.point(), line.options));
+    let above = mounted.filter(|(point, _)| directory.starts_with(point));
     // The last one of a place lies on top.
     let nearest = above.max_by_key(|(point, _)| point.components().count());
     nearest.is_some_and(|(_, options)| {
@@ -58,13 +95,7 @@ fn kind_around(table: &[u8], directory: &Path) -> Option<String> {
 
 /// Returns the mount points with the types of what is mounted there.
 fn mounted(table: &[u8]) -> impl Iterator<Item = (PathBuf, String)> {
-    let lines = table.split(|byte| *byte == b'\n');
-    lines.filter_map(|line| {
-        let mut fields = line.split(|byte| *byte == b' ');
-        let point = PathBuf::from(std::ffi::OsString::from_vec(unescaped(fields.nth(4)?)));
-        let kind = fields.skip_while(|field| field != b"-").nth(1)?;
-        Some((point, String::from_utf8_lossy(kind).into_owned()))
-    })
+    lines(table).map(|line| (line.point(), String::from_utf8_lossy(line.kind).into_owned()))
 }
 
 /// Returns the table of mounts as it is, to be compared with a later one.
@@ -85,9 +116,7 @@ pub fn mounts_below(root: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn points_below(table: &[u8], root: &Path) -> Vec<PathBuf> {
-    let lines = table.split(|byte| *byte == b'\n');
-    let points = lines.filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
-    let points = points.map(|point| PathBuf::from(std::ffi::OsString::from_vec(unescaped(point))));
+    let points = lines(table).map(|line| line.point());
     points
         .filter(|point| point != root && point.starts_with(root))
         .collect()

@@ -5,12 +5,12 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{HARMS, Harm, Sessions, hurt, id_in};
+use super::{HARMS, Harm, Sessions, damage, id_in};
 use crate::support::documents::instances;
 use crate::support::run::Run;
 
 #[test]
-fn s41_archives_that_are_hurt_are_named_and_the_others_restore() {
+fn s41_archives_that_are_damaged_are_named_and_the_others_restore() {
     let all = Sessions::new();
     let length = fs::metadata(all.files("archives", "ar-", ".tar.zst").0)
         .unwrap()
@@ -23,20 +23,20 @@ fn s41_archives_that_are_hurt_are_named_and_the_others_restore() {
             all.again();
             let about = format!("{harm:?} at {place}");
             let (archive, other) = all.files("archives", "ar-", ".tar.zst");
-            hurt(&archive, place, harm, &other);
+            damage(&archive, place, harm, &other);
             let found = all.sandbox.jackin(["verify", "--read-data"]).code(7);
             found.has(&id_in(&archive));
             if harm == Harm::Swap {
                 found.has(&id_in(&other));
                 all.is_not_torn(&all.other, &about);
             }
-            all.is_not_torn(&all.hurt, &about);
+            all.is_not_torn(&all.damaged, &about);
             all.whole_restores(&about);
             // Pruning takes nothing that is whole.
             all.sandbox.jackin(["prune", "--yes"]).code_in(&[0, 7]);
             all.sandbox.jackin(["diff", &all.whole.id]).ok();
             if harm == Harm::Swap {
-                hurt(&archive, place, harm, &other);
+                damage(&archive, place, harm, &other);
                 all.verifies();
             }
         }
@@ -59,7 +59,7 @@ fn reading_everything_names_every_path_that_a_look_names() {
     let all = Sessions::new();
     // The same contents in a session of their own: its archives have them whole.
     let twin = all.sandbox.project("twin");
-    for entry in fs::read_dir(&all.hurt.project).unwrap() {
+    for entry in fs::read_dir(&all.damaged.project).unwrap() {
         let entry = entry.unwrap();
         fs::copy(entry.path(), twin.join(entry.file_name())).unwrap();
     }
@@ -67,12 +67,12 @@ fn reading_everything_names_every_path_that_a_look_names() {
     let of_twin = &instances(&all.sandbox.jackin(["list", "--json"]))[0];
     let of_twin = of_twin.snapshot("baseline").id.replace("sn-", "ar-");
     let (archive, other) = all.files("archives", "ar-", ".tar.zst");
-    // Snapshots are read in the order of their ids. The second of the two is hurt: what the first one has is sound by then.
+    // Snapshots are read in the order of their ids. The second of the two is damaged: what the first one has is sound by then.
     let archive = archive.max(all.file("archives").join(format!("{of_twin}.tar.zst")));
     let good = fs::read(&archive).unwrap();
     for harm in [Harm::Flip, Harm::Remove] {
         // In the seek table: nothing in the archive can be found without it.
-        hurt(&archive, -6, harm, &other);
+        damage(&archive, -6, harm, &other);
         let looked = paths(&all.sandbox.jackin(["verify", "--json"]).code(7));
         let read = paths(&all.sandbox.jackin(["verify", "--read-data", "--json"]).code(7));
         assert!(looked.len() >= 7, "{harm:?}: {looked:?}");

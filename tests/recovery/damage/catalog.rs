@@ -5,14 +5,14 @@ use std::process::Command;
 
 use crate::support::machine::{skip, tool};
 
-use super::{HARMS, Harm, Sessions, another, hurt, of_another};
+use super::{HARMS, Harm, Sessions, another, damage, of_another};
 
 #[test]
-fn a_catalog_that_is_hurt_is_named_and_made_anew_with_the_same_snapshots() {
+fn a_catalog_that_is_damaged_is_named_and_made_anew_with_the_same_snapshots() {
     let all = Sessions::new();
     let theirs = another();
     all.again();
-    let before = (all.snapshots(&all.hurt), all.snapshots(&all.whole));
+    let before = (all.snapshots(&all.damaged), all.snapshots(&all.whole));
     let catalog = all.file("catalog.sqlite3");
     let good = fs::read(&catalog).unwrap();
     let length = i64::try_from(good.len()).unwrap();
@@ -21,7 +21,7 @@ fn a_catalog_that_is_hurt_is_named_and_made_anew_with_the_same_snapshots() {
             all.again();
             let about = format!("{harm:?} at {place}");
             let other = of_another(&all.sandbox, &theirs, "catalog.sqlite3");
-            hurt(&catalog, place, harm, &other);
+            damage(&catalog, place, harm, &other);
             let verify = all.sandbox.jackin(["verify"]).code_in(&[0, 7]);
             let doctor = all.sandbox.jackin(["doctor"]).code_in(&[0, 7]);
             assert_eq!(verify.exit(), doctor.exit(), "{about}: {verify} {doctor}");
@@ -40,7 +40,7 @@ fn a_catalog_that_is_hurt_is_named_and_made_anew_with_the_same_snapshots() {
             let log = fs::read(all.file("receipts.log")).unwrap();
             if verify.exit() == Some(0) {
                 assert_eq!(
-                    (all.snapshots(&all.hurt), all.snapshots(&all.whole)),
+                    (all.snapshots(&all.damaged), all.snapshots(&all.whole)),
                     before,
                     "{about}"
                 );
@@ -48,7 +48,7 @@ fn a_catalog_that_is_hurt_is_named_and_made_anew_with_the_same_snapshots() {
             all.sandbox.jackin(["rebuild"]).ok();
             assert_eq!(fs::read(all.file("receipts.log")).unwrap(), log, "{about}");
             assert_eq!(
-                (all.snapshots(&all.hurt), all.snapshots(&all.whole)),
+                (all.snapshots(&all.damaged), all.snapshots(&all.whole)),
                 before,
                 "{about}"
             );
@@ -62,13 +62,13 @@ fn a_catalog_that_is_hurt_is_named_and_made_anew_with_the_same_snapshots() {
 fn the_catalog_of_another_store_shows_nothing_of_it() {
     let all = Sessions::new();
     let theirs = another();
-    let before = (all.snapshots(&all.hurt), all.snapshots(&all.whole));
+    let before = (all.snapshots(&all.damaged), all.snapshots(&all.whole));
     let other = of_another(&all.sandbox, &theirs, "catalog.sqlite3");
-    hurt(&all.file("catalog.sqlite3"), 0, Harm::Swap, &other);
+    damage(&all.file("catalog.sqlite3"), 0, Harm::Swap, &other);
     // Who reads computes; who writes lays it aside.
     let list = all.sandbox.jackin(["list"]).ok();
     assert!(!list.text().contains("theirs"), "{list}");
-    assert_eq!((all.snapshots(&all.hurt), all.snapshots(&all.whole)), before);
+    assert_eq!((all.snapshots(&all.damaged), all.snapshots(&all.whole)), before);
     all.sandbox.jackin(["log", "--verify"]).ok();
     all.whole_restores("another store's");
     assert!(all.file("catalog.sqlite3.damaged").is_file());
@@ -81,7 +81,7 @@ fn tables_without_a_version_are_made_again() {
         return skip("a dumped catalog", "python3 is not installed");
     };
     let all = Sessions::new();
-    let before = (all.snapshots(&all.hurt), all.snapshots(&all.whole));
+    let before = (all.snapshots(&all.damaged), all.snapshots(&all.whole));
     let catalog = all.file("catalog.sqlite3");
     let dump = || {
         // As `sqlite3 OLD .dump | sqlite3 NEW` does: the dump lacks the version.
@@ -102,7 +102,7 @@ fn tables_without_a_version_are_made_again() {
         run.has("its tables have no version");
     }
     // Who reads computes; who writes lays it aside.
-    assert_eq!((all.snapshots(&all.hurt), all.snapshots(&all.whole)), before);
+    assert_eq!((all.snapshots(&all.damaged), all.snapshots(&all.whole)), before);
     all.whole_restores("without a version");
     assert!(all.file("catalog.sqlite3.damaged").is_file());
     all.verifies();

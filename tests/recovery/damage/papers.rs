@@ -3,20 +3,20 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{HARMS, Harm, Sessions, hurt};
+use super::{HARMS, Harm, Sessions, damage};
 use crate::support::compare::assert_same_tree;
 use crate::support::machine::skip;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
-/// Interrupts a restore of the session that is to be hurt; gives the directory of its papers.
+/// Interrupts a restore of the session that is to be damaged; gives the directory of its papers.
 fn interrupted(sandbox: &Sandbox, id: &str, point: &str) -> Option<PathBuf> {
     let run = sandbox
         .command(["restore", id, "--yes"])
         .with("JACKIN_RECOVERY_FAIL_AT", point)
         .run();
     if run.exit().is_some() {
-        skip("papers that are hurt", "the program has no points");
+        skip("papers that are damaged", "the program has no points");
         return None;
     }
     let mut papers = fs::read_dir(sandbox.store().join("restores")).unwrap();
@@ -34,10 +34,10 @@ fn journal_of_another() -> Option<Vec<u8>> {
 }
 
 #[test]
-fn papers_of_a_restore_that_are_hurt_are_named_and_lead_out() {
+fn papers_of_a_restore_that_are_damaged_are_named_and_lead_out() {
     let all = Sessions::new();
     all.again();
-    let (id, project) = (&all.hurt.id, &all.hurt.project);
+    let (id, project) = (&all.damaged.id, &all.damaged.project);
     let Some(papers) = interrupted(&all.sandbox, id, "moved") else {
         return;
     };
@@ -51,7 +51,7 @@ fn papers_of_a_restore_that_are_hurt_are_named_and_lead_out() {
         for harm in HARMS {
             let about = format!("{harm:?} at {place}");
             fs::write(&other, &theirs).unwrap();
-            hurt(&journal, place, harm, &other);
+            damage(&journal, place, harm, &other);
             all.is_found(&about, "journal");
             all.is_found(&about, &way_out);
             for verb in ["resume", "abort"] {
@@ -68,11 +68,11 @@ fn papers_of_a_restore_that_are_hurt_are_named_and_lead_out() {
     }
     all.verifies();
     all.sandbox.jackin(["resume", id, "--yes"]).ok();
-    assert_same_tree(&all.hurt.before, &Tree::read(project));
+    assert_same_tree(&all.damaged.before, &Tree::read(project));
 }
 
 #[test]
-fn the_way_out_of_papers_that_are_hurt_leads_out() {
+fn the_way_out_of_papers_that_are_damaged_leads_out() {
     let all = Sessions::new();
     for (paper, point) in [("journal", "moved"), ("decision", "decided")] {
         for harm in [Harm::Flip, Harm::Remove] {
@@ -81,11 +81,11 @@ fn the_way_out_of_papers_that_are_hurt_leads_out() {
                 continue;
             }
             all.again();
-            let (id, project) = (&all.hurt.id, &all.hurt.project);
+            let (id, project) = (&all.damaged.id, &all.damaged.project);
             let Some(papers) = interrupted(&all.sandbox, id, point) else {
                 return;
             };
-            hurt(&papers.join(paper), -9, harm, &papers);
+            damage(&papers.join(paper), -9, harm, &papers);
             let about = format!("{paper} {harm:?}");
             let torn = Tree::read(project);
             all.is_found(&about, paper);
@@ -106,22 +106,22 @@ fn the_way_out_of_papers_that_are_hurt_leads_out() {
 }
 
 #[test]
-fn an_intent_that_is_hurt_is_named_and_its_copy_serves() {
+fn an_intent_that_is_damaged_is_named_and_its_copy_serves() {
     let all = Sessions::new();
     for harm in [Harm::Flip, Harm::Remove] {
         all.again();
-        let (id, project) = (&all.hurt.id, &all.hurt.project);
+        let (id, project) = (&all.damaged.id, &all.damaged.project);
         let Some(papers) = interrupted(&all.sandbox, id, "moved") else {
             return;
         };
-        hurt(&papers.join("intent"), -9, harm, &papers);
+        damage(&papers.join("intent"), -9, harm, &papers);
         all.is_found(&format!("{harm:?}"), "intent");
         all.sandbox
             .jackin(["doctor"])
             .code(7)
             .has(&format!("resume {id}"));
         all.sandbox.jackin(["resume", id, "--yes"]).ok();
-        assert_same_tree(&all.hurt.before, &Tree::read(project));
+        assert_same_tree(&all.damaged.before, &Tree::read(project));
         all.verifies();
     }
 }
@@ -130,13 +130,13 @@ fn an_intent_that_is_hurt_is_named_and_its_copy_serves() {
 fn papers_that_cannot_be_looked_at_hide_nothing_else() {
     let all = Sessions::new();
     all.again();
-    let Some(papers) = interrupted(&all.sandbox, &all.hurt.id, "moved") else {
+    let Some(papers) = interrupted(&all.sandbox, &all.damaged.id, "moved") else {
         return;
     };
     fs::remove_file(papers.join("intent")).unwrap();
     fs::create_dir(papers.join("intent")).unwrap();
     let log = all.sandbox.store().join("receipts.log");
-    hurt(&log, -9, Harm::Flip, &log);
+    damage(&log, -9, Harm::Flip, &log);
     for words in ["journals of interrupted restores", "receipt"] {
         all.sandbox.jackin(["verify"]).code(7).has(words);
     }
@@ -150,7 +150,7 @@ fn papers_that_cannot_be_looked_at_hide_nothing_else() {
 fn a_journal_that_nobody_knows_the_intent_of_is_in_the_way() {
     let all = Sessions::new();
     all.again();
-    let (id, project) = (&all.hurt.id, all.hurt.project.to_str().unwrap());
+    let (id, project) = (&all.damaged.id, all.damaged.project.to_str().unwrap());
     let Some(papers) = interrupted(&all.sandbox, id, "moved") else {
         return;
     };

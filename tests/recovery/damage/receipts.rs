@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use super::{HARMS, Harm, Sessions, another, hurt, of_another};
+use super::{HARMS, Harm, Sessions, another, damage, of_another};
 
 #[test]
 #[cfg_attr(not(feature = "html"), ignore = "the feature html is not built")]
-fn receipts_that_are_hurt_are_named_stop_no_look_and_come_back() {
+fn receipts_that_are_damaged_are_named_stop_no_look_and_come_back() {
     let all = Sessions::new();
     let theirs = another();
     all.again();
@@ -17,14 +17,14 @@ fn receipts_that_are_hurt_are_named_stop_no_look_and_come_back() {
             all.again();
             let about = format!("{harm:?} at {place}");
             let other = of_another(&all.sandbox, &theirs, "receipts.log");
-            hurt(&log, place, harm, &other);
+            damage(&log, place, harm, &other);
             let log_says = all.sandbox.jackin(["log", "--verify"]).code(7);
             // The catalog has a copy: nobody is to give anything up.
             log_says.has("rebuild");
             assert!(!log_says.said().contains("--accept-loss"), "{about}: {log_says}");
             all.is_found(&about, "receipt");
             all.sandbox.jackin(["doctor"]).code(7).has("rebuild");
-            // Looking goes on. What writes finds out when the last link is hurt; each link is looked at by those above.
+            // Looking goes on. What writes finds out when the last link is damaged; each link is looked at by those above.
             all.sandbox.jackin(["diff", &all.whole.id]).ok();
             let page = all.sandbox.scratch("page.html");
             let show = ["show", &all.whole.id, "--html", page.to_str().unwrap()];
@@ -52,7 +52,7 @@ fn log_shows_what_stands_before_the_break_and_then_says_where_it_is() {
     let log = all.file("receipts.log");
     let lines = fs::read_to_string(&log).unwrap();
     let third: usize = lines.split_inclusive('\n').take(2).map(str::len).sum();
-    hurt(&log, i64::try_from(third + 80).unwrap(), Harm::Flip, &log);
+    damage(&log, i64::try_from(third + 80).unwrap(), Harm::Flip, &log);
     let run = all.sandbox.jackin(["log"]).code(7);
     run.has("began").has("receipt 3");
     assert!(run.text().contains("baseline snapshot"), "{run}");
@@ -91,7 +91,7 @@ fn a_chain_that_lost_receipts_together_with_the_catalog_is_no_whole_chain() {
             .code(7)
             .has("--accept-loss");
         all.sandbox.jackin(["log"]).code(7).has("receipts");
-        // No snapshot is hurt by that.
+        // No snapshot is damaged by that.
         all.sandbox.jackin(["show", &all.whole.id]).ok().has(&closing);
         all.sandbox.jackin(["rebuild"]).code(7).has("--accept-loss");
         all.sandbox.jackin(["rebuild", "--accept-loss"]).ok();

@@ -2,25 +2,25 @@
 
 use std::fs;
 
-use super::{HARMS, Harm, Sessions, hurt, id_in};
+use super::{HARMS, Harm, Sessions, damage, id_in};
 use crate::support::sandbox::Sandbox;
 
 #[test]
-fn records_that_are_hurt_are_named_and_the_others_restore() {
+fn records_that_are_damaged_are_named_and_the_others_restore() {
     let all = Sessions::new();
     for place in [40, 400, -3] {
         for harm in HARMS {
             all.again();
             let about = format!("{harm:?} at {place}");
             let (record, other) = all.files("snapshots", "sn-", ".json");
-            hurt(&record, place, harm, &other);
+            damage(&record, place, harm, &other);
             all.is_found(&about, &id_in(&record));
             if harm == Harm::Swap {
                 all.is_found(&about, &id_in(&other));
                 all.is_not_torn(&all.other, &about);
             }
             // The baseline is what is gone: it is said to be, and none takes its place.
-            let run = all.sandbox.jackin(["restore", &all.hurt.id, "--yes"]).code(7);
+            let run = all.sandbox.jackin(["restore", &all.damaged.id, "--yes"]).code(7);
             run.has(&id_in(&record));
             all.whole_restores(&about);
             all.sandbox.jackin(["prune", "--yes"]).code_in(&[0, 7]);
@@ -32,11 +32,11 @@ fn records_that_are_hurt_are_named_and_the_others_restore() {
 #[test]
 fn a_record_that_was_removed_is_missed_by_every_look_and_comes_back_whole() {
     let all = Sessions::new();
-    let half = all.snapshots(&all.hurt).remove(1);
+    let half = all.snapshots(&all.damaged).remove(1);
     let record = all.file("snapshots").join(format!("{half}.json"));
     let good = fs::read(&record).unwrap();
     fs::remove_file(&record).unwrap();
-    let id = &all.hurt.id;
+    let id = &all.damaged.id;
     all.is_found("removed", &half);
     all.sandbox.jackin(["verify"]).code(7).has("\"half\"");
     for verb in [["restore", "--dry-run"], ["diff", "--stat"]] {
@@ -69,7 +69,7 @@ fn a_record_that_was_removed_is_missed_by_every_look_and_comes_back_whole() {
 #[test]
 fn a_record_that_is_lost_for_good_can_be_given_up() {
     let all = Sessions::new();
-    let half = all.snapshots(&all.hurt).remove(1);
+    let half = all.snapshots(&all.damaged).remove(1);
     fs::remove_file(all.file("snapshots").join(format!("{half}.json"))).unwrap();
     all.sandbox.jackin(["rebuild"]).code(7).has("--accept-loss");
     // While it may be put back, it may need any archive.
@@ -85,12 +85,12 @@ fn a_record_that_is_lost_for_good_can_be_given_up() {
     all.sandbox.jackin(["rebuild"]).ok();
     all.sandbox.jackin(["doctor"]).ok();
     all.sandbox.jackin(["log"]).ok().has("discarded 1 snapshot");
-    let id = &all.hurt.id;
+    let id = &all.damaged.id;
     all.sandbox.jackin(["diff", id, "--from", "half"]).code(5);
     all.sandbox.jackin(["prune", "--yes"]).ok();
     assert!(!idle.exists());
     all.verifies();
-    all.is_not_torn(&all.hurt, "after that");
+    all.is_not_torn(&all.damaged, "after that");
     all.whole_restores("after that");
 }
 

@@ -37,13 +37,14 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// One fault after the other, until none strikes any more, and the last one that does: all that counts is done by then.
+    /// One fault after the other, until none strikes any more, and the last one that does: all that counts is done by then. The second one comes
+    /// `first` calls behind the first.
     fn run(&mut self, first: u64, every: u64, fault: impl Fn(u64) -> Fault) {
-        let mut at = first;
-        while self.strike(fault(at)) {
-            at += every;
+        let (mut struck, mut missed) = (0, 1);
+        while self.strike(fault(missed)) {
+            struck = missed;
+            missed += if missed == 1 { first } else { every };
         }
-        let (mut struck, mut missed) = (at.saturating_sub(every), at);
         while missed - struck > 1 {
             let middle = struck.midpoint(missed);
             match self.meet(fault(middle), false) {
@@ -180,7 +181,7 @@ fn all(name: &str, every: u64, faults: &(dyn Fn(u64) -> Vec<Fault> + Sync)) {
         for kind in 0..kinds {
             let every = if wants_all() { 1 } else { every * stride(4) as u64 };
             // The sessions have most calls in common, so each is tried at others.
-            let first = 1 + every * *number as u64 / numbered.len() as u64;
+            let first = every - every * *number as u64 / numbered.len() as u64;
             trial.run(first, every, |at| faults(at)[kind]);
         }
         trial.counts
