@@ -89,14 +89,14 @@ fn is_thorough() -> bool {
 
 /// A home of which a part lies on a small disk.
 struct Cramped {
+    /// First, because fields are dropped in this order: unmounted before the rest is removed.
+    _volume: Volume,
     sandbox: Sandbox,
     project: PathBuf,
     /// Where the ballast goes.
     disk: PathBuf,
     on: On,
     kind: Disk,
-    /// Unmounted before the rest is removed.
-    _volume: Volume,
 }
 
 impl Cramped {
@@ -123,12 +123,12 @@ impl Cramped {
             .file("edited", "before\n")
             .aged();
         Some(Self {
+            _volume: volume,
             sandbox,
             project,
             disk: inner,
             on,
             kind: disk,
-            _volume: volume,
         })
     }
 
