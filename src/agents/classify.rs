@@ -82,18 +82,17 @@ fn reads_words(words: &[Word], depth: usize) -> bool {
             reads_words(rest, depth)
         }
         // `for NAME in WORDS`: the words are only expanded. Another variable than one of the script's own may change what runs.
-        "for" => rest
-            .first()
-            .is_some_and(|name| name.is_fixed && is_own(&name.text)),
+        "for" => {
+            let name = rest.first();
+            name.is_some_and(|name| name.is_fixed && is_own(&name.text)) && !rest.iter().any(may_run)
+        }
         _ => {
             let Some(name) = name_of(&first.text) else {
                 return false;
             };
             // What a shell takes for a name or a number it may evaluate once more.
             let looks_harmless = matches!(name, "grep" | "egrep" | "fgrep" | "rg" | "echo" | "sed" | "awk")
-                || !rest
-                    .iter()
-                    .any(|word| word.text.contains("$(") || word.text.contains('`'));
+                || !rest.iter().any(may_run);
             looks_harmless && rule(name).is_some_and(|rule| follows(&rule, rest, depth))
         }
     }
@@ -108,6 +107,11 @@ fn name_of(word: &str) -> Option<&str> {
     }
 }
 
+/// Returns true if a shell that evaluates the word once more would run a command, as it does with an index in arithmetic.
+fn may_run(word: &Word) -> bool {
+    word.text.contains("$(") || word.text.contains('`')
+}
+
 /// Returns true if the word assigns a variable that changes nothing else; `None` if it assigns nothing.
 fn assigns(word: &Word) -> Option<bool> {
     let (name, value) = word.text.split_once('=')?;
@@ -120,7 +124,8 @@ fn assigns(word: &Word) -> Option<bool> {
         // An index, `+=`, or a program with such a name.
         return name.ends_with(['+', ']']).then_some(false);
     }
-    Some(is_own(name) || (is_display(name) && (word.is_fixed || value.is_empty())))
+    let is_harmless = is_own(name) || (is_display(name) && (word.is_fixed || value.is_empty()));
+    Some(is_harmless && !may_run(word))
 }
 
 /// Returns true for a variable that no program and no shell reads.

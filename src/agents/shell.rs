@@ -103,8 +103,8 @@ impl<'t> Reader<'t, '_> {
                 '#' => self.skip_comment(),
                 '\n' | ';' | '&' | '|' => self.operator(&mut command)?,
                 '(' => {
-                    // `name()` defines a function, `name=(…)` an array.
-                    if !command.words.is_empty() {
+                    // `name()` defines a function, `name=(…)` an array. `((…))` is arithmetic, which evaluates what a variable holds.
+                    if !command.words.is_empty() || self.left.starts_with("((") {
                         return None;
                     }
                     self.next();

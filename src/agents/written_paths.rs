@@ -26,6 +26,9 @@ const WRITERS: [&str; 18] = [
     "applypatch",
 ];
 
+/// Those of them that take a patch.
+const PATCHERS: [&str; 2] = ["patch", "applypatch"];
+
 /// Members that name the file.
 const MEMBERS: [&str; 8] = [
     "file_path",
@@ -58,12 +61,16 @@ pub(super) fn written_paths(tool: &str, input: &Value) -> Vec<PathBuf> {
     if !WRITERS.contains(&tool) {
         return Vec::new();
     }
-    let named: Vec<PathBuf> = match patch_of(input) {
-        Some(patch) => of_patch(patch).unwrap_or_default(),
-        None => {
-            let found = MEMBERS.iter().find_map(|name| input.get(*name)?.as_str());
-            found.into_iter().map(PathBuf::from).collect()
-        }
+    let member = MEMBERS.iter().find_map(|name| input.get(*name)?.as_str());
+    // The text that another tool writes may be a patch, too.
+    let patch = Some(input)
+        .filter(|_| PATCHERS.contains(&tool))
+        .and_then(patch_of);
+    let named: Vec<PathBuf> = match (member, patch) {
+        // The member may be the directory that the patch counts from.
+        (Some(_), Some(_)) => Vec::new(),
+        (_, Some(patch)) => of_patch(patch).unwrap_or_default(),
+        (member, None) => member.into_iter().map(PathBuf::from).collect(),
     };
     let is_usable = named.len() <= MOST && named.iter().all(|path| !path.as_os_str().is_empty());
     named.into_iter().filter(|_| is_usable).collect()
@@ -109,13 +116,20 @@ mod tests {
     #[test]
     fn only_tools_that_write_nothing_else_name_their_files() {
         let patch = "*** Begin Patch\n*** Update File: a/b.rs\n*** Move to: c.rs\n@@\n-x\n+*** Add File: no\n*** Delete File: d\n*** End Patch";
-        let cases: [(&str, Value, &[&str]); 10] = [
+        let cases: [(&str, Value, &[&str]); 13] = [
             (
                 "write",
                 json!({"file_path": "/w/a", "content": "path"}),
                 &["/w/a"],
             ),
             ("edit", json!({"filePath": "b"}), &["b"]),
+            (
+                "write",
+                json!({"file_path": "fix.patch", "content": patch}),
+                &["fix.patch"],
+            ),
+            ("write", json!({"content": patch}), &[]),
+            ("patch", json!({"path": "/w", "patch": patch}), &[]),
             ("applypatch", json!({"command": patch}), &["a/b.rs", "c.rs", "d"]),
             ("applypatch", json!(patch), &["a/b.rs", "c.rs", "d"]),
             (

@@ -386,6 +386,38 @@ fn who_captures_nothing_is_told_before_the_hooks_are_written() {
     assert!(!run.said().contains(words), "{run}");
 }
 
+/// A command of the operator's that calls jackin as well is neither replaced nor removed, and counts as jackin's for its event.
+#[test]
+fn a_command_of_the_operators_that_calls_jackin_stays() {
+    let desk = Desk::new();
+    for before in [
+        "notify-send done; ",
+        "JACKIN_HOME_DIR=/mnt/store ",
+        "say \\\"done\\\" && ",
+    ] {
+        let own = format!("{before}jackin recovery hook run claude Stop");
+        let text = format!(
+            "{{\"hooks\": {{\"Stop\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{own}\"}}]}}]}}}}\n"
+        );
+        let file = desk.file("user", ".claude/settings.json");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, &text).unwrap();
+        let status = desk.hook(&["status", "claude", "--json"]).ok().json();
+        assert_eq!(status["hooks"][0]["programs"][0]["program"], "jackin", "{status}");
+        desk.hook(&["install", "claude", "--yes"]).ok();
+        let installed = fs::read_to_string(&file).unwrap();
+        assert!(installed.contains(&own), "{installed}");
+        assert_eq!(
+            installed.matches("hook run claude Stop").count(),
+            1,
+            "{installed}"
+        );
+        assert!(installed.contains("hook run claude PreToolUse"), "{installed}");
+        desk.hook(&["uninstall", "claude", "--yes"]).ok();
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    }
+}
+
 /// The file that a person copies calls the program by its name.
 #[test]
 fn the_plugin_file_of_the_repository_is_known_and_its_program_found_in_path() {

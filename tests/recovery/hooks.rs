@@ -503,7 +503,9 @@ fn a_call_without_its_checkpoint_is_refused_where_that_is_wanted_whatever_failed
         bash(&sandbox, &project, "rm a", "t")
             .code(code)
             .has("no snapshot was taken");
-        // No prompt and no return is refused.
+        // No beginning and no end, no prompt and no return is refused.
+        say(&sandbox, "SessionStart", &project, &json!({})).code(1);
+        say(&sandbox, "SessionEnd", &project, &json!({})).code(1);
         say(&sandbox, "UserPromptSubmit", &project, &json!({"prompt": "x"})).code(1);
         let call = json!({"tool_name": "Bash", "tool_input": {"command": "rm a"}});
         say(&sandbox, "PostToolUse", &project, &call).code(1);
@@ -623,6 +625,17 @@ fn a_command_that_cursor_reports_twice_is_recorded_once() {
     run("rm a", "c2");
     run("make", "c3");
     cursor(&sandbox, "stop", &roots, &json!({}));
+    // Two that run beside each other.
+    for (event, tool) in [("preToolUse", "tool_input"), ("beforeShellExecution", "")] {
+        for command in ["make a", "make b"] {
+            let named = match tool {
+                "" => json!({"command": command, "cwd": project}),
+                _ => json!({"tool_name": "Shell", "tool_input": {"command": command}}),
+            };
+            cursor(&sandbox, event, &roots, &named);
+        }
+    }
+    cursor(&sandbox, "stop", &roots, &json!({}));
     // Versions without `preToolUse` report only this.
     cursor(
         &sandbox,
@@ -636,5 +649,6 @@ fn a_command_that_cursor_reports_twice_is_recorded_once() {
     let calls = acts.filter(|receipt| receipt["act"]["event"] == "call");
     let calls: Vec<&Value> = calls.map(|receipt| &receipt["act"]["call"]).collect();
     let tools: Vec<&str> = calls.iter().filter_map(|call| call["tool"].as_str()).collect();
-    assert_eq!(tools, ["Shell", "Shell", "Shell", "shell"], "{log:#}");
+    let shell = "Shell";
+    assert_eq!(tools, [shell, shell, shell, shell, shell, "shell"], "{log:#}");
 }

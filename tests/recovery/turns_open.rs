@@ -200,6 +200,34 @@ fn bash(id: &str) -> Value {
     json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": id})
 }
 
+/// What a file is written with names nothing, also where it looks like a patch.
+#[test]
+fn a_patch_that_is_written_to_a_file_names_no_other_file() {
+    let (sandbox, project) = workspace("");
+    let hook = |session: &str, event: &str, more: &Value| report(&sandbox, &project, session, event, more);
+    for session in ["one", "two"] {
+        hook(session, "SessionStart", &json!({}));
+        hook(session, "UserPromptSubmit", &json!({"prompt": session}));
+    }
+    let patch = "*** Begin Patch\n*** Update File: mine\n@@\n-before\n+after\n*** End Patch\n";
+    let file = project.join("fix.patch");
+    let write = json!({"tool_name": "Write", "tool_input": {"file_path": file, "content": patch}, "tool_use_id": "w"});
+    hook("one", "PreToolUse", &write);
+    fs::write(&file, patch).unwrap();
+    // By a way that its client does not report.
+    fs::write(project.join("mine"), "work of the second agent\n").unwrap();
+    hook("one", "PostToolUse", &write);
+    for session in ["one", "two"] {
+        hook(session, "Stop", &json!({}));
+        hook(session, "SessionEnd", &json!({}));
+    }
+    let all = instances(&sandbox.jackin(["list", "--json"]).ok());
+    let restored = sandbox.jackin(["restore", &all[1].id, "--yes", "--json"]).code(6);
+    Restored::of(&restored).conflicted(&["mine"]);
+    assert!(!file.exists());
+    assert_eq!(read(&project, "mine"), "work of the second agent\n");
+}
+
 /// That a snapshot of another session does not have what that session leaves out proves nothing of it.
 #[test]
 fn what_another_session_leaves_out_is_not_proved_absent() {

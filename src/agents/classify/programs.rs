@@ -50,13 +50,17 @@ pub(super) fn rule(name: &str) -> Option<Rule> {
         // Nothing in their manuals writes a file, sets the system up, or starts another program.
         "cat" | "head" | "tail" | "wc" | "ls" | "dir" | "vdir" | "grep" | "egrep" | "fgrep" | "echo"
         | "pwd" | "true" | "false" | ":" | "basename" | "dirname" | "realpath" | "readlink" | "stat"
-        | "du" | "df" | "whoami" | "id" | "groups" | "uname" | "arch" | "nproc" | "printenv" | "which"
-        | "type" | "sleep" | "seq" | "cut" | "tr" | "rev" | "tac" | "nl" | "fold" | "fmt" | "expand"
-        | "unexpand" | "paste" | "join" | "comm" | "cmp" | "diff" | "cksum" | "sum" | "md5sum"
-        | "sha1sum" | "sha224sum" | "sha256sum" | "sha384sum" | "sha512sum" | "b2sum" | "b3sum" | "od"
-        | "hexdump" | "strings" | "column" | "ps" | "pgrep" | "free" | "uptime" | "lscpu" | "lsblk"
-        | "tty" | "cd" | "exit" | "return" | "break" | "continue" | "jq" | "getconf" | "locale"
-        | "numfmt" | "pathchk" | "users" | "who" | "factor" | "base64" | "base32" | "getent" => Rule::Any,
+        | "du" | "df" | "whoami" | "id" | "groups" | "uname" | "nproc" | "printenv" | "which" | "type"
+        | "sleep" | "seq" | "cut" | "tr" | "rev" | "tac" | "nl" | "fold" | "fmt" | "expand" | "unexpand"
+        | "paste" | "join" | "comm" | "cmp" | "diff" | "cksum" | "sum" | "md5sum" | "sha1sum"
+        | "sha224sum" | "sha256sum" | "sha384sum" | "sha512sum" | "b2sum" | "b3sum" | "od" | "hexdump"
+        | "strings" | "column" | "ps" | "pgrep" | "free" | "uptime" | "lscpu" | "lsblk" | "tty" | "cd"
+        | "exit" | "return" | "break" | "continue" | "jq" | "getconf" | "locale" | "numfmt" | "pathchk"
+        | "users" | "who" | "factor" | "getent" => Rule::Any,
+        // On macOS it starts the program that it names.
+        "arch" => Rule::AtMost(0),
+        // On macOS `-o` names a file to be written.
+        "base64" | "base32" => Rule::But(&["-o", "--output"]),
         // Names of variables, and in `[[` numbers, may have an index, which may run commands.
         "test" | "[" => Rule::But(&["-v", "-R"]),
         "[[" => Rule::But(&["-v", "-R", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"]),

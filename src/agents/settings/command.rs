@@ -59,34 +59,56 @@ impl Program {
     }
 }
 
-/// Returns the program's path if `command` calls jackin for `event`, at any path. `None`: another command.
-pub(super) fn program_in(command: &str, agent: Agent, event: &str) -> Option<String> {
-    let call = format!(" hook run {agent} {event}");
-    let before = command.trim().strip_suffix(&call)?;
-    if let Some(word) = before.strip_suffix(" recovery").filter(|word| !word.is_empty()) {
-        return Some(unquoted(word));
+/// A call of jackin in the command line of a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    /// Path of the program.
+    pub(super) program: String,
+    /// True if the line has nothing else. The other lines are the operator's: another command stands before the call, or a variable is set.
+    pub(super) is_whole: bool,
+}
+
+/// Returns the call at the end of `command` that reports `event` to jackin, at any path. `None`: another command.
+pub(super) fn call_in(command: &str, agent: Agent, event: &str) -> Option<Call> {
+    let end = format!(" hook run {agent} {event}");
+    let before = command.trim().strip_suffix(&end)?;
+    let call = |line| {
+        let (program, is_whole) = last_word(line)?;
+        Some(Call { program, is_whole })
+    };
+    if let Some(line) = before.strip_suffix(" recovery").filter(|line| !line.is_empty()) {
+        return call(line);
     }
-    let path = unquoted(before);
     // Other programs have a command `hook run` too.
-    is_direct(&path).then_some(path)
+    call(before).filter(|call| is_direct(&call.program))
 }
 
 fn is_direct(path: &str) -> bool {
     path.rsplit('/').next() == Some(DIRECT)
 }
 
-/// Returns the word as a shell reads it, without quotes and escapes.
-fn unquoted(word: &str) -> String {
-    let mut path = String::new();
+/// Returns the last word of a line as a shell reads it, without quotes and escapes, and whether it is all of the line. `None`: the line ends
+/// within quotes or with something that is no word.
+fn last_word(line: &str) -> Option<(String, bool)> {
+    let (mut word, mut is_whole) = (String::new(), true);
     let mut open = None;
-    let mut letters = word.chars();
+    let mut letters = line.chars();
     while let Some(letter) = letters.next() {
         match (letter, open) {
             ('\'' | '"', None) => open = Some(letter),
             (letter, Some(quote)) if letter == quote => open = None,
-            ('\\', None | Some('"')) => path.extend(letters.next()),
-            (letter, _) => path.push(letter),
+            ('\\', None | Some('"')) => word.extend(letters.next()),
+            (' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' | '{' | '}' | '!', None) => {
+                word.clear();
+                is_whole = false;
+            }
+            // What it becomes only the shell knows.
+            ('$' | '`', None | Some('"')) => {
+                word.push(letter);
+                is_whole = false;
+            }
+            (letter, _) => word.push(letter),
         }
     }
-    path
+    (open.is_none() && !word.is_empty()).then_some((word, is_whole))
 }

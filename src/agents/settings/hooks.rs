@@ -1,6 +1,6 @@
 //! The settings files that hold hooks as JSON: where jackin's entries stand, and how they are added and removed.
 
-use super::command::{Program, program_in};
+use super::command::{Program, call_in};
 use super::edit::{Json, Style, append, applied, is_made_by_us, quoted, remove};
 use super::json::{Kind, Node, line_of, read};
 use super::{After, Fault, Found, FoundHook};
@@ -239,7 +239,7 @@ fn file<'w>(agent: Agent, wanted: impl Iterator<Item = &'w Wanted>, program: &Pr
     text
 }
 
-/// One of jackin's hooks in a file.
+/// One of jackin's hooks in a file, or one of the operator's that calls jackin.
 struct Ours<'a> {
     /// Indices of the member of the root, the event, the entry, and the hook in its group.
     at: [usize; 4],
@@ -254,6 +254,8 @@ struct Ours<'a> {
     is_plain: bool,
     /// True if its group holds no other hook.
     is_alone: bool,
+    /// True if its command only calls jackin. Another one is the operator's: it reports the event, and stays as it is.
+    is_whole: bool,
 }
 
 impl Ours<'_> {
@@ -280,13 +282,13 @@ fn ours<'a>(text: &str, agent: Agent, root: &'a Node) -> Result<Vec<Ours<'a>>, F
                 let number = hook.get("timeout").and_then(|node| text.get(node.span.clone()));
                 let command = hook.get(command_key(agent));
                 if let Some((command, said)) = command.and_then(|node| Some((node, node.text()?)))
-                    && let Some(program) = program_in(said, agent, event)
+                    && let Some(call) = call_in(said, agent, event)
                 {
                     found.push(Ours {
                         at: [at, of_event, of_entry, of_hook],
                         event,
                         command,
-                        program,
+                        program: call.program,
                         matcher: entry.value.get("matcher"),
                         timeout: number.and_then(|number| number.parse().ok()),
                         is_plain: hook.parts().iter().all(|part| {
@@ -295,6 +297,7 @@ fn ours<'a>(text: &str, agent: Agent, root: &'a Node) -> Result<Vec<Ours<'a>>, F
                                 .is_some_and(|key| matches!(key, "type" | "command" | "timeout"))
                         }),
                         is_alone,
+                        is_whole: call.is_whole,
                     });
                 }
             };
@@ -389,7 +392,7 @@ fn with(agent: Agent, text: &str, wanted: &Wanted, program: &Program) -> Result<
     if own.peek().is_some() {
         let command = program.command(agent, wanted.event);
         let mut changes = Vec::new();
-        for ours in own {
+        for ours in own.filter(|ours| ours.is_whole) {
             if ours.command.text() != Some(&command) {
                 changes.push((ours.command.span.clone(), quoted(&command)));
             }
@@ -418,7 +421,7 @@ fn with(agent: Agent, text: &str, wanted: &Wanted, program: &Program) -> Result<
 /// Returns the file without jackin's hooks, including those for events that only other versions hook.
 pub(super) fn uninstall(agent: Agent, text: &str) -> Result<After, Fault> {
     let root = read(text)?;
-    let found = ours(text, agent, &root)?;
+    let found = removable(text, agent, &root)?;
     let Some(first) = found.first() else {
         return Ok(After::Same);
     };
@@ -440,7 +443,7 @@ pub(super) fn uninstall(agent: Agent, text: &str) -> Result<After, Fault> {
     let mut text = text.to_owned();
     loop {
         let root = read(&text)?;
-        let found = ours(&text, agent, &root)?;
+        let found = removable(&text, agent, &root)?;
         let Some(last) = found.last() else {
             return Ok(After::Text(text));
         };
@@ -450,6 +453,12 @@ pub(super) fn uninstall(agent: Agent, text: &str) -> Result<After, Fault> {
         };
         text = less;
     }
+}
+
+/// Returns the hooks that are only jackin's, in the order of the text.
+fn removable<'a>(text: &str, agent: Agent, root: &'a Node) -> Result<Vec<Ours<'a>>, Fault> {
+    let found = ours(text, agent, root)?;
+    Ok(found.into_iter().filter(|ours| ours.is_whole).collect())
 }
 
 /// Removes one hook, with each container around it that jackin made for it.

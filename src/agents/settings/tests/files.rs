@@ -1,7 +1,7 @@
 //! Settings files as people write them.
 
 use super::super::json::read;
-use super::super::{After, install, look, uninstall};
+use super::super::{Program, After, install, look, uninstall};
 use super::{WITH_SETTINGS, installed, ours, program, there_and_back};
 use crate::agents::Agent;
 
@@ -307,7 +307,11 @@ fn it_takes_the_form_of_the_file() {
 #[test]
 fn the_command_of_another_place_is_replaced_where_it_stands() {
     let before = CLAUDE.first().unwrap();
-    let old = program("/home/me/my tools/jackin-recovery");
+    let old = Program::new(
+        "/home/me/my tools/jackin-recovery".as_ref(),
+        "'/home/me/my tools/jackin-recovery'",
+    )
+    .unwrap();
     let Ok(After::Text(with)) = install(Agent::Claude, Some(before), &old) else {
         panic!("nothing was installed");
     };

@@ -1,12 +1,12 @@
 //! The command of a hook: written and recognized.
 
 use super::super::Program;
-use super::super::command::program_in;
+use super::super::command::{Call, call_in};
 use crate::agents::Agent;
 
 #[test]
 fn ours_are_known_by_their_end_and_nothing_else_is() {
-    let known = |command: &str| program_in(command, Agent::Codex, "PreToolUse");
+    let known = |command: &str| call_in(command, Agent::Codex, "PreToolUse");
     for (command, program) in [
         (
             "/usr/bin/jackin recovery hook run codex PreToolUse",
@@ -24,7 +24,41 @@ fn ours_are_known_by_their_end_and_nothing_else_is() {
         ),
         ("/x/renamed recovery hook run codex PreToolUse", "/x/renamed"),
     ] {
-        assert_eq!(known(command).as_deref(), Some(program), "{command}");
+        let call = Call {
+            program: program.to_owned(),
+            is_whole: true,
+        };
+        assert_eq!(known(command), Some(call), "{command}");
+    }
+    // Lines of the operator's, which call jackin as well.
+    for (command, program) in [
+        (
+            "notify-send done; jackin recovery hook run codex PreToolUse",
+            "jackin",
+        ),
+        (
+            "say 'a b' && \"/a b/jackin\" recovery hook run codex PreToolUse",
+            "/a b/jackin",
+        ),
+        (
+            "JACKIN_HOME_DIR=/mnt/store jackin recovery hook run codex PreToolUse",
+            "jackin",
+        ),
+        (
+            "nice\tjackin-recovery hook run codex PreToolUse",
+            "jackin-recovery",
+        ),
+        (
+            "\"$HOME/bin/jackin\" recovery hook run codex PreToolUse",
+            "$HOME/bin/jackin",
+        ),
+        ("{ jackin recovery hook run codex PreToolUse", "jackin"),
+    ] {
+        let call = Call {
+            program: program.to_owned(),
+            is_whole: false,
+        };
+        assert_eq!(known(command), Some(call), "{command}");
     }
     for command in [
         "",
@@ -36,6 +70,9 @@ fn ours_are_known_by_their_end_and_nothing_else_is() {
         "/usr/bin/jackin recovery hook run claude PreToolUse",
         "/usr/bin/jackin recovery hook run codex PreToolUse && true",
         "/usr/bin/jackin recovery unhook run codex PreToolUse",
+        "echo \"jackin recovery hook run codex PreToolUse",
+        "date; recovery hook run codex PreToolUse",
+        "date;  recovery hook run codex PreToolUse",
     ] {
         assert_eq!(known(command), None, "{command}");
     }
@@ -51,11 +88,11 @@ fn what_is_written_is_known() {
         let program = Program::new(path.as_ref(), word).unwrap();
         for agent in Agent::ALL {
             let command = program.command(agent, "x.y");
-            assert_eq!(
-                program_in(&command, agent, "x.y").as_deref(),
-                Some(path),
-                "{command}"
-            );
+            let call = Call {
+                program: path.to_owned(),
+                is_whole: true,
+            };
+            assert_eq!(call_in(&command, agent, "x.y"), Some(call), "{command}");
         }
     }
 }

@@ -220,11 +220,7 @@ fn living(
 
 /// Returns true if a failure at this event prevents a tool call. A prompt is never refused, and no turn is kept from ending.
 fn blocks(happening: &HookEvent, settings: &Resolved) -> bool {
-    let is_call = !matches!(
-        happening,
-        HookEvent::Prompt(_) | HookEvent::TurnEnd | HookEvent::ToolEnd(_)
-    );
-    is_call && settings.agent_on_failure.value == OnFailure::Block
+    matches!(happening, HookEvent::Tool(_)) && settings.agent_on_failure.value == OnFailure::Block
 }
 
 /// Returns true if a session is one of the workspace that the settings are of.
@@ -437,12 +433,12 @@ impl Hook<'_> {
         let events = self.store.catalog().agent_events(session)?;
         let is_in_turn =
             |row: &&AgentEventRow| matches!(row.event, AgentEvent::Call { .. } | AgentEvent::Return { .. });
+        // Calls that run beside each other are reported one way one after the other, then the other way.
         let mut turn = events.iter().rev().take_while(is_in_turn);
-        let last = turn.find_map(|row| match &row.event {
-            AgentEvent::Call { call } => Some(call),
-            _ => None,
-        });
-        Ok(last.is_some_and(|last| is_reported_twice(last, call)))
+        Ok(turn.any(|row| match &row.event {
+            AgentEvent::Call { call: known } => is_reported_twice(known, call),
+            _ => false,
+        }))
     }
 
     fn append(
