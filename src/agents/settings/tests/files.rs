@@ -1,7 +1,7 @@
 //! Settings files as people write them.
 
 use super::super::json::read;
-use super::super::{Program, After, install, look, uninstall};
+use super::super::{After, Program, install, look, uninstall};
 use super::{WITH_SETTINGS, installed, ours, program, there_and_back};
 use crate::agents::Agent;
 
