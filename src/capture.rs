@@ -1,6 +1,7 @@
 //! Capture: a mount becomes a snapshot in the store. The same walk, without the storing, is what diff and restore see
 //! of the live tree.
 
+mod arrivals;
 mod contents;
 mod denied;
 mod error;

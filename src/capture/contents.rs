@@ -8,11 +8,14 @@ use std::sync::Arc;
 use std::thread;
 
 use super::CaptureError;
+use super::arrivals::note_arrivals;
 use super::facts::{insert_gap, is_gone, same_moment, words};
 use super::readahead::{Loaded, ReadAhead, Taken};
 use super::source::{ContentSource, method_of};
 use super::walk::{Reference, Walked};
-use crate::model::{Content, Directory, Entry, EntryKind, Gap, GapReason, Manifest, Name, RelPath, Time};
+use crate::model::{
+    Content, Coverage, Directory, Entry, EntryKind, Gap, GapReason, Manifest, Name, RelPath, Time,
+};
 use crate::observer::Observer;
 use handle_fs::{Dir, NodeKind, Root, parallel};
 
@@ -141,6 +144,7 @@ pub(super) struct Completed {
 /// When the sink cannot go on or the operator stopped it.
 pub(super) fn complete(
     root: &Root,
+    coverage: &Coverage,
     walked: Walked,
     reference: Option<Reference<'_>>,
     sink: &mut dyn Sink,
@@ -154,7 +158,13 @@ pub(super) fn complete(
     let ahead = ReadAhead::new(root, sink.keeps_data(), all_written_back);
     thread::scope(|scope| {
         let mut ahead = ahead.start(scope, &pending);
-        let completed = complete_with(root, manifest, &pending, reference, sink, observer, &mut ahead)?;
+        let mut completed = complete_with(root, manifest, &pending, reference, sink, observer, &mut ahead)?;
+        // A frozen state does not change. A shell would need a command for each directory, and a request for each takes long where nothing
+        // is read.
+        let is_slow = root.is_by_shell() || root.is_far() && pending.is_empty();
+        if root.frozen_since().is_none() && !is_slow {
+            note_arrivals(root, coverage, &mut completed.manifest)?;
+        }
         let changed = match sink.keeps_data() {
             true => changed_meanwhile(root, &completed.manifest, &pending),
             false => Vec::new(),
@@ -347,11 +357,14 @@ fn changed_meanwhile(root: &Root, manifest: &Manifest, pending: &[(usize, usize)
     changed.into_iter().flatten().flatten().collect()
 }
 
-/// Returns the files of a directory that came after it was listed.
+/// Returns the files of a directory that came after it was listed, also excluded ones. Gaps that [`note_arrivals`] made are among them.
 fn came(dir: &Dir, listed: &Directory) -> Vec<Name> {
     let mut names = dir.names().unwrap_or_default();
     names.retain(|name| {
-        let is_new = listed.entry(name).is_none() && listed.gap(name).is_none();
+        let is_gap = listed
+            .gap(name)
+            .is_some_and(|gap| gap.reason != GapReason::Moving);
+        let is_new = listed.entry(name).is_none() && !is_gap;
         let is_file = || matches!(dir.look(name.as_os_str()), Ok(Some(stat)) if stat.kind == NodeKind::File);
         is_new && is_file()
     });

@@ -70,7 +70,14 @@ pub fn look(request: &LiveScan<'_>, observer: &dyn Observer) -> Result<ScannedTr
     let result = walk.run().and_then(|mut walked| {
         observer.expect(0, walked.bytes_to_read());
         let skipped = std::mem::take(&mut walked.skipped);
-        let read = complete(&root, walked, reference, &mut HashOnly { observer }, observer)?;
+        let read = complete(
+            &root,
+            request.coverage,
+            walked,
+            reference,
+            &mut HashOnly { observer },
+            observer,
+        )?;
         root.answers()?;
         Ok(ScannedTree {
             manifest: Some(read.manifest),

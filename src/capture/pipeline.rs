@@ -163,8 +163,11 @@ impl<'a> Capture<'a> {
                 written_back,
                 changed,
             } = match &kept {
-                Some(_) => complete(&root, walked, reference, &mut HashOnly { observer }, observer)?,
-                None => complete(&root, walked, reference, packer, observer)?,
+                Some(_) => {
+                    let mut digests = HashOnly { observer };
+                    complete(&root, coverage, walked, reference, &mut digests, observer)?
+                }
+                None => complete(&root, coverage, walked, reference, packer, observer)?,
             };
             let mut taken = Taken {
                 root: &root,

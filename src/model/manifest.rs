@@ -28,7 +28,7 @@ pub enum GapReason {
     Sensitive,
     /// The recovery store itself, or one of its staging directories.
     Store,
-    /// Object that vanished or changed its type faster than it could be read.
+    /// Object that came, vanished or changed its type while the snapshot was taken. The snapshot does not say whether it was there.
     Moving,
     /// Object with the name of a restore's staging directory.
     Staging,
@@ -237,7 +237,7 @@ impl GapReason {
             Self::MountPoint => "another mount begins here".to_owned(),
             Self::Sensitive => "skipped: a secret of yours or of an agent".to_owned(),
             Self::Store => "skipped: the recovery store".to_owned(),
-            Self::Moving => "vanished or changed while it was read".to_owned(),
+            Self::Moving => "came, vanished or changed while the snapshot was taken".to_owned(),
             Self::Staging => "has the name of a restore's staging directory".to_owned(),
             Self::Readonly => "a read-only mount of its own".to_owned(),
             Self::Forgotten => "forgotten: deleted from the store on request".to_owned(),

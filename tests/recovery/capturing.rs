@@ -391,3 +391,47 @@ fn gaps_of(sandbox: &Sandbox, id: &str, snapshot: &str) -> Vec<String> {
         .map(|gap| gap["path"].as_str().unwrap().to_owned())
         .collect()
 }
+
+/// What a program moves while a baseline is taken is in none of its lists if it leaves one directory before that is listed and comes into another
+/// one after that was. Nothing proves that it was not there.
+#[test]
+fn what_is_moved_while_a_baseline_is_taken_is_not_deleted() {
+    const ROUNDS: u32 = 12;
+    let sandbox = Sandbox::new();
+    let build = |name: &str| {
+        let project = sandbox.project(name);
+        let build = Build::at(&project);
+        build.big("aaa.bin", 40 << 20).file("todo/x", "precious\n");
+        build.file("todo/inner/y", "precious\n");
+        fs::create_dir(project.join("done")).unwrap();
+        project
+    };
+    let launch = |project: &Path| {
+        let words = ["launch", "-q", "--snapshot", "project", ".", "--", "true"];
+        sandbox.command(words).inside(project).run().code_in(&[0, 6]);
+    };
+    let began = Instant::now();
+    launch(&build("first"));
+    let whole = began.elapsed();
+    for round in 0..ROUNDS {
+        let project = build(&format!("project{round}"));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(whole * round / ROUNDS);
+                fs::rename(project.join("todo/x"), project.join("done/x")).unwrap();
+                fs::rename(project.join("todo/inner"), project.join("outer")).unwrap();
+            });
+            launch(&project);
+        });
+        let words = ["restore", "--yes"];
+        let run = sandbox.command(words).inside(&project).by_the_operator().run();
+        let is_there = |before: &str, after: &str| {
+            let at = [before, after].map(|at| project.join(at));
+            at.iter()
+                .any(|at| fs::read(at).is_ok_and(|bytes| bytes == b"precious\n"))
+        };
+        assert!(is_there("todo/x", "done/x"), "{round}: {run}");
+        assert!(is_there("todo/inner/y", "outer/y"), "{round}: {run}");
+        run.code_in(&[0, 5, 6]);
+    }
+}

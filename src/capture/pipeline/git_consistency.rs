@@ -135,7 +135,14 @@ impl Capture<'_> {
             .skipped
             .extend(skipped.into_iter().filter(|skipped| skipped.path.is_within(path)));
         taken.skipped.sort();
-        let part = complete(taken.root, walked, Some(reference), packer, self.observer)?;
+        let part = complete(
+            taken.root,
+            &coverage,
+            walked,
+            Some(reference),
+            packer,
+            self.observer,
+        )?;
         taken.written_back &= part.written_back;
         taken.changed.retain(|changed| !changed.is_within(path));
         taken.changed.extend(part.changed);
