@@ -48,7 +48,7 @@ pub use journal::{
     BoundObject, ComposedFile, Composition, Decision, Intent, IntentMount, IntentScope, Journal,
     JournalMount, JournalMove, JournalParent, JournalParts, JournalStep, KnownObject, KnownState, MoveKind,
 };
-pub use manifest::{Directory, Gap, GapReason, Listing, Manifest, add_sizes};
+pub use manifest::{Directory, Gap, GapReason, Listing, MIXED, Manifest, add_sizes};
 pub use placeholder::{REDACTOR, WITHHELD};
 pub use processes::ProcessRef;
 pub use pruned::{PruneReason, PrunedSnapshot};

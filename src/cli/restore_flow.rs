@@ -369,11 +369,26 @@ const NAMED: usize = 3;
 /// Describes the gaps of the target snapshot; `None` if it is complete.
 pub(super) fn gaps(proposal: &Proposal) -> Option<String> {
     let lacks: u64 = proposal.target.mounts.iter().map(|mount| mount.gap_count).sum();
-    let rest = match lacks {
-        0 => return None,
-        1 => "1 path, which is not touched".to_owned(),
-        some => format!("{} paths, which are not touched", size::count(some)),
+    let gaps = proposal.target.mounts.iter().flat_map(|mount| &mount.gaps);
+    let mixed = gaps.filter(|gap| gap.is_stored()).count() as u64;
+    let absent = match lacks.saturating_sub(mixed) {
+        0 => None,
+        1 => Some("1 path, which is not touched".to_owned()),
+        some => Some(format!("{} paths, which are not touched", size::count(some))),
     };
+    let mixed = match mixed {
+        0 => None,
+        1 => Some("1 file that changed while it was read".to_owned()),
+        some => Some(format!(
+            "{} files that changed while they were read",
+            size::count(some)
+        )),
+    };
+    let parts: Vec<String> = absent.into_iter().chain(mixed).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let rest = parts.join(", and ");
     let mut named: Vec<String> = Vec::new();
     for mount in &proposal.target.mounts {
         let root = mount.coverage.root.to_path();

@@ -17,6 +17,9 @@ pub enum Listing {
     Partial,
 }
 
+/// Reason in words for a file whose content is stored, and may be none that it ever had.
+pub const MIXED: &str = "kept changing while it was read: its bytes may mix two versions";
+
 /// Reason that an object below the mount root is not covered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GapReason {
@@ -207,8 +210,7 @@ impl Manifest {
                 }
             }
             for entry in dir.entries.iter().filter(|entry| entry.unstable) {
-                let reason = "kept changing while it was read: its bytes may mix two versions";
-                lacks.push((dir.path.join(&entry.name), reason.to_owned()));
+                lacks.push((dir.path.join(&entry.name), MIXED.to_owned()));
             }
         }
         lacks

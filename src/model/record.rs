@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ArchiveId, Content, Coverage, Digest, DigestMethod, FileSystemId, InstanceId, NativeRef, Recorded,
+    ArchiveId, Content, Coverage, Digest, DigestMethod, FileSystemId, InstanceId, MIXED, NativeRef, Recorded,
     RelPath, RepositoryFacts, SnapshotId, SnapshotKind, Time, WithheldPath, WithheldReason,
 };
 
@@ -17,6 +17,14 @@ pub struct RecordedGap {
     pub path: RelPath,
     /// e.g. "cannot be read: permission denied".
     pub reason: String,
+}
+
+impl RecordedGap {
+    /// Returns true if the snapshot has the file all the same, with bytes that may mix two versions.
+    #[must_use]
+    pub fn is_stored(&self) -> bool {
+        self.reason == MIXED
+    }
 }
 
 /// One mount within a snapshot.

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::diff::{Change, ChangeKind, WithheldChange, WithheldKind, renames};
 use crate::display::size;
-use crate::model::{AsideAct, AsideStep, Composition, Coverage, RelPath};
+use crate::model::{AsideAct, AsideStep, Composition, Coverage, MIXED, RelPath};
 use crate::restore::{
     Action, HeadMove, KeptPath, Location, LostKind, Outcome, Proposal, ProposedMount, Report, Step,
 };
@@ -402,7 +402,7 @@ pub(crate) fn restore_document<'a>(
             let now = mount.now.manifest.as_ref();
             let is_there = now.is_some_and(|now| now.entry(&gap.path).is_some_and(|entry| !entry.is_dir()));
             let why = match (mount.is_gone(&gap.path), is_there) {
-                _ if mount.was_unreadable(&gap.path) => gap.reason.clone(),
+                _ if mount.was_unreadable(&gap.path) || gap.reason == MIXED => gap.reason.clone(),
                 (true, _) => format!("missing, and not in the snapshot: {}", gap.reason),
                 (false, true) => format!("not in the snapshot: {}", gap.reason),
                 (false, false) => format!("cannot be read: {}", gap.reason),

@@ -125,6 +125,29 @@ impl Databases {
         rest
     }
 
+    /// Adds the other files of each database and repository that some of the paths are a part of: to put a part back would mix it with what
+    /// the others are now. `manifests` are those of [`Self::of`].
+    pub(super) fn complete(&self, paths: &mut BTreeSet<RelPath>, manifests: &[&Manifest]) {
+        let may_be_one = |path: &RelPath| {
+            let mut found = manifests.iter().filter_map(|manifest| manifest.entry(path));
+            found.any(has_pages)
+        };
+        let mut units = BTreeSet::new();
+        let mut rest = BTreeSet::new();
+        for path in paths.iter().filter(|path| !self.is_derived(path)) {
+            units.extend(self.unit(path));
+            let first = database_of(path).unwrap_or_else(|| path.clone());
+            rest.extend(self.beside.get(&first).into_iter().flatten().cloned());
+            rest.extend(Some(first).filter(may_be_one));
+        }
+        if !units.is_empty() {
+            let all = manifests.iter().flat_map(|manifest| manifest.entries());
+            let is_part = |path: &RelPath| self.unit(path).is_some_and(|unit| units.contains(&unit));
+            rest.extend(all.map(|(path, _)| path).filter(is_part));
+        }
+        paths.extend(rest.into_iter().filter(|path| !self.is_derived(path)));
+    }
+
     /// Returns the outermost directory of a database that holds a path.
     pub(super) fn holding(&self, path: &RelPath) -> Option<RelPath> {
         if self.directories.is_empty() {

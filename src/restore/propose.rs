@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::RestoreError;
 use super::composed::{amend, check};
+use super::databases::Databases;
 use super::encrypted::encrypted;
 use super::folded_names::FoldedNames;
 use super::git_index::RefreshedIndexes;
@@ -102,6 +103,8 @@ pub fn propose(
             request.witness.links = GitLinks::find(&known, &root, now);
             if let Scope::Exactly(paths) = &mut request.scope {
                 paths.extend(request.witness.links.packed_away().cloned());
+                let sides: Vec<&Manifest> = manifest.iter().chain([now]).collect();
+                Databases::of(sides.iter().copied()).complete(paths, &sides);
             }
         }
         let mut edits = match (&purpose, request.witness.only_left) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::background::Background;
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
-use crate::support::documents::instances;
+use crate::support::documents::{Restored, instances};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -166,7 +166,7 @@ fn s25_paths_changed_while_both_lived_are_shared() {
     first.end().ok();
 
     let run = sandbox.jackin(["restore", &first_id, "--yes", "--json"]).code(6);
-    let restored = crate::support::documents::Restored::of(&run);
+    let restored = Restored::of(&run);
     assert!(restored.conflicts.contains(&b"g".to_vec()), "{run}");
     assert!(
         restored.document["conflicts"].to_string().contains(&second_id),
@@ -213,7 +213,7 @@ fn changes_that_no_snapshot_of_another_session_shows_are_shared() {
         let run = sandbox
             .jackin(["restore", &sleeper_id, "--yes", "--json"])
             .code(6);
-        let restored = crate::support::documents::Restored::of(&run);
+        let restored = Restored::of(&run);
         let paths = ["f", "gone", "new"].map(|name| format!("{prefix}{name}"));
         restored.conflicted(&paths.each_ref().map(String::as_str));
         assert!(
@@ -319,7 +319,7 @@ fn a_session_in_a_directory_below_has_no_part_in_what_it_does_not_cover() {
     outer.end().ok();
 
     let run = sandbox.jackin(["restore", &outer_id, "--yes", "--json"]).code(6);
-    let restored = crate::support::documents::Restored::of(&run);
+    let restored = Restored::of(&run);
     restored.touched(&["f"]);
     restored.conflicted(&["sub/g"]);
     assert!(
@@ -444,4 +444,63 @@ fn of_a_database_that_is_a_directory_all_stays_where_something_is_later() {
         sandbox.restore(&id, &["--overwrite-later-edits", "--delete-later-files"]);
         assert_same_tree(&good, &Tree::read(&project));
     }
+}
+
+/// What a restore put beside a database may be in the database by now: `undo` says that it stays.
+#[test]
+fn an_undo_names_the_database_that_has_taken_in_what_it_would_remove() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("work");
+    let pages = |letter: &str| letter.repeat(4096);
+    Build::at(&project)
+        .file("x.db", pages("a"))
+        .file("x.db-wal", "log\n")
+        .file("notes", "before\n")
+        .aged();
+    let run = |words: &[&str]| sandbox.command(words).inside(&project).by_the_operator().run();
+    run(&[
+        "launch",
+        "-q",
+        "--snapshot",
+        "project",
+        ".",
+        "--",
+        "sh",
+        "-c",
+        "rm x.db-wal; echo agent > notes",
+    ])
+    .ok();
+    run(&["restore", "--yes"]).ok();
+    // The program opens it: what the log has is in the database, and the log is gone.
+    fs::write(project.join("x.db"), pages("b")).unwrap();
+    fs::remove_file(project.join("x.db-wal")).unwrap();
+    let undone = run(&["undo", "--yes", "--json"]).code(6);
+    Restored::of(&undone).conflicted(&["x.db"]);
+    assert_eq!(fs::read_to_string(project.join("notes")).unwrap(), "agent\n");
+    assert_eq!(fs::read_to_string(project.join("x.db")).unwrap(), pages("b"));
+    // A later log does not come to lie beside an older database.
+    let other = sandbox.project("other");
+    Build::at(&other).file("x.db", pages("a")).aged();
+    let run = |words: &[&str]| sandbox.command(words).inside(&other).by_the_operator().run();
+    let script = format!("printf %s {} > x.db", "z".repeat(4096));
+    run(&[
+        "launch",
+        "-q",
+        "--snapshot",
+        "project",
+        ".",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ])
+    .ok();
+    run(&["restore", "--yes"]).ok();
+    fs::write(other.join("x.db-wal"), "later\n").unwrap();
+    let undone = run(&["undo", "--yes"]).code(6);
+    assert_eq!(
+        fs::read_to_string(other.join("x.db")).unwrap(),
+        pages("a"),
+        "{undone}"
+    );
 }

@@ -532,3 +532,24 @@ fn a_store_that_came_into_the_target_later_is_not_touched() {
     bound.run(&["verify"]).ok();
     bound.run(&["undo", &id, "--yes"]).ok();
 }
+
+#[test]
+fn a_missing_proc_is_named() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("project");
+    Build::at(&project).file("a", "a\n");
+    let Some(_) = Bound::new(&sandbox, "a system without /proc", &[]) else {
+        return;
+    };
+    let through = [
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        "umount -l /proc && exec \"$@\"",
+        "sh",
+    ];
+    let launch = sandbox.command(["launch", "--snapshot", "project", ".", "--", "true"]);
+    let run = launch.inside(&project).through(&through).run().code(125);
+    run.has("/proc is not mounted");
+}

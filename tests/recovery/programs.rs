@@ -555,3 +555,38 @@ fn npm_install_is_captured_with_its_lock_file() {
             )
     });
 }
+
+/// A file that did not hold still is stored, and a restore says what its bytes may be.
+#[test]
+fn a_file_that_changed_while_it_was_read_is_not_called_untouched() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("work");
+    let file = project.join("log");
+    fs::write(&file, vec![0; 8 << 20]).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let run = |words: &[&str]| sandbox.command(words).inside(&project).by_the_operator().run();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            use std::os::unix::fs::FileExt as _;
+            let log = fs::OpenOptions::new().write(true).open(&file).unwrap();
+            for number in 0_u64.. {
+                if stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    break;
+                }
+                log.write_all_at(&number.to_le_bytes(), (number % 1024) * 8192)
+                    .unwrap();
+            }
+        });
+        let begun = run(&["begin", "--snapshot", "project", "."]).ok();
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        begun.has("may mix two versions");
+    });
+    fs::write(&file, "good\n").unwrap();
+    run(&["end", "@latest"]).ok();
+    let restored = run(&["restore", "--yes"]).code(6);
+    restored.has("1 file that changed while it was read:");
+    restored.has("Changed while they were captured; their bytes may mix two versions:");
+    assert!(!restored.said().contains("not touched"), "{restored}");
+    assert!(!restored.said().contains("Not captured"), "{restored}");
+    assert!(restored.said().contains("replace   log"), "{restored}");
+}

@@ -1,7 +1,7 @@
 //! The plan of a restore: what stays, what will be done with each path, and how many there are.
 
 use super::{aside, changes, folded, repository};
-use crate::model::{EntryKind, RelPath};
+use crate::model::{EntryKind, MIXED, RelPath};
 use crate::report::{
     Action, Change, ChangeDocument, ChangeKind, Extent, Fold, FoldedLine, HeadDocument, LeftOut, MountPlan,
     MovedHead, ReasonDocument, RestoreDocument, is_notable,
@@ -370,13 +370,19 @@ fn what_stays(mount: &MountPlan<'_>, columns: usize, listed: Listed, lines: &mut
             ));
         }
     }
+    let (mixed, absent): (Vec<_>, Vec<_>) = not_covered.into_iter().partition(|gap| gap.reason == MIXED);
     list(
         lines,
         "Not captured, not changed:",
-        not_covered.into_iter().map(|gap| {
+        absent.into_iter().map(|gap| {
             let path = changes::path(&gap.at.below, None);
             format!("{path}: {}", sanitize::text(&gap.reason))
         }),
+    );
+    list(
+        lines,
+        "Changed while they were captured; their bytes may mix two versions:",
+        mixed.into_iter().map(|gap| changes::path(&gap.at.below, None)),
     );
     list(
         lines,
