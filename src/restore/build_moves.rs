@@ -228,29 +228,69 @@ impl Links<'_> {
                 link_to_one(root, &live, first.path, dir, name)
             })?;
         }
-        Self::take_from_hidden(root, &alone, site)
+        self.take_from_others(root, &alone, site)
     }
 
-    /// The same for a file whose other names no snapshot shows.
-    fn take_from_hidden(
+    /// The same for a file that had names which no snapshot shows, so that it is linked to these again. The link is made through a name that
+    /// goes, or through a hidden one. A name that stays is another path's: what comes back may not share its file.
+    fn take_from_others(
+        &self,
         root: &Root,
         alone: &[(&First<'_>, &Entry)],
         site: &mut TreeWriter<'_>,
     ) -> Result<(), RestoreError> {
-        let wanted: HashSet<u64> = alone.iter().map(|(_, entry)| entry.ino).collect();
+        let mut wanted: HashSet<u64> = alone.iter().map(|(_, entry)| entry.ino).collect();
         if wanted.is_empty() {
             return Ok(());
         }
-        let found = hidden::find(root, &wanted);
+        let shown = self.shown(&wanted);
+        // A hidden name holds what a shown one does, and none of the two may be used if the latter may not.
+        wanted.retain(|ino| !shown.contains_key(ino));
+        let hidden = match wanted.is_empty() {
+            true => HashMap::new(),
+            false => hidden::find(root, &wanted),
+        };
         for (first, entry) in alone {
-            let Some(path) = found.get(&entry.ino) else {
-                continue;
+            let names = shown.get(&entry.ino).map(Vec::as_slice);
+            let path = match names {
+                Some(names) => self.leaving(names, entry),
+                None => hidden.get(&entry.ino),
             };
+            let Some(path) = path else { continue };
             site.link_in(first.number, |dir, name| {
                 hidden::link(root, path, entry, (dir, name)).map_err(|source| failed(first.path, source))
             })?;
         }
         Ok(())
+    }
+
+    /// Returns the names that each of these files has now, by inode.
+    fn shown(&self, wanted: &HashSet<u64>) -> HashMap<u64, Vec<RelPath>> {
+        let mut shown: HashMap<u64, Vec<RelPath>> = HashMap::new();
+        let entries = self.now.into_iter().flat_map(Manifest::entries);
+        for (path, entry) in entries.filter(|(_, entry)| wanted.contains(&entry.ino)) {
+            shown.entry(entry.ino).or_default().push(path);
+        }
+        shown
+    }
+
+    /// Returns a name of a file that is as `wanted`, has more names than these, and loses all of these in this restore.
+    fn leaving<'n>(&self, names: &'n [RelPath], wanted: &Entry) -> Option<&'n RelPath> {
+        let name = names.first()?;
+        let now = self.now?.entry(name)?;
+        // A link to a file without other names brings nothing back. It would change the file's ctime, which shows later edits.
+        let has_others = usize::try_from(now.nlink).is_ok_and(|all| all > names.len());
+        let is_alike = now.kind == wanted.kind && now.same_metadata(wanted);
+        let goes = |name: &RelPath| {
+            let action = self.step(name).map(|step| step.action);
+            matches!(action, Some(Action::Delete | Action::Replace))
+        };
+        (has_others && is_alike && names.iter().all(goes)).then_some(name)
+    }
+
+    fn step(&self, path: &RelPath) -> Option<&Step> {
+        let at = self.steps.binary_search_by(|step| step.change.path.cmp(path));
+        at.ok().and_then(|at| self.steps.get(at)).copied()
     }
 
     /// Returns true if `member` is a name of the same file as in the target.
@@ -265,9 +305,7 @@ impl Links<'_> {
             self.target.entry(member),
             self.now.and_then(|now| now.entry(member)),
         );
-        let at = self.steps.binary_search_by(|step| step.change.path.cmp(member));
-        let step = at.ok().and_then(|at| self.steps.get(at));
-        match (states, step.map(|step| step.action)) {
+        match (states, self.step(member).map(|step| step.action)) {
             ((Some(then), Some(now)), None) => then.kind == now.kind && then.same_metadata(now),
             // Its metadata come back in place, and through it those of every name that is linked to it.
             ((Some(then), Some(now)), Some(Action::Metadata)) => then.kind == now.kind,

@@ -13,7 +13,7 @@ use handle_fs::{Dir, Root};
 /// Most entries that are inspected.
 const ENOUGH: usize = 2_000_000;
 
-/// One name below `root` of each wanted inode. Snapshots do not show all that is there: what they exclude is looked at as well.
+/// One name below `root` of each wanted inode, none of which a snapshot of the tree shows: what it excludes is looked at as well.
 pub(super) fn find(root: &Root, wanted: &HashSet<u64>) -> HashMap<u64, RelPath> {
     let mut found = HashMap::new();
     let mut left = ENOUGH;
@@ -43,17 +43,17 @@ pub(super) fn find(root: &Root, wanted: &HashSet<u64>) -> HashMap<u64, RelPath> 
     found
 }
 
-/// Links `name` in `dir` to `hidden`, when that is what `entry` says. `false`: nothing is at `name`.
+/// Links `name` in `dir` to `other`, when that is what `entry` says. `false`: nothing is at `name`.
 ///
 /// # Errors
 /// When the new name can neither be used nor removed.
 pub(super) fn link(
     root: &Root,
-    hidden: &RelPath,
+    other: &RelPath,
     entry: &Entry,
     (dir, name): (&Dir, &OsStr),
 ) -> io::Result<bool> {
-    let Some((parent, old)) = hidden.split() else {
+    let Some((parent, old)) = other.split() else {
         return Ok(false);
     };
     let linked = root

@@ -651,3 +651,70 @@ fn a_name_that_the_operator_parted_later_stays_so() {
     assert_eq!(inode(&project.join("a")), parted);
     assert!(!project.join("new").exists());
 }
+
+/// The other names of a file, outside of the mount or excluded, may all be gone by the time it comes back.
+#[test]
+fn a_file_comes_back_after_its_last_other_name_is_gone() {
+    for (session, later) in [
+        ("echo agent >> a", "rm ../other"),
+        ("mv a moved; rm ../other", "true"),
+        ("chmod 600 a; echo agent > a; rm -r out", "true"),
+        ("rm -r out; mkdir d; mv a d/moved", "rm ../other"),
+    ] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("alone");
+        Build::at(&project)
+            .file("a", "before\n")
+            .file("b", "before\n")
+            .aged();
+        fs::hard_link(project.join("a"), sandbox.sources().join("other")).unwrap();
+        if session.contains("out") {
+            Build::at(&project).hard_link("out/a", "a");
+        }
+        let before = Tree::read(&project);
+        let session = format!("{session}; echo agent > b");
+        let id = sandbox.launch_with(&["--exclude", "/out/"], &project, &session);
+        run_tool(Command::new("sh").args(["-c", later]).current_dir(&project));
+        let wrecked = Tree::read(&project);
+        sandbox.restore(&id, &[]);
+        let after = Tree::read(&project);
+        for name in ["a", "b"] {
+            assert_eq!(after.at(name).kind, before.at(name).kind, "{session}, {later}");
+            assert_eq!(after.at(name).mode, before.at(name).mode, "{session}, {later}");
+        }
+        sandbox.restore(&id, &[]).nothing();
+        sandbox.undo(&id);
+        assert_same_tree(&wrecked, &Tree::read(&project));
+    }
+}
+
+#[test]
+fn a_file_that_goes_under_another_name_stays_linked_to_the_names_outside() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("moved");
+    Build::at(&project).file("a", "before\n").aged();
+    let outside = sandbox.sources().join("out");
+    fs::hard_link(project.join("a"), &outside).unwrap();
+    let id = sandbox.launch(&project, "mv a b");
+    there_and_back(&sandbox, &id, &sandbox.sources(), &[]);
+    sandbox.restore(&id, &[]);
+    assert_eq!(inode(&project.join("a")), inode(&outside));
+}
+
+#[test]
+fn what_comes_back_shares_no_file_with_a_name_that_stays() {
+    for session in ["mv a b; rm ../out", "mv a b"] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("kept");
+        Build::at(&project).file("a", "before\n").aged();
+        let outside = sandbox.sources().join("out");
+        fs::hard_link(project.join("a"), &outside).unwrap();
+        let id = sandbox.launch(&project, session);
+        fs::rename(project.join("b"), project.join("mine")).unwrap();
+        let restored = sandbox.restore_in_part(&id, &[]);
+        restored.touched(&["a"]);
+        restored.conflicted(&["mine"]);
+        Build::at(&project).file("mine", "edited in place\n");
+        assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "before\n");
+    }
+}
