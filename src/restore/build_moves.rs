@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 
-use super::hard_links::groups;
+use super::hard_links::{NameCounts, groups};
 use super::plan::{Action, Step};
 use super::stage::{Stage, new_name, old_name};
 use super::tree_writer::{Builder, Origin, TreeWriter, failed};
@@ -59,6 +59,7 @@ pub(super) fn prepare(
             now,
             steps: &sorted,
             groups: groups(target),
+            counts: now.map(NameCounts::of).unwrap_or_default(),
             first: HashMap::new(),
         },
         above: Vec::new(),
@@ -194,6 +195,8 @@ struct Links<'a> {
     steps: &'a [&'a Step],
     /// First path of each group to all its paths.
     groups: HashMap<RelPath, Vec<RelPath>>,
+    /// Names that files have now.
+    counts: NameCounts,
     /// First path of each group to what is staged of it first.
     first: HashMap<RelPath, First<'a>>,
 }
@@ -279,7 +282,7 @@ impl Links<'_> {
         let name = names.first()?;
         let now = self.now?.entry(name)?;
         // A link to a file without other names brings nothing back. It would change the file's ctime, which shows later edits.
-        let has_others = usize::try_from(now.nlink).is_ok_and(|all| all > names.len());
+        let has_others = self.counts.has_others(now);
         let is_alike = now.kind == wanted.kind && now.same_metadata(wanted);
         let goes = |name: &RelPath| {
             let action = self.step(name).map(|step| step.action);
@@ -299,18 +302,19 @@ impl Links<'_> {
         then == now
     }
 
-    /// Returns true if `member` already has its target state, or gets it without being moved.
+    /// Returns true if `member` already has its target state, or gets it without being moved, and is no name of a foreign file.
     fn stays(&self, member: &RelPath) -> bool {
-        let states = (
-            self.target.entry(member),
-            self.now.and_then(|now| now.entry(member)),
-        );
-        match (states, self.step(member).map(|step| step.action)) {
-            ((Some(then), Some(now)), None) => then.kind == now.kind && then.same_metadata(now),
+        let now = self.now.and_then(|now| now.entry(member));
+        let Some((then, now)) = self.target.entry(member).zip(now) else {
+            return false;
+        };
+        let is_right = match self.step(member).map(|step| step.action) {
+            None => then.kind == now.kind && then.same_metadata(now),
             // Its metadata come back in place, and through it those of every name that is linked to it.
-            ((Some(then), Some(now)), Some(Action::Metadata)) => then.kind == now.kind,
-            _ => false,
-        }
+            Some(Action::Metadata) => then.kind == now.kind,
+            Some(_) => false,
+        };
+        is_right && !self.counts.is_foreign(then, now)
     }
 }
 

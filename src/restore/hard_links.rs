@@ -4,8 +4,66 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::plan::{Action, Others, Step};
-use crate::diff::Change;
+use crate::diff::{Change, ChangeKind};
 use crate::model::{Entry, Manifest, RelPath};
+
+/// Number of names in a manifest of each file with several names, by inode.
+#[derive(Debug, Default)]
+pub(super) struct NameCounts(HashMap<u64, u32>);
+
+impl NameCounts {
+    pub(super) fn of(manifest: &Manifest) -> Self {
+        let mut counts = HashMap::new();
+        let entries = manifest.directories.iter().flat_map(|dir| &dir.entries);
+        for entry in entries.filter(|entry| entry.nlink > 1) {
+            *counts.entry(entry.ino).or_default() += 1;
+        }
+        Self(counts)
+    }
+
+    /// Returns true if a file of the manifest has names that the manifest does not show.
+    pub(super) fn has_others(&self, entry: &Entry) -> bool {
+        entry.nlink > 1 && self.0.get(&entry.ino).is_none_or(|shown| *shown < entry.nlink)
+    }
+
+    /// Returns true if a path became a name of another file than in the target, one that has names elsewhere. It may be a file of the
+    /// operator, which is neither changed nor given further names.
+    pub(super) fn is_foreign(&self, then: &Entry, now: &Entry) -> bool {
+        then.ino != now.ino && self.has_others(now)
+    }
+}
+
+/// Paths that became names of foreign files while another name of their group changed. Only the file differs, so a comparison does
+/// not show them; but the group is one file again only if they come back, too.
+pub(super) fn linked_in(target: &Manifest, now: &Manifest, changes: &[Change]) -> Vec<Change> {
+    let leader = |path: &RelPath, entry: &Entry| {
+        let first = || entry.link.clone().unwrap_or_else(|| path.clone());
+        entry.has_several_names().then(first)
+    };
+    let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
+    let torn = changes
+        .iter()
+        .filter_map(|change| leader(&change.path, change.from.as_ref()?));
+    let torn: BTreeSet<RelPath> = torn.collect();
+    if torn.is_empty() {
+        return Vec::new();
+    }
+    let counts = NameCounts::of(now);
+    let found = target.entries().filter_map(|(path, then)| {
+        let first = leader(&path, then)?;
+        let is = now.entry(&path)?;
+        let is_alike = then.kind == is.kind && then.same_metadata(is);
+        let is_unseen = is_alike && torn.contains(&first) && !changed.contains(&path);
+        (is_unseen && counts.is_foreign(then, is)).then(|| Change {
+            kind: ChangeKind::Metadata,
+            from: Some(then.clone()),
+            to: Some(is.clone()),
+            from_path: None,
+            path,
+        })
+    });
+    found.collect()
+}
 
 /// The first name of the group that a path belonged to, when belonging to it is all that differs now.
 pub(super) fn only_link_differs(change: &Change) -> Option<&RelPath> {

@@ -1,7 +1,7 @@
 //! Makes the plan of one mount from the comparison that `diff` shows.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::attribution::{ChangeHistory, Verdict};
 use super::databases::{Databases, database_holding, has_pages};
@@ -12,7 +12,7 @@ use super::git_parts::{
     is_container, is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made,
 };
 use super::git_storage::GitStorage;
-use super::hard_links::{hopeless, join_again, name_others, part_from_others};
+use super::hard_links::{NameCounts, hopeless, join_again, linked_in, name_others, part_from_others};
 use super::moved_away::Moves;
 use super::plan::{Action, After, KeptPath, Others, Plan, Step, Why};
 use super::scope::{Allow, Scope};
@@ -33,7 +33,12 @@ pub fn plan(
         manifest: target,
         skipped: &[],
     };
-    let comparison = compare(&target, now);
+    let mut comparison = compare(&target, now);
+    if let Some((target, now)) = target.manifest.zip(now.manifest) {
+        let more = linked_in(target, now, &comparison.changes);
+        comparison.changes.extend(more);
+        comparison.changes.sort_by(|a, b| a.path.cmp(&b.path));
+    }
     let left_out = match allow.files_only {
         true => Repositories::of_target(target.manifest, now.manifest),
         false => Repositories::default(),
@@ -43,7 +48,7 @@ pub fn plan(
         steps: BTreeMap::new(),
         out: Vec::new(),
         stay: BTreeMap::new(),
-        links: now.manifest.map(link_counts).unwrap_or_default(),
+        names: now.manifest.map(NameCounts::of).unwrap_or_default(),
         now: now.manifest,
         inodes: OnceCell::new(),
     };
@@ -224,26 +229,12 @@ fn above(path: &RelPath) -> impl Iterator<Item = RelPath> {
     std::iter::successors(parent(path), parent)
 }
 
-/// Counts the names that each file with several links has inside the mount, by inode.
-fn link_counts(manifest: &Manifest) -> HashMap<u64, u32> {
-    let mut counts = HashMap::new();
-    for entry in manifest
-        .directories
-        .iter()
-        .flat_map(|dir| &dir.entries)
-        .filter(|entry| entry.nlink > 1)
-    {
-        *counts.entry(entry.ino).or_default() += 1;
-    }
-    counts
-}
-
 struct Planner<'m> {
     steps: BTreeMap<RelPath, Step>,
     out: Vec<KeptPath>,
     /// Directories that hold something which stays, with the first such path.
     stay: BTreeMap<RelPath, RelPath>,
-    links: HashMap<u64, u32>,
+    names: NameCounts,
     now: Option<&'m Manifest>,
     /// The inodes of the files that are there, once they were asked for.
     inodes: OnceCell<HashSet<u64>>,
@@ -257,6 +248,12 @@ impl Planner<'_> {
             files.map(|(_, entry)| entry.ino).collect()
         };
         self.inodes.get_or_init(all).contains(&ino)
+    }
+
+    /// Returns true if the path of a change became a name of a file that has names elsewhere.
+    fn is_foreign(&self, change: &Change) -> bool {
+        let states = change.from.as_ref().zip(change.to.as_ref());
+        states.is_some_and(|(from, to)| self.names.is_foreign(from, to))
     }
 
     /// Something exists at `path` now and will not be removed: no directory above it can be.
@@ -299,7 +296,8 @@ impl Planner<'_> {
         }
         let verdict = match witness.judge(&change.path, change.from.as_ref(), change.to.as_ref()) {
             Verdict::Ours
-                if witness.is_linked_later(&change, &|ino| self.is_there(ino))
+                if witness
+                    .is_linked_later(&change, &|ino| self.is_there(ino) || self.is_foreign(&change))
                     || witness.links.lists_deleted_refs(&change.path) =>
             {
                 Verdict::Later
@@ -381,8 +379,7 @@ impl Planner<'_> {
         // A name outside the snapshot can be found by no undo, so a file that was parted from it stays parted. It is the inode whose
         // metadata changed, and the snapshot recorded them of that inode: they are set there. Another inode may be somebody's own
         // file that the session gave this name, and is never changed.
-        let outside = to.nlink > 1 && self.links.get(&to.ino).is_none_or(|inside| *inside < to.nlink);
-        let foreign = outside && from.ino != to.ino;
+        let foreign = self.names.is_foreign(from, to);
         let symlink = matches!(from.kind, EntryKind::Symlink(_)) && from.xattrs != to.xattrs;
         Some(if in_place && !foreign && !symlink {
             Action::Metadata

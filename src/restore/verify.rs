@@ -237,7 +237,8 @@ impl Eye<'_> {
         Ok(is_like(wanted, live.as_ref()) && is_linked(self))
     }
 
-    /// Returns true if the object is the same file as another name of its group. It stands for itself if no other one is as in the target.
+    /// Returns true if the object is the same file as another name of its group. It stands for itself if no other one is as in the
+    /// target and may be linked to.
     fn is_linked(
         &mut self,
         path: &RelPath,
@@ -247,7 +248,7 @@ impl Eye<'_> {
         if wanted.nlink < 2 {
             return true;
         }
-        let mut is_alone = true;
+        let mut others = Vec::new();
         for name in groups.holding(path, wanted).iter().filter(|name| *name != path) {
             let then = groups.target.entry(name);
             let Ok(Some(now)) = self.state(name, then.and_then(Entry::content)) else {
@@ -256,9 +257,18 @@ impl Eye<'_> {
             if now.ino == live.ino {
                 return true;
             }
-            is_alone &= !is_like(then, Some(&now));
+            others.push((then, now));
         }
-        is_alone
+        let names = |ino| others.iter().filter(|(_, now)| now.ino == ino).count();
+        // A name of another file than in the target, which has names elsewhere: nothing is linked to that.
+        let is_foreign = |then: &Entry, now: &Entry| {
+            let has_others = usize::try_from(now.nlink).is_ok_and(|all| all > names(now.ino));
+            then.ino != now.ino && has_others
+        };
+        let is_due = |(then, now): &(Option<&Entry>, Entry)| {
+            is_like(*then, Some(now)) && !then.is_some_and(|then| is_foreign(then, now))
+        };
+        !others.iter().any(is_due)
     }
 
     /// Returns the current entry at a path. Content is hashed with the method of `expected`.

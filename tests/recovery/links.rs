@@ -718,3 +718,70 @@ fn what_comes_back_shares_no_file_with_a_name_that_stays() {
         assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "before\n");
     }
 }
+
+/// A file from outside that the session gave a name of the group is nothing that the others may be names of.
+#[test]
+fn a_group_comes_back_without_the_file_that_the_session_linked_in() {
+    for (session, touched) in [
+        ("rm m1 m2; ln ../master m1", ["m1", "m2"]),
+        ("rm m1 m2; ln ../master m2", ["m1", "m2"]),
+        ("rm m1; echo agent > m2; ln ../master m1", ["m1", "m2"]),
+    ] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("foreign");
+        Build::at(&project)
+            .file("m1", "master\n")
+            .hard_link("m2", "m1")
+            .aged();
+        let master = sandbox.sources().join("master");
+        fs::write(&master, "master\n").unwrap();
+        let before = Tree::read(&project);
+        let id = sandbox.launch(&project, session);
+        let plan = sandbox.jackin(["restore", &id, "--dry-run"]).ok();
+        plan.has("no longer linked to 1 name outside");
+        sandbox.restore(&id, &[]).touched(&touched);
+        assert_same_tree(&before, &Tree::read(&project));
+        assert_eq!(master.metadata().unwrap().nlink(), 1, "{session}");
+        sandbox.restore(&id, &[]).nothing();
+    }
+}
+
+#[test]
+fn one_name_comes_back_beside_a_file_that_the_session_linked_in() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("beside");
+    Build::at(&project)
+        .file("m1", "master\n")
+        .hard_link("m2", "m1")
+        .aged();
+    let master = sandbox.sources().join("master");
+    fs::write(&master, "master\n").unwrap();
+    let before = Tree::read(&project);
+    let id = sandbox.launch(&project, "rm m1 m2; ln ../master m1");
+    sandbox.restore(&id, &["m2"]).touched(&["m2"]);
+    assert_eq!(master.metadata().unwrap().nlink(), 2);
+    sandbox.restore(&id, &["m2"]).nothing();
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &Tree::read(&project));
+    assert_eq!(master.metadata().unwrap().nlink(), 1);
+}
+
+#[test]
+fn a_file_that_the_operator_links_in_later_stays() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("own");
+    Build::at(&project)
+        .file("m1", "master\n")
+        .hard_link("m2", "m1")
+        .aged();
+    let master = sandbox.sources().join("master");
+    fs::write(&master, "master\n").unwrap();
+    let id = sandbox.launch(&project, "rm m2");
+    fs::remove_file(project.join("m1")).unwrap();
+    fs::hard_link(&master, project.join("m1")).unwrap();
+    let restored = sandbox.restore_in_part(&id, &[]);
+    restored.touched(&["m2"]);
+    restored.conflicted(&["m1"]);
+    assert_eq!(inode(&project.join("m1")), inode(&master));
+    assert_eq!(master.metadata().unwrap().nlink(), 2);
+}
