@@ -213,10 +213,15 @@ impl Links<'_> {
         let Some(root) = self.root else { return Ok(()) };
         let mut firsts: Vec<(&RelPath, &First<'_>)> = self.first.iter().collect();
         firsts.sort_unstable_by_key(|(_, first)| first.number);
+        let is_layered = !firsts.is_empty() && root.is_layered();
         let mut alone = Vec::new();
         for (leader, first) in firsts {
             let members = self.groups.get(leader).map(Vec::as_slice).unwrap_or_default();
-            let stays = |member: &&RelPath| *member != first.path && self.stays(member);
+            let parts = |member: &RelPath| {
+                let now = self.now.and_then(|now| now.entry(member));
+                is_layered && now.is_some_and(|now| self.counts.may_be_parted(now))
+            };
+            let stays = |member: &&RelPath| *member != first.path && self.stays(member) && !parts(member);
             let mut live: Vec<&RelPath> = members.iter().filter(stays).collect();
             // A name that was parted from the group may have the same content.
             live.sort_by_key(|member| !self.is_same_file(member));

@@ -26,6 +26,13 @@ impl NameCounts {
         entry.nlink > 1 && self.0.get(&entry.ino).is_none_or(|shown| *shown < entry.nlink)
     }
 
+    /// Returns true if a link to a file may part it from other names that the manifest shows, on a file system of layers. A file of a lower
+    /// layer is copied when a name is linked to it, and its other names stay those of the lower file. How many names that one has is
+    /// counted in its layer, where the deleted ones are still there.
+    pub(super) fn may_be_parted(&self, entry: &Entry) -> bool {
+        self.has_others(entry) && self.0.get(&entry.ino).is_some_and(|shown| *shown > 1)
+    }
+
     /// Returns true if a path became a name of another file than in the target, one that has names elsewhere. It may be a file of the
     /// operator, which is neither changed nor given further names.
     pub(super) fn is_foreign(&self, then: &Entry, now: &Entry) -> bool {

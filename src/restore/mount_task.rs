@@ -446,7 +446,12 @@ pub(super) fn report(
             Ok(verified) if !verified.differ.contains(path) => continue,
             Ok(verified) => {
                 if said.is_empty() {
-                    said.push(Problem::new("it is not what it should be"));
+                    said.push(Problem::new(match verified.apart.contains(path) {
+                        true => {
+                            "its content is restored, but it is not linked to the other names of its file"
+                        }
+                        false => "it is not what it should be",
+                    }));
                 }
                 verified.changed.contains(path)
             }

@@ -23,6 +23,8 @@ const SMALL: u64 = 1 << 20;
 pub(super) struct Verified {
     /// Paths that are not what they should be.
     pub(super) differ: BTreeSet<RelPath>,
+    /// Differing paths that have their target state, but are not linked to the other names of their file.
+    pub(super) apart: BTreeSet<RelPath>,
     /// Differing paths that do not have their old state either.
     pub(super) changed: BTreeSet<RelPath>,
     /// Paths that could not be read back, with the reason.
@@ -64,6 +66,13 @@ pub(super) fn verify(
             Ok(Verdict::Right) => {}
             Ok(Verdict::Before) => {
                 verified.differ.insert(path.clone());
+            }
+            Ok(Verdict::Apart { as_before }) => {
+                verified.differ.insert(path.clone());
+                verified.apart.insert(path.clone());
+                if !as_before {
+                    verified.changed.insert(path.clone());
+                }
             }
             Ok(Verdict::Other) => {
                 verified.differ.insert(path.clone());
@@ -131,7 +140,12 @@ fn in_parts<'i, T: Sync, R: Send>(
     path: impl Fn(&'i T) -> &'i RelPath,
     look: impl Fn(&mut Eye<'_>, &T) -> R + Sync,
 ) -> Vec<R> {
-    let eye = || Eye { root, held: None };
+    let is_layered = root.is_layered();
+    let eye = || Eye {
+        root,
+        is_layered,
+        held: None,
+    };
     if !root.is_far() {
         return parallel::map_with(items, eye, look);
     }
@@ -150,6 +164,8 @@ enum Verdict {
     Right,
     /// The path has its old state.
     Before,
+    /// The path has its target state, but is another file than the other names of its group; that may be its old state, too.
+    Apart { as_before: bool },
     /// Neither.
     Other,
 }
@@ -180,6 +196,7 @@ impl<'m> LinkGroups<'m> {
 /// Looks at one path after the other, with the last directory in hand.
 struct Eye<'a> {
     root: &'a Root,
+    is_layered: bool,
     held: Option<(RelPath, Dir)>,
 }
 
@@ -205,12 +222,14 @@ impl Eye<'_> {
                 eye.is_linked(&step.change.path, (wanted, live), groups)
             })
         };
-        if is_like(from, live.as_ref()) && is_linked(self) {
+        let is_right = is_like(from, live.as_ref());
+        if is_right && is_linked(self) {
             return Ok(Verdict::Right);
         }
         // Content is digested as each side has it.
         let live = self.state(&step.change.path, to.and_then(Entry::content))?;
         Ok(match is_like(to, live.as_ref()) {
+            as_before if is_right => Verdict::Apart { as_before },
             true => Verdict::Before,
             false => Verdict::Other,
         })
@@ -248,16 +267,27 @@ impl Eye<'_> {
         if wanted.nlink < 2 {
             return true;
         }
-        let mut others = Vec::new();
+        let (mut others, mut is_joined) = (Vec::new(), false);
         for name in groups.holding(path, wanted).iter().filter(|name| *name != path) {
             let then = groups.target.entry(name);
             let Ok(Some(now)) = self.state(name, then.and_then(Entry::content)) else {
                 continue;
             };
             if now.ino == live.ino {
-                return true;
+                is_joined = true;
+                // Only an overlay parts a file from its other names.
+                if !self.is_layered {
+                    break;
+                }
             }
             others.push((then, now));
+        }
+        if is_joined {
+            let is_parted = |(then, now): &(Option<&Entry>, Entry)| {
+                let is_same_file = then.is_some_and(|then| then.ino == now.ino);
+                is_same_file && now.ino != live.ino && is_like(*then, Some(now))
+            };
+            return !others.iter().any(is_parted);
         }
         let names = |ino| others.iter().filter(|(_, now)| now.ino == ino).count();
         // A name of another file than in the target, which has names elsewhere: nothing is linked to that.

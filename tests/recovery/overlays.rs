@@ -262,3 +262,55 @@ fn lower_layer_changed(change: impl Fn(&Path)) {
     sandbox.undo(&id);
     assert_same_tree(&damaged, &Tree::read(&project));
 }
+
+/// An overlay copies a file of the lower layer when a name is linked to it, and parts it from its other names.
+#[test]
+fn names_of_a_lower_file_are_not_parted_for_one_that_comes_back() {
+    let sandbox = Sandbox::new();
+    let lower = |lower: &Path| {
+        Build::at(lower)
+            .file("a", "lower\n")
+            .hard_link("b", "a")
+            .hard_link("c", "a")
+            .hard_link("d", "a")
+            .file("pair-1", "pair\n")
+            .hard_link("pair-2", "pair-1")
+            .aged();
+    };
+    let Some(overlay) = Overlay::new(&sandbox, true, lower) else {
+        return;
+    };
+    let project = &overlay.merged;
+    Build::at(project)
+        .file("upper-1", "upper\n")
+        .hard_link("upper-2", "upper-1")
+        .hard_link("upper-3", "upper-1");
+    let before = Tree::read(project);
+    let id = sandbox.launch(project, "rm c d pair-1 upper-1");
+    let damaged = Tree::read(project);
+
+    // A restore that is killed before it moves anything has parted nothing.
+    let killed = sandbox.command(["restore", &id, "--yes"]);
+    killed.with("JACKIN_RECOVERY_FAIL_AT", "staged").run();
+    sandbox.jackin(["abort", &id, "--yes"]).code_in(&[0, 5]);
+    assert_same_tree(&damaged, &Tree::read(project));
+
+    for name in ["c", "d"] {
+        let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+        run.shows(&format!("{name}: its content is restored, but it is not linked"));
+        let after = Tree::read(project);
+        let group = |name: &str| after.at(name).group.as_deref();
+        assert_eq!(group("b"), Some(&b"a"[..]), "the other names are one file");
+        assert_eq!(group("d"), Some(&b"c"[..]));
+        assert_eq!(group("pair-2"), Some(&b"pair-1"[..]));
+        assert_eq!(group("upper-3"), Some(&b"upper-1"[..]));
+        assert_eq!(after.at("c").kind, before.at("c").kind);
+    }
+    sandbox.undo(&id);
+    sandbox.undo(&id);
+    for part in ["c", "d"] {
+        sandbox.jackin(["restore", &id, "--yes", part]).code(6);
+    }
+    sandbox.undo(&id);
+    sandbox.undo(&id);
+}
