@@ -40,13 +40,15 @@ impl NameCounts {
     }
 }
 
+/// Returns the first name of the file at `path`, if it has several.
+fn leader(path: &RelPath, entry: &Entry) -> Option<RelPath> {
+    let first = || entry.link.clone().unwrap_or_else(|| path.clone());
+    entry.has_several_names().then(first)
+}
+
 /// Paths that became names of foreign files while another name of their group changed. Only the file differs, so a comparison does
 /// not show them; but the group is one file again only if they come back, too.
 pub(super) fn linked_in(target: &Manifest, now: &Manifest, changes: &[Change]) -> Vec<Change> {
-    let leader = |path: &RelPath, entry: &Entry| {
-        let first = || entry.link.clone().unwrap_or_else(|| path.clone());
-        entry.has_several_names().then(first)
-    };
     let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
     let torn = changes
         .iter()
@@ -147,28 +149,90 @@ pub(super) fn part_from_others(now: &Manifest, steps: &mut BTreeMap<RelPath, Ste
     }
 }
 
-/// The first name of a group whose other names are, without a step, what they are to be, and names of another file than it: it is
-/// linked to them again, as any other name would be. To set its metadata in place would leave it apart.
-pub(super) fn join_again(target: &Manifest, now: &Manifest, steps: &mut BTreeMap<RelPath, Step>) {
-    let firsts = steps.values().filter(|step| step.action == Action::Metadata);
-    let firsts: HashMap<&RelPath, u64> = firsts
-        .filter(|step| step.change.from.as_ref().is_some_and(|from| from.nlink > 1))
-        .filter_map(|step| Some((&step.change.path, step.change.to.as_ref()?.ino)))
-        .collect();
-    if firsts.is_empty() {
-        return;
+/// Names of one file that were several files: metadata are restored in place for one of these only, for that which the file was if it is among
+/// them.
+pub(super) fn part_from_each_other(steps: &mut BTreeMap<RelPath, Step>) {
+    let in_place = |step: &Step| {
+        let (from, to) = (step.change.from.as_ref()?, step.change.to.as_ref()?);
+        let is_meant = step.action == Action::Metadata && to.has_several_names();
+        let first = || leader(&step.change.path, from).unwrap_or_else(|| step.change.path.clone());
+        is_meant.then(|| (to.ino, first(), from.ino == to.ino))
+    };
+    let mut files: HashMap<u64, RelPath> = HashMap::new();
+    for (ino, first, is_own) in steps.values().filter_map(in_place) {
+        match is_own {
+            true => drop(files.insert(ino, first)),
+            false => drop(files.entry(ino).or_insert(first)),
+        }
     }
-    let apart = target.entries().filter_map(|(path, then)| {
-        let first = then.link.as_ref()?;
-        let is = now.entry(&path)?;
-        let is_there = !steps.contains_key(&path) && is.kind == then.kind && is.same_metadata(then);
-        (is_there && firsts.get(first).is_some_and(|ino| *ino != is.ino)).then(|| first.clone())
-    });
-    let apart: BTreeSet<RelPath> = apart.collect();
-    for path in apart {
-        if let Some(step) = steps.get_mut(&path) {
+    for step in steps.values_mut() {
+        if in_place(step).is_some_and(|(ino, first, _)| files.get(&ino) != Some(&first)) {
             step.action = Action::Replace;
         }
+    }
+}
+
+/// Metadata of a group are restored in place in one file only, which its other names are linked to again: in one of which a name already is
+/// what it is to be, else in that of the target. A name of another file is linked to it as any other name is; to
+/// set its metadata in place would leave it apart.
+pub(super) fn join_again(target: &Manifest, now: &Manifest, steps: &mut BTreeMap<RelPath, Step>) {
+    let in_place = steps.values().filter(|step| step.action == Action::Metadata);
+    let mut groups: BTreeMap<RelPath, Joined> = BTreeMap::new();
+    for step in in_place {
+        if let Some((from, to)) = step.change.from.as_ref().zip(step.change.to.as_ref())
+            && let Some(first) = leader(&step.change.path, from)
+        {
+            let group = groups.entry(first).or_default();
+            group.in_place.push((step.change.path.clone(), to.ino));
+        }
+    }
+    if groups.is_empty() {
+        return;
+    }
+    let counts = NameCounts::of(now);
+    for (path, then) in target.entries() {
+        let Some(group) = leader(&path, then).and_then(|first| groups.get_mut(&first)) else {
+            continue;
+        };
+        group.own = then.ino;
+        let is_there = |is: &&Entry| {
+            let is_right = is.kind == then.kind && is.same_metadata(then);
+            is_right && !steps.contains_key(&path) && !counts.is_foreign(then, is)
+        };
+        group
+            .there
+            .extend(now.entry(&path).filter(is_there).map(|is| is.ino));
+    }
+    for group in groups.into_values() {
+        let file = group.file();
+        for (path, _) in group.in_place.iter().filter(|(_, ino)| Some(*ino) != file) {
+            if let Some(step) = steps.get_mut(path) {
+                step.action = Action::Replace;
+            }
+        }
+    }
+}
+
+/// The files that the names of one group are names of now.
+#[derive(Default)]
+struct Joined {
+    /// Inode that the group had in the target.
+    own: u64,
+    /// Names whose metadata are to be restored in place, with their inodes.
+    in_place: Vec<(RelPath, u64)>,
+    /// Inodes of the names that are what they are to be.
+    there: BTreeSet<u64>,
+}
+
+impl Joined {
+    /// Returns the inode of the file that the group is to be.
+    fn file(&self) -> Option<u64> {
+        let candidates: BTreeSet<u64> = match self.there.is_empty() {
+            true => self.in_place.iter().map(|(_, ino)| *ino).collect(),
+            false => self.there.clone(),
+        };
+        let own = candidates.get(&self.own);
+        own.or_else(|| candidates.first()).copied()
     }
 }
 

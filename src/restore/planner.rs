@@ -12,7 +12,9 @@ use super::git_parts::{
     is_container, is_hook, is_needed_by_others, is_part_for, is_reference, needs_others, session_made,
 };
 use super::git_storage::GitStorage;
-use super::hard_links::{NameCounts, hopeless, join_again, linked_in, name_others, part_from_others};
+use super::hard_links::{
+    NameCounts, hopeless, join_again, linked_in, name_others, part_from_each_other, part_from_others,
+};
 use super::moved_away::Moves;
 use super::plan::{Action, After, KeptPath, Others, Plan, Step, Why};
 use super::scope::{Allow, Scope};
@@ -190,6 +192,7 @@ pub fn plan(
     }
     if let Some(now) = now.manifest {
         part_from_others(now, &mut planner.steps);
+        part_from_each_other(&mut planner.steps);
         if let Some(target) = target.manifest {
             join_again(target, now, &mut planner.steps);
         }
@@ -372,9 +375,9 @@ impl Planner<'_> {
         let Some(to) = &change.to else {
             return Some(Action::Create);
         };
-        // With the same metadata it is a name of another file.
+        // With the same metadata it is a name of another file. The same file may have another first name by now.
         let in_place = matches!(change.kind, ChangeKind::Mode | ChangeKind::Metadata)
-            && from.link == to.link
+            && (from.link == to.link || from.ino == to.ino)
             && !from.same_metadata(to);
         // A name outside the snapshot can be found by no undo, so a file that was parted from it stays parted. It is the inode whose
         // metadata changed, and the snapshot recorded them of that inode: they are set there. Another inode may be somebody's own

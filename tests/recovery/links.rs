@@ -307,7 +307,7 @@ fn mode_of_one_name_is_put_back_without_touching_the_other() {
     assert_same_tree(&before, &Tree::read(&project));
 }
 
-fn inode(path: &Path) -> u64 {
+pub(crate) fn inode(path: &Path) -> u64 {
     path.symlink_metadata().unwrap().ino()
 }
 
@@ -317,7 +317,7 @@ fn mode(path: &Path) -> u32 {
 
 /// Runs `restore`, which may leave conflicts, then `undo` and the undo of that; each has to find link groups as they were.
 #[track_caller]
-fn there_and_back(sandbox: &Sandbox, id: &str, world: &Path, more: &[&str]) {
+pub(crate) fn there_and_back(sandbox: &Sandbox, id: &str, world: &Path, more: &[&str]) {
     let now = Tree::read(world);
     let args = ["restore", id, "--yes", "--json"]
         .into_iter()

@@ -101,6 +101,7 @@ mod late_end;
 mod later_work;
 mod launch_cost;
 mod launching;
+mod link_groups;
 mod linked_paths;
 mod links;
 mod log_file;
