@@ -39,6 +39,7 @@ mod layout;
 mod lock;
 mod log;
 mod log_repair;
+mod needed_archives;
 mod path_lookup;
 mod prune;
 mod random_access;
@@ -339,11 +340,7 @@ impl Store {
             }
             other => other?,
         };
-        if known.is_amended {
-            for amendment in self.catalog.amendments(id)? {
-                amendment.apply(&mut record);
-            }
-        }
+        self.amend(&mut record, known)?;
         let mut failed = None;
         record.archives = archive_redirects::resolve_all(&self.layout, record.archives, |id| {
             let is_gone = known.some_archives_gone.then(|| self.catalog.is_forgotten(id));
@@ -354,6 +351,16 @@ impl Store {
         });
         // Then it is unknown which archives may be relied on.
         failed.map_or(Ok(record), Err)
+    }
+
+    /// Changes a record, as it was written, to what receipts of `forget` made of it.
+    fn amend(&self, record: &mut SnapshotRecord, known: catalog::Recorded) -> Result<(), StoreError> {
+        if known.is_amended {
+            for amendment in self.catalog.amendments(&record.id)? {
+                amendment.apply(record);
+            }
+        }
+        Ok(())
     }
 
     /// Begins a snapshot: `tmp/<id>/`, locked as long as the draft lives.

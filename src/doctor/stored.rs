@@ -144,7 +144,9 @@ fn orphans(survey: &Survey, judged: &mut Vec<Finding>) {
     };
     let bytes = survey.orphans.iter().map(|(_, size)| size).sum();
     let archives = counted(survey.orphans.len(), "archive", "archives");
+    // A redirect that cannot be read may lead to one of them.
     let sure = survey.unreadable.is_empty()
+        && survey.missing.is_empty()
         && survey.lost.is_empty()
         && survey.failures.is_empty()
         && survey.receipts.is_ok();
@@ -157,10 +159,11 @@ fn orphans(survey: &Survey, judged: &mut Vec<Finding>) {
         Finding::new(Group::Snapshots, Severity::Warning, what).shell(format!("rm {}", paths.join(" ")))
     } else {
         let what = format!(
-            "no readable record names {archives} of {}; a lost one may",
+            "no readable record names {archives} of {}; a damaged or lost one may",
             size(bytes)
         );
-        Finding::new(Group::Snapshots, Severity::Note, what).words("keep them until every record is restored")
+        Finding::new(Group::Snapshots, Severity::Note, what)
+            .words("keep them until every snapshot is valid again")
     };
     judged.push(finding.at(first));
 }

@@ -132,9 +132,16 @@ impl Amendment {
     /// Changes the record, and adds the archives that it needs since then.
     pub fn apply(&self, record: &mut SnapshotRecord) {
         self.amended.apply(record);
-        for archive in &self.archives {
-            if !record.archives.contains(archive) {
-                record.archives.push(archive.clone());
+        record.add_archives(&self.archives);
+    }
+}
+
+impl SnapshotRecord {
+    /// Adds archives that the snapshot needs besides those that it names.
+    pub fn add_archives(&mut self, archives: &[ArchiveRef]) {
+        for archive in archives {
+            if !self.archives.contains(archive) {
+                self.archives.push(archive.clone());
             }
         }
     }

@@ -94,7 +94,7 @@ pub(super) fn resolve(layout: &Layout, wanted: &ArchiveRef) -> Result<ArchiveRef
 
 /// The same, when the archives that are `gone` count as removed as soon as what replaced them is there: a `forget` that was killed
 /// behind its receipt left them, and nothing may rely on them again.
-fn resolve_without(
+pub(super) fn resolve_without(
     layout: &Layout,
     wanted: &ArchiveRef,
     mut is_gone: impl FnMut(&ArchiveId) -> bool,

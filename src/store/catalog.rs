@@ -34,6 +34,7 @@ pub use health::{CATALOG_FORMAT, SQLITE_FLOOR, sqlite_version};
 pub(super) use health::{Health, health};
 pub use instances::InstanceBrief;
 pub use row::{AgentEventRow, CaptureRow, IMPORTED, InstanceRow, RestoreRow, SnapshotRow};
+pub(super) use snapshots::Recorded;
 pub use snapshots::Tally;
 
 /// Statements that stay prepared, more than a command uses: to prepare one again takes longer than to run it.

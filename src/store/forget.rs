@@ -308,6 +308,7 @@ impl Sole<'_> {
             bytes: plan.freed,
         };
         let receipt = store.append(at, uid, None, act)?.number;
+        repacked.iter().for_each(Repacked::stays);
         observer.reached("forget-receipt");
         let (records, swept) = self
             .remove_planned(&repacked, locks, observer)

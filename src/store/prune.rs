@@ -211,16 +211,12 @@ impl Needs {
         for id in record::ids(layout)? {
             // What its receipt says of it is asked as well: a record that was changed may name other archives.
             let known = store.catalog.recorded(&id)?;
-            let Ok(record) = record::read(layout, &id, known.digest) else {
+            let Ok(mut record) = record::read(layout, &id, known.digest) else {
                 needs.unreadable.push(id);
                 continue;
             };
-            let amended = match known.is_amended {
-                true => store.catalog.amendments(&id)?,
-                false => Vec::new(),
-            };
-            let since = amended.iter().flat_map(|amendment| &amendment.archives);
-            for wanted in record.archives.iter().chain(since) {
+            store.amend(&mut record, known)?;
+            for wanted in &record.archives {
                 needs.follow(layout, &id, wanted)?;
             }
         }

@@ -7,8 +7,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::fs_snapshots::is_called_ours;
-use super::{Layout, StoreError, archive_redirects, directory, durable, log};
-use crate::model::{ArchiveId, ByteString, Digest, Operation, RelPath, SnapshotId, SnapshotRecord};
+use super::needed_archives::ForgetReceipts;
+use super::{Layout, StoreError, directory, durable, log};
+use crate::model::{ArchiveId, ByteString, Digest, RelPath, SnapshotId, SnapshotRecord};
 use handle_fs::remote::Address;
 
 /// A record lists mounts, excludes and at most a hundred gaps a mount: longer than this it is none (bytes).
@@ -163,37 +164,26 @@ pub(super) fn ids_of(names: &[String]) -> Vec<SnapshotId> {
     ids.collect()
 }
 
-/// Returns true if a record needs the archive, by its own name or because it replaced another one. An unreadable record may need
-/// any.
+/// Returns true if a record needs the archive: by a name of its own, by one that a receipt of `forget` gave it, or because the archive
+/// replaced such a one. An unreadable record may need any, and so may one behind a break in the chain.
 pub(super) fn any_needs(layout: &Layout, archive: &ArchiveId) -> Result<bool, StoreError> {
+    let mut forgets = ForgetReceipts::default();
+    let scanned = log::scan(&layout.receipts(), log::Place::BEGIN, |link| {
+        forgets.take(&link.receipt);
+        Ok(())
+    });
+    match scanned {
+        Err(StoreError::Chain { .. } | StoreError::UnknownReceipt { .. }) => return Ok(true),
+        other => drop(other?),
+    }
+    let mut known = HashSet::new();
     for id in ids(layout)? {
         let Ok(record) = read(layout, &id, None) else {
             return Ok(true);
         };
-        for needed in &record.archives {
-            let is_it = needed.id == *archive
-                || archive_redirects::resolve(layout, needed).map_or(true, |found| found.id == *archive);
-            if is_it {
-                return Ok(true);
-            }
+        if forgets.is_needed(layout, record, archive, &mut known) {
+            return Ok(true);
         }
     }
-    was_made_by_forget(layout, archive)
-}
-
-/// Returns true if a receipt of `forget` names the archive. Records were written before it, and do not.
-fn was_made_by_forget(layout: &Layout, archive: &ArchiveId) -> Result<bool, StoreError> {
-    let mut is_named = false;
-    let scanned = log::scan(&layout.receipts(), log::Place::BEGIN, |link| {
-        if let Operation::Forget { into, .. } = &link.receipt.act {
-            is_named |= into.iter().any(|into| into.id == *archive);
-        }
-        Ok(())
-    });
-    match scanned {
-        // Behind a break in the chain may be such a receipt.
-        Err(StoreError::Chain { .. } | StoreError::UnknownReceipt { .. }) => Ok(true),
-        Err(error) => Err(error),
-        Ok(_) => Ok(is_named),
-    }
+    Ok(false)
 }

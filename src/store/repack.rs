@@ -88,7 +88,7 @@ pub struct RepackPlan {
 /// A new archive in the store that no redirect leads to yet.
 pub struct Repacked {
     /// Goes with its archive when that was never needed.
-    _draft: Draft,
+    draft: Draft,
     pub(super) into: ArchiveRef,
     pub(super) from: Vec<ArchiveRef>,
     known: HashSet<SnapshotId>,
@@ -352,13 +352,20 @@ impl Store {
             let into = write::write(self, &draft, id, (&group.from, added), &plan.live, observer)?;
             observer.reached("repack-written");
             done.push(Repacked {
-                _draft: draft,
+                draft,
                 into,
                 from: group.from,
                 known: plan.known.clone(),
             });
         }
         Ok(done)
+    }
+}
+
+impl Repacked {
+    /// Leaves the new archive in place: a receipt says that it took the place of others.
+    pub(super) fn stays(&self) {
+        self.draft.leave_archives();
     }
 }
 
@@ -399,6 +406,7 @@ impl Sole<'_> {
             bytes,
         };
         store.append(at, uid, None, act)?;
+        repacked.stays();
         for archive in &from {
             durable::remove(&layout.archive(&archive.id))?;
             observer.reached("repack-removed");
@@ -413,7 +421,7 @@ impl Sole<'_> {
         let into = &repacked.into;
         // What takes their places must be there, whatever happened meanwhile.
         Archive::open(&layout.archive(&into.id), Some(into))?;
-        let draft = repacked._draft.directory();
+        let draft = repacked.draft.directory();
         for archive in from {
             archive_redirects::write(layout, &draft, &archive.id, into)?;
         }
@@ -424,7 +432,7 @@ impl Sole<'_> {
     /// must have all that the old ones are needed for.
     pub(super) fn shorten(&self, repacked: &Repacked, from: &[ArchiveRef]) -> Result<(), StoreError> {
         let layout = self.store.layout();
-        let draft = repacked._draft.directory();
+        let draft = repacked.draft.directory();
         let ids: HashSet<&ArchiveId> = from.iter().map(|archive| &archive.id).collect();
         for (name, leads) in archive_redirects::all(layout)? {
             if leads.is_some_and(|leads| ids.contains(&leads.id)) {

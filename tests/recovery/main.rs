@@ -61,6 +61,7 @@ mod folded_names;
 mod folding;
 mod forget;
 mod forget_killed;
+mod forget_shared;
 mod forks;
 mod frozen;
 mod full_disk;

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::DraftFact;
 use crate::model::{ArchiveId, Digest, Operation, SnapshotId};
+use crate::store::needed_archives::ForgetReceipts;
 use crate::store::reconcile::{Account, LostRecord};
-use crate::store::{Layout, StoreError, archive_redirects, lock, log, record};
+use crate::store::{Layout, StoreError, lock, log, record};
 
 /// Facts about records, archives and receipts; see [`super::Survey`].
 pub(super) struct Told {
@@ -83,10 +84,12 @@ pub(super) fn snapshots(
     });
     let mut captured: HashMap<SnapshotId, Digest> = HashMap::new();
     let mut account = Account::default();
+    let mut forgets = ForgetReceipts::default();
     let mut receipts = 0;
     let scanned = log::scan(&layout.receipts(), log::Place::BEGIN, |link| {
         receipts += 1;
         account.take(&link.receipt);
+        forgets.take(&link.receipt);
         if let Operation::Capture { snapshot, record, .. } = link.receipt.act {
             captured.entry(snapshot).or_insert(record);
         }
@@ -107,7 +110,7 @@ pub(super) fn snapshots(
     for id in &ids {
         match record::read(layout, id, captured.get(id).copied()) {
             Ok(record) => {
-                for archive in archive_redirects::resolve_all(layout, record.archives, |_| false) {
+                for archive in forgets.needed(layout, record) {
                     let there = *needed.entry(archive.id.clone()).or_insert_with(|| {
                         let meta = fs::symlink_metadata(layout.archive(&archive.id));
                         meta.is_ok_and(|meta| meta.is_file() && meta.len() == archive.size)
