@@ -64,6 +64,8 @@ impl Recovery<'_> {
             return Err(RecoveryError::no_store(session));
         }
         let store = self.store_for_writing()?;
+        // Held until the receipt is written: no prune decides in between, and none that ended before is unknown here.
+        let _shared = store.share()?;
         let row = find_called(&store, self.environment, session)?;
         ensure_outside_session(&store, self.environment, Allowed::Nothing)?;
         if pinned {

@@ -34,17 +34,22 @@ pub struct Swept {
 }
 
 impl Store {
-    /// Locks the whole store, so that archives may be removed.
+    /// Locks the whole store, so that archives may be removed. The catalog then has every receipt that was written until now.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] while another process shares it; [`StoreError::ReadOnly`]; [`StoreError::Io`].
+    /// [`StoreError::Locked`] while another process shares it; [`StoreError::ReadOnly`]; [`StoreError::Chain`],
+    /// [`StoreError::Catalog`] or [`StoreError::Io`] if the catalog cannot follow.
     pub fn exclusive(&self, patience: Patience) -> Result<Sole<'_>, StoreError> {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
-        Ok(Sole {
+        let sole = Sole {
             store: self,
             _lock: lock::exclusive(&self.layout, patience)?,
-        })
+        };
+        // A process whose write to the catalog failed, or that was killed before it, has pinned, pruned or forgotten nevertheless. The
+        // caller decides what to delete by the catalog's answers.
+        sole.catch_up()?;
+        Ok(sole)
     }
 }
 

@@ -99,6 +99,7 @@ mod json;
 mod kills;
 mod kinds;
 mod late_end;
+mod late_receipts;
 mod later_work;
 mod launch_cost;
 mod launching;
