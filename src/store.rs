@@ -97,7 +97,7 @@ pub use restore_journal::{DamagedJournal, PendingRestore, RestoreJournal, Stage 
 pub use upload_source::StoredArchive;
 pub use verify::{Finding, Verified};
 
-use crate::model::{AgentRef, Digest, InstanceId, SnapshotId, SnapshotRecord};
+use crate::model::{AgentRef, ArchiveRef, Digest, InstanceId, SnapshotId, SnapshotRecord};
 use handle_fs::Locations;
 use handle_fs::remote::Transports;
 use processes::ProcessTable;
@@ -341,16 +341,22 @@ impl Store {
             other => other?,
         };
         self.amend(&mut record, known)?;
+        record.archives = self.resolved(record.archives, known.some_archives_gone)?;
+        Ok(record)
+    }
+
+    /// Returns the archives that hold now what these held when they were named.
+    fn resolved(&self, named: Vec<ArchiveRef>, some_gone: bool) -> Result<Vec<ArchiveRef>, StoreError> {
         let mut failed = None;
-        record.archives = archive_redirects::resolve_all(&self.layout, record.archives, |id| {
-            let is_gone = known.some_archives_gone.then(|| self.catalog.is_forgotten(id));
+        let resolved = archive_redirects::resolve_all(&self.layout, named, |id| {
+            let is_gone = some_gone.then(|| self.catalog.is_forgotten(id));
             is_gone.unwrap_or(Ok(false)).unwrap_or_else(|error| {
                 failed.get_or_insert(error);
                 true
             })
         });
         // Then it is unknown which archives may be relied on.
-        failed.map_or(Ok(record), Err)
+        failed.map_or(Ok(resolved), Err)
     }
 
     /// Changes a record, as it was written, to what receipts of `forget` made of it.

@@ -40,7 +40,17 @@ impl Waiting {
 pub fn waiting(store: &Store, place: &Digest) -> Result<Waiting, StoreError> {
     let (notes, _) = sorted(store.replica_notes(place)?);
     let records = store.record_ids()?;
-    let is_new = |id: &&SnapshotId| !notes.contains(&Name::Record((*id).clone()).to_string());
+    let is_there = |name: Name| notes.contains(&name.to_string());
+    let mut amended = HashSet::new();
+    for (archives, ids) in store.amended_to_copy()? {
+        if !archives
+            .into_iter()
+            .all(|archive| is_there(Name::Archive(archive.id, 1)))
+        {
+            amended.extend(ids);
+        }
+    }
+    let is_new = |id: &&SnapshotId| !is_there(Name::Record((*id).clone())) || amended.contains(id);
     let last = last_receipt(&notes);
     Ok(Waiting {
         snapshots: records.iter().filter(is_new).count() as u64,
@@ -72,6 +82,7 @@ impl Copying<'_> {
         loop {
             let before = self.copied.clone();
             self.moved()?;
+            self.amended()?;
             self.snapshots()?;
             self.receipts()?;
             self.is_thorough = false;
@@ -178,6 +189,19 @@ impl Copying<'_> {
             match self.archive(&into) {
                 Ok(true) => self.put_same(&name, &bytes)?,
                 Ok(false) | Err(ReplicaError::Store(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Archives that only receipts of `forget` name. The records that need them may have been copied long before.
+    fn amended(&mut self) -> Result<(), ReplicaError> {
+        for archive in self.store.amended_to_copy()?.into_iter().flat_map(|(all, _)| all) {
+            self.must_go_on()?;
+            match self.archive(&archive) {
+                // Gone: its snapshots were pruned, or it is repacked by now. Damaged: its snapshots say so.
+                Ok(_) | Err(ReplicaError::Store(_)) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -104,6 +104,18 @@ impl Store {
         Ok(found)
     }
 
+    /// Returns the archives that hold the new manifests of snapshots that lost paths, each list with its snapshots. Only receipts of
+    /// `forget` name them, or the archives that they replaced.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`], [`StoreError::Io`].
+    pub fn amended_to_copy(&self) -> Result<Vec<(Vec<ArchiveRef>, Vec<SnapshotId>)>, StoreError> {
+        let _kept = self.layout().enter()?;
+        let amended = self.catalog().amended_archives()?.into_iter();
+        let resolved = amended.map(|(named, ids)| Ok((self.resolved(named, true)?, ids)));
+        resolved.collect()
+    }
+
     /// The archives that are there, and those that another one took the place of; sorted.
     ///
     /// # Errors

@@ -2,13 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::clock::faketime;
-use crate::replicas::{PLACE, RECIPIENT, bring_back, brought_back, copied, own_key, session, signed};
+use crate::replicas::{
+    PLACE, RECIPIENT, bring_back, brought_back, comes_back, copied, own_key, session, signed,
+};
 use crate::support::bucket::Bucket;
 use crate::support::documents::instances;
 use crate::support::run::Run;
 use crate::support::sandbox::Sandbox;
+use crate::support::tree::Tree;
 
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
@@ -404,4 +408,43 @@ fn sessions_keep_their_order_after_a_trusted_import() {
         let restore = here.command(["restore", "--dry-run"]).inside(&project).run().ok();
         restore.has(&last).has("delete    b");
     }
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn what_a_forget_wrote_comes_with_copies_in_the_background() {
+    let Some(bucket) = Bucket::start() else { return };
+    let sandbox = copied("");
+    let project = sandbox.project("shop");
+    fs::write(project.join("kept"), "kept\n").unwrap();
+    fs::write(project.join("secret"), "sk-live-of-the-shop\n").unwrap();
+    let pass = || {
+        let begun = signed(&sandbox, &bucket, &["begin", project.to_str().unwrap()]).ok();
+        let id = String::from_utf8(begun.stdout).unwrap().trim().to_owned();
+        signed(&sandbox, &bucket, &["end", &id]).ok();
+        id
+    };
+    let (id, _) = (pass(), pass());
+    // Both sessions have the same manifests: the archive of the forget is named by no record.
+    signed(&sandbox, &bucket, &["replicate"]).ok();
+    let words = ["forget", &id, "--path", "secret", "--yes"];
+    sandbox.command(words).inside(&project).run().ok();
+    let waiting = || sandbox.jackin(["replicate", "--dry-run", "--json"]).ok().json()["waiting"].clone();
+    assert_eq!(waiting()["snapshots"], 2);
+    fs::write(project.join("new"), "new\n").unwrap();
+    pass();
+    let begun = Instant::now();
+    while waiting()["receipts"] != 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", waiting());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(waiting()["snapshots"], 0);
+    let (fresh, told) = brought_back(&bucket, &["--trust"]);
+    assert_eq!(told["snapshots"].as_array().unwrap().len(), 6, "{told}");
+    fresh.jackin(["verify", "--read-data"]).ok().shows("all valid");
+    let mut tree = Tree::read(&project);
+    for gone in ["secret", "new"] {
+        tree = tree.without(gone);
+    }
+    comes_back(&fresh, &id, "baseline", &tree);
 }

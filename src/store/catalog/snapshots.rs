@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension as _, Params, params};
 
 use super::Catalog;
 use super::row::{self, Count, IMPORTED, SnapshotRow, Word};
-use crate::model::{Amendment, ArchiveId, Digest, InstanceId, SnapshotId, SnapshotKind};
+use crate::model::{Amendment, ArchiveId, ArchiveRef, Digest, InstanceId, SnapshotId, SnapshotKind};
 use crate::store::StoreError;
 
 /// The snapshots of an instance, in short.
@@ -229,6 +229,19 @@ impl Catalog {
                 .query_map([id.as_str()], amendment)?
                 .collect()
         })
+    }
+
+    /// Returns the archives that receipts of `forget` name for the snapshots that lost paths, each list once with its snapshots.
+    pub(in crate::store) fn amended_archives(
+        &self,
+    ) -> Result<Vec<(Vec<ArchiveRef>, Vec<SnapshotId>)>, StoreError> {
+        let sql = "SELECT archives, json_group_array(snapshot) FROM amendments
+                   WHERE snapshot IN (SELECT id FROM snapshots) GROUP BY archives ORDER BY min(number)";
+        let list = |row: &rusqlite::Row<'_>| {
+            let archives = row.get::<_, row::Json<_>>(0)?.0;
+            Ok((archives, row.get::<_, row::Json<_>>(1)?.0))
+        };
+        self.ask(|connection| connection.prepare_cached(sql)?.query_map([], list)?.collect())
     }
 
     /// Returns true if a receipt of `forget` says that the archive is gone.
