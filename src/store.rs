@@ -456,13 +456,20 @@ impl Store {
     /// Takes the store's lock, shared, because archives are needed: captures and restores share the store.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] while another process has it exclusively; [`StoreError::Io`].
+    /// [`StoreError::Locked`] while another process has it exclusively; [`StoreError::Io`]; as for [`Self::open_read`] if the catalog
+    /// cannot follow.
     pub fn share(&self) -> Result<LockGuard, StoreError> {
         let _kept = self.layout.enter()?;
         let shared = lock::share(&self.layout)?;
-        // A `forget` that was killed between its receipt and the catalog: what is read from here on must know of it.
-        if self.writable && catalog_sync::lacks_forget(&self.catalog, &self.layout)? {
-            let _receipts = lock::wait(&self.layout, RECEIPTS)?;
+        // What is read from here on must know of a `forget` or a prune that came before: one that was killed between its receipt and
+        // the catalog, and any of which a catalog in memory does not hear.
+        let in_memory = !self.writable && self.catalog.is_in_memory();
+        if (self.writable || in_memory) && catalog_sync::lacks_deletion(&self.catalog, &self.layout)? {
+            // A reader takes no lock of writers, and no other process sees its catalog.
+            let _receipts = match in_memory {
+                true => None,
+                false => Some(lock::wait(&self.layout, RECEIPTS)?),
+            };
             catalog_sync::catch_up(&self.catalog, &self.layout)?;
         }
         Ok(shared)

@@ -129,11 +129,14 @@ pub(super) fn catch_up(catalog: &Catalog, layout: &Layout) -> Result<CaughtUp, S
     })
 }
 
-/// Returns true if the log has a receipt of `forget` that the catalog lacks. A log that cannot be read is named by others.
-pub(super) fn lacks_forget(catalog: &Catalog, layout: &Layout) -> Result<bool, StoreError> {
+/// Returns true if the log has a receipt of a `forget` or a prune that the catalog lacks. A log that cannot be read is named by others.
+pub(super) fn lacks_deletion(catalog: &Catalog, layout: &Layout) -> Result<bool, StoreError> {
     let mut lacks = false;
     let scanned = log::scan(&layout.receipts(), catalog.last_link()?, |link| {
-        lacks |= matches!(link.receipt.act, Operation::Forget { .. });
+        lacks |= matches!(
+            link.receipt.act,
+            Operation::Forget { .. } | Operation::Prune { .. }
+        );
         Ok(())
     });
     match scanned {

@@ -1,7 +1,13 @@
-//! Receipts that the catalog of a waiting process lacks: a forget and a prune at their questions.
+//! Receipts that the catalog of a waiting process lacks: a forget and a prune at their questions, and a `verify` that computes its
+//! answers in memory.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::forget::{FIRST, found_in};
 use crate::retention::{is_whole, rules};
@@ -69,5 +75,43 @@ fn what_was_pinned_while_a_prune_or_a_forget_asked_stays() {
         sandbox.jackin(["show", &pinned]).ok().shows("pinned");
         is_whole(&sandbox);
         sandbox.jackin(["unpin", &pinned]).ok();
+    }
+}
+
+#[test]
+fn verify_without_a_catalog_takes_a_forget_beside_it_for_no_damage() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    fs::write(project.join("kept"), "one\n").unwrap();
+    fs::write(project.join("secret"), FIRST).unwrap();
+    sandbox.launch(&project, "echo two > kept");
+    fs::remove_file(sandbox.store().join("catalog.sqlite3")).unwrap();
+    let _ = fs::remove_file(sandbox.store().join("catalog.sqlite3-journal"));
+    let path = sandbox.store().join("locks/store");
+    let lock = fs::File::open(&path).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let verify = sandbox.command(["verify", "--read-data"]).start();
+    let pid = Pid::from_child(&verify.child);
+    waits_for(verify.child.id(), &path);
+    kill_process(pid, Signal::STOP).unwrap();
+    drop(lock);
+    let words = ["forget", "--path", "secret", "--yes"];
+    sandbox.command(words).inside(&project).run().ok();
+    kill_process(pid, Signal::CONT).unwrap();
+    verify.finish().ok().shows("all valid");
+}
+
+/// Waits until a process has the lock open, and so has read everything that it computes its catalog from.
+fn waits_for(process: u32, lock: &Path) {
+    let wanted = fs::metadata(lock).unwrap();
+    let begun = Instant::now();
+    loop {
+        let open = fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+        let mut open = open.filter_map(|entry| fs::metadata(entry.ok()?.path()).ok());
+        if open.any(|meta| (meta.dev(), meta.ino()) == (wanted.dev(), wanted.ino())) {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not wait");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
