@@ -18,7 +18,7 @@ use super::{
 };
 use crate::clock::Entropy;
 use crate::model::{
-    AmendedManifest, AmendedMount, AmendedSnapshot, ArchiveId, Digest, ForgottenContent, Manifest,
+    AmendedManifest, AmendedMount, AmendedSnapshot, ArchiveId, Digest, Entry, ForgottenContent, Manifest,
     ManifestList, MountRecord, Operation, PrunedSnapshot, RelPath, SnapshotId, SnapshotRecord, Time, runs,
     without,
 };
@@ -29,6 +29,8 @@ pub struct AmendedRecord<'s> {
     store: &'s Store,
     parts: NewParts,
     amended: Vec<AmendedSnapshot>,
+    /// Contents of the forgotten paths, also those that other paths have.
+    contents: HashSet<Digest>,
     /// Manifests that were made already, by the old one and the forgotten paths. Snapshots share most of theirs.
     known: HashMap<(Digest, Vec<RelPath>), Option<AmendedManifest>>,
 }
@@ -66,6 +68,7 @@ impl<'s> AmendedRecord<'s> {
             store,
             parts: NewParts::default(),
             amended: Vec::new(),
+            contents: HashSet::new(),
             known: HashMap::new(),
         }
     }
@@ -121,6 +124,12 @@ impl<'s> AmendedRecord<'s> {
         }
         let blobs = self.store.contents(record);
         let manifest = blobs.manifest(&digest)?;
+        for path in paths {
+            let own = manifest.entry(path).into_iter();
+            let below = manifest.directories_within(path).flat_map(|dir| &dir.entries);
+            let contents = own.chain(below).filter_map(Entry::content);
+            self.contents.extend(contents.map(|content| content.digest));
+        }
         let made = match without(&manifest, paths) {
             Some(left) => {
                 let gaps = paths.iter().filter(|path| manifest.entry(path).is_some());
@@ -209,7 +218,12 @@ impl Store {
         observer: &dyn Observer,
     ) -> Result<ForgetPlan, StoreError> {
         let _kept = self.layout.enter()?;
-        let AmendedRecord { parts, amended, .. } = amended;
+        let AmendedRecord {
+            parts,
+            amended,
+            contents: shown,
+            ..
+        } = amended;
         let gone: HashSet<&SnapshotId> = snapshots.iter().map(|pruned| &pruned.id).collect();
         let records = self.records_without(&gone, &amended)?;
         let mut freed = 0;
@@ -226,7 +240,7 @@ impl Store {
                 idle.push(id);
             }
         }
-        let repack = self.plan_purge(records, &parts, observer)?;
+        let repack = self.plan_purge(records, (&parts, &shown), observer)?;
         freed += repack.groups.iter().map(RepackGroup::gain).sum::<u64>();
         Ok(ForgetPlan {
             snapshots,

@@ -148,17 +148,26 @@ impl Store {
     }
 
     /// Plans the repack of every archive with content that none of `records` needs, however little it is. `parts` are chunks and
-    /// manifest lists that the records need and that no archive has yet.
+    /// manifest lists that the records need and that no archive has yet. `shown` are contents of forgotten paths: where other paths keep
+    /// one, its member may still have the name and the times of a forgotten one.
     ///
     /// # Errors
     /// [`StoreError::Unread`] when a manifest cannot be read; [`StoreError::NoRoom`] when the new archives do not fit.
     pub(super) fn plan_purge(
         &self,
         mut records: Vec<SnapshotRecord>,
-        parts: &NewParts,
+        (parts, shown): (&NewParts, &HashSet<Digest>),
         observer: &dyn Observer,
     ) -> Result<RepackPlan, StoreError> {
         let _kept = self.layout.enter()?;
+        // Those that a capture wrote have a list with each path of their members, which is dead then.
+        let repacked = match shown.is_empty() {
+            true => HashSet::new(),
+            false => self.catalog.repacked_archives()?,
+        };
+        let shows = |archive: &ArchiveRef, opened: &Archive| {
+            repacked.contains(&archive.id) && opened.blobs().iter().any(|blob| shown.contains(&blob.digest))
+        };
         records.sort_by(|a, b| (a.taken_at, &a.id).cmp(&(b.taken_at, &b.id)));
         let mut seen = HashSet::new();
         let all = records.iter().flat_map(|record| &record.archives);
@@ -174,7 +183,7 @@ impl Store {
         live.check(&records)?;
         let mut groups = Vec::new();
         for state in [false, true] {
-            let group = live.with_dead_content(&blobs, &records, state);
+            let group = live.to_purge(&blobs, &records, state, &shows);
             // Other snapshots may need all that the archives have. The new parts still want one.
             groups.extend(group.or_else(|| parts.alone(state)));
         }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::replicas;
-use crate::retention::is_whole;
+use crate::retention::{is_whole, rules};
 use crate::support::bucket::Bucket;
 use crate::support::build::noise;
 use crate::support::compare::assert_same_tree;
@@ -166,6 +166,45 @@ fn no_byte_of_a_forgotten_secret_stays_and_everything_else_restores() {
     forget(&sandbox, &leak.project, &["--yes"])
         .code(2)
         .shows("no snapshot has");
+}
+
+#[test]
+fn nothing_of_a_forgotten_path_stays_at_a_content_that_other_paths_keep() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    fs::write(project.join("public"), noise("public", 30_000)).unwrap();
+    fs::write(project.join("dead"), noise("dead", 200_000)).unwrap();
+    sandbox.launch(&project, "true");
+    fs::remove_file(project.join("dead")).unwrap();
+    let codename = project.join("codename");
+    fs::copy(project.join("public"), &codename).unwrap();
+    let tagged = rustix::fs::lsetxattr(
+        &codename,
+        "user.token",
+        SECOND.as_bytes(),
+        rustix::fs::XattrFlags::empty(),
+    );
+    fs::write(project.join("filler"), noise("filler", 2_000_000)).unwrap();
+    sandbox.launch(&project, "true");
+    rules(&sandbox, "instances = 1");
+    let last = sandbox.launch(&project, "true");
+    sandbox.jackin(["prune", "--yes"]).ok();
+    // Half of the first archive is dead without its session: what is left of it is repacked, under the first name that has it now. A
+    // manifest has the names alone, without a slash, and keeps them for its gaps.
+    let named = || {
+        let mut found = found_in(&sandbox, "/codename");
+        found.retain(|path| path.extension().is_some_and(|end| end == "zst"));
+        found
+    };
+    assert_eq!(named().len(), 1, "no member has the name");
+    assert_eq!(found_in(&sandbox, SECOND).len(), usize::from(tagged.is_ok()));
+    let words = ["forget", "--path", "codename", "--yes"];
+    sandbox.command(words).inside(&project).run().ok();
+    assert_eq!(named(), Vec::<PathBuf>::new());
+    assert_eq!(found_in(&sandbox, SECOND), Vec::<PathBuf>::new());
+    is_whole(&sandbox);
+    let left = written(&sandbox, &last, "closing");
+    assert_same_tree(&Tree::read(&project).without("codename"), &left);
 }
 
 #[test]

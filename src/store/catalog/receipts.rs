@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension as _, Row};
 
 use super::Catalog;
 use super::row::{self, AgentEventRow, CaptureRow, Count, Json, RestoreRow, Word};
-use crate::model::{CallRef, ChangeCounts, InstanceId, Operation, Receipt, SnapshotId};
+use crate::model::{ArchiveId, CallRef, ChangeCounts, InstanceId, Operation, Receipt, SnapshotId};
 use crate::store::StoreError;
 use crate::store::log::Place;
 
@@ -15,6 +15,18 @@ fn receipt(row: &Row<'_>) -> rusqlite::Result<Receipt> {
 }
 
 impl Catalog {
+    /// Returns the archives that repacks and forgets wrote.
+    ///
+    /// # Errors
+    /// As [`Catalog::instances`].
+    pub(in crate::store) fn repacked_archives(&self) -> Result<HashSet<ArchiveId>, StoreError> {
+        let sql = "SELECT json_extract(json, '$.act.into.id') FROM receipts WHERE act = 'repack'
+                   UNION SELECT json_extract(written.value, '$.id') FROM receipts r, json_each(r.json, '$.act.into') AS written
+                   WHERE r.act = 'forget'";
+        let id = |row: &Row<'_>| row.get::<_, Word<ArchiveId>>(0).map(|word| word.0);
+        self.query(|connection| connection.prepare_cached(sql)?.query_map([], id)?.collect())
+    }
+
     /// The receipt with this number.
     ///
     /// # Errors

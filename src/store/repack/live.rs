@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::observer::{Observer, Phase};
 
-/// First location of a content: its mount, its path, and its entry.
+/// First location of a content: its mount, its path, and its entry without extended attributes.
 pub(super) struct First {
     pub(super) label: String,
     pub(super) path: RelPath,
@@ -89,10 +89,13 @@ impl Live {
                     continue;
                 };
                 if self.digests.insert(content.digest) {
+                    let mut entry = entry.clone();
+                    // They are data of this one path, and may be secret; the content is also that of others.
+                    entry.xattrs.clear();
                     let first = First {
                         label: label.to_owned(),
                         path: dir.path.join(&entry.name),
-                        entry: entry.clone(),
+                        entry,
                     };
                     self.firsts.insert(content.digest, first);
                 }
@@ -115,21 +118,21 @@ impl Live {
         }
     }
 
-    /// Returns the archives with any content that is not needed, as one group; `None` if there are none.
-    pub(super) fn with_dead_content(
+    /// Returns the archives with any content that is not needed, and those that `also` chooses, as one group; `None` if there are none.
+    pub(super) fn to_purge(
         &self,
         blobs: &Blobs,
         records: &[SnapshotRecord],
         state: bool,
+        also: &dyn Fn(&ArchiveRef, &Archive) -> bool,
     ) -> Option<RepackGroup> {
         let refs = blobs.archives().iter().zip(blobs.opened());
         let of_kind = refs.filter(|(archive, _)| archive.id.is_state() == state);
         let facts: Vec<(&ArchiveRef, u64, u64)> = of_kind
-            .map(|(archive, opened)| {
+            .filter_map(|(archive, opened)| {
                 let (live, total) = self.share(opened);
-                (archive, live, total)
+                (live < total || also(archive, opened)).then_some((archive, live, total))
             })
-            .filter(|(_, live, total)| live < total)
             .collect();
         (!facts.is_empty()).then(|| grouped(facts, records, state))
     }
