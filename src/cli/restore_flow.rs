@@ -486,7 +486,7 @@ fn propose_next(context: &Context<'_>, proposal: &Proposal, how: &RestoreOptions
         );
     }
     let mut unmerged = proposal.mounts.iter().flat_map(|mount| mount.unmerged.values());
-    if unmerged.any(|why| matches!(why, Unmerged::Overlaps(_))) {
+    if unmerged.any(|why| matches!(why, Unmerged::Overlaps { .. })) {
         let words = how.again.clone().switch("--merge", true);
         let words = words.switch("--conflict-markers", true);
         context.propose("to write all versions between conflict markers", &words.text());

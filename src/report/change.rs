@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::path::{PathDocument, lossy};
-use crate::diff::{Change, ChangeKind, Overlap, is_secret_path, masked};
+use crate::diff::{Change, ChangeKind, Overlap, masked};
 use crate::display::size;
 use crate::model::{Composition, Coverage};
 use crate::recovery::Since;
@@ -179,16 +179,12 @@ impl ChangeDocument {
     }
 
     /// Reason that a conflict was not merged.
-    pub(crate) fn unmerged(mut self, change: &Change, why: Option<&Unmerged>) -> Self {
+    pub(crate) fn unmerged(mut self, why: Option<&Unmerged>) -> Self {
         let Some(why) = why else { return self };
-        if let Unmerged::Overlaps(overlaps) = why {
-            let sides = [&change.from, &change.to];
-            let is_hidden = sides
-                .into_iter()
-                .any(|entry| is_secret_path(&change.path, entry.as_ref()));
+        if let Unmerged::Overlaps { overlaps, is_secret } = why {
             let documents = overlaps
                 .iter()
-                .map(|overlap| OverlapDocument::new(overlap, is_hidden));
+                .map(|overlap| OverlapDocument::new(overlap, *is_secret));
             self.overlaps = documents.collect();
         }
         let reason = self.reason.take().unwrap_or_default();
@@ -295,7 +291,7 @@ pub(crate) fn why_words(why: &Why) -> String {
 
 fn unmerged_words(why: &Unmerged) -> String {
     match why {
-        Unmerged::Overlaps(overlaps) => {
+        Unmerged::Overlaps { overlaps, .. } => {
             let places = size::counted(overlaps.len() as u64, "place", "places");
             format!("overlaps with the session's change in {places}")
         }
@@ -309,6 +305,7 @@ fn unmerged_words(why: &Unmerged) -> String {
         Unmerged::Others => "not only the session changed it before".to_owned(),
         Unmerged::Private => "it may hold secrets".to_owned(),
         Unmerged::Metadata => "mode, owner or attributes changed on both sides".to_owned(),
+        Unmerged::Exposed => "others could read what is private".to_owned(),
         Unmerged::Unread(why) => format!("cannot be read: {why}"),
     }
 }

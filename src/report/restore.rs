@@ -361,7 +361,7 @@ pub(crate) fn restore_document<'a>(
         let stays = |kept: &KeptPath| {
             let why = mount.unmerged.get(&kept.change.path);
             let told = ChangeDocument::new(coverage, &kept.change).reason(why_words(&kept.why));
-            told.unmerged(&kept.change, why)
+            told.unmerged(why)
         };
         let kept = append(&mut made.kept, mount.plan.kept.iter().map(stays));
         let conflicts = append(&mut made.conflicts, mount.plan.conflicts.iter().map(stays));

@@ -11,7 +11,7 @@ use super::plan::Plan;
 use crate::capture::PrivateOverlay;
 use crate::model::{
     ByteString, ComposedFile, Composition, Content, Coverage, Digest, Entry, EntryKind, Manifest, Recorded,
-    RelPath,
+    RelPath, Xattr,
 };
 
 /// Maximum bytes of a file that is composed, on each side.
@@ -72,6 +72,38 @@ impl Composed {
 pub fn can_be_composed(entry: &Entry) -> bool {
     let content = entry.content().filter(|content| content.size <= MAX_COMPOSED);
     content.is_some() && entry.nlink <= 1 && entry.link.is_none()
+}
+
+/// Bits of a mode that let the group, and all others, read a file; each with all bits of that class.
+const CLASSES: [(u32, u32); 2] = [(0o040, 0o070), (0o004, 0o007)];
+
+/// Returns `like`, closed to each class of users that cannot read the file of now.
+pub(super) fn as_private_as(now: &Entry, like: Entry) -> Entry {
+    let closed = CLASSES.into_iter().filter(|(reads, _)| now.mode & reads == 0);
+    let closed = closed.fold(0, |closed, (_, class)| closed | class);
+    Entry {
+        mode: like.mode & !closed,
+        ..like
+    }
+}
+
+/// Returns true if a file with the metadata of `like` may be read by users who cannot read `side`.
+///
+/// Modes of files of another owner, group or access list are not compared: only a `side` that all may read is exposed to no one then.
+pub(super) fn exposes(like: &Entry, side: &Entry) -> bool {
+    let access = |entry: &'_ Entry| -> Vec<Xattr> {
+        let lists = entry.xattrs.iter().filter(|xattr| xattr.is_access_list());
+        lists.cloned().collect()
+    };
+    let is_open_to = |entry: &Entry, (reads, _): (u32, u32)| entry.mode & reads != 0;
+    let lists = access(side);
+    let is_open = lists.is_empty() && CLASSES.into_iter().all(|class| is_open_to(side, class));
+    let has_same_readers = (like.uid, like.gid) == (side.uid, side.gid) && access(like) == lists;
+    let is_wider = || {
+        let mut classes = CLASSES.into_iter();
+        classes.any(|class| is_open_to(like, class) && !is_open_to(side, class))
+    };
+    !is_open && (!has_same_readers || is_wider())
 }
 
 /// Returns the form in which an intent keeps composed files.

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use super::attribution::ChangeHistory;
-use super::composed::{Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, can_be_composed};
+use super::composed::{
+    Composed, ComposedFiles, MAX_COMPOSED, MAX_TOGETHER, as_private_as, can_be_composed, exposes,
+};
 use super::packed_refs::PackedRefs;
 use super::plan::{KeptPath, Plan, Why};
 use super::scope::{Merging, Scope};
 use super::states::same;
 use super::vcs_stores::Stores;
 use crate::contract::PrivateFiles;
-use crate::diff::{Change, MergeLabels, MergeSides, Overlap, is_binary, merge};
+use crate::diff::{Change, MergeLabels, MergeSides, Overlap, is_binary, is_secret_path, merge};
 use crate::git_directories::Repositories;
 use crate::model::{Composition, Content, Coverage, Entry, Manifest, RelPath, SnapshotRecord};
 use crate::store::{Blobs, Store};
@@ -33,7 +35,12 @@ const BEGIN: usize = 8000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmerged {
     /// The edits overlap with the session's change.
-    Overlaps(Vec<Overlap>),
+    Overlaps {
+        /// The places.
+        overlaps: Vec<Overlap>,
+        /// True if the lines are not shown unless the operator asks for it.
+        is_secret: bool,
+    },
     /// One of the three states is no regular file.
     NoFile,
     /// The file has several names.
@@ -54,6 +61,8 @@ pub enum Unmerged {
     Private,
     /// Mode, owner or attributes were changed by both.
     Metadata,
+    /// Users who cannot read one of the texts could read the merged file.
+    Exposed,
     /// A content cannot be read, for this reason.
     Unread(String),
 }
@@ -188,7 +197,10 @@ impl MergeSource<'_> {
                 && !is_git
                 && !private.holds(path)
                 && [base, then, now].into_iter().all(can_be_composed)
-                && merged_metadata(base, then, now).is_some()
+                && merged_metadata(base, then, now).is_some_and(|like| {
+                    let like = as_private_as(now, like);
+                    ![then, now].into_iter().any(|side| exposes(&like, side))
+                })
                 && witness.is_of_session(path, Some(then));
             is_possible.then_some((path, base, then))
         });
@@ -269,7 +281,11 @@ impl MergeSource<'_> {
                 continue;
             };
             room = rest;
-            let composed = Composed::new(text, then, now_content.digest, Composition::Merge { marked: 0 });
+            let like = as_private_as(now, then.clone());
+            if exposes(&like, now) {
+                continue;
+            }
+            let composed = Composed::new(text, &like, now_content.digest, Composition::Merge { marked: 0 });
             let composed = Composed {
                 holds_later_edit,
                 ..composed
@@ -326,6 +342,7 @@ fn one(
         }
     }
     let like = merged_metadata(base, then, now).ok_or(Unmerged::Metadata)?;
+    let entries = [base, then, now];
     let base = stored(left, base_content)?;
     let theirs = stored(target, then_content)?;
     let ours = live(root, &change.path, now_content)?;
@@ -339,7 +356,12 @@ fn one(
     };
     let merged = merge(sides, LABELS);
     if merging != Merging::Marked && !merged.overlaps.is_empty() {
-        return Err(Unmerged::Overlaps(merged.overlaps));
+        return Err(Unmerged::Overlaps {
+            overlaps: merged.overlaps,
+            is_secret: entries
+                .iter()
+                .any(|entry| is_secret_path(&change.path, Some(entry))),
+        });
     }
     let has_markers = || {
         let mut lines = ours.split(|byte| *byte == b'\n');
@@ -347,6 +369,17 @@ fn one(
     };
     if !merged.overlaps.is_empty() && has_markers() {
         return Err(Unmerged::Marked);
+    }
+    let wide = like.mode;
+    let like = as_private_as(now, like);
+    // The session's change of the mode is all that there is to take out.
+    if like.mode != wide && merged.text == ours {
+        return Err(Unmerged::Exposed);
+    }
+    // Lines of the base are only between markers.
+    let sides = entries.iter().skip(usize::from(merged.overlaps.is_empty()));
+    if sides.into_iter().any(|side| exposes(&like, side)) {
+        return Err(Unmerged::Exposed);
     }
     let marked = u32::try_from(merged.overlaps.len()).unwrap_or(u32::MAX);
     Ok(Composed {

@@ -71,7 +71,8 @@ fn the_sessions_change_goes_and_later_edits_stay() {
     restored.touched(&["apart"]);
     restored.conflicted(&["same"]);
     assert_eq!(read(&project, "apart"), lines(&[(8, "mine")]));
-    assert_eq!(Tree::read(&project).at("apart").mode, 0o644);
+    // The edits were made in a private file.
+    assert_eq!(Tree::read(&project).at("apart").mode, 0o600);
     assert_untouched(&edited.only("same"), &Tree::read(&project).only("same"));
 
     // What was merged has later edits in it still: no restore takes it for its own work, also after an undo of the undo.
@@ -166,6 +167,61 @@ fn what_is_no_text_of_one_name_is_never_merged() {
         .shows("not merged: not a regular file on all sides")
         .shows("not merged: mode, owner or attributes changed on both sides");
     assert_untouched(&edited, &Tree::read(&project));
+}
+
+/// No class of users reads a line that it could not read before: neither of the file as it is now, nor of the state that is restored, nor,
+/// between markers, of the state that the session left.
+#[test]
+fn a_merged_file_is_as_private_as_each_text_in_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("private");
+    let secret = |line: &str| lines(&[(3, line)]);
+    Build::at(&project)
+        .file("closed", lines(&[]))
+        .file("mode-only", lines(&[]))
+        .file("opened", secret("pw=BEFORE"))
+        .mode("opened", 0o600)
+        .file("marked", lines(&[]))
+        .file("left", lines(&[]))
+        .file("script", lines(&[]))
+        .mode("script", 0o755)
+        .aged();
+    let id = sandbox.launch(
+        &project,
+        "sed -i 's/^line 3$/agent/' closed script; chmod 600 closed mode-only left; chmod 644 script
+         sed -i 's/^pw=.*/gone/' opened; sed -i 's/^line 3$/agent/' marked; sed -i 's/^line 3$/pw=LEFT/' left",
+    );
+    Build::at(&project)
+        .file("closed", lines(&[(3, "agent"), (8, "pw=MINE")]))
+        .mode("closed", 0o600)
+        .file("mode-only", lines(&[(8, "pw=MINE")]))
+        .mode("mode-only", 0o600)
+        .file("opened", lines(&[(3, "gone"), (8, "mine")]))
+        .file("marked", lines(&[(3, "pw=MINE")]))
+        .mode("marked", 0o600)
+        .file("left", lines(&[(3, "mine")]))
+        .file("script", lines(&[(3, "agent"), (8, "mine")]));
+    let edited = Tree::read(&project);
+
+    // The lines that the session left in a private file are not printed.
+    let plan = sandbox.jackin(["restore", &id, "--merge", "--dry-run"]).code(6);
+    plan.shows("line 3:").hides("pw=");
+
+    let flags = ["restore", id.as_str(), "--merge", "--conflict-markers", "--yes"];
+    let mut run = sandbox.jackin(flags).code(6);
+    let reason = "changed after the session; not merged: others could read what is private";
+    for path in ["mode-only", "opened", "left"] {
+        run = run.shows(&format!("{path}: {reason}"));
+        assert_untouched(&edited.only(path), &Tree::read(&project).only(path));
+    }
+    assert_eq!(read(&project, "closed"), lines(&[(8, "pw=MINE")]));
+    assert!(read(&project, "marked").contains("pw=MINE\n||||||| after the session\nagent\n"));
+    assert_eq!(read(&project, "script"), lines(&[(8, "mine")]));
+    let now = Tree::read(&project);
+    let modes = ["closed", "marked", "script"].map(|path| now.at(path).mode);
+    assert_eq!(modes, [0o600, 0o600, 0o755]);
+    sandbox.undo(&id);
+    assert_same_tree(&edited, &Tree::read(&project));
 }
 
 #[test]
