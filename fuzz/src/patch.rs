@@ -1,5 +1,7 @@
 //! The patch of two contents: whoever applies it to the earlier one gets the later one, byte for byte.
 
+use std::path::Path;
+
 use jackin_recovery::diff::{Body, Change, ChangeKind, Content, Line, PatchOptions, patch as of};
 use jackin_recovery::model::{
     Content as Stored, Digest, DigestMethod, Entry, EntryKind, InodeFlags, Name, RelPath, Time,
@@ -41,17 +43,23 @@ pub fn patch(bytes: &[u8]) -> bool {
         other => panic!("{other:?}"),
     }
     // Whether it is shown is not a question of what it is.
-    let hidden = of(&change(old, new, 0o600), options(context, false), |_| {
-        panic!("content was asked for")
-    });
+    let hidden = of(
+        Path::new("/root"),
+        &change(old, new, 0o600),
+        options(context, false),
+        |_| panic!("content was asked for"),
+    );
     assert_eq!(hidden.body, if old == new { Body::Nothing } else { Body::Hidden });
     matches!(made.body, Body::Lines(_))
 }
 
 fn made(old: &[u8], new: &[u8], context: usize) -> jackin_recovery::diff::Patch {
-    of(&change(old, new, 0o644), options(context, true), |later| {
-        Content::Bytes(if later { new } else { old }.to_vec())
-    })
+    of(
+        Path::new("/root"),
+        &change(old, new, 0o644),
+        options(context, true),
+        |later| Content::Bytes(if later { new } else { old }.to_vec()),
+    )
 }
 
 fn options(context: usize, show_secrets: bool) -> PatchOptions {

@@ -1,5 +1,8 @@
 //! Unified patch of one change: text line by line; binary, large and secret content is only mentioned.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 use similar::{Algorithm, ChangeTag, TextDiff};
@@ -81,11 +84,12 @@ pub const MAX_TEXT: u64 = 4 << 20;
 /// Time limit for one file; a slow pair is then shown more coarsely, never wrongly.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Returns true if the content of this path is hidden by default.
+/// Returns true if the content of this path below the mount root `root` is hidden by default.
 ///
-/// Only its owner may read it, or files of its name usually hold secrets.
+/// Only its owner may read it, or files of its name or in its place usually hold secrets. The place is that on the host: a mount that begins
+/// in `.aws` lies in it.
 #[must_use]
-pub fn is_secret_path(path: &RelPath, entry: Option<&Entry>) -> bool {
+pub fn is_secret_path(root: &Path, path: &RelPath, entry: Option<&Entry>) -> bool {
     const NAMES: [&str; 13] = [
         ".env",
         ".envrc",
@@ -114,7 +118,7 @@ pub fn is_secret_path(path: &RelPath, entry: Option<&Entry>) -> bool {
         || name.starts_with(b"id_") && !name.ends_with(b".pub") && !name.contains(&b'.')
         || NAMES.iter().any(|known| name == known.as_bytes())
         || ENDINGS.iter().any(|ending| name.ends_with(ending.as_bytes()))
-        || path.parts().any(|part| {
+        || root.iter().map(OsStr::as_bytes).chain(path.parts()).any(|part| {
             PLACES
                 .iter()
                 .any(|place| part.eq_ignore_ascii_case(place.as_bytes()))
@@ -136,9 +140,14 @@ pub enum Contents {
     Both(Vec<u8>, Vec<u8>),
 }
 
-/// Returns both sides of one change. `load` returns the content of the earlier (`false`) or the later (`true`) side; it is called
+/// Returns both sides of one change below the mount root `root`. `load` returns the content of the earlier (`false`) or the later (`true`) side; it is called
 /// only if content will be shown.
-pub fn contents(change: &Change, options: PatchOptions, mut load: impl FnMut(bool) -> Content) -> Contents {
+pub fn contents(
+    root: &Path,
+    change: &Change,
+    options: PatchOptions,
+    mut load: impl FnMut(bool) -> Content,
+) -> Contents {
     let has_content = |entry: &Option<Entry>| {
         entry
             .as_ref()
@@ -152,8 +161,8 @@ pub fn contents(change: &Change, options: PatchOptions, mut load: impl FnMut(boo
         return Contents::Nothing;
     }
     let from_path = change.from_path.as_ref().unwrap_or(&change.path);
-    let secret =
-        is_secret_path(&change.path, change.to.as_ref()) || is_secret_path(from_path, change.from.as_ref());
+    let secret = is_secret_path(root, &change.path, change.to.as_ref())
+        || is_secret_path(root, from_path, change.from.as_ref());
     if options.hides || (secret && !options.show_secrets) {
         return Contents::Hidden;
     }
@@ -171,9 +180,14 @@ pub fn contents(change: &Change, options: PatchOptions, mut load: impl FnMut(boo
     }
 }
 
-/// Returns the patch of one change. `load` is that of [`contents`].
-pub fn patch(change: &Change, options: PatchOptions, load: impl FnMut(bool) -> Content) -> Patch {
-    patch_of(&contents(change, options, load), options)
+/// Returns the patch of one change below the mount root `root`. `load` is that of [`contents`].
+pub fn patch(
+    root: &Path,
+    change: &Change,
+    options: PatchOptions,
+    load: impl FnMut(bool) -> Content,
+) -> Patch {
+    patch_of(&contents(root, change, options, load), options)
 }
 
 /// Returns the patch between both sides of a change.

@@ -409,7 +409,8 @@ impl Tracer<'_> {
                     };
                     traced.advance(step(kind), restored, version, Some(loaded));
                 }
-                (Live::Unknown | Live::Same, _) => {}
+                (Live::Unknown, _) => {}
+                (Live::Same { is_secret: secret }, _) => is_secret |= secret,
                 (Live::Absent, _) if traced.version.is_absent() => {}
                 (Live::Absent, _) => {
                     let step = step(PathStepKind::Deleted);
@@ -571,9 +572,12 @@ impl Tracer<'_> {
     fn is_secret(&mut self, snapshot: &SnapshotId, host: &Path) -> bool {
         let version = self.version(snapshot, host);
         let record = self.record(snapshot);
-        let path = record.and_then(|record| Self::mount(&record, host).map(|(_, path)| path));
-        match (version, path) {
-            (Ok(Some(version)), Some(path)) => is_secret_path(&path, version.entry()),
+        let placed = record.and_then(|record| {
+            let (mount, path) = Self::mount(&record, host)?;
+            Some((mount.coverage.root.to_path(), path))
+        });
+        match (version, placed) {
+            (Ok(Some(version)), Some((root, path))) => is_secret_path(&root, &path, version.entry()),
             _ => true,
         }
     }

@@ -499,7 +499,13 @@ impl Browser {
             trees.known.insert(key.base, Arc::clone(&key));
             key
         });
-        let tree = Arc::new(SnapshotTree::new(key, read, blobs, index.generation));
+        let tree = Arc::new(SnapshotTree::new(
+            key,
+            mount.coverage.root.to_path(),
+            read,
+            blobs,
+            index.generation,
+        ));
         trees.open.insert(0, Arc::clone(&tree));
         trees.forget_surplus();
         Ok(tree)

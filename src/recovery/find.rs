@@ -312,10 +312,10 @@ struct Searchable {
 }
 
 impl Searchable {
-    fn of(path: &RelPath, entry: &Entry) -> Self {
+    fn of(root: &Path, path: &RelPath, entry: &Entry) -> Self {
         Self {
             content: entry.content().copied(),
-            is_secret: is_secret_path(path, Some(entry)),
+            is_secret: is_secret_path(root, path, Some(entry)),
         }
     }
 }
@@ -492,7 +492,8 @@ impl Search<'_> {
         let new: Vec<Digest> = now.difference(&line.chunks).copied().collect();
         for digest in &new {
             for (path, entry) in matches(line, digest).iter() {
-                line.see(path, entry, Searchable::of(path, entry), moment);
+                let shown = Searchable::of(&line.root, path, entry);
+                line.see(path, entry, shown, moment);
                 entered.insert(path.clone());
             }
         }
@@ -586,6 +587,8 @@ fn merged(one: FoundPath, other: FoundPath) -> FoundPath {
             false => new.first,
         },
         versions: old.versions.max(new.versions),
+        // The contents of both are searched.
+        is_secret: old.is_secret || new.is_secret,
         contents,
         ..new
     }
@@ -608,7 +611,7 @@ impl Timeline {
                 .is_none_or(|settings| !settings.secrets.is_empty());
             let shown = Searchable {
                 content: None,
-                is_secret: holds_secrets || is_secret_path(&path, Some(&entry)),
+                is_secret: holds_secrets || is_secret_path(&self.root, &path, Some(&entry)),
             };
             Some((path, entry, shown))
         });

@@ -15,7 +15,9 @@ pub(super) enum Live {
     Absent,
     Directory,
     /// It has the content that the last snapshot shows.
-    Same,
+    Same {
+        is_secret: bool,
+    },
     Other {
         loaded: Loaded,
         is_secret: bool,
@@ -29,7 +31,8 @@ pub(super) fn read_live(
     path: &RelPath,
     last: Option<&Entry>,
 ) -> io::Result<Live> {
-    let root = Root::open(transports, &coverage.root.to_path()).map_err(|error| match error {
+    let place = coverage.root.to_path();
+    let root = Root::open(transports, &place).map_err(|error| match error {
         handle_fs::MountError::Missing { .. } => io::ErrorKind::NotFound.into(),
         other => io::Error::other(other),
     })?;
@@ -40,24 +43,21 @@ pub(super) fn read_live(
     let Some(stat) = dir.look(name.as_os_str())? else {
         return Ok(Live::Absent);
     };
-    let is_secret = stat.kind == NodeKind::File && stat.mode & 0o077 == 0;
-    let other = |loaded| {
-        Ok(Live::Other {
-            loaded,
-            is_secret: is_secret || is_secret_path(path, None),
-        })
-    };
+    let is_private = stat.kind == NodeKind::File && stat.mode & 0o077 == 0;
+    let is_secret = is_private || is_secret_path(&place, path, None);
+    let other = |loaded| Ok(Live::Other { loaded, is_secret });
+    let same = || Ok(Live::Same { is_secret });
     match (stat.kind, last.map(|entry| &entry.kind)) {
         (NodeKind::Directory, _) => Ok(Live::Directory),
         (NodeKind::Symlink, Some(EntryKind::Symlink(target)))
             if **target == *dir.link_target(name.as_os_str())? =>
         {
-            Ok(Live::Same)
+            same()
         }
         (NodeKind::Fifo, Some(EntryKind::Fifo))
         | (NodeKind::Socket, Some(EntryKind::Socket))
         | (NodeKind::CharDevice, Some(EntryKind::CharDevice(..)))
-        | (NodeKind::BlockDevice, Some(EntryKind::BlockDevice(..))) => Ok(Live::Same),
+        | (NodeKind::BlockDevice, Some(EntryKind::BlockDevice(..))) => same(),
         (NodeKind::File, kind) => {
             let (file, stat) = dir.file(name.as_os_str())?;
             let known = match kind {
@@ -88,7 +88,7 @@ pub(super) fn read_live(
                 && at == known.size
                 && hasher.finish() == known
             {
-                return Ok(Live::Same);
+                return same();
             }
             match at > MAX_TEXT {
                 true => other(Err(WholeReason::Large)),

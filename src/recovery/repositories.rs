@@ -26,6 +26,7 @@ pub(super) fn repositories(
 ) -> Vec<RepositoryChange> {
     let sides = || [before, after].into_iter().flatten();
     let all = Repositories::of(sides());
+    let root = coverage.root.to_path();
     with_files(coverage, (before, blobs), (after, later), |then, now| {
         let mut found = Vec::new();
         let sides_read: Vec<&dyn Files> = [then, now].into_iter().flatten().collect();
@@ -33,7 +34,7 @@ pub(super) fn repositories(
         let paths = ChangedPaths::of(changes);
         for own in concerned(&all, (&manifests, &sides_read), changes, true) {
             let mut change = compare_repository(&own, then, now, &paths);
-            let is_private = |config| sides().any(|side| is_secret_path(config, side.entry(config)));
+            let is_private = |config| sides().any(|side| is_secret_path(&root, config, side.entry(config)));
             if !show_secrets && change.configs.iter().any(is_private) {
                 change.hide_values();
             }
@@ -57,12 +58,13 @@ pub(super) fn settings(
         return Vec::new();
     }
     let private = PrivateFiles::of(coverage);
+    let root = coverage.root.to_path();
     let is_private = |change: &Change| {
         let sides = [change.from.as_ref(), change.to.as_ref()];
         let mut sides = sides.into_iter().flatten();
         // With the operator's key all of a credential is there.
         (is_unlocked && private.holds(&change.path))
-            || sides.any(|entry| is_secret_path(&change.path, Some(entry)))
+            || sides.any(|entry| is_secret_path(&root, &change.path, Some(entry)))
     };
     with_files(coverage, before, after, |then, now| {
         compare_settings(changes, then, now, show_secrets, &is_private)

@@ -185,7 +185,7 @@ impl Recovery<'_> {
                 path: path.on_host(&root),
                 entry: entry.clone(),
                 has_placeholders: has_placeholders(path),
-                is_secret: is_secret_path(path, Some(entry)),
+                is_secret: is_secret_path(&root, path, Some(entry)),
                 root: root.clone(),
                 below: path.clone(),
             };

@@ -371,12 +371,13 @@ fn matters(coverage: &Coverage, private: &PrivateFiles, change: &Change) -> bool
     let is_executable = |entry: &Entry| matches!(entry.kind, EntryKind::File(_)) && entry.mode & 0o111 != 0;
     let paths = [Some(&change.path), change.from_path.as_ref()];
     let in_git = change.path.parts().any(is_dot_git);
+    let root = coverage.root.to_path();
     let is_directory = sides.iter().flatten().all(|entry| entry.is_dir());
     if is_directory {
         return false;
     }
     paths.into_iter().flatten().any(|path| {
-        is_secret_path(path, None)
+        is_secret_path(&root, path, None)
             || private.holds(path)
             || private.is_by_key(path)
             || is_order(path, coverage.state)

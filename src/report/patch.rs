@@ -42,7 +42,7 @@ pub(crate) fn made(
     options: PatchOptions,
 ) -> Patch {
     let options = hiding(coverage, change, sources, options);
-    diff::patch(change, options, |later| {
+    diff::patch(&coverage.root.to_path(), change, options, |later| {
         load(coverage, change, sources, later, MAX_TEXT)
     })
 }
@@ -56,7 +56,7 @@ pub(crate) fn contents(
     most: u64,
 ) -> Contents {
     let options = hiding(coverage, change, sources, options);
-    diff::contents(change, options, |later| {
+    diff::contents(&coverage.root.to_path(), change, options, |later| {
         load(coverage, change, sources, later, most)
     })
 }

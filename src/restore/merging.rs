@@ -360,7 +360,7 @@ fn one(
             overlaps: merged.overlaps,
             is_secret: entries
                 .iter()
-                .any(|entry| is_secret_path(&change.path, Some(entry))),
+                .any(|entry| is_secret_path(root.path(), &change.path, Some(entry))),
         });
     }
     let has_markers = || {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -266,10 +267,13 @@ fn hidden_binary_and_hostile_content_is_safe() {
     fs::write(project.join("bin"), b"a\0b").unwrap();
     fs::write(project.join("odd\u{1b}[31m"), b"\x1b[2J\xff\xe2\x80\xae\n").unwrap();
     fs::write(project.join("url"), "https://me:hunter2@example.org/\n").unwrap();
+    fs::write(project.join("closed"), "hunter2\n").unwrap();
     sandbox.launch(&project, "echo KEY=hunter2 >> .env; printf 'c\\0d' > bin");
+    fs::set_permissions(project.join("closed"), fs::Permissions::from_mode(0o600)).unwrap();
     let run = |words: &[&str]| sandbox.command(words).inside(&project).run().ok();
     run(&["blame", ".env"]).hides("hunter2").shows("--show-secrets");
     run(&["blame", ".env", "--json"]).hides("hunter2");
+    run(&["blame", "closed"]).hides("hunter2").shows("--show-secrets");
     run(&["blame", "url"]).hides("hunter2");
     run(&["blame", ".env", "--show-secrets"]).shows("KEY=hunter2");
     run(&["blame", "bin"]).shows("a binary file");

@@ -217,3 +217,49 @@ fn a_suggested_command_works() {
         .ok()
         .hides("recovery cat");
 }
+
+/// A session on a directory in the project judges its files no other than the one on the project, and reveals no earlier version to it.
+#[test]
+fn a_session_on_a_directory_below_reveals_no_secrets() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("nested");
+    Build::at(&project)
+        .file("sub/cfg", "pw=SWORD\n")
+        .mode("sub/cfg", 0o600)
+        .file("infra/.kube/config", "pw=SWORD\n")
+        .file("infra/.docker/cli/config", "pw=SWORD\n");
+    sandbox.launch(&project, "true");
+    let mut sessions = Vec::new();
+    for directory in ["sub", "infra/.kube", "infra/.docker/cli"] {
+        let below = project.join(directory);
+        if directory == "sub" {
+            Build::at(&below).file("cfg", "nothing\n");
+            sandbox.launch(&below, "true");
+        } else {
+            sessions.push((sandbox.launch(&below, "echo y >> config"), below));
+        }
+    }
+    let search = ["find", "--content", "SWORD"];
+    let is_hidden = |run: Run| drop(run.hides("=SWORD"));
+    is_hidden(inside(&sandbox, &project, &search).ok());
+    is_hidden(inside(&sandbox, &project.join("sub"), &search));
+    for (session, below) in &sessions {
+        is_hidden(inside(&sandbox, below, &search));
+        is_hidden(inside(&sandbox, below, &["cat", "config"]).code(2));
+        is_hidden(
+            inside(&sandbox, below, &["blame", "config"])
+                .ok()
+                .shows("--show-secrets"),
+        );
+        is_hidden(
+            sandbox
+                .jackin(["diff", "--patch", session])
+                .ok()
+                .shows("--show-secrets"),
+        );
+        is_hidden(sandbox.jackin(["show", session]).ok());
+        is_hidden(sandbox.jackin(["restore", session, "--dry-run", "--patch"]));
+        let shown = sandbox.jackin(["diff", "--patch", session, "--show-secrets"]);
+        shown.ok().shows("=SWORD");
+    }
+}

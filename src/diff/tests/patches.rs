@@ -1,5 +1,7 @@
 //! Patches of one change: text is shown, everything else is only mentioned.
 
+use std::path::Path;
+
 use super::{dir, file, object, path, symlink, with_mode};
 use crate::diff::{Body, Change, ChangeKind, Content, Line, Patch, PatchOptions, patch};
 use crate::model::{Entry, EntryKind};
@@ -23,7 +25,7 @@ fn change(at: &str, kind: ChangeKind, from: Option<Entry>, to: Option<Entry>) ->
 /// Returns the patch of a file that held `old` and holds `new`.
 fn texts(old: &[u8], new: &[u8]) -> Patch {
     let change = change("f", ChangeKind::Modified, Some(file("old")), Some(file("new")));
-    patch(&change, PLAIN, |later| {
+    patch(Path::new("/src"), &change, PLAIN, |later| {
         Content::Bytes(if later { new } else { old }.to_vec())
     })
 }
@@ -104,7 +106,10 @@ fn binary_and_large_content_is_said_and_not_shown() {
             Content::Bytes(vec![1; 7])
         }
     };
-    assert_eq!(patch(&modified, PLAIN, large).body, Body::Large(7, 5 << 20));
+    assert_eq!(
+        patch(Path::new("/src"), &modified, PLAIN, large).body,
+        Body::Large(7, 5 << 20)
+    );
     let lost = |later| {
         if later {
             Content::Bytes(Vec::new())
@@ -113,7 +118,7 @@ fn binary_and_large_content_is_said_and_not_shown() {
         }
     };
     assert_eq!(
-        patch(&modified, PLAIN, lost).body,
+        patch(Path::new("/src"), &modified, PLAIN, lost).body,
         Body::Unavailable("the archive is gone".to_owned())
     );
 }
@@ -139,13 +144,17 @@ fn secrets_are_hidden_by_name_and_by_mode_of_either_side() {
         renamed,
     ];
     for change in &hidden {
-        assert_eq!(patch(change, PLAIN, never).body, Body::Hidden, "{change:?}");
+        assert_eq!(
+            patch(Path::new("/src"), change, PLAIN, never).body,
+            Body::Hidden,
+            "{change:?}"
+        );
         let show = PatchOptions {
             show_secrets: true,
             hides: false,
             ..PLAIN
         };
-        let shown = patch(change, show, |later| {
+        let shown = patch(Path::new("/src"), change, show, |later| {
             Content::Bytes(if later { "new\n" } else { "old\n" }.into())
         });
         assert!(matches!(shown.body, Body::Lines(_)), "{change:?}");
@@ -175,7 +184,11 @@ fn what_has_no_content_has_no_patch() {
         },
     ];
     for change in &nothing {
-        assert_eq!(patch(change, PLAIN, never).body, Body::Nothing, "{change:?}");
+        assert_eq!(
+            patch(Path::new("/src"), change, PLAIN, never).body,
+            Body::Nothing,
+            "{change:?}"
+        );
     }
 }
 
@@ -187,14 +200,17 @@ fn a_link_is_shown_by_its_target_and_never_followed() {
         Some(symlink("old")),
         Some(symlink("new")),
     );
-    let shown = patch(&retarget, PLAIN, never);
+    let shown = patch(Path::new("/src"), &retarget, PLAIN, never);
     assert_eq!(lines(&shown), ["@@ -1 +1 @@", "-old", "\\", "+new", "\\"]);
     let became = change("l", ChangeKind::Type, Some(symlink("old")), Some(file("new")));
-    let shown = patch(&became, PLAIN, |later| {
+    let shown = patch(Path::new("/src"), &became, PLAIN, |later| {
         assert!(later, "the link's content is its target");
         Content::Bytes(b"text\n".to_vec())
     });
     assert_eq!(lines(&shown)[1..], ["-old", "\\", "+text"]);
     let gone = change("l", ChangeKind::Type, Some(symlink("old")), Some(dir()));
-    assert_eq!(lines(&patch(&gone, PLAIN, never))[1..], ["-old", "\\"]);
+    assert_eq!(
+        lines(&patch(Path::new("/src"), &gone, PLAIN, never))[1..],
+        ["-old", "\\"]
+    );
 }

@@ -1,5 +1,7 @@
 //! Files whose content is hidden unless the caller asks for it.
 
+use std::path::Path;
+
 use super::{dir, file, path, symlink, with_mode};
 use crate::diff::is_secret_path;
 
@@ -35,8 +37,25 @@ fn a_name_that_usually_holds_secrets_is_one_wherever_it_lies() {
         ".kube/config",
         ".docker/config.json",
     ] {
-        assert!(is_secret_path(&path(name), None), "{name}");
-        assert!(is_secret_path(&path(name), Some(&file("x"))), "{name}");
+        assert!(is_secret_path(Path::new("/src"), &path(name), None), "{name}");
+        assert!(
+            is_secret_path(Path::new("/src"), &path(name), Some(&file("x"))),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_mount_that_begins_in_a_place_of_secrets_lies_in_it() {
+    for (root, secret) in [
+        ("/src/infra/.kube", true),
+        ("/home/me/.AWS/cli", true),
+        ("ssh://host/srv/.docker", true),
+        ("/src/kube", false),
+        ("/src/.env/x", false),
+    ] {
+        let found = is_secret_path(Path::new(root), &path("config"), Some(&file("x")));
+        assert_eq!(found, secret, "{root}");
     }
 }
 
@@ -54,7 +73,10 @@ fn other_names_are_not() {
         "ssh/config",
         "a.pem.md",
     ] {
-        assert!(!is_secret_path(&path(name), Some(&file("x"))), "{name}");
+        assert!(
+            !is_secret_path(Path::new("/src"), &path(name), Some(&file("x"))),
+            "{name}"
+        );
     }
 }
 
@@ -71,9 +93,21 @@ fn a_file_that_only_its_owner_may_read_is_one() {
         (0o610, false),
     ] {
         let entry = with_mode(file("x"), mode);
-        assert_eq!(is_secret_path(&path("notes"), Some(&entry)), secret, "{mode:o}");
+        assert_eq!(
+            is_secret_path(Path::new("/src"), &path("notes"), Some(&entry)),
+            secret,
+            "{mode:o}"
+        );
     }
     // A directory has no content, and the mode of a link says nothing.
-    assert!(!is_secret_path(&path("d"), Some(&with_mode(dir(), 0o700))));
-    assert!(!is_secret_path(&path("l"), Some(&with_mode(symlink("t"), 0o700))));
+    assert!(!is_secret_path(
+        Path::new("/src"),
+        &path("d"),
+        Some(&with_mode(dir(), 0o700))
+    ));
+    assert!(!is_secret_path(
+        Path::new("/src"),
+        &path("l"),
+        Some(&with_mode(symlink("t"), 0o700))
+    ));
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -73,6 +74,7 @@ impl TreeKey {
 /// A mount of a snapshot in memory.
 pub(super) struct SnapshotTree {
     pub(super) key: Arc<TreeKey>,
+    root: PathBuf,
     manifest: Manifest,
     /// Number of the first entry of each directory; the root has the number 0.
     starts: Vec<u64>,
@@ -84,7 +86,13 @@ pub(super) struct SnapshotTree {
 }
 
 impl SnapshotTree {
-    pub(super) fn new(key: Arc<TreeKey>, manifest: Manifest, blobs: Blobs, generation: u64) -> Self {
+    pub(super) fn new(
+        key: Arc<TreeKey>,
+        root: PathBuf,
+        manifest: Manifest,
+        blobs: Blobs,
+        generation: u64,
+    ) -> Self {
         let mut next = 1;
         let starts = manifest.directories.iter().map(|directory| {
             let start = next;
@@ -93,6 +101,7 @@ impl SnapshotTree {
         });
         Self {
             key,
+            root,
             starts: starts.collect(),
             manifest,
             blobs,
@@ -196,7 +205,7 @@ impl SnapshotTree {
 
     /// Fails if the name or the mode of an entry says that it holds secrets.
     fn ensure_shown(&self, number: u64, entry: &Entry) -> Result<(), BrowseError> {
-        match is_secret_path(&self.path(number)?, Some(entry)) {
+        match is_secret_path(&self.root, &self.path(number)?, Some(entry)) {
             true => Err(BrowseError::Hidden),
             false => Ok(()),
         }
