@@ -576,6 +576,35 @@ fn a_prompt_of_a_single_long_line_is_recorded_in_time() {
     assert!(!shown.text().contains("ghp_"));
 }
 
+#[test]
+fn a_secret_in_quotes_is_hidden_up_to_the_closing_quote() {
+    for setting in ["", "\n[recovery.agent]\nprompts = \"full\"\n"] {
+        let (sandbox, project) = workspace(setting);
+        let prompt = "password = \"a b STAPLE\"\n-----BEGIN PRIVATE KEY-----\nMC4CAQAw\nSTAPLE==\n\
+                      -----END PRIVATE KEY-----\nplease";
+        say(&sandbox, "UserPromptSubmit", &project, &json!({"prompt": prompt})).ok();
+        for command in [
+            "export DB_PASSWORD=\"a b STAPLE\"; ./deploy",
+            "mysql --password 'a b STAPLE' -e x",
+            "sshpass -p 'a b STAPLE' ssh host",
+            "curl -u 'bob:a b STAPLE' https://example.org",
+            "curl -d '{\"password\": \"a b STAPLE\"}' https://example.org",
+            "POSTGRES_PASSWORD='a b\nSTAPLE' docker compose up",
+        ] {
+            let what = json!({"tool_name": "Bash", "tool_input": {"command": command}});
+            say(&sandbox, "PreToolUse", &project, &what).ok();
+        }
+        let receipts = fs::read_to_string(sandbox.store().join("receipts.log")).unwrap();
+        assert!(!receipts.contains("STAPLE"), "{receipts}");
+        assert!(receipts.contains("sshpass -p (hidden) ssh host"), "{receipts}");
+        assert_eq!(receipts.contains("please"), !setting.is_empty());
+        let id = listed(&sandbox)[0].id.clone();
+        for words in [&["show", &id][..], &["list", "--json"], &["log", &id]] {
+            sandbox.jackin(words).ok().hides("STAPLE");
+        }
+    }
+}
+
 /// An event of Cursor, which names the roots of its window.
 fn cursor(sandbox: &Sandbox, event: &str, roots: &[&Path], more: &Value) {
     let mut what = json!({"conversation_id": "k1", "hook_event_name": event, "workspace_roots": roots});

@@ -22,6 +22,7 @@ mod json;
 mod leak_check;
 mod merge;
 mod names;
+mod quotes;
 mod rules;
 mod text;
 mod toml;
@@ -32,7 +33,7 @@ mod yaml;
 mod tests;
 
 pub use heuristics::{Strictness, is_secret, is_secret_key, is_secret_user};
-pub use text::{redact_arguments, redact_text};
+pub use text::{redact_arguments, redact_lines, redact_text};
 
 use std::ops::Range;
 

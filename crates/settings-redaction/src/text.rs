@@ -4,6 +4,7 @@ use super::heuristics::{
     Strictness, is_auth, is_no_password, is_of_secret_key, is_scheme, is_secret, is_secret_key,
     is_short_password, names_secret,
 };
+use super::quotes::{Open, behind};
 
 /// Returns a line of text with each word that looks like a secret replaced by `hidden`. Words are separated by single spaces in the
 /// result. If the rest still looks like it passes a secret, all of it is replaced.
@@ -16,30 +17,137 @@ use super::heuristics::{
 /// assert_eq!(redact_text("the password is swordfish", "…"), "the password is …");
 /// assert_eq!(redact_text("curl -u bob:swordfish https://x", "…"), "curl -u … https://x");
 /// assert_eq!(redact_text("PGPASSWORD=abc psql -h db", "…"), "PGPASSWORD=… psql -h db");
+/// assert_eq!(redact_text("PGPASSWORD='a b c' psql -h db", "…"), "PGPASSWORD=… psql -h db");
 /// ```
 #[must_use]
 pub fn redact_text(line: &str, hidden: &str) -> String {
+    redact_line(line, hidden, |_| false).0
+}
+
+/// Returns a text of several lines, each as [`redact_text`] returns it. A hidden value in quotes ends at the closing quote, also on another line;
+/// a private key in PEM form is replaced from its first to its last line.
+///
+/// ```
+/// use settings_redaction::redact_lines;
+///
+/// let text = "API_KEY='a\nb c' run\n-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----\nls";
+/// assert_eq!(redact_lines(text, "…"), "API_KEY=…\n… run\n…\nls");
+/// ```
+#[must_use]
+pub fn redact_lines(text: &str, hidden: &str) -> String {
+    const KEY: &str = "PRIVATE KEY";
+    let bounds = |line: &str, word: &str| {
+        let at = line.find(word);
+        at.is_some_and(|at| line.get(at..).is_some_and(|rest| rest.contains(KEY)))
+    };
+    let mut out = Vec::new();
+    let mut lines = text.lines();
+    let mut open = None;
+    while let Some(line) = lines.next() {
+        if bounds(line, "BEGIN ") && line.contains("----") {
+            if !bounds(line, "END ") {
+                // Of a key without an end all that follows may be a part.
+                lines.by_ref().find(|line| bounds(line, "END "));
+            }
+            out.push(hidden.to_owned());
+            open = None;
+            continue;
+        }
+        let rest = lines.clone();
+        let closes = |open: Open| {
+            let mut words = rest.clone().flat_map(str::split_whitespace);
+            words.any(|word| behind(word, Some(open)) != Some(open))
+        };
+        let mut line = line;
+        let mut begin = None;
+        if let Some(quote) = open.take() {
+            let end = end_of(line, quote);
+            begin = Some(hidden);
+            match end {
+                Some(end) => line = line.get(end..).unwrap_or_default(),
+                None => {
+                    open = Some(quote);
+                    line = "";
+                }
+            }
+        }
+        let (shown, left) = redact_line(line, hidden, closes);
+        open = open.or(left);
+        let parts = begin.into_iter().chain([shown.as_str()]);
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        out.push(parts.join(" "));
+    }
+    out.join("\n")
+}
+
+/// Returns the position behind the word that closes `open`; `None` if the line closes it nowhere.
+fn end_of(line: &str, mut open: Open) -> Option<usize> {
+    let mut at = 0;
+    for word in line.split_inclusive(char::is_whitespace) {
+        at += word.len();
+        open = match behind(word.trim_end(), Some(open)) {
+            None | Some(Open::Blank) => return Some(at),
+            Some(open) => open,
+        };
+    }
+    None
+}
+
+/// Returns the line, and the quote that a hidden value opened, if the line does not close it and what follows does (`closes`).
+fn redact_line(line: &str, hidden: &str, closes: impl Fn(Open) -> bool) -> (String, Option<Open>) {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut shown = redact_arguments(&words, hidden);
+    // A value may end at a quote that opened before its name.
+    let mut names: Vec<Option<Open>> = vec![None; words.len()];
     let mut at = 0;
     while at < words.len() {
         if let Some(value) = value_after(&words, at) {
             if let Some(word) = shown.get_mut(value) {
                 hidden.clone_into(word);
             }
+            let name = words.get(at..value).unwrap_or_default().iter();
+            if let Some(open) = names.get_mut(value) {
+                *open = name.fold(None, |open, word| behind(word, open));
+            }
             at = value;
         }
         at += 1;
     }
+    let left = drop_values(&words, &mut shown, &names, hidden);
     let is_left = shown.split(|word| word.contains(hidden)).any(|rest| {
         // The word before a hidden one names it.
         let named = rest.split_last().map_or(rest, |(_, others)| others);
         is_secret(&named.join(" "), Strictness::Stored) || is_secret(&last(rest), Strictness::Stored)
     });
-    match is_left {
+    let shown = match is_left {
         true => hidden.to_owned(),
         false => shown.join(" "),
+    };
+    (shown, left.filter(|open| closes(*open)))
+}
+
+/// Removes the words in which the value of a hidden one goes on: up to the closing quote, or to the end of the line. Returns the quote that is
+/// open then. `names` holds the quotes that are open behind the names of values.
+fn drop_values(
+    words: &[&str],
+    shown: &mut Vec<String>,
+    names: &[Option<Open>],
+    hidden: &str,
+) -> Option<Open> {
+    let mut open = None;
+    let mut kept = Vec::with_capacity(shown.len());
+    for ((word, shown), name) in words.iter().zip(shown.drain(..)).zip(names) {
+        if open.is_some() {
+            open = behind(word, open);
+            continue;
+        }
+        if shown != *word && shown.contains(hidden) {
+            open = behind(word, *name);
+        }
+        kept.push(shown);
     }
+    *shown = kept;
+    open.filter(|open| *open != Open::Blank)
 }
 
 /// Returns the arguments of a command with those that look like secrets replaced by `hidden`: tokens, values of flags, variables and
@@ -290,7 +398,7 @@ fn value_after(words: &[&str], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{redact_arguments, redact_text};
+    use super::{redact_arguments, redact_lines, redact_text};
 
     #[test]
     fn arguments_with_secrets_are_hidden_and_others_are_not() {
@@ -451,9 +559,73 @@ mod tests {
             ("docker login -p hunter=2", "hunter"),
             ("sshpass -p c3dvcmRmaXNo= ssh host", "c3dvcmRmaXNo"),
             ("curl -u bob:swordfish= https://example.org", "swordfish"),
+            (r#"export DB_PASSWORD="a swordfish b"; ./deploy"#, "swordfish"),
+            ("mysql --password 'a swordfish' -e x", "swordfish"),
+            ("mysql --password='a swordfish' -e x", "swordfish"),
+            ("mysql -p'a swordfish' -e x", "swordfish"),
+            ("sshpass -p 'a swordfish' ssh host", "swordfish"),
+            ("curl -u 'bob:a swordfish' https://x", "swordfish"),
+            (
+                r#"curl -H "Authorization: Digest a, swordfish" https://x"#,
+                "swordfish",
+            ),
+            (r#"curl -d "password=a swordfish" https://x"#, "swordfish"),
+            (r#"{"password": "a swordfish", "b": 1}"#, "swordfish"),
+            (r#"{"password":"a swordfish"}"#, "swordfish"),
+            (
+                r#"sh -c "curl -d '{\"password\": \"a swordfish\"}'""#,
+                "swordfish",
+            ),
+            ("POSTGRES_PASSWORD='a swordfish' up", "swordfish"),
+            (r"POSTGRES_PASSWORD=a\ swordfish up", "swordfish"),
+            (r#"password = "a swordfish""#, "swordfish"),
+            ("the password is 'a swordfish' as ever", "swordfish"),
+            ("DB_PASSWORD='a'\"b swordfish\" up", "swordfish"),
         ] {
             let shown = redact_text(text, "(hidden)");
             assert!(!shown.contains(secret), "{text}: {shown}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_quoted_value_stays() {
+        for (line, expected) in [
+            (
+                r#"export DB_PASSWORD="a b"; ./deploy"#,
+                "export DB_PASSWORD=… ./deploy",
+            ),
+            (
+                "echo 'the password: swordfish' && ls 'a b'",
+                "echo 'the password: … && ls 'a b'",
+            ),
+            (
+                r#"say "token: abc" to "them all""#,
+                r#"say "token: … to "them all""#,
+            ),
+            ("mysql --password 'a b' -e x", "mysql --password … -e x"),
+        ] {
+            assert_eq!(redact_text(line, "…"), expected);
+        }
+    }
+
+    #[test]
+    fn a_private_key_and_a_quoted_value_go_from_begin_to_end() {
+        for (text, expected) in [
+            (
+                "use\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nAg==\n-----END RSA PRIVATE KEY-----\nplease",
+                "use\n…\nplease",
+            ),
+            ("a\n-----BEGIN PRIVATE KEY-----\nMIIE\nAg==", "a\n…"),
+            (
+                "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nAg==\n-----END PGP PRIVATE KEY BLOCK-----\nb",
+                "…\nb",
+            ),
+            ("DB_PASSWORD='a\nb c\nd' run\nls", "DB_PASSWORD=…\n…\n… run\nls"),
+            // Without a closing quote the value ends with its line.
+            ("the password is 'a b\nls", "the password is …\nls"),
+            ("a  b\n\nc", "a b\n\nc"),
+        ] {
+            assert_eq!(redact_lines(text, "…"), expected);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::agents::ToolCall;
 use crate::config::Prompts;
 use crate::model::{ByteString, CallRef};
-use settings_redaction::redact_text;
+use settings_redaction::{redact_lines, redact_text};
 
 /// Replacement of a word that looks like a secret.
 const HIDDEN: &str = "(hidden)";
@@ -21,11 +21,13 @@ const WHOLE: usize = 20_000;
 /// Returns the part of a text that is recorded; `None` if nothing is.
 pub(super) fn text(text: &str, wanted: Prompts) -> Option<String> {
     let mut lines = text.lines().map(str::trim_end);
-    let shown = |line: &str| redact_text(line, HIDDEN);
     let (recorded, most) = match wanted {
         Prompts::Off => return None,
-        Prompts::FirstLine => (shown(lines.find(|line| !line.is_empty())?), LINE),
-        Prompts::Full => (lines.map(shown).collect::<Vec<_>>().join("\n"), WHOLE),
+        Prompts::FirstLine => {
+            let first = lines.find(|line| !line.is_empty())?;
+            (redact_text(first, HIDDEN), LINE)
+        },
+        Prompts::Full => (redact_lines(text, HIDDEN), WHOLE),
     };
     Some(recorded.chars().take(most).collect::<String>()).filter(|text| !text.trim().is_empty())
 }
