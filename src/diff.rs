@@ -24,7 +24,7 @@ pub use compare::{Comparison, NotCovered, Side, compare, count, count_changes, c
 pub use git_format::{binary_patch, git_mode, is_refused_by_git, quoted_name};
 pub use hunks::{ChangedLine, ChosenHunk, TextHunk, TextHunks};
 pub use kept_lines::kept_lines;
-pub use mask::masked;
+pub use mask::{end_of_logins, masked, masks_the_rest};
 pub use merge::{MergeLabels, MergeSides, Merged, Overlap, merge};
 pub use patch::{
     Body, Content, Contents, Line, MAX_TEXT, Patch, PatchOptions, contents, holds_passwords, is_binary,

@@ -3,6 +3,8 @@
 use settings_redaction::{Strictness, is_secret_user};
 
 const HIDDEN: &[u8] = b"(hidden)";
+/// Most bytes of an address before its host.
+const LONGEST: usize = 64 << 10;
 const AUTHORIZATION: &[u8] = b"authorization:";
 
 /// Returns the line without credentials. Everything else stays.
@@ -37,6 +39,34 @@ pub fn masked(line: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Returns the position before which the begin of a long line may be masked apart from its rest: no login goes on behind it.
+///
+/// An address of more than [`LONGEST`] bytes without a character that ends its login has none.
+#[must_use]
+pub fn end_of_logins(line: &[u8]) -> usize {
+    const ADDRESS: &[u8] = b"://";
+    // The last bytes may begin an address or a header.
+    let cut = line.len().saturating_sub(AUTHORIZATION.len());
+    let begin = cut.saturating_sub(LONGEST);
+    let before = line.get(begin..cut + ADDRESS.len() - 1);
+    let before = before.unwrap_or_default();
+    let address = before
+        .windows(ADDRESS.len())
+        .rposition(|window| window == ADDRESS);
+    let is_open = |at: &usize| {
+        let login = line.get(begin + at + ADDRESS.len()..cut).unwrap_or_default();
+        !login.iter().any(|byte| is_end(*byte))
+    };
+    address.filter(is_open).map_or(cut, |at| begin + at)
+}
+
+/// Returns true if [`masked`] hides the rest of the line, however long it is.
+#[must_use]
+pub fn masks_the_rest(line: &[u8]) -> bool {
+    let mut windows = line.windows(AUTHORIZATION.len());
+    windows.any(|window| window.eq_ignore_ascii_case(AUTHORIZATION))
+}
+
 fn is_end(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"/?#\"'`<>|\\".contains(&byte)
 }
@@ -47,7 +77,29 @@ fn is_secret(user: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::masked;
+    use super::{end_of_logins, masked, masks_the_rest};
+
+    #[test]
+    fn no_login_is_cut() {
+        for line in [
+            "a https://me:hunter2@host b",
+            "a https://me:hunter2@host/x b",
+            "x=1,redis://:hunter2@h",
+            "a Authorization: Basic hunter2",
+        ] {
+            for cut in 0..=line.len() {
+                let (begin, _) = line.split_at(cut);
+                let (begin, rest) = line.split_at(end_of_logins(begin.as_bytes()));
+                let shown = [begin, rest].map(|part| masked(part.as_bytes())).concat();
+                let is_masked = masks_the_rest(begin.as_bytes());
+                let shown = String::from_utf8(shown).unwrap();
+                assert!(is_masked || !shown.contains("unter"), "{line} at {cut}: {shown}");
+            }
+        }
+        // A text without any is cut near its end.
+        assert!(end_of_logins(&[b'a'; 1 << 20]) > (1 << 20) - 100);
+        assert!(end_of_logins(&[b"://".as_slice(), &[b'a'; 1 << 20]].concat()) > (1 << 20) - 100);
+    }
 
     #[test]
     fn what_signs_in_is_hidden_and_nothing_else() {

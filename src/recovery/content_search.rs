@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::RecoveryError;
 use super::find::{FoundPath, FoundPaths, Moment};
-use crate::diff::{is_binary, masked};
+use crate::diff::{end_of_logins, is_binary, masked, masks_the_rest};
 use crate::model::{Content, Digest};
 use crate::store::archive::Piece;
 use crate::store::{PathLookup, Store, StoreError};
@@ -140,6 +140,7 @@ impl ContentSearch<'_> {
             shows_secrets: self.shows_secrets,
             is_stopped: self.is_stopped,
             begun: Vec::new(),
+            is_masked: false,
             number: 1,
             found: Vec::new(),
             count: 0,
@@ -168,6 +169,8 @@ struct Lines<'r> {
     shows_secrets: bool,
     is_stopped: &'r dyn Fn() -> bool,
     begun: Vec<u8>,
+    /// True if an earlier part of the same line hides what follows.
+    is_masked: bool,
     number: u64,
     found: Vec<MatchedLine>,
     count: u64,
@@ -194,10 +197,16 @@ impl Lines<'_> {
                 continue;
             }
             self.begun.extend_from_slice(part);
-            if part.ends_with(b"\n") || self.begun.len() > LONGEST {
+            if part.ends_with(b"\n") {
                 let line = std::mem::take(&mut self.begun);
                 self.judge(&line);
-                self.number += u64::from(line.ends_with(b"\n"));
+                self.number += 1;
+                self.is_masked = false;
+            } else if self.begun.len() > LONGEST {
+                let rest = self.begun.split_off(end_of_logins(&self.begun));
+                let line = std::mem::replace(&mut self.begun, rest);
+                self.judge(&line);
+                self.is_masked |= masks_the_rest(&line);
             }
         }
         Ok(())
@@ -221,6 +230,7 @@ impl Lines<'_> {
                 number: self.number,
                 text: match self.shows_secrets {
                     true => line.to_vec(),
+                    false if self.is_masked => b"(hidden)".to_vec(),
                     false => masked(line),
                 },
             });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::paths::{as_glob, glob, in_snapshots, left_out, place};
 use super::{Keys, Recovery, RecoveryError, no_files, no_keys};
 use crate::capture::PrivateOverlay;
-use crate::diff::{holds_passwords, is_binary, is_secret_path};
+use crate::diff::{end_of_logins, holds_passwords, is_binary, is_secret_path};
 use crate::model::{
     Coverage, Entry, EntryKind, Hasher, InstanceId, Manifest, RelPath, SnapshotId, SnapshotRecord,
 };
@@ -404,7 +404,10 @@ impl StoredFiles {
         self.stream(file, &mut |block| {
             begun.extend_from_slice(block);
             let end = begun.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
-            let end = end.unwrap_or(if begun.len() > LONGEST { begun.len() } else { 0 });
+            let end = end.unwrap_or_else(|| match begun.len() > LONGEST {
+                true => end_of_logins(&begun),
+                false => 0,
+            });
             is_found = holds_passwords(begun.get(..end).unwrap_or_default());
             begun.drain(..end);
             !is_found

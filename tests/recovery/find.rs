@@ -1,5 +1,6 @@
 //! `find`: paths by name in all snapshots, what deleted them, and lines in their contents.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -262,4 +263,34 @@ fn a_session_on_a_directory_below_reveals_no_secrets() {
         let shown = sandbox.jackin(["diff", "--patch", session, "--show-secrets"]);
         shown.ok().shows("=SWORD");
     }
+}
+
+/// The search cuts a long line, but neither a login nor the value of a header in it.
+#[test]
+fn logins_in_a_line_of_any_length_are_masked() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("long");
+    let mut logins = String::new();
+    for number in 0..60_000 {
+        write!(logins, " https://me:SWORD{number:06}@h.example/").unwrap();
+    }
+    let filler = "x".repeat((4 << 20) - 40);
+    Build::at(&project)
+        .file("logins", &logins)
+        .file(
+            "header",
+            format!("a Authorization: {} SWORD", "y ".repeat(1 << 20)),
+        )
+        .file(
+            "one",
+            format!("{filler} https://me:{}@h.example/", "SWORD".repeat(100)),
+        );
+    sandbox.launch(&project, "true");
+    for pattern in ["example", "SWORD", "."] {
+        inside(&sandbox, &project, &["find", "--content", pattern])
+            .ok()
+            .hides("SWORD");
+    }
+    let refused = inside(&sandbox, &project, &["cat", "one"]).code(2);
+    refused.shows("likely to hold secrets").hides("SWORD");
 }
