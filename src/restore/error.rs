@@ -203,6 +203,14 @@ pub enum RestoreError {
         /// The staging directory.
         path: PathBuf,
     },
+    /// The staging directory of an interrupted restore belongs to another user, as after `sudo`.
+    #[error("{} belongs to user {uid}, and this user may not use it", path.display())]
+    OtherUser {
+        /// The staging directory.
+        path: PathBuf,
+        /// Its owner.
+        uid: u32,
+    },
     /// The mount root is not the directory that an interrupted restore began in.
     #[error("{} is not the directory that the restore began in", path.display())]
     OtherRoot {
@@ -285,7 +293,7 @@ impl RestoreError {
     pub(super) fn may_settle_later(&self) -> bool {
         match self {
             Self::Settle { source, .. } => source.kind() != io::ErrorKind::DirectoryNotEmpty,
-            Self::Stage { .. } | Self::Unbound { .. } | Self::Lasting { .. } => true,
+            Self::Stage { .. } | Self::OtherUser { .. } | Self::Unbound { .. } | Self::Lasting { .. } => true,
             Self::Left { cause, left } => left.may_settle_later() || cause.has_left_some(),
             _ => false,
         }
@@ -353,6 +361,7 @@ impl Diagnostic for RestoreError {
             | Self::Changed { .. }
             | Self::Waits { .. }
             | Self::StageGone { .. }
+            | Self::OtherUser { .. }
             | Self::OtherRoot { .. } => ErrorKind::Pending,
             Self::Mount(_)
             | Self::Space { .. }
@@ -418,6 +427,13 @@ impl Diagnostic for RestoreError {
                 let lost = "it can no longer be finished; abort rolls back what it can, and lists the rest";
                 vec![Hint::text(lost), back, forget]
             }
+            Self::OtherUser { path, .. } if is_elsewhere(path) => {
+                vec![Hint::text("repeat the command as that user of the machine, or as root there")]
+            }
+            Self::OtherUser { .. } => vec![
+                Hint::text("to finish it:\n  sudo jackin recovery resume"),
+                Hint::text("to roll it back:\n  sudo jackin recovery abort"),
+            ],
             other => other.advice().map(Hint::text).into_iter().collect(),
         }
     }

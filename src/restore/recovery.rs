@@ -14,7 +14,7 @@ use super::plan::{Others, Plan, Step};
 use super::proposal::{MountRequest, Proposal, ProposedMount, Purpose};
 use super::report::Report;
 use super::scope::{Allow, Scope};
-use super::stage::{Location, OwnedInodes, Stage};
+use super::stage::{Location, Maker, OwnedInodes, Stage};
 use super::states::manifest;
 use super::{ChangeHistory, RestoreContext, RestoreError, flags, holding_dir};
 use crate::capture::{PrivateOverlay, ScannedTree};
@@ -147,12 +147,13 @@ fn forget(store: &Store, papers: &RestoreJournal) -> Result<Vec<RestoreError>, R
     let (mut left, intent) = (Vec::new(), papers.intent());
     // All mounts before the first one is emptied. One moved object shows that a journal existed, and then the staging
     // directories may hold the only copy of old objects.
-    if let Some(moved) = moved(store, &intent.mounts)? {
+    if let Some(moved) = moved(store, intent.uid, &intent.mounts)? {
         return Err(papers.journal_is_gone(&moved).into());
     }
+    let maker = Maker::User(intent.uid);
     for mount in &intent.mounts {
         let Some(place) = &mount.stage else { continue };
-        let emptied = Stage::reopen(store.transports(), place, None).and_then(|stage| match stage {
+        let emptied = Stage::reopen(store.transports(), place, maker).and_then(|stage| match stage {
             Some(stage) => stage.since(mount.root_mtime).forget(),
             None => Ok(()),
         });
@@ -170,11 +171,12 @@ fn forget(store: &Store, papers: &RestoreJournal) -> Result<Vec<RestoreError>, R
 /// Something in a staging directory that only a move can have put there.
 fn moved<'m>(
     store: &Store,
+    user: u32,
     mounts: impl IntoIterator<Item = &'m IntentMount>,
 ) -> Result<Option<PathBuf>, RestoreError> {
     for place in mounts.into_iter().filter_map(|mount| mount.stage.as_ref()) {
         // One that cannot be opened is told by whoever empties it.
-        if let Ok(Some(stage)) = Stage::reopen(store.transports(), place, None)
+        if let Ok(Some(stage)) = Stage::reopen(store.transports(), place, Maker::User(user))
             && let Some(name) = stage.moved()?
         {
             return Ok(Some(place.path().join(name.as_os_str())));
@@ -196,7 +198,7 @@ pub fn damaged_journals(store: &Store) -> Result<Vec<DamagedJournal>, StoreError
         // What lies in a staging directory that cannot be looked into is told by whoever empties it.
         if found.stage == RestoreStage::Begun
             && !found.alive
-            && let Ok(Some(moved)) = moved(store, found.intent.mounts.iter().filter(here))
+            && let Ok(Some(moved)) = moved(store, found.intent.uid, found.intent.mounts.iter().filter(here))
         {
             damaged.push(DamagedJournal {
                 error: store.lost_journal(&found.intent, &moved),
@@ -311,7 +313,7 @@ pub fn leave(
     // A journal that cannot be read must not keep anybody from leaving.
     let journal = papers.journal();
     let untouched = matches!((&journal, papers.decision()), (Ok(None), Ok(None)));
-    if !untouched || !matches!(moved(store, &intent.mounts), Ok(None)) {
+    if !untouched || !matches!(moved(store, intent.uid, &intent.mounts), Ok(None)) {
         // Whoever comes after a crash in the next lines must not clear up what is left.
         papers.decide(Decision::Left)?;
         let act = Operation::Abort {
@@ -498,7 +500,7 @@ pub(super) fn jobs<'a>(
             Some(root) => Some(root?),
             None => None,
         };
-        let stage = match (Stage::reopen(transports, place, Some(&mount.stage))?, missing) {
+        let stage = match (Stage::reopen(transports, place, Maker::Known(&mount.stage))?, missing) {
             (Some(stage), _) => stage,
             (None, Missing::Made | Missing::Settled) => Stage::create_anew(transports, place)?,
             (None, Missing::Stops) => return Err(RestoreError::StageGone { path: place.path() }),

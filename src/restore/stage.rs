@@ -77,6 +77,30 @@ impl Location {
     }
 }
 
+/// Evidence that a directory is the staging directory of an interrupted restore.
+///
+/// Another directory under its name is left alone: jackin would move or delete what another user put in it.
+#[derive(Clone, Copy)]
+pub(super) enum Maker<'i> {
+    /// The journal has its identity. The owner proves nothing then.
+    Known(&'i Identity),
+    /// No journal was written. It belongs to the user who began the restore, or acts now.
+    User(u32),
+    /// It belongs to the user who acts now.
+    Actor,
+}
+
+impl Maker<'_> {
+    fn made(self, stat: &Stat, actor: Actor) -> bool {
+        stat.kind == NodeKind::Directory
+            && match self {
+                Self::Known(identity) => is_same(identity, stat, true),
+                Self::User(uid) => [uid, actor.uid].contains(&stat.uid),
+                Self::Actor => stat.uid == actor.uid,
+            }
+    }
+}
+
 /// A staging directory that exists. It is removed by [`Stage::settle`]; when something unexpected had to be left in
 /// it, it stays and is named.
 pub(super) struct Stage {
@@ -165,7 +189,7 @@ impl Stage {
             match Self::create(transports, &place, None) {
                 Err(RestoreError::Stage { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
                     // One that somebody made like this, and was killed before it held anything.
-                    if let Ok(Some(stage)) = Self::reopen(transports, &place, None)
+                    if let Ok(Some(stage)) = Self::reopen(transports, &place, Maker::Actor)
                         && stage.dir.names().is_ok_and(|names| names.is_empty())
                     {
                         return Ok(stage);
@@ -178,47 +202,48 @@ impl Stage {
         Self::create(transports, &place, None)
     }
 
-    /// Opens the one that an interrupted restore made; `None` when it is gone, or another directory has its
-    /// name. Without an `identity` any directory of jackin counts.
+    /// Opens the one that an interrupted restore made; `None` when it is gone, or another directory has its name.
+    ///
+    /// # Errors
+    /// [`RestoreError::OtherUser`] when it exists and belongs to another user, as after `sudo`. It is not gone then, and what lies in it
+    /// may be the only copy.
     pub(super) fn reopen(
         transports: &Transports,
         place: &StagePlace,
-        identity: Option<&Identity>,
+        maker: Maker<'_>,
     ) -> Result<Option<Self>, RestoreError> {
         let (name, path) = (OsString::from(&place.name), place.path());
-        let open = || -> io::Result<Option<Self>> {
+        let open = || -> io::Result<Option<Result<Self, u32>>> {
             let parent = Dir::open(transports, &place.directory.to_path())?;
             let Some(stat) = parent.look(&name)? else {
                 return Ok(None);
             };
-            // A directory of another user under this name is left alone: jackin would move or delete what that user put in it.
-            let is_meant = |stat: &Stat| {
-                let ours = stat.kind == NodeKind::Directory && stat.uid == parent.actor().uid;
-                ours && identity.is_none_or(|identity| is_same(identity, stat, true))
-            };
-            if !is_meant(&stat) {
+            let actor = parent.actor();
+            if !maker.made(&stat, actor) {
                 return Ok(None);
+            }
+            if stat.uid != actor.uid && !actor.is_privileged() {
+                return Ok(Some(Err(stat.uid)));
             }
             let dir = parent.dir(&name)?;
             // Compared again through its handle: another directory may have taken the name in between.
-            if !is_meant(&dir.stat()?) {
+            if !maker.made(&dir.stat()?, actor) {
                 return Ok(None);
             }
-            Ok(Some(Self {
+            Ok(Some(Ok(Self {
                 parent,
                 name: name.clone(),
                 dir,
                 path: path.clone(),
                 inside: place.inside,
                 found: None,
-            }))
+            })))
         };
         match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            other => other.map_err(|source| RestoreError::Stage {
-                path: path.clone(),
-                source,
-            }),
+            Ok(Some(Err(uid))) => Err(RestoreError::OtherUser { path, uid }),
+            Ok(stage) => Ok(stage.and_then(Result::ok)),
+            Err(source) => Err(RestoreError::Stage { path, source }),
         }
     }
 

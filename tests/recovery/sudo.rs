@@ -409,3 +409,115 @@ fn root_names_a_home_of_its_own() {
         );
     }
 }
+
+/// A session of the operator, whose restore by `sudo` or by himself died at this point. Returns the project, and the trees before and
+/// after the session.
+fn with_dead_restore(sandbox: &Sandbox, point: &str, by_sudo: bool) -> (PathBuf, String, [Tree; 2]) {
+    let project = sandbox.project("dead");
+    Build::at(&project)
+        .file("f1", "before\n")
+        .file("f2", "before\n")
+        .file("moved", "before\n")
+        .file("deep/inside", "before\n")
+        .aged();
+    sandbox.give(&project);
+    let before = Tree::read(&project);
+    let id = sandbox.launch(
+        &project,
+        "echo agent > f1; echo agent > f2; mv moved away; rm -r deep; echo new > new",
+    );
+    let wrecked = Tree::read(&project);
+    let restore = sandbox.command(["restore", &id, "--yes"]);
+    let restore = match by_sudo {
+        true => restore.by_sudo(),
+        false => restore,
+    };
+    restore.with("JACKIN_RECOVERY_FAIL_AT", point).run();
+    (project, id, [before, wrecked])
+}
+
+/// The staging directory of root exists: the operator's `abort` does not take it for a missing one.
+#[test]
+fn a_restore_that_root_began_waits_for_root() {
+    if crate::support::machine::is_portable("threads have no user of their own") {
+        return;
+    }
+    for (point, verb) in [
+        ("move:3", "abort"),
+        ("moved", "resume"),
+        ("moved", "abort"),
+        ("compared", "abort"),
+    ] {
+        let Some(sandbox) = operators("sudo") else { return };
+        let (project, id, [before, wrecked]) = with_dead_restore(&sandbox, point, true);
+        let now = Tree::read(&project);
+        for own in ["resume", "abort"] {
+            let run = sandbox.jackin([own, &id, "--yes"]).code(8);
+            run.shows("belongs to user 0")
+                .shows("sudo jackin recovery resume")
+                .shows("sudo jackin recovery abort");
+            assert_untouched(&now, &Tree::read(&project));
+        }
+        sudo(&sandbox, [verb, &id, "--yes"]).ok();
+        let wanted = if verb == "abort" { &wrecked } else { &before };
+        assert_same_tree(wanted, &Tree::read(&project));
+        sandbox.no_litter();
+        assert_operators(&sandbox);
+    }
+}
+
+/// As soon as it is decided, only root can clear up.
+#[test]
+fn what_root_decided_is_cleared_up_by_root() {
+    if crate::support::machine::is_portable("threads have no user of their own") {
+        return;
+    }
+    let Some(sandbox) = operators("sudo") else { return };
+    let (project, id, [before, _]) = with_dead_restore(&sandbox, "decided", true);
+    sandbox
+        .jackin(["restore", &id, "--yes"])
+        .code(8)
+        .shows("sudo jackin recovery resume");
+    sudo(&sandbox, ["resume", &id, "--yes"]).ok();
+    assert_same_tree(&before, &Tree::read(&project));
+    sandbox.no_litter();
+    sandbox.undo(&id);
+}
+
+/// Before the first move nothing waits, but the directory that was made is not forgotten.
+#[test]
+fn a_restore_that_root_staged_is_named_until_root_clears_it_up() {
+    if crate::support::machine::is_portable("threads have no user of their own") {
+        return;
+    }
+    let Some(sandbox) = operators("sudo") else { return };
+    let (project, id, [before, _]) = with_dead_restore(&sandbox, "staged", true);
+    let run = sandbox.jackin(["restore", &id, "--yes"]);
+    run.code_in(&[0, 6]).shows("belongs to user 0");
+    assert_same_tree(&before, &Tree::read(&project));
+    sudo(&sandbox, ["launch", "--", "true"]);
+    sudo(&sandbox, ["restore", &id, "--yes"]);
+    sandbox.no_litter();
+}
+
+/// And the other way round: root takes up the restore of the operator.
+#[test]
+fn root_takes_up_a_restore_of_the_operator() {
+    if crate::support::machine::is_portable("threads have no user of their own") {
+        return;
+    }
+    for (point, verb) in [
+        ("move:3", "abort"),
+        ("moved", "abort"),
+        ("moved", "resume"),
+        ("staged", "abort"),
+    ] {
+        let Some(sandbox) = operators("sudo") else { return };
+        let (project, id, [before, wrecked]) = with_dead_restore(&sandbox, point, false);
+        sudo(&sandbox, [verb, &id, "--yes"]).ok();
+        let wanted = if verb == "abort" { &wrecked } else { &before };
+        assert_same_tree(wanted, &Tree::read(&project));
+        sandbox.no_litter();
+        assert_operators(&sandbox);
+    }
+}

@@ -8,7 +8,7 @@ use super::{RestoreError, wrecked};
 use crate::capture::tests::{Meddler, Moment, Place};
 use crate::contract::STAGING_PREFIX;
 use crate::observer::Phase;
-use crate::restore::stage::{Location, OwnedInodes, Stage};
+use crate::restore::stage::{Location, Maker, OwnedInodes, Stage};
 use handle_fs::Root;
 use handle_fs::remote::Transports;
 use handle_fs::remote::loopback::{CUT, cut_when, through, transports};
@@ -149,7 +149,7 @@ fn a_staging_directory_whose_answer_was_lost_is_left_to_the_next_command() {
     assert!(path.exists(), "the request got there");
     assert!(error.has_left_some(), "{error}");
     // By another connection.
-    Stage::reopen(&transports, &stage_place, None)
+    Stage::reopen(&transports, &stage_place, Maker::Actor)
         .unwrap()
         .unwrap()
         .forget()
