@@ -61,26 +61,23 @@ impl MoveExecutor<'_> {
         let (seat, name) = (self.seat(step), &other.name);
         let seat = match seat {
             Err(error) if is_gone(&error) => {
-                return match progress(step, None, &other)? {
+                let missing = || Err(io::Error::other("its directory is missing"));
+                return match (&step.deed, progress(step, None, &other)?) {
+                    // Nothing was taken from where it was staged, or nothing is left to be made again.
+                    (_, Progress::Before) | (MoveKind::RemoveDir(_), _) => Ok(()),
+                    // The new object or mode may have gone with the directory, and would come back with it.
+                    (MoveKind::Install(_) | MoveKind::Metadata { .. }, _) => missing(),
                     // What lies aside has no place to go back to, and is not thrown away for that.
-                    Progress::After
-                    | Progress::Parted
-                    | Progress::PartedBereft
-                    | Progress::Joined
-                    | Progress::BackParted
-                        if !matches!(
-                            step.deed,
-                            MoveKind::Install(_) | MoveKind::RemoveDir(_) | MoveKind::Metadata { .. }
-                        ) =>
-                    {
-                        Err(io::Error::other("its directory is missing"))
-                    }
-                    Progress::Lost
-                        if !matches!(step.deed, MoveKind::Install(_) | MoveKind::Metadata { .. }) =>
-                    {
-                        Err(io::ErrorKind::NotFound.into())
-                    }
-                    _ => Ok(()),
+                    (
+                        _,
+                        Progress::After
+                        | Progress::Parted
+                        | Progress::PartedBereft
+                        | Progress::Joined
+                        | Progress::BackParted,
+                    ) => missing(),
+                    (_, Progress::Lost) => Err(io::ErrorKind::NotFound.into()),
+                    (_, Progress::BackJoined | Progress::Bereft) => Ok(()),
                 };
             }
             seat => seat?,

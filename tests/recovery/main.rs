@@ -172,6 +172,7 @@ mod unreadable;
 mod untouched;
 // macOS has no watcher: its checkpoints walk.
 mod vcs_stores;
+mod waiting;
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod watcher;
 mod watching;
