@@ -61,6 +61,7 @@ mod scope;
 mod session_moments;
 mod set_aside;
 mod slot;
+mod spared;
 mod stage;
 mod states;
 mod survey;

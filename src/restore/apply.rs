@@ -11,7 +11,7 @@ use std::io;
 
 use super::RestoreError;
 use super::file_identity::{
-    Exchange, FOR_ENTRIES, FOR_ITSELF, aside_name, exchange, finish_steps, fits, is_same,
+    Exchange, FOR_ENTRIES, FOR_ITSELF, aside_name, exchange, finish_steps, fits, has_attributes, is_same,
 };
 use super::folded_names::is_by_another_name;
 use super::git_parts::is_inseparable;
@@ -250,8 +250,8 @@ impl MoveExecutor<'_> {
                 .before
                 .and_then(|before| before.entry(&step.path).zip(Some(before)));
             let same = was.is_some_and(|(was, before)| {
-                is_as_before(self.stage.dir(), place(name), &step.path, was, before, &changed)
-                    .unwrap_or(false)
+                let state = (was, before, self.again);
+                is_as_before(self.stage.dir(), place(name), &step.path, state, &changed).unwrap_or(false)
             });
             if !same {
                 return Err(self.drift(&step.path));
@@ -271,7 +271,7 @@ impl MoveExecutor<'_> {
             // No snapshot holds it: that it is the same object was told by how far the move came.
             (_, is) if is_aside(&step.deed) => is.is_some(),
             (Some(was), Some(is)) => {
-                self.still_fits(step, was, is)
+                self.still_fits(step, seat, was, is)
                     || self.is_made_back(step, was, is)
                     || self.is_same_content(step, seat, was)
             }
@@ -297,7 +297,8 @@ impl MoveExecutor<'_> {
         let nothing = HashMap::new();
         self.again
             && self.before.is_some_and(|before| {
-                is_as_before(&seat.dir, &seat.name, &step.path, was, before, &nothing).unwrap_or(false)
+                let state = (was, before, self.again);
+                is_as_before(&seat.dir, &seat.name, &step.path, state, &nothing).unwrap_or(false)
             })
     }
 
@@ -335,19 +336,25 @@ impl MoveExecutor<'_> {
         }
     }
 
-    fn still_fits(&self, step: &JournalMove, was: &Entry, is: &Stat) -> bool {
+    fn still_fits(&self, step: &JournalMove, seat: &Slot, was: &Entry, is: &Stat) -> bool {
+        if fits(was, is, false) {
+            return true;
+        }
         let several = was.nlink > 1;
         let linked = matches!(&step.deed, MoveKind::Metadata { will, .. } if will.0.nlink > 1);
         // Directories that we changed ourselves, files whose other names we replaced, and files that a name was linked to while
         // we staged, and those whose flags were in the way have another ctime by now.
-        if fits(was, is, several || linked || was.is_dir() || was.flags.bind()) {
+        if (several || linked || was.is_dir() || was.flags.bind())
+            && fits(was, is, true)
+            && has_attributes(&seat.dir, &seat.name, is, was).unwrap_or(false)
+        {
             return true;
         }
         let MoveKind::Metadata { will, .. } = &step.deed else {
             return false;
         };
         // Put back before a crash, wholly or in part, or through another name of the same file.
-        may_change(is, was, &will.0)
+        may_change(&seat.dir, &seat.name, is, was, &will.0).unwrap_or(false)
     }
 
     pub(super) fn advance(&mut self, step: &JournalMove) -> Result<(), RestoreError> {
@@ -453,7 +460,8 @@ pub(super) fn is_unmade(step: &JournalMove) -> bool {
 }
 
 /// Returns true if a directory is unchanged, or was removed and recreated, even if a crash came before its metadata were set.
-pub(super) fn is_made_anew(was: &Entry, is: &Stat, Actor { uid, gid }: Actor) -> bool {
+pub(super) fn is_made_anew(was: &Entry, is: &Stat, actor: Actor) -> bool {
+    let Actor { uid, gid } = actor;
     // What is made in a directory may have the group of that one, and pass it on.
     let is_bare = is.mode & !0o2000 == 0o700;
     let bare = Entry {
@@ -463,7 +471,7 @@ pub(super) fn is_made_anew(was: &Entry, is: &Stat, Actor { uid, gid }: Actor) ->
         xattrs: Vec::new(),
         ..was.clone()
     };
-    is.kind == NodeKind::Directory && is_between(is, &bare, was)
+    is.kind == NodeKind::Directory && is_between(is, &bare, was, actor)
 }
 
 /// Modes of directories that are opened for a move.

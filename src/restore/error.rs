@@ -191,8 +191,8 @@ pub enum RestoreError {
         /// The host path.
         path: PathBuf,
     },
-    /// The mode or owner of a path was set while the restore waited. It counts as a later edit.
-    #[error("the mode or the owner of {} was changed while the restore was interrupted, and stays", path.display())]
+    /// The mode, owner or an attribute of a path was set while the restore waited. It counts as a later edit.
+    #[error("the mode, the owner or an attribute of {} was changed while the restore was interrupted, and stays", path.display())]
     Kept {
         /// The host path.
         path: PathBuf,

@@ -3,9 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use crate::model::{Entry, EntryKind, Identity, Stamp, Time};
+use crate::model::{Entry, EntryKind, Identity, Stamp, Time, Xattr};
 use crate::observer::Observer;
-use handle_fs::{Dir, NodeKind, Stat};
+use handle_fs::{Dir, InodeFlags, NodeKind, Stat};
 
 /// The identity of what `stat` describes.
 pub(super) fn identity(stat: &Stat) -> Identity {
@@ -131,18 +131,19 @@ pub(super) fn finish_steps(stage: &Dir, place: &OsStr, dir: &Dir, name: &OsStr) 
     handle_fs::rename_new(stage, &aside_name(place), stage, place)
 }
 
-/// An object with the mode and the owner of another state.
+/// An object with the mode, the owner and the attributes of another state.
 pub(super) fn with_metadata_of(was: &Entry, will: &Entry) -> Entry {
     Entry {
         mode: will.mode,
         uid: will.uid,
         gid: will.gid,
+        xattrs: will.xattrs.clone(),
         ..was.clone()
     }
 }
 
 /// Returns true if an object is still the recorded one. `loose` ignores what the restore's own moves change: the ctime, the
-/// number of links, and for directories the mtime.
+/// number of links, and for directories the mtime. Attributes and flags show in the ctime alone, so [`has_attributes`] follows then.
 pub(super) fn fits(was: &Entry, is: &Stat, loose: bool) -> bool {
     if !loose {
         return crate::capture::same_moment(was, is);
@@ -150,6 +151,25 @@ pub(super) fn fits(was: &Entry, is: &Stat, loose: bool) -> bool {
     // A directory may be open to us just now.
     let mode = was.mode == is.mode || (was.is_dir() && is_opened(is.mode, was.mode));
     is_same_object(was, is) && mode && (was.uid, was.gid) == (is.uid, is.gid)
+}
+
+/// Returns true if attributes and flags of the object `name` are the recorded ones. Asked where the restore's own moves have changed the
+/// ctime, which else tells of both ([`fits`] is loose).
+pub(super) fn has_attributes(dir: &Dir, name: &OsStr, is: &Stat, was: &Entry) -> io::Result<bool> {
+    // A restore lifts these, and sets them at the end.
+    let lifted = InodeFlags::IMMUTABLE.with(InodeFlags::APPEND);
+    if is.flags.with(lifted) != was.flags.with(lifted) {
+        return Ok(false);
+    }
+    Ok(readable_attributes(dir, name)?.is_none_or(|present| present == was.xattrs))
+}
+
+/// Returns the attributes of an object; `None` if its mode forbids to read them. The mode is compared by itself.
+pub(super) fn readable_attributes(dir: &Dir, name: &OsStr) -> io::Result<Option<Vec<Xattr>>> {
+    match dir.attributes(name) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// Returns true if an object is the recorded one with the same content, whatever its metadata.

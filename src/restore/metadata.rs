@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 
 use super::RestoreError;
-use super::file_identity::{is_opened, is_same, is_same_object};
+use super::file_identity::{is_opened, is_same, is_same_object, readable_attributes};
 use super::problem::{Problem, is_out_of_space};
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, EntryKind, Identity, RelPath, Time, Xattr};
@@ -271,15 +271,41 @@ pub(super) fn is_meant(identity: Option<&Identity>, was: &Entry, is: &Stat) -> b
 ///
 /// The identity in the journal is not enough: swapping files while the journal is written gets the identity of
 /// a file into it that the plan never saw, such as another name of a file outside the mount.
-pub(super) fn may_change(is: &Stat, was: &Entry, will: &Entry) -> bool {
-    is_same_object(was, is) && is_between(is, was, will)
+///
+/// # Errors
+/// The system's, when the attributes cannot be listed.
+pub(super) fn may_change(dir: &Dir, name: &OsStr, is: &Stat, was: &Entry, will: &Entry) -> io::Result<bool> {
+    if !is_same_object(was, is) || !is_between(is, was, will, dir.actor()) {
+        return Ok(false);
+    }
+    let present = readable_attributes(dir, name)?;
+    Ok(present.is_none_or(|present| are_between(&present, was, will)))
+}
+
+/// Returns true if attributes belong to one of the two states, or to a change from one to the other.
+///
+/// Each is set or removed by itself. A change of the owner takes those of the system along (capabilities(7)), and a change of the mode is
+/// one of an access list.
+fn are_between(present: &[Xattr], was: &Entry, will: &Entry) -> bool {
+    let is_new_owner = (was.uid, was.gid) != (will.uid, will.gid);
+    let either = || was.xattrs.iter().chain(&will.xattrs);
+    let is_known = |have: &Xattr| match have.is_access_list() {
+        true => either().any(|known| known.name == have.name),
+        false => either().any(|known| known == have),
+    };
+    let is_there = |kept: &Xattr| {
+        present.iter().any(|have| have.name == kept.name)
+            || is_new_owner && kept.name.starts_with(b"security.")
+    };
+    let mut kept = was.xattrs.iter().filter(|was| will.xattrs.contains(was));
+    present.iter().all(is_known) && kept.all(is_there)
 }
 
 /// Returns true if mode and owner belong to one of the two states, or to a change from one to the other by [`set_metadata`].
 ///
-/// The owner changes first, which clears set-id bits. Attributes follow, which need a writable object. An access list sets the
-/// mode.
-pub(super) fn is_between(is: &Stat, was: &Entry, will: &Entry) -> bool {
+/// The owner changes first, which clears set-id bits. Attributes follow, which need an object that is writable to an ordinary user. An
+/// access list sets the mode.
+pub(super) fn is_between(is: &Stat, was: &Entry, will: &Entry, actor: Actor) -> bool {
     let owner = [was.uid, will.uid].contains(&is.uid) && [was.gid, will.gid].contains(&is.gid);
     if matches!(was.kind, EntryKind::Symlink(_)) {
         return owner;
@@ -297,7 +323,10 @@ pub(super) fn is_between(is: &Stat, was: &Entry, will: &Entry) -> bool {
         let listed = |(by, rights): (u32, u32)| (by & 0o7000) | (rights & 0o777);
         let pairs = modes.iter().flat_map(|by| [(*by, was.mode), (*by, will.mode)]);
         let mixed: Vec<u32> = pairs.map(listed).collect();
-        modes.extend(mixed.iter().flat_map(|mode| [*mode, mode | 0o200]));
+        modes.extend(&mixed);
+        if !actor.is_privileged() {
+            modes.extend(mixed.iter().map(|mode| mode | 0o200));
+        }
     }
     let is_open = |mode: &u32| was.is_dir() && is_opened(is.mode, *mode);
     owner && (modes.contains(&is.mode) || modes.iter().any(is_open))

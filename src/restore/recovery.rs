@@ -278,11 +278,16 @@ pub fn abort(
             }
             let work = conclusion(store, &papers, &journal, acting);
             let jobs = jobs(store.transports(), &intent, &journal, None, Missing::Made);
-            let jobs = jobs.map_err(|cause| work.unopened(cause))?;
+            let mut jobs = jobs.map_err(|cause| work.unopened(cause))?;
             // What was cleared up after that is nowhere any more, and is not missed.
             left = match papers.decision()? {
                 Some(Decision::Abort) => work.call_off(&jobs)?,
-                _ => work.abort(&jobs)?,
+                _ => {
+                    for job in &mut jobs {
+                        job.spare_changed(acting.observer);
+                    }
+                    work.abort(&jobs)?
+                }
             };
             back.emergency = Some(journal.emergency);
         }

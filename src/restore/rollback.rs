@@ -143,7 +143,8 @@ impl MoveExecutor<'_> {
             }
             (MoveKind::Metadata { was, will }, Progress::Before) => {
                 let now = seat.dir.look(&seat.name)?;
-                if !now.is_some_and(|now| may_change(&now, &was.0, &will.0)) {
+                let is_ours = |now| may_change(&seat.dir, &seat.name, &now, &was.0, &will.0);
+                if !now.map_or(Ok(false), is_ours)? {
                     // Somebody has set it since: that is later work.
                     return Err(io::ErrorKind::ResourceBusy.into());
                 }

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::file_identity::{fits, is_same, with_metadata_of};
+use super::file_identity::{fits, has_attributes, is_same, with_metadata_of};
 use super::metadata::set_directory_mode;
 use super::survey::{self, TOGETHER};
 use super::{RestoreError, left};
@@ -100,6 +100,9 @@ impl Maker<'_> {
             }
     }
 }
+
+/// Nanoseconds by which two times that one call sets may differ, where the clock ticks in between or is finer for one of them.
+pub(super) const TICK: i128 = 50_000_000;
 
 /// A staging directory that exists. It is removed by [`Stage::settle`]; when something unexpected had to be left in
 /// it, it stays and is named.
@@ -279,8 +282,6 @@ impl Stage {
     /// Removes the staging directory like [`Self::settle`], if nothing was moved. Also resets the time of the mount root, if the
     /// creation of this directory was its last change.
     pub(super) fn unmake(&self, known: &OwnedInodes) -> Result<(), RestoreError> {
-        /// Both are set in one call, by clocks that may tick in between.
-        const TICK: i128 = 50_000_000;
         // Read before the directory goes, because its removal changes the parent's time.
         let born = self.dir.stat().ok().and_then(|stat| stat.born);
         let changed = self.parent.stat().ok().map(|stat| stat.mtime);
@@ -506,6 +507,11 @@ impl OwnedInodes {
         self.0.insert(entry.ino, state);
     }
 
+    /// Removes an object from them.
+    pub(super) fn disown(&mut self, ino: u64) {
+        self.0.remove(&ino);
+    }
+
     /// Everything that lies below `top` now.
     pub(super) fn staged(&mut self, top: &Dir) -> io::Result<()> {
         self.staged_since(top, None)
@@ -654,18 +660,20 @@ impl OwnedInodes {
     }
 }
 
-/// Returns true if the object `place` in `stage`, and all below it, is what `before` holds at `path`. `changed` holds, by inode,
-/// the metadata that the restore itself has set through another name of a file.
+/// Returns true if the object `place` in `stage`, and all below it, is what the manifest holds at `path`, where it is `was`. `changed`
+/// holds, by inode, the metadata that the restore itself has set through another name of a file.
+///
+/// `again` is true if the object may have been moved long ago, by a process that died.
 pub(super) fn is_as_before(
     stage: &Dir,
     place: &OsStr,
     path: &RelPath,
-    was: &Entry,
-    before: &Manifest,
+    (was, before, again): (&Entry, &Manifest, bool),
     changed: &HashMap<u64, &Entry>,
 ) -> io::Result<bool> {
     // A rename moves the ctime of what is renamed, and of nothing below it.
-    if !one_fits(stage, place, was, true, changed)? {
+    let top = if again { Moved::LongAgo } else { Moved::JustNow };
+    if !one_fits(stage, place, was, top, changed)? {
         return Ok(false);
     }
     let mut stack = Vec::new();
@@ -684,7 +692,7 @@ pub(super) fn is_as_before(
         let mut seen = None;
         for (number, entry) in entries().enumerate() {
             survey_some(&mut seen, &dir, number, entries().map(|entry| &entry.name));
-            if !one_fits(&dir, entry.name.as_os_str(), entry, false, changed)? {
+            if !one_fits(&dir, entry.name.as_os_str(), entry, Moved::Within, changed)? {
                 return Ok(false);
             }
             if entry.is_dir() {
@@ -709,11 +717,22 @@ fn survey_some<'n>(
     }
 }
 
+/// Rename that an object went through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moved {
+    /// It was looked at just before, so its attributes are not read again.
+    JustNow,
+    /// Another process made it.
+    LongAgo,
+    /// A directory above it was renamed.
+    Within,
+}
+
 fn one_fits(
     dir: &Dir,
     name: &OsStr,
     was: &Entry,
-    top: bool,
+    moved: Moved,
     changed: &HashMap<u64, &Entry>,
 ) -> io::Result<bool> {
     let Some(is) = dir.look(name)? else {
@@ -722,10 +741,17 @@ fn one_fits(
     // Where a store through a mapping may leave the times as they were, only the bytes tell.
     let shows_stores = handle_fs::file_system(dir).is_ok_and(|facts| facts.writes_back && !facts.layered);
     // Taking off the flags that were in the way moved the ctime as well.
-    let loose = top || was.nlink > 1 || was.flags.bind();
-    let done = changed.get(&was.ino).map(|will| with_metadata_of(was, will));
-    if !fits(was, &is, loose) && !done.is_some_and(|done| fits(&done, &is, true)) {
-        return Ok(false);
+    let loose = moved != Moved::Within || was.nlink > 1 || was.flags.bind();
+    if !fits(was, &is, false) {
+        let done = changed.get(&was.ino).map(|will| with_metadata_of(was, will));
+        let state = match done {
+            _ if loose && fits(was, &is, true) => was,
+            Some(ref done) if fits(done, &is, true) => done,
+            _ => return Ok(false),
+        };
+        if moved != Moved::JustNow && !has_attributes(dir, name, &is, state)? {
+            return Ok(false);
+        }
     }
     match &was.kind {
         EntryKind::File(content) if (loose || !shows_stores) && content.size > 0 => {

@@ -4,10 +4,11 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::support::build::Build;
 use crate::support::compare::assert_same_tree;
-use crate::support::machine::has_points;
+use crate::support::machine::{has_points, is_root, skip, tool};
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -74,4 +75,99 @@ fn a_directory_that_is_away_keeps_the_restore_waiting() {
         assert_same_tree(&waiting.wrecked, &Tree::read(&waiting.project));
         waiting.sandbox.no_litter();
     }
+}
+
+/// Attributes and access lists are a part of each path: one that somebody sets is no state that the restore may replace.
+#[test]
+fn attributes_set_meanwhile_stop_resume_and_survive_abort() {
+    let build = |project: &Path| {
+        Build::at(project)
+            .file("k", "k\n")
+            .file("twin", "twin\n")
+            .file("mode", "mode\n")
+            .mode("mode", 0o644);
+    };
+    let session = "echo agent >> k; mkdir nd; echo agent >> twin; ln twin second; chmod 600 mode";
+    for path in ["k", "nd", "twin", "mode"] {
+        let Some(waiting) = Interrupted::at("journaled", build, session) else {
+            return;
+        };
+        let expected = if path == "mode" { 6 } else { 0 };
+        Build::at(&waiting.project).attribute(path, "user.mine", "1");
+        let now = Tree::read(&waiting.project);
+        if now.at(path).attributes.is_empty() {
+            return;
+        }
+        let run = waiting.sandbox.jackin(["resume", &waiting.id, "--yes"]).code(8);
+        run.shows(&format!("{path} changed since the restore"));
+        assert_same_tree(&now, &Tree::read(&waiting.project));
+        let run = waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]);
+        run.code(expected);
+        assert_same_tree(&now, &Tree::read(&waiting.project));
+        waiting.sandbox.no_litter();
+    }
+}
+
+/// A mode that no step of the restore sets is somebody's, also where attributes come back.
+#[test]
+fn a_mode_set_meanwhile_survives_abort() {
+    if !is_root() {
+        return skip("modes", "an ordinary user's restore sets this mode itself on its way");
+    }
+    let build = |project: &Path| {
+        Build::at(project)
+            .file("s", "s\n")
+            .attribute("s", "user.a", "1")
+            .mode("s", 0o444);
+    };
+    if tool("setfattr").is_none() {
+        return skip("modes", "setfattr is not installed");
+    }
+    let Some(waiting) = Interrupted::at("journaled", build, "setfattr -n user.a -v 2 s") else {
+        return;
+    };
+    waiting.set_mode("s", 0o644);
+    let now = Tree::read(&waiting.project);
+    let run = waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).code(6);
+    run.shows("and stays");
+    assert_same_tree(&now, &Tree::read(&waiting.project));
+}
+
+/// A new object that somebody changed is not removed by the rollback, whatever of it was changed.
+#[test]
+fn a_restored_path_that_was_changed_meanwhile_is_kept_aside() {
+    let build = |project: &Path| {
+        Build::at(project)
+            .file("f", "f\n")
+            .mode("f", 0o644)
+            .file("gone/g", "g\n")
+            .file("still", "still\n");
+    };
+    for (path, content) in [("f", "f\n"), ("gone/g", "g\n")] {
+        let session = "echo agent > f; rm -r gone; echo new > new";
+        let Some(waiting) = Interrupted::at("moved", build, session) else {
+            return;
+        };
+        // Later than a clock ticks.
+        std::thread::sleep(Duration::from_millis(100));
+        waiting.set_mode(path, 0o751);
+        waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).code(6);
+        assert_same_tree(&waiting.wrecked, &Tree::read(&waiting.project));
+        let kept = walkdir::WalkDir::new(waiting.sandbox.sources())
+            .into_iter()
+            .flatten()
+            .find(|entry| {
+                entry.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o7777 == 0o751)
+            });
+        let kept = kept.unwrap_or_else(|| panic!("{path} is nowhere"));
+        assert_eq!(fs::read_to_string(kept.path()).unwrap(), content);
+    }
+    // And without any change nothing stays.
+    let Some(waiting) = Interrupted::at("moved", build, "echo agent > f; rm -r gone") else {
+        return;
+    };
+    assert_same_tree(&waiting.before, &Tree::read(&waiting.project));
+    waiting.sandbox.jackin(["abort", &waiting.id, "--yes"]).ok();
+    assert_same_tree(&waiting.wrecked, &Tree::read(&waiting.project));
+    waiting.sandbox.no_litter();
 }

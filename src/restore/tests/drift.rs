@@ -178,3 +178,36 @@ fn a_directory_that_keeps_changing_is_named_itself() {
         }
     }
 }
+
+/// The ctime of a directory, and of a file with several names, is moved by the restore's own moves and tells nothing.
+#[test]
+fn an_attribute_set_while_it_is_under_way_is_seen() {
+    for path in ["made", "twin", "again", "mode"] {
+        let session = wrecked(&[("edit", "before"), ("mode", "x")], |place| {
+            place.write("edit", "after");
+            place.write("made/one", "1");
+            place.write("twin", "2");
+            fs::hard_link(place.at("twin"), place.at("again")).unwrap();
+            fs::set_permissions(place.at("mode"), fs::Permissions::from_mode(0o600)).unwrap();
+        });
+        let proposal = session.propose();
+        let place = session.place.at(path);
+        let is_set = AtomicBool::new(false);
+        let late = Meddler(|moment| {
+            if moment == Moment::Begin(Phase::Apply) {
+                let none = rustix::fs::XattrFlags::empty();
+                let set = rustix::fs::lsetxattr(&place, "user.mine", b"1", none);
+                is_set.store(set.is_ok(), Ordering::Relaxed);
+            }
+            false
+        });
+        let result = session.execute_by(&proposal, &late);
+        // The file system may have no attributes.
+        if is_set.load(Ordering::Relaxed) {
+            assert!(matches!(result, Err(RestoreError::Drift { .. })), "{path}: {result:?}");
+            let mut value = [0; 8];
+            let read = rustix::fs::lgetxattr(&place, "user.mine", &mut value);
+            assert_eq!(read, Ok(1), "{path}");
+        }
+    }
+}
