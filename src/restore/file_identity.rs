@@ -96,8 +96,16 @@ fn cannot_exchange(error: &io::Error) -> bool {
     )
 }
 
-/// The name of an old object whose place in the staging directory the new one still has.
+/// The name of an old object whose place the new one still has, in the staging directory or a holding directory.
+///
+/// A holding directory keeps the name of the path, which may be as long as the file system takes. It holds nothing else, so a fixed name
+/// is free there.
 pub(super) fn aside_name(place: &OsStr) -> OsString {
+    /// Longer than each name in a staging directory.
+    const LONG: usize = 64;
+    if place.len() > LONG {
+        return OsString::from("aside");
+    }
     let mut aside = place.to_owned();
     aside.push("-aside");
     aside

@@ -532,3 +532,29 @@ fn a_file_in_whose_place_an_excluded_directory_lies_is_not_restored_and_the_way_
     );
     assert_eq!(before.nodes.len() + 3, changed.nodes.len());
 }
+
+/// The name may be as long as the file system takes. A restore of this kind ended in the middle, and could not be taken up.
+#[test]
+fn a_directory_with_a_long_name_is_exchanged_too() {
+    for length in [64, 65, 249, 250, 255] {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project("long");
+        let name = "L".repeat(length);
+        let (kept, built) = (format!("{name}/kept"), format!("{name}/built"));
+        Build::at(&project)
+            .file(&kept, "kept\n")
+            .file("a", "before\n")
+            .aged();
+        let exclude = format!("{name}/");
+        let agent = "echo agent > a; echo agent > L*/kept";
+        let id = sandbox.launch_with(&["--exclude", &exclude], &project, agent);
+        let run = |args: &[&str]| sandbox.command(args).inside(&project).run();
+        run(&["restore", &id, "--yes", FLAG, &name]).ok();
+        Build::at(&project).file(&built, "mine\n");
+        let undo = ["undo", &id, "--yes", "--overwrite-later-edits"];
+        run(&undo).ok();
+        assert_eq!(fs::read(project.join(&kept)).unwrap(), b"agent\n", "{length}");
+        run(&["undo", &id, "--yes"]).ok();
+        assert_eq!(fs::read(project.join(&built)).unwrap(), b"mine\n", "{length}");
+    }
+}
