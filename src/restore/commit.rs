@@ -269,6 +269,7 @@ impl Commit<'_> {
             in_steps.extend(job.in_steps.then(|| job.host.clone()));
             let inherits = flags::inherits(&job.stage);
             let aside = job.aside_done(&mount.aside, self.acting.observer);
+            let touched = job.touched(self.acting.observer);
             let settled = job.settle().err().into_iter();
             let settled = settled.chain(job.settle_berths(End::Kept));
             for error in settled {
@@ -276,8 +277,6 @@ impl Commit<'_> {
                 left.push(error.to_string());
             }
             self.reached("settled");
-            let failed: BTreeSet<&RelPath> = job.problems.iter().map(|(path, _)| path).collect();
-            let touched = job.touched(&failed);
             let exact = self.papers.intent().exact_mtimes;
             let before = job.before.map(|(manifest, _)| manifest);
             let target = (mount.target.as_ref(), exact);

@@ -86,12 +86,16 @@ impl MountTask<'_> {
         }
     }
 
-    /// The directories whose entries changed, when all went well but what `failed`.
-    pub(super) fn touched(&self, failed: &BTreeSet<&RelPath>) -> BTreeSet<RelPath> {
-        let moved =
-            self.journal.moves.iter().filter(|step| {
-                !matches!(step.deed, MoveKind::Metadata { .. }) && !failed.contains(&step.path)
-            });
+    /// The directories whose entries changed. Asked before the staging directory is emptied, which shows what was not moved.
+    ///
+    /// A path with a problem may have been moved all the same, and not exactly be what it should.
+    pub(super) fn touched(&self, observer: &dyn Observer) -> BTreeSet<RelPath> {
+        let named: BTreeSet<&RelPath> = self.problems.iter().map(|(path, _)| path).collect();
+        let carry = self.carry(observer);
+        let moved = self.journal.moves.iter().filter(|step| {
+            !matches!(step.deed, MoveKind::Metadata { .. })
+                && !(named.contains(&step.path) && matches!(carry.progress(step), Ok(Progress::Before)))
+        });
         moved.filter_map(|step| Some(step.path.split()?.0)).collect()
     }
 

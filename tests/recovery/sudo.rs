@@ -521,3 +521,25 @@ fn root_takes_up_a_restore_of_the_operator() {
         assert_operators(&sandbox);
     }
 }
+
+/// What comes back with a note was made now, and so was its entry in the directory.
+#[test]
+fn a_directory_in_which_something_comes_back_inexactly_is_changed_now() {
+    let Some(sandbox) = operators("capabilities") else {
+        return;
+    };
+    let project = sandbox.project("capable");
+    Build::at(&project).file("d/cap", "before\n").aged();
+    sandbox.give(&project);
+    let capability = [1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    Build::at(&project).attribute("d/cap", "security.capability", capability);
+    if Tree::read(&project).at("d/cap").attributes.is_empty() {
+        return;
+    }
+    let id = sandbox.launch(&project, "rm d/cap; touch -d 2030-01-01 d");
+    let run = sandbox.jackin(["restore", &id, "--yes"]).code(6);
+    run.shows("security.capability could not be set");
+    let changed = fs::metadata(project.join("d")).unwrap().modified().unwrap();
+    let ahead = changed.duration_since(std::time::SystemTime::now());
+    assert!(ahead.is_err(), "{ahead:?}");
+}
