@@ -78,6 +78,12 @@ pub(super) fn prepare(
         ..
     } = layout;
     site.make_folders()?;
+    if root.is_some() && !links.first.is_empty() {
+        stage.stages_links().map_err(|source| RestoreError::Stage {
+            path: stage.path().to_path_buf(),
+            source,
+        })?;
+    }
     links.take_from_live(&mut site)?;
     let made = site.fill(builder)?;
     for (number, path, action) in staged {

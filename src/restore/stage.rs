@@ -303,7 +303,7 @@ impl Stage {
             path: self.path.clone(),
             source,
         };
-        let born = match handle_fs::births_move() {
+        let born = match self.needs_mark().map_err(fail)? {
             // Without the mark all of it was staged.
             true => None,
             false => self.dir.stat().map_err(fail)?.born,
@@ -318,27 +318,42 @@ impl Stage {
         take_all(&self.dir);
     }
 
+    /// Notes that a name of a file of the tree may be staged, before it is: that one is older than the directory.
+    pub(super) fn stages_links(&self) -> io::Result<()> {
+        match handle_fs::births_move() {
+            true => Ok(()),
+            false => handle_fs::make_dir(&self.dir, OsStr::new(LINKED)),
+        }
+    }
+
+    /// Returns true unless the birth of an object shows that it was moved here.
+    fn needs_mark(&self) -> io::Result<bool> {
+        Ok(handle_fs::births_move() || self.dir.look(OsStr::new(LINKED))?.is_some())
+    }
+
     /// Marks that moves begin, on disk, where the birth of an object does not show that it was moved there.
     ///
     /// # Errors
     /// [`RestoreError::Stage`]; nothing was moved.
     pub(super) fn begin_moves(&self) -> Result<(), RestoreError> {
-        if !handle_fs::births_move() {
-            return Ok(());
-        }
-        let marked = match handle_fs::make_dir(&self.dir, OsStr::new(MOVING)) {
-            // By the process that began.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            made => made.and_then(|()| handle_fs::sync_directory(&self.dir)),
+        let mark = || -> io::Result<()> {
+            if !self.needs_mark()? {
+                return Ok(());
+            }
+            match handle_fs::make_dir(&self.dir, OsStr::new(MOVING)) {
+                // By the process that began.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                made => made.and_then(|()| handle_fs::sync_directory(&self.dir)),
+            }
         };
-        marked.map_err(|source| RestoreError::Stage {
+        mark().map_err(|source| RestoreError::Stage {
             path: self.path.clone(),
             source,
         })
     }
 
     fn remove_mark(&self) -> io::Result<()> {
-        if !handle_fs::births_move() {
+        if !self.needs_mark()? {
             return Ok(());
         }
         match handle_fs::remove_dir(&self.dir, OsStr::new(MOVING)) {
@@ -351,7 +366,8 @@ impl Stage {
     /// name; or the mark of [`Self::begin_moves`].
     pub(super) fn moved(&self) -> Result<Option<Name>, RestoreError> {
         let look = || -> io::Result<Option<Name>> {
-            let since = self.dir.stat()?.born.filter(|_| !handle_fs::births_move());
+            let needs_mark = self.needs_mark()?;
+            let since = self.dir.stat()?.born.filter(|_| !needs_mark);
             for name in self.dir.names()? {
                 let Some(stat) = self.dir.look(name.as_os_str())? else {
                     continue;
@@ -441,6 +457,9 @@ fn after_failed_creation(parent: &Dir, name: &OsStr, source: &io::Error) -> Opti
 
 /// Name of the directory that marks that moves began.
 const MOVING: &str = "moving";
+
+/// Name of the directory that marks that names of files of the tree may be staged.
+const LINKED: &str = "linked";
 
 /// Prefix of the names of new objects.
 const NEW: &str = "new-";

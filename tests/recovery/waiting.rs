@@ -171,3 +171,21 @@ fn a_restored_path_that_was_changed_meanwhile_is_kept_aside() {
     assert_same_tree(&waiting.wrecked, &Tree::read(&waiting.project));
     waiting.sandbox.no_litter();
 }
+
+/// A staged name of a file of the tree may become its only one. That is no sign of a move whose journal is lost.
+#[test]
+fn a_staged_link_that_became_the_last_name_is_cleared_up() {
+    let build = |project: &Path| drop(Build::at(project).file("a", "a\n").hard_link("b", "a"));
+    for verb in ["restore", "abort"] {
+        let Some(waiting) = Interrupted::at("staged", build, "rm b") else {
+            return;
+        };
+        fs::remove_file(waiting.project.join("a")).unwrap();
+        let run = waiting.sandbox.jackin([verb, &waiting.id, "--yes"]);
+        run.code_in(&[0, 6]).hides("damaged");
+        waiting.sandbox.no_litter();
+        if verb == "restore" {
+            assert_eq!(fs::read(waiting.project.join("b")).unwrap(), b"a\n");
+        }
+    }
+}
