@@ -10,9 +10,11 @@ use super::mount_task::{MountTask, report, settle_times};
 use super::plan::Step;
 use super::proposal::Proposal;
 use super::report::{MountReport, Outcome, Report};
+use super::rollback::Away;
+
 use super::{RestoreContext, RestoreError};
 use crate::diff::{Change, renames};
-use crate::model::{AsideChange, Decision, Operation, PathChange, Recorded, RelPath, SnapshotId};
+use crate::model::{AsideChange, Decision, Operation, PathChange, Recorded, SnapshotId};
 use crate::observer::Phase;
 use crate::store::{RestoreJournal, Store};
 use handle_fs::MountError;
@@ -185,6 +187,8 @@ impl Commit<'_> {
                     gone.push(RestoreError::Gone { path });
                 } else if source.kind() == io::ErrorKind::ResourceBusy {
                     gone.push(RestoreError::Kept { path });
+                } else if source.get_ref().is_some_and(|why| why.is::<Away>()) {
+                    gone.push(RestoreError::Away { path });
                 } else if first.is_none() {
                     let aside = job.stage.path().to_path_buf();
                     first = Some(RestoreError::RollBack {

@@ -197,6 +197,12 @@ pub enum RestoreError {
         /// The host path.
         path: PathBuf,
     },
+    /// The directory of a path that may have its new state is missing.
+    #[error("the directory of {} is missing; the path may come back with it as it was restored", path.display())]
+    Away {
+        /// The host path.
+        path: PathBuf,
+    },
     /// The staging directory of an interrupted restore is gone, and with it what was to come in.
     #[error("{} and its staged files are missing", path.display())]
     StageGone {
@@ -374,6 +380,7 @@ impl Diagnostic for RestoreError {
             | Self::NotBegun(_)
             | Self::Gone { .. }
             | Self::Kept { .. }
+            | Self::Away { .. }
             | Self::Settle { .. }
             | Self::Unbound { .. }
             | Self::Lasting { .. }
@@ -428,7 +435,9 @@ impl Diagnostic for RestoreError {
                 vec![Hint::text(lost), back, forget]
             }
             Self::OtherUser { path, .. } if is_elsewhere(path) => {
-                vec![Hint::text("repeat the command as that user of the machine, or as root there")]
+                vec![Hint::text(
+                    "repeat the command as that user of the machine, or as root there",
+                )]
             }
             Self::OtherUser { .. } => vec![
                 Hint::text("to finish it:\n  sudo jackin recovery resume"),

@@ -282,6 +282,21 @@ pub(super) fn may_change(dir: &Dir, name: &OsStr, is: &Stat, was: &Entry, will: 
     Ok(present.is_none_or(|present| are_between(&present, was, will)))
 }
 
+/// Returns true if an object has the metadata that it had before a move, and nothing that the move sets. It may have other attributes.
+///
+/// # Errors
+/// The system's, when the attributes cannot be listed.
+pub(super) fn is_as_was(dir: &Dir, name: &OsStr, is: &Stat, was: &Entry, will: &Entry) -> io::Result<bool> {
+    if !is_same_object(was, is) || (is.mode, is.uid, is.gid) != (was.mode, was.uid, was.gid) {
+        return Ok(false);
+    }
+    let Some(present) = readable_attributes(dir, name)? else {
+        return Ok(false);
+    };
+    let mut set = will.xattrs.iter().filter(|will| !was.xattrs.contains(will));
+    Ok(was.xattrs.iter().all(|was| present.contains(was)) && !set.any(|will| present.contains(will)))
+}
+
 /// Returns true if attributes belong to one of the two states, or to a change from one to the other.
 ///
 /// Each is set or removed by itself. A change of the owner takes those of the system along (capabilities(7)), and a change of the mode is

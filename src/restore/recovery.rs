@@ -249,6 +249,8 @@ pub struct TakenBack {
     pub left: Vec<String>,
     /// Paths whose old objects are nowhere any more.
     pub gone: Vec<PathBuf>,
+    /// True if some path may not be as before.
+    pub is_partial: bool,
     /// The snapshot that has them; none when nothing had been moved yet.
     pub emergency: Option<SnapshotId>,
 }
@@ -297,6 +299,7 @@ pub fn abort(
         papers.close(acting.observer)?;
     }
     for error in left {
+        back.is_partial |= matches!(error, RestoreError::Gone { .. } | RestoreError::Away { .. });
         match error {
             RestoreError::Gone { path } => back.gone.push(path),
             other => back.left.push(other.to_string()),
@@ -505,7 +508,10 @@ pub(super) fn jobs<'a>(
             Some(root) => Some(root?),
             None => None,
         };
-        let stage = match (Stage::reopen(transports, place, Maker::Known(&mount.stage))?, missing) {
+        let stage = match (
+            Stage::reopen(transports, place, Maker::Known(&mount.stage))?,
+            missing,
+        ) {
             (Some(stage), _) => stage,
             (None, Missing::Made | Missing::Settled) => Stage::create_anew(transports, place)?,
             (None, Missing::Stops) => return Err(RestoreError::StageGone { path: place.path() }),

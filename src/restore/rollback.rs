@@ -5,11 +5,16 @@ use std::io;
 
 use super::apply::{MoveExecutor, is_made_anew, is_unmade};
 use super::file_identity::{aside_name, exchange_back};
-use super::metadata::{is_meant, may_change, set_metadata};
+use super::metadata::{is_as_was, is_meant, may_change, set_metadata};
 use super::move_state::{Order, Progress, progress};
 use crate::capture::is_gone;
 use crate::model::{JournalMove, MoveKind, RelPath};
 use handle_fs::Stat;
+
+/// The directory of a path that was installed or changed in place is missing: whether the path is as before cannot be told.
+#[derive(Debug, thiserror::Error)]
+#[error("its directory is missing")]
+pub(super) struct Away;
 
 impl MoveExecutor<'_> {
     /// Takes every move back that was made. Goes on where one cannot be, and says which: the old object of a path is then gone,
@@ -65,8 +70,9 @@ impl MoveExecutor<'_> {
                 return match (&step.deed, progress(step, None, &other)?) {
                     // Nothing was taken from where it was staged, or nothing is left to be made again.
                     (_, Progress::Before) | (MoveKind::RemoveDir(_), _) => Ok(()),
-                    // The new object or mode may have gone with the directory, and would come back with it.
-                    (MoveKind::Install(_) | MoveKind::Metadata { .. }, _) => missing(),
+                    // The new object or mode may have gone with the directory, and come back with it. Nothing lies aside for it, so nothing
+                    // has to wait.
+                    (MoveKind::Install(_) | MoveKind::Metadata { .. }, _) => Err(io::Error::other(Away)),
                     // What lies aside has no place to go back to, and is not thrown away for that.
                     (
                         _,
@@ -143,6 +149,12 @@ impl MoveExecutor<'_> {
             }
             (MoveKind::Metadata { was, will }, Progress::Before) => {
                 let now = seat.dir.look(&seat.name)?;
+                // The move was never made, or is rolled back: what else was set there stays.
+                if let Some(now) = &now
+                    && is_as_was(&seat.dir, &seat.name, now, &was.0, &will.0)?
+                {
+                    return Ok(());
+                }
                 let is_ours = |now| may_change(&seat.dir, &seat.name, &now, &was.0, &will.0);
                 if !now.map_or(Ok(false), is_ours)? {
                     // Somebody has set it since: that is later work.

@@ -546,7 +546,7 @@ fn a_directory_with_a_long_name_is_exchanged_too() {
             .file("a", "before\n")
             .aged();
         let exclude = format!("{name}/");
-        let agent = "echo agent > a; echo agent > L*/kept";
+        let agent = "echo agent > a; for d in L*; do echo agent > $d/kept; done";
         let id = sandbox.launch_with(&["--exclude", &exclude], &project, agent);
         let run = |args: &[&str]| sandbox.command(args).inside(&project).run();
         run(&["restore", &id, "--yes", FLAG, &name]).ok();

@@ -302,11 +302,11 @@ fn tell_taken_back(
         .terminal
         .out(match (args.as_is, stage != RestoreStage::Begun) {
             (true, _) => "Discarded: every path stays as it is.",
-            (false, true) if back.gone.is_empty() => "Rolled back: every path is as before the restore.",
+            (false, true) if !back.is_partial => "Rolled back: every path is as before the restore.",
             (false, true) => "Rolled back in part.",
             (false, false) => "The restore had changed nothing; its staging files are removed.",
         });
-    if let Some(emergency) = back.emergency.as_ref().filter(|_| !back.gone.is_empty()) {
+    if let Some(emergency) = back.emergency.as_ref().filter(|_| back.is_partial) {
         let words = Words::new("restore")
             .arg(row.id.as_str())
             .flag("--from", Some(emergency.to_string()))

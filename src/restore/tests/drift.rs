@@ -204,7 +204,10 @@ fn an_attribute_set_while_it_is_under_way_is_seen() {
         let result = session.execute_by(&proposal, &late);
         // The file system may have no attributes.
         if is_set.load(Ordering::Relaxed) {
-            assert!(matches!(result, Err(RestoreError::Drift { .. })), "{path}: {result:?}");
+            assert!(
+                matches!(result, Err(RestoreError::Drift { .. })),
+                "{path}: {result:?}"
+            );
             let mut value = [0; 8];
             let read = rustix::fs::lgetxattr(&place, "user.mine", &mut value);
             assert_eq!(read, Ok(1), "{path}");

@@ -52,7 +52,9 @@ impl Meddling {
                 // The staging directory itself goes in the end.
                 Some("directory") if !path.contains('/') => &[Deed::Replace, Deed::Add],
                 // So does the mark in it that moves began (macOS).
-                Some("directory") if path.ends_with("/moving") => &[Deed::Replace, Deed::Add],
+                Some("directory") if path.ends_with("/moving") || path.ends_with("/linked") => {
+                    &[Deed::Replace, Deed::Add]
+                }
                 Some("directory") => &[Deed::Replace, Deed::Add, Deed::Shut],
                 Some("file") => &[Deed::Write, Deed::Replace],
                 _ => &[Deed::Replace],

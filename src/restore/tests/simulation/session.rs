@@ -355,7 +355,7 @@ impl Session {
             }
             (Verb::Abort, _) => {
                 let back = abort(&store, papers, &acting)?;
-                if !back.gone.is_empty() {
+                if back.is_partial {
                     return Err(Trouble::Left(format!("{back:?}")));
                 }
                 nothing(&back.left)?;
