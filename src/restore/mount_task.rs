@@ -93,8 +93,9 @@ impl MountTask<'_> {
         let named: BTreeSet<&RelPath> = self.problems.iter().map(|(path, _)| path).collect();
         let carry = self.carry(observer);
         let moved = self.journal.moves.iter().filter(|step| {
-            !matches!(step.deed, MoveKind::Metadata { .. })
-                && !(named.contains(&step.path) && matches!(carry.progress(step), Ok(Progress::Before)))
+            let is_unmoved =
+                || named.contains(&step.path) && matches!(carry.progress(step), Ok(Progress::Before));
+            !matches!(step.deed, MoveKind::Metadata { .. }) && !is_unmoved()
         });
         moved.filter_map(|step| Some(step.path.split()?.0)).collect()
     }
