@@ -34,8 +34,8 @@ pub use health::{CATALOG_FORMAT, SQLITE_FLOOR, sqlite_version};
 pub(super) use health::{Health, health};
 pub use instances::InstanceBrief;
 pub use row::{AgentEventRow, CaptureRow, IMPORTED, InstanceRow, RestoreRow, SnapshotRow};
-pub(super) use snapshots::Recorded;
 pub use snapshots::Tally;
+pub(super) use snapshots::{AmendedArchives, Recorded};
 
 /// Statements that stay prepared, more than a command uses: to prepare one again takes longer than to run it.
 const STATEMENTS: usize = 128;

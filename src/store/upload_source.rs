@@ -1,6 +1,7 @@
 //! The store's files as bytes, for copying them elsewhere: archives piece by piece, records, redirects of archives, and the lines
 //! of the chain.
 
+use super::catalog::AmendedArchives;
 use super::{Store, StoreError, archive_redirects, directory, durable, log};
 use crate::model::{ArchiveId, ArchiveRef, Digest, Hasher, SnapshotId};
 use handle_fs::File;
@@ -109,7 +110,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Catalog`], [`StoreError::Io`].
-    pub fn amended_to_copy(&self) -> Result<Vec<(Vec<ArchiveRef>, Vec<SnapshotId>)>, StoreError> {
+    pub fn amended_to_copy(&self) -> Result<Vec<AmendedArchives>, StoreError> {
         let _kept = self.layout().enter()?;
         let amended = self.catalog().amended_archives()?.into_iter();
         let resolved = amended.map(|(named, ids)| Ok((self.resolved(named, true)?, ids)));

@@ -30,6 +30,9 @@ pub(in crate::store) struct Recorded {
     pub(in crate::store) some_archives_gone: bool,
 }
 
+/// Archives of one receipt of `forget`, with the snapshots that it amended.
+pub(in crate::store) type AmendedArchives = (Vec<ArchiveRef>, Vec<SnapshotId>);
+
 /// Order in which a snapshot without a receipt comes behind the receipt that determines its place.
 const NEWEST_FIRST: &str = "ORDER BY place DESC, number IS NULL DESC, taken_at DESC, id DESC";
 
@@ -232,9 +235,7 @@ impl Catalog {
     }
 
     /// Returns the archives that receipts of `forget` name for the snapshots that lost paths, each list once with its snapshots.
-    pub(in crate::store) fn amended_archives(
-        &self,
-    ) -> Result<Vec<(Vec<ArchiveRef>, Vec<SnapshotId>)>, StoreError> {
+    pub(in crate::store) fn amended_archives(&self) -> Result<Vec<AmendedArchives>, StoreError> {
         let sql = "SELECT archives, json_group_array(snapshot) FROM amendments
                    WHERE snapshot IN (SELECT id FROM snapshots) GROUP BY archives ORDER BY min(number)";
         let list = |row: &rusqlite::Row<'_>| {
