@@ -44,20 +44,34 @@ pub fn masked(line: &[u8]) -> Vec<u8> {
 /// An address of more than [`LONGEST`] bytes without a character that ends its login has none.
 #[must_use]
 pub fn end_of_logins(line: &[u8]) -> usize {
-    const ADDRESS: &[u8] = b"://";
     // The last bytes may begin an address or a header.
-    let cut = line.len().saturating_sub(AUTHORIZATION.len());
+    let mut cut = line.len().saturating_sub(AUTHORIZATION.len());
+    // One may lie in the other.
+    while let Some(begin) = header_at(line, cut).or_else(|| address_at(line, cut)) {
+        cut = begin;
+    }
+    cut
+}
+
+/// Returns the position of the name of a header that lies on both sides of `cut`.
+fn header_at(line: &[u8], cut: usize) -> Option<usize> {
+    let around = AUTHORIZATION.len() - 1;
+    let begin = cut.saturating_sub(around);
+    let near = line.get(begin..line.len().min(cut + around))?;
+    let mut windows = near.windows(AUTHORIZATION.len());
+    let at = windows.position(|window| window.eq_ignore_ascii_case(AUTHORIZATION))?;
+    Some(begin + at).filter(|at| *at < cut)
+}
+
+/// Returns the position of the `://` of an address whose login may lie on both sides of `cut`.
+fn address_at(line: &[u8], cut: usize) -> Option<usize> {
+    const MARK: &[u8] = b"://";
     let begin = cut.saturating_sub(LONGEST);
-    let before = line.get(begin..cut + ADDRESS.len() - 1);
-    let before = before.unwrap_or_default();
-    let address = before
-        .windows(ADDRESS.len())
-        .rposition(|window| window == ADDRESS);
-    let is_open = |at: &usize| {
-        let login = line.get(begin + at + ADDRESS.len()..cut).unwrap_or_default();
-        !login.iter().any(|byte| is_end(*byte))
-    };
-    address.filter(is_open).map_or(cut, |at| begin + at)
+    let before = line.get(begin..line.len().min(cut + MARK.len() - 1))?;
+    let at = before.windows(MARK.len()).rposition(|window| window == MARK)?;
+    let login = line.get(begin + at + MARK.len()..cut).unwrap_or_default();
+    let is_open = !login.iter().any(|byte| is_end(*byte));
+    Some(begin + at).filter(|at| is_open && *at < cut)
 }
 
 /// Returns true if [`masked`] hides the rest of the line, however long it is.
@@ -86,6 +100,7 @@ mod tests {
             "a https://me:hunter2@host/x b",
             "x=1,redis://:hunter2@h",
             "a Authorization: Basic hunter2",
+            "https://authorization:hunter2@host",
         ] {
             for cut in 0..=line.len() {
                 let (begin, _) = line.split_at(cut);
