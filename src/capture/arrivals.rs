@@ -7,8 +7,11 @@ use super::CaptureError;
 use super::facts::{insert_gap, same_moment};
 use super::pipeline::matcher;
 use crate::contract::Verdict;
-use crate::model::{Coverage, Entry, Gap, GapReason, Manifest, Name, RelPath};
+use crate::model::{Coverage, Entry, Gap, GapReason, Listing, Manifest, Name, RelPath};
 use handle_fs::{NodeKind, Root, parallel};
+
+/// Maximum number of names that are gaps of one directory. Above it, the directory proves nothing absent.
+const MOST: usize = 1000;
 
 /// Replaces the proof that such an object is absent by a gap: nothing is deleted because of that list. Every directory that was listed shows
 /// its times once more, after the last one was listed and the last file was read. Those of a directory that the object was moved into differ.
@@ -36,6 +39,10 @@ pub(super) fn note_arrivals(
         let Some(directory) = manifest.directories.get_mut(at).map(Arc::make_mut) else {
             continue;
         };
+        if names.len() > MOST {
+            directory.listing = Listing::Unsettled;
+            continue;
+        }
         for (name, is_dir) in names {
             if matcher.verdict(&directory.path.join(&name), is_dir) == Verdict::Covered {
                 let reason = GapReason::Moving;
@@ -94,7 +101,9 @@ fn arrivals(root: &Root, manifest: &Manifest, at: usize) -> Vec<(Name, bool)> {
         let stat = dir.look(name.as_os_str()).ok()??;
         Some(stat.kind == NodeKind::Directory)
     };
-    new.filter_map(|name| Some((kind(&name)?, name)))
+    // More than enough are not counted.
+    new.take(MOST + 1)
+        .filter_map(|name| Some((kind(&name)?, name)))
         .map(|(is_dir, name)| (name, is_dir))
         .collect()
 }

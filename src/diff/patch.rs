@@ -107,6 +107,10 @@ pub fn is_secret_path(root: &Path, path: &RelPath, entry: Option<&Entry>) -> boo
     ];
     const ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".kdbx", ".env"];
     const PLACES: [&str; 7] = [".ssh", ".aws", ".gnupg", ".kube", ".docker", ".op", "gcloud"];
+    let is_place = |part: &[u8]| {
+        let mut places = PLACES.iter();
+        places.any(|place| part.eq_ignore_ascii_case(place.as_bytes()))
+    };
     let private = entry.is_some_and(|entry| entry.content().is_some() && entry.mode & 0o077 == 0);
     let name = path
         .split()
@@ -118,11 +122,23 @@ pub fn is_secret_path(root: &Path, path: &RelPath, entry: Option<&Entry>) -> boo
         || name.starts_with(b"id_") && !name.ends_with(b".pub") && !name.contains(&b'.')
         || NAMES.iter().any(|known| name == known.as_bytes())
         || ENDINGS.iter().any(|ending| name.ends_with(ending.as_bytes()))
-        || root.iter().map(OsStr::as_bytes).chain(path.parts()).any(|part| {
-            PLACES
-                .iter()
-                .any(|place| part.eq_ignore_ascii_case(place.as_bytes()))
-        })
+        || path.parts().any(is_place)
+        || is_in_place(root, is_place)
+}
+
+/// Returns true if a mount root lies in such a place. Above the root only names that begin with a dot count, and `gcloud` where the program
+/// has it: a checkout or a machine may be called like that.
+fn is_in_place(root: &Path, is_place: impl Fn(&[u8]) -> bool) -> bool {
+    let mut parts: Vec<&[u8]> = root.iter().map(OsStr::as_bytes).collect();
+    // The scheme and the machine.
+    if root.as_os_str().as_bytes().windows(3).any(|part| part == b"://") {
+        parts.drain(..parts.len().min(2));
+    }
+    let is_gcloud = |pair: &[&[u8]]| pair == [b".config".as_slice(), b"gcloud"];
+    parts.windows(2).any(is_gcloud)
+        || parts
+            .into_iter()
+            .any(|part| part.starts_with(b".") && is_place(part))
 }
 
 /// Content of both sides of a change.

@@ -169,7 +169,38 @@ pub(super) fn has_attributes(dir: &Dir, name: &OsStr, is: &Stat, was: &Entry) ->
     if is.flags.with(lifted) != was.flags.with(lifted) {
         return Ok(false);
     }
-    Ok(readable_attributes(dir, name)?.is_none_or(|present| present == was.xattrs))
+    let Some(present) = readable_attributes(dir, name)? else {
+        return Ok(true);
+    };
+    // The rights that a restore adds to the mode are in the access list as well.
+    let is_opened = is.mode != was.mode;
+    let is_same = |have: &Xattr| {
+        let mut was = was.xattrs.iter();
+        was.any(|was| was == have || is_opened && is_same_list(was, have))
+    };
+    let mut present = present
+        .iter()
+        .filter(|have| !is_only_for_root(have, &was.xattrs))
+        .peekable();
+    let count = present.clone().count();
+    Ok(count == was.xattrs.len() && present.all(is_same))
+}
+
+/// Returns true if two access lists differ at most in the rights of the owner. Behind the version (4 bytes) is an entry for each of those who
+/// have rights, that of the owner first: 2 bytes of type, 2 of rights, 4 of id (linux/posix_acl_xattr.h).
+fn is_same_list(was: &Xattr, have: &Xattr) -> bool {
+    const RIGHTS: std::ops::Range<usize> = 6..8;
+    let others = |list: &Xattr| {
+        let mut value = list.value.clone();
+        value.get_mut(RIGHTS).map(|rights| rights.fill(0));
+        value
+    };
+    was.name == have.name && have.is_access_list() && others(was) == others(have)
+}
+
+/// Returns true for an attribute that only root sees, of an object whose state was recorded by another user.
+pub(super) fn is_only_for_root(have: &Xattr, recorded: &[Xattr]) -> bool {
+    have.name.starts_with(b"trusted.") && !recorded.iter().any(|known| known.name == have.name)
 }
 
 /// Returns the attributes of an object; `None` if its mode forbids to read them. The mode is compared by itself.
@@ -198,4 +229,33 @@ pub(super) fn is_same_object(was: &Entry, is: &Stat) -> bool {
 /// Returns true if `mode` is `was` with the rights that a restore adds to move a directory or something in it.
 pub(super) fn is_opened(mode: u32, was: u32) -> bool {
     mode == was | FOR_ENTRIES || mode == was | FOR_ITSELF
+}
+
+#[cfg(test)]
+mod tests {
+    use handle_fs::Xattr;
+
+    use super::is_same_list;
+
+    fn list(name: &[u8], owner: u8, user: u8) -> Xattr {
+        let entry = |kind: u8, rights: u8, id: u8| [kind, 0, rights, 0, id, 0, 0, 0];
+        let entries = [entry(1, owner, 255), entry(2, user, 7), entry(4, 5, 255)];
+        let mut value = vec![2, 0, 0, 0];
+        value.extend(entries.concat());
+        Xattr {
+            name: name.into(),
+            value: value.into(),
+        }
+    }
+
+    #[test]
+    fn a_list_that_opening_a_directory_changed_is_the_same_and_no_other_one() {
+        const ACCESS: &[u8] = b"system.posix_acl_access";
+        let was = list(ACCESS, 5, 7);
+        assert!(is_same_list(&was, &list(ACCESS, 7, 7)));
+        assert!(!is_same_list(&was, &list(ACCESS, 7, 6)));
+        assert!(!is_same_list(&was, &list(b"system.posix_acl_default", 7, 7)));
+        let note = list(b"user.note", 5, 7);
+        assert!(!is_same_list(&note, &list(b"user.note", 7, 7)));
+    }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 
 use super::RestoreError;
-use super::file_identity::{is_opened, is_same, is_same_object, readable_attributes};
+use super::file_identity::{is_only_for_root, is_opened, is_same, is_same_object, readable_attributes};
 use super::problem::{Problem, is_out_of_space};
 use crate::capture::{is_gone, words};
 use crate::model::{Entry, EntryKind, Identity, RelPath, Time, Xattr};
@@ -306,7 +306,7 @@ fn are_between(present: &[Xattr], was: &Entry, will: &Entry) -> bool {
     let either = || was.xattrs.iter().chain(&will.xattrs);
     let is_known = |have: &Xattr| match have.is_access_list() {
         true => either().any(|known| known.name == have.name),
-        false => either().any(|known| known == have),
+        false => either().any(|known| known == have) || is_only_for_root(have, &was.xattrs),
     };
     let is_there = |kept: &Xattr| {
         present.iter().any(|have| have.name == kept.name)

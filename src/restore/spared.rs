@@ -18,7 +18,7 @@ use handle_fs::{Dir, NodeKind, Stat};
 impl MountTask<'_> {
     /// Takes changed objects out of those that may be removed. Asked before a rollback makes its first move.
     pub(super) fn spare_changed(&mut self, observer: &dyn Observer) {
-        // An object that cannot be looked at now stops the rollback, or is no more to be moved.
+        // Without its staging directory nothing is moved aside.
         let changed = changed(&self.carry(observer)).unwrap_or_default();
         for ino in changed {
             self.known.disown(ino);
@@ -45,7 +45,8 @@ fn changed(carry: &MoveExecutor<'_>) -> io::Result<Vec<u64>> {
         let Some(seat) = stand.seat.filter(|_| is_there) else {
             continue;
         };
-        let Some(top) = seat.look()? else { continue };
+        // One that cannot be looked at now stops the rollback, or is no more to be moved.
+        let Ok(Some(top)) = seat.look() else { continue };
         found.extend(is_changed(&top).then_some(top.ino));
         if top.kind == NodeKind::Directory
             && let Ok(dir) = seat.dir.dir(&seat.name)

@@ -91,6 +91,10 @@ pub(super) enum Maker<'i> {
 }
 
 impl Maker<'_> {
+    fn is_known(self) -> bool {
+        matches!(self, Self::Known(_))
+    }
+
     fn made(self, stat: &Stat, actor: Actor) -> bool {
         stat.kind == NodeKind::Directory
             && match self {
@@ -225,10 +229,13 @@ impl Stage {
             if !maker.made(&stat, actor) {
                 return Ok(None);
             }
-            if stat.uid != actor.uid && !actor.is_privileged() {
+            let opened = parent.dir(&name);
+            // Where a mount maps the owners, a directory of one's own has another, and can be used all the same.
+            let is_open = || opened.as_ref().is_ok_and(|dir| dir.names().is_ok());
+            if stat.uid != actor.uid && !actor.is_privileged() && !(maker.is_known() && is_open()) {
                 return Ok(Some(Err(stat.uid)));
             }
-            let dir = parent.dir(&name)?;
+            let dir = opened?;
             // Compared again through its handle: another directory may have taken the name in between.
             if !maker.made(&dir.stat()?, actor) {
                 return Ok(None);

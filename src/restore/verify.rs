@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 use super::folded_names::is_by_another_name;
@@ -145,6 +146,7 @@ fn in_parts<'i, T: Sync, R: Send>(
         root,
         is_layered,
         held: None,
+        inodes: HashMap::new(),
     };
     if !root.is_far() {
         return parallel::map_with(items, eye, look);
@@ -198,6 +200,8 @@ struct Eye<'a> {
     root: &'a Root,
     is_layered: bool,
     held: Option<(RelPath, Dir)>,
+    /// Inodes of the names of a group, by its first name. Nothing moves any more.
+    inodes: HashMap<RelPath, Rc<[Option<u64>]>>,
 }
 
 impl Eye<'_> {
@@ -267,38 +271,50 @@ impl Eye<'_> {
         if wanted.nlink < 2 {
             return true;
         }
-        let (mut others, mut is_joined) = (Vec::new(), false);
-        for name in groups.holding(path, wanted).iter().filter(|name| *name != path) {
-            let then = groups.target.entry(name);
-            let Ok(Some(now)) = self.state(name, then.and_then(Entry::content)) else {
-                continue;
-            };
-            if now.ino == live.ino {
-                is_joined = true;
-                // Only an overlay parts a file from its other names.
-                if !self.is_layered {
-                    break;
-                }
-            }
-            others.push((then, now));
+        let names = groups.holding(path, wanted);
+        let Some(first) = names.first() else {
+            return true;
+        };
+        let inodes = self.inodes_of(first, names);
+        let others = || {
+            let all = names.iter().zip(&*inodes).filter(|(name, _)| *name != path);
+            all.filter_map(|(name, ino)| Some((name, (*ino)?)))
+        };
+        let is_joined = others().any(|(_, ino)| ino == live.ino);
+        // Only an overlay parts a file from its other names.
+        if is_joined && !self.is_layered {
+            return true;
         }
-        if is_joined {
-            let is_parted = |(then, now): &(Option<&Entry>, Entry)| {
-                let is_same_file = then.is_some_and(|then| then.ino == now.ino);
-                is_same_file && now.ino != live.ino && is_like(*then, Some(now))
-            };
-            return !others.iter().any(is_parted);
-        }
-        let names = |ino| others.iter().filter(|(_, now)| now.ino == ino).count();
         // A name of another file than in the target, which has names elsewhere: nothing is linked to that.
         let is_foreign = |then: &Entry, now: &Entry| {
-            let has_others = usize::try_from(now.nlink).is_ok_and(|all| all > names(now.ino));
-            then.ino != now.ino && has_others
+            let shown = others().filter(|(_, ino)| *ino == now.ino).count();
+            then.ino != now.ino && usize::try_from(now.nlink).is_ok_and(|all| all > shown)
         };
-        let is_due = |(then, now): &(Option<&Entry>, Entry)| {
-            is_like(*then, Some(now)) && !then.is_some_and(|then| is_foreign(then, now))
+        let is_apart = |(name, ino): (&RelPath, u64)| {
+            let then = groups.target.entry(name)?;
+            // The contents of the others are not asked for: there may be many.
+            let is_asked = ino != live.ino && (!is_joined || then.ino == ino);
+            let now = is_asked
+                .then(|| self.state(name, then.content()).ok())
+                .flatten()??;
+            let is_meant = is_joined || !is_foreign(then, &now);
+            (is_meant && is_like(Some(then), Some(&now))).then_some(())
         };
-        !others.iter().any(is_due)
+        others().find_map(is_apart).is_none()
+    }
+
+    /// Returns the inode of each name of a group.
+    fn inodes_of(&mut self, first: &RelPath, names: &[RelPath]) -> Rc<[Option<u64>]> {
+        if let Some(known) = self.inodes.get(first) {
+            return Rc::clone(known);
+        }
+        let look = |name: &RelPath| {
+            let (parent, name) = name.split()?;
+            Some(self.dir(&parent).ok()?.look(name.as_os_str()).ok()??.ino)
+        };
+        let found: Rc<[Option<u64>]> = names.iter().map(look).collect();
+        self.inodes.insert(first.clone(), Rc::clone(&found));
+        found
     }
 
     /// Returns the current entry at a path. Content is hashed with the method of `expected`.

@@ -379,7 +379,8 @@ impl Repacked {
 }
 
 impl Sole<'_> {
-    /// Replaces the old archives with the new one; one that a later snapshot needs stays. Returns the number of bytes freed.
+    /// Replaces the old archives with the new one; one that a later snapshot needs stays. Returns the number of bytes freed. If one of them has
+    /// gone, nothing is replaced: what it had was deleted, and the new archive may have it.
     ///
     /// # Errors
     /// [`StoreError::Io`], or as [`Store::append`]. What is not replaced then is as it was.
@@ -396,7 +397,10 @@ impl Sole<'_> {
         // Captures ran since the plan, and one may rely on content that the plan took for dead and the new archive lacks.
         let used = self.used_since(&repacked.known)?;
         for archive in &repacked.from {
-            if !used.contains(&archive.id) && durable::is_there(&layout.archive(&archive.id))? {
+            if !durable::is_there(&layout.archive(&archive.id))? {
+                return Ok(0);
+            }
+            if !used.contains(&archive.id) {
                 from.push(archive.clone());
             }
         }

@@ -546,7 +546,7 @@ fn a_missing_proc_is_named() {
         "-m",
         "sh",
         "-c",
-        "umount -l /proc && exec \"$@\"",
+        "while umount -l /proc; do :; done 2>/dev/null; exec \"$@\"",
         "sh",
     ];
     let launch = sandbox.command(["launch", "--snapshot", "project", ".", "--", "true"]);

@@ -60,6 +60,22 @@ fn a_mount_that_begins_in_a_place_of_secrets_lies_in_it() {
 }
 
 #[test]
+fn a_checkout_or_a_machine_that_is_called_like_a_secret_place_is_none() {
+    for (root, is_secret) in [
+        ("/home/ann/src/gcloud", false),
+        ("/work/gcloud/app", false),
+        ("ssh://gcloud/srv/app", false),
+        ("docker://.kube/srv/app", false),
+        ("/home/ann/.config/gcloud", true),
+        ("/home/ann/.config/gcloud/x", true),
+        ("ssh://host/home/ann/.kube", true),
+    ] {
+        let found = is_secret_path(Path::new(root), &path("notes"), Some(&file("x")));
+        assert_eq!(found, is_secret, "{root}");
+    }
+}
+
+#[test]
 fn other_names_are_not() {
     for name in [
         "main.rs",

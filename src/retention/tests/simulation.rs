@@ -9,7 +9,7 @@ use crate::capture::tests::coverage;
 use crate::capture::{Request, take};
 use crate::config::{Retention, Room};
 use crate::model::{Coverage, Ending, InstanceId, Operation, SnapshotId, SnapshotKind, Time};
-use crate::observer::Silent;
+use crate::observer::{Observer, Phase, Silent};
 use crate::retention::{
     Acting, Care, ForgetError, ForgetSubject, PrunePlan, Rules, carry_out, forget, plan, propose,
 };
@@ -28,8 +28,8 @@ fn now() -> Time {
     handle_fs::fine_clock()
 }
 
-/// Puts a file there that nothing compresses and nothing else is like.
-fn write(name: &str) {
+/// Content that nothing compresses and nothing else is like.
+fn bytes_of(name: &str) -> Vec<u8> {
     let mut state = name
         .bytes()
         .fold(7_u64, |state, byte| state * 31 + u64::from(byte));
@@ -37,7 +37,12 @@ fn write(name: &str) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 56) as u8
     };
-    let bytes: Vec<u8> = (0..1500).map(|_| byte()).collect();
+    (0..1500).map(|_| byte()).collect()
+}
+
+/// Puts a file there.
+fn write(name: &str) {
+    let bytes = bytes_of(name);
     let world = world().unwrap();
     let mut world = world.lock();
     world.put(&format!("{ROOT}/{name}"), Node::File(Arc::new(bytes)), 0o644);
@@ -470,6 +475,58 @@ fn a_plan_whose_archives_another_process_replaced_is_carried_out_without_them() 
     assert_eq!((pruned.snapshots.len(), pruned.repacked), (0, 0));
     let wrong = scene.judge(&world, true);
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Forgets a path between the plan of a prune, which has read the archives, and its acts.
+struct ForgetsBetween;
+
+impl Observer for ForgetsBetween {
+    fn begin(&self, _: Phase) {}
+    fn expect(&self, _: u64, _: u64) {}
+    fn advance(&self, _: u64, _: u64) {}
+    fn end(&self) {}
+    fn cancelled(&self) -> bool {
+        false
+    }
+    fn reached(&self, point: &'static str) {
+        if point == "prune-planned" {
+            (FORGET_PATH.run)().unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_is_forgotten_while_a_prune_has_read_it_does_not_come_back() {
+    let scene = Scene::new(&PRUNE);
+    let (_, world) = within(World::after(&scene.from, scene.from.disk()), || {
+        let store = Store::open_write(Path::new(STORE)).unwrap();
+        let plan = planned(&store).unwrap();
+        assert!(plan.repacks());
+        let acting = Acting {
+            observer: &ForgetsBetween,
+            ..acting()
+        };
+        carry_out(&store, plan, &acting).unwrap();
+    });
+    let names = world.lock().tree(STORE).into_keys();
+    let archives: Vec<String> = names.filter(|name| name.ends_with(".tar.zst")).collect();
+    let _inside = world.enter();
+    let contents = archives.iter().map(|name| {
+        let packed = handle_fs::read_small_file(&Path::new(STORE).join(name), 1 << 20);
+        zstd::decode_all(&*packed.unwrap().unwrap()).unwrap()
+    });
+    let contents: Vec<Vec<u8>> = contents.collect();
+    let has = |name: &str| {
+        let bytes = bytes_of(name);
+        let mut all = contents.iter();
+        all.any(|content| content.windows(bytes.len()).any(|part| part == bytes))
+    };
+    assert!(has("file-2"), "the archives are searched");
+    assert!(!has("file-1"));
+    // The next one does what that one left.
+    prune().unwrap();
+    let store = Store::open_write(Path::new(STORE)).unwrap();
+    assert!(planned(&store).unwrap().is_empty());
 }
 
 /// Makes the tests of each deletion, which run beside one another.

@@ -401,6 +401,8 @@ impl Drop for Sandbox {
             open_up(self.world.path());
             open_up(self.scratch.path());
         }
+        unmount_below(self.world.path());
+        unmount_below(self.scratch.path());
         // A directory that stays takes room, often in memory, until the next boot, such as below a mount that outlived its test.
         for directory in [self.world.path(), self.scratch.path()] {
             let removed = fs::remove_dir_all(directory);
@@ -410,6 +412,20 @@ impl Drop for Sandbox {
                 panic!("{} stays behind: {error}", directory.display());
             }
         }
+    }
+}
+
+/// Unmounts what a test has mounted below a directory, the innermost first: its own value may be dropped later than the directory.
+fn unmount_below(directory: &Path) {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let places = mounts.lines().filter_map(|line| line.split(' ').nth(1));
+    let mut below: Vec<&Path> = places
+        .map(Path::new)
+        .filter(|place| place.starts_with(directory))
+        .collect();
+    below.reverse();
+    for place in below {
+        let _ = Command::new("umount").arg("-l").arg(place).status();
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn text(text: &str, wanted: Prompts) -> Option<String> {
         Prompts::FirstLine => {
             let first = lines.find(|line| !line.is_empty())?;
             (redact_text(first, HIDDEN), LINE)
-        },
+        }
         Prompts::Full => (redact_lines(text, HIDDEN), WHOLE),
     };
     Some(recorded.chars().take(most).collect::<String>()).filter(|text| !text.trim().is_empty())
