@@ -5,6 +5,7 @@ mod arrivals;
 mod contents;
 mod denied;
 mod error;
+mod excludes;
 mod facts;
 mod fs_snapshot;
 mod limit;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::CaptureError;
+use super::excludes::matcher;
 use super::facts::{insert_gap, same_moment};
-use super::pipeline::matcher;
 use crate::contract::Verdict;
 use crate::model::{Coverage, Entry, Gap, GapReason, Listing, Manifest, Name, RelPath};
 use handle_fs::{NodeKind, Root, parallel};

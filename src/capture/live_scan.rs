@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::contents::{HashOnly, complete};
-use super::pipeline::matcher;
+use super::excludes::matcher;
 use super::repositories::survey;
 use super::walk::{Earlier, Reference, Skipped, Walk};
 use super::{CaptureError, Limits};

@@ -19,6 +19,7 @@ pub use self::retry::{take, take_from, take_unless_same, take_with};
 pub use self::same::has_changed;
 pub use self::step::CountChanges;
 use super::contents::{Completed, HashOnly, complete};
+use super::excludes::matcher;
 use super::fs_snapshot::Frozen;
 use super::limit::{Big, biggest};
 use super::mounted::{missing, name_lacks, name_links, record, with_changed};
@@ -27,7 +28,7 @@ use super::parent::ParentSnapshot;
 use super::private::{PrivateFile, look_at_private};
 use super::walk::{Skipped, Walk, Walked};
 use super::{CaptureError, Limits};
-use crate::contract::{Matcher, Verdict};
+use crate::contract::Verdict;
 use crate::model::{
     ArchiveRef, Coverage, Manifest, MountRecord, RelPath, SnapshotId, SnapshotKind, SnapshotRecord, add_sizes,
 };
@@ -419,14 +420,6 @@ fn covered(
         changed.retain(|path| manifest.entry(path).is_some() || is_covered(path));
     }
     Ok(changed)
-}
-
-/// Returns the compiled excludes of a coverage.
-pub(super) fn matcher(coverage: &Coverage) -> Result<Matcher, CaptureError> {
-    Matcher::new(coverage).map_err(|error| CaptureError::Excludes {
-        path: coverage.root.to_path(),
-        reason: error.to_string(),
-    })
 }
 
 /// Returns the biggest directories of a coverage with the kind of their mount.

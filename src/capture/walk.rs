@@ -237,15 +237,10 @@ impl Walk<'_> {
     }
 
     fn root_error(&self, source: io::Error) -> CaptureError {
-        let is_proc_missing = || {
-            cfg!(target_os = "linux")
-                && source.kind() == io::ErrorKind::NotFound
-                && !Path::new("/proc/self/fd").exists()
-        };
-        let source = match is_proc_missing() {
-            true => io::Error::other("/proc is not mounted, and attributes are read through it"),
-            false => source,
-        };
+        let missing = Some(source.kind())
+            .filter(|kind| *kind == io::ErrorKind::NotFound)
+            .and_then(|_| handle_fs::missing_proc());
+        let source = missing.unwrap_or(source);
         CaptureError::Root {
             path: self.root.path().to_path_buf(),
             source,

@@ -20,7 +20,7 @@ pub struct RecordedGap {
 }
 
 impl RecordedGap {
-    /// Returns true if the snapshot has the file all the same, with bytes that may mix two versions.
+    /// Returns true if the snapshot has the file anyway, with bytes that may mix two versions.
     #[must_use]
     pub fn is_stored(&self) -> bool {
         self.reason == MIXED

@@ -192,7 +192,9 @@ fn is_same_list(was: &Xattr, have: &Xattr) -> bool {
     const RIGHTS: std::ops::Range<usize> = 6..8;
     let others = |list: &Xattr| {
         let mut value = list.value.clone();
-        value.get_mut(RIGHTS).map(|rights| rights.fill(0));
+        if let Some(rights) = value.get_mut(RIGHTS) {
+            rights.fill(0);
+        }
         value
     };
     was.name == have.name && have.is_access_list() && others(was) == others(have)

@@ -88,7 +88,7 @@ impl MountTask<'_> {
 
     /// The directories whose entries changed. Asked before the staging directory is emptied, which shows what was not moved.
     ///
-    /// A path with a problem may have been moved all the same, and not exactly be what it should.
+    /// A path with a problem may have been moved anyway, and not exactly be what it should.
     pub(super) fn touched(&self, observer: &dyn Observer) -> BTreeSet<RelPath> {
         let named: BTreeSet<&RelPath> = self.problems.iter().map(|(path, _)| path).collect();
         let carry = self.carry(observer);

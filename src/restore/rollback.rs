@@ -11,7 +11,7 @@ use crate::capture::is_gone;
 use crate::model::{JournalMove, MoveKind, RelPath};
 use handle_fs::Stat;
 
-/// The directory of a path that was installed or changed in place is missing: whether the path is as before cannot be told.
+/// The directory of a path that was installed or changed in place is missing: whether the path is as before is unknown.
 #[derive(Debug, thiserror::Error)]
 #[error("its directory is missing")]
 pub(super) struct Away;

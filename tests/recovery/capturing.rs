@@ -392,7 +392,7 @@ fn gaps_of(sandbox: &Sandbox, id: &str, snapshot: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a program moves while a baseline is taken is in none of its lists if it leaves one directory before that is listed and comes into another
+/// An object that a program moves while a baseline is taken is in none of its lists if it leaves one directory before that is listed and comes into another
 /// one after that was. Nothing proves that it was not there.
 #[test]
 fn what_is_moved_while_a_baseline_is_taken_is_not_deleted() {

@@ -446,7 +446,7 @@ fn of_a_database_that_is_a_directory_all_stays_where_something_is_later() {
     }
 }
 
-/// What a restore put beside a database may be in the database by now: `undo` says that it stays.
+/// A log that a restore put beside a database may be in the database by now: `undo` says that it stays.
 #[test]
 fn an_undo_names_the_database_that_has_taken_in_what_it_would_remove() {
     let sandbox = Sandbox::new();

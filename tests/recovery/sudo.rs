@@ -522,7 +522,7 @@ fn root_takes_up_a_restore_of_the_operator() {
     }
 }
 
-/// What comes back with a note was made now, and so was its entry in the directory.
+/// A file that comes back with a note was made now, and so was its entry in the directory.
 #[test]
 fn a_directory_in_which_something_comes_back_inexactly_is_changed_now() {
     let Some(sandbox) = operators("capabilities") else {

@@ -200,7 +200,7 @@ fn bash(id: &str) -> Value {
     json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": id})
 }
 
-/// What a file is written with names nothing, also where it looks like a patch.
+/// The content of a file that is written names no other file, also where it looks like a patch.
 #[test]
 fn a_patch_that_is_written_to_a_file_names_no_other_file() {
     let (sandbox, project) = workspace("");

@@ -1,4 +1,4 @@
-//! Changes that somebody makes while an interrupted restore waits: neither `resume` nor `abort` loses them, and neither calls a mix of
+//! Changes that another process makes while an interrupted restore waits: neither `resume` nor `abort` loses them, and neither calls a mix of
 //! two trees one of them.
 
 use std::fs::{self, Permissions};
@@ -77,7 +77,7 @@ fn abort_names_the_paths_of_a_directory_that_is_away() {
     }
 }
 
-/// Attributes and access lists are a part of each path: one that somebody sets is no state that the restore may replace.
+/// Attributes and access lists are a part of each path: one that another process sets is no state that the restore may replace.
 #[test]
 fn attributes_set_meanwhile_stop_resume_and_survive_abort() {
     let build = |project: &Path| {
@@ -87,8 +87,8 @@ fn attributes_set_meanwhile_stop_resume_and_survive_abort() {
             .file("mode", "mode\n")
             .mode("mode", 0o644);
     };
-    let session = "echo agent >> k; mkdir nd; echo agent >> twin; ln twin second; chmod 600 mode";
-    for path in ["k", "nd", "twin", "mode"] {
+    let session = "echo agent >> k; mkdir made; echo agent >> twin; ln twin second; chmod 600 mode";
+    for path in ["k", "made", "twin", "mode"] {
         let Some(waiting) = Interrupted::at("journaled", build, session) else {
             return;
         };
@@ -106,7 +106,7 @@ fn attributes_set_meanwhile_stop_resume_and_survive_abort() {
     }
 }
 
-/// A mode that no step of the restore sets is somebody's, also where attributes come back.
+/// A mode that no step of the restore sets is another process's, also where attributes come back.
 #[test]
 fn a_mode_set_meanwhile_survives_abort() {
     if !is_root() {
@@ -134,7 +134,7 @@ fn a_mode_set_meanwhile_survives_abort() {
     assert_same_tree(&now, &Tree::read(&waiting.project));
 }
 
-/// A new object that somebody changed is not removed by the rollback, whatever of it was changed.
+/// A new object that another process changed is not removed by the rollback, whatever of it was changed.
 #[test]
 fn a_restored_path_that_was_changed_meanwhile_is_kept_aside() {
     let build = |project: &Path| {

@@ -94,9 +94,9 @@ pub use open::{
     open_child_dir, open_child_file, open_child_file_blindly, open_root, read_link,
 };
 pub use paths::{
-    Opening, all_bytes_at, chmod_dir_at, free_bytes_at, make_dir_at, names_at, open_path, path_of_held,
-    remove_closed_tree_at, remove_dir_at, remove_file_at, remove_tree_at, rename_path, stat_path,
-    sync_dir_at,
+    Opening, all_bytes_at, chmod_dir_at, free_bytes_at, make_dir_at, missing_proc, names_at, open_path,
+    path_of_held, remove_closed_tree_at, remove_dir_at, remove_file_at, remove_tree_at, rename_path,
+    stat_path, sync_dir_at,
 };
 pub use rel_path::{Name, PathError, RelPath};
 pub use replace::{FileReplacer, ReplaceError, read_small_file};

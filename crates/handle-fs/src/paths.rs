@@ -182,6 +182,14 @@ pub fn all_bytes_at(path: &Path) -> io::Result<u64> {
     Ok(kernel::all_bytes(handle)?)
 }
 
+/// Returns the error for a system whose process directory is not mounted: attributes are read through it on Linux (proc_pid_fd(5)), and a file
+/// seems to be missing without it. `None` where it is there, or not needed.
+#[must_use]
+pub fn missing_proc() -> Option<io::Error> {
+    let is_missing = cfg!(target_os = "linux") && !Path::new("/proc/self/fd").exists();
+    is_missing.then(|| io::Error::other("/proc is not mounted, and attributes are read through it"))
+}
+
 /// Returns a short path that leads to a held directory, whatever becomes of its name (proc_pid_fd(5)). `None` on another machine.
 #[must_use]
 pub fn path_of_held(directory: &Handle) -> Option<PathBuf> {
