@@ -41,7 +41,7 @@ pub fn masked(line: &[u8]) -> Vec<u8> {
 
 /// Returns the position before which the begin of a long line may be masked apart from its rest: no login goes on behind it.
 ///
-/// An address of more than [`LONGEST`] bytes without a character that ends its login has none.
+/// An address of more than 64 KiB without a character that ends its login has none.
 #[must_use]
 pub fn end_of_logins(line: &[u8]) -> usize {
     // The last bytes may begin an address or a header.
