@@ -318,14 +318,16 @@ fn the_rules_of_macos_may_meet_a_crash_at_any_call() {
         cases::bound,
         cases::nested,
     ];
-    let all_of = |few: usize| -> Vec<Make> { cases.into_iter().flat_map(of).step_by(stride(few)).collect() };
+    // One more than the settings: each case in another one.
+    let few = stride(5);
+    let all_of = || -> Vec<Make> { cases.into_iter().flat_map(of).step_by(few).collect() };
     let kill = Depth {
         losses: Losses::Kill,
         nested: if wants_all() { 1 } else { 120 },
         again: Losses::Kill,
         every: stride(5),
     };
-    all("killed, macOS", all_of(4), kill);
+    all("killed, macOS", all_of(), kill);
     let power = Depth {
         losses: Losses::Power {
             most: if wants_all() { 64 } else { 2 },
@@ -334,7 +336,7 @@ fn the_rules_of_macos_may_meet_a_crash_at_any_call() {
         again: Losses::Kill,
         every: stride(40),
     };
-    all("power, macOS", all_of(4), power);
+    all("power, macOS", all_of(), power);
 }
 
 #[test]
