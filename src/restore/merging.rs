@@ -372,8 +372,8 @@ fn one(
     }
     let wide = like.mode;
     let like = as_private_as(now, like);
-    // The session's change of the mode is all that there is to take out.
-    if like.mode != wide && merged.text == ours {
+    // The session's change of the mode is all that it did. After its change of the text was taken out, nothing is left to merge.
+    if like.mode != wide && base == theirs {
         return Err(Unmerged::Exposed);
     }
     // Lines of the base are only between markers.

@@ -122,7 +122,7 @@ impl Sessions {
         assert_same_tree(before, &Tree::read(project));
     }
 
-    /// What is damaged is refused, or comes back exactly; never anything else.
+    /// Insists that damaged content is refused or comes back exactly, and is never anything else.
     #[track_caller]
     fn is_not_torn(&self, session: &Session, about: &str) {
         let Session { id, project, before } = session;

@@ -457,7 +457,8 @@ fn an_undo_names_the_database_that_has_taken_in_what_it_would_remove() {
         .file("x.db-wal", "log\n")
         .file("notes", "before\n")
         .aged();
-    let run = |words: &[&str]| sandbox.command(words).inside(&project).by_the_operator().run();
+    let at = |project: &Path, words: &[&str]| sandbox.command(words).inside(project).by_the_operator().run();
+    let run = |words: &[&str]| at(&project, words);
     run(&[
         "launch",
         "-q",
@@ -481,7 +482,7 @@ fn an_undo_names_the_database_that_has_taken_in_what_it_would_remove() {
     // A later log does not come to lie beside an older database.
     let other = sandbox.project("other");
     Build::at(&other).file("x.db", pages("a")).aged();
-    let run = |words: &[&str]| sandbox.command(words).inside(&other).by_the_operator().run();
+    let run = |words: &[&str]| at(&other, words);
     let script = format!("printf %s {} > x.db", "z".repeat(4096));
     run(&[
         "launch",

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::capture::tests::coverage;
+use crate::capture::tests::{Moment as Point, at, coverage};
 use crate::capture::{Request, take};
 use crate::config::{Retention, Room};
 use crate::model::{Coverage, Ending, InstanceId, Operation, SnapshotId, SnapshotKind, Time};
-use crate::observer::{Observer, Phase, Silent};
+use crate::observer::Silent;
 use crate::retention::{
     Acting, Care, ForgetError, ForgetSubject, PrunePlan, Rules, carry_out, forget, plan, propose,
 };
@@ -477,33 +477,17 @@ fn a_plan_whose_archives_another_process_replaced_is_carried_out_without_them() 
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Forgets a path between the plan of a prune, which has read the archives, and its acts.
-struct ForgetsBetween;
-
-impl Observer for ForgetsBetween {
-    fn begin(&self, _: Phase) {}
-    fn expect(&self, _: u64, _: u64) {}
-    fn advance(&self, _: u64, _: u64) {}
-    fn end(&self) {}
-    fn cancelled(&self) -> bool {
-        false
-    }
-    fn reached(&self, point: &'static str) {
-        if point == "prune-planned" {
-            (FORGET_PATH.run)().unwrap();
-        }
-    }
-}
-
 #[test]
 fn what_is_forgotten_while_a_prune_has_read_it_does_not_come_back() {
     let scene = Scene::new(&PRUNE);
+    // The archives are read by then.
+    let forgets = at(Point::Reached("prune-planned"), || (FORGET_PATH.run)().unwrap());
     let (_, world) = within(World::after(&scene.from, scene.from.disk()), || {
         let store = Store::open_write(Path::new(STORE)).unwrap();
         let plan = planned(&store).unwrap();
         assert!(plan.repacks());
         let acting = Acting {
-            observer: &ForgetsBetween,
+            observer: &forgets,
             ..acting()
         };
         carry_out(&store, plan, &acting).unwrap();
