@@ -2,6 +2,7 @@
 
 use super::commit::Commit;
 use super::intent::intent;
+use super::layers::{Parted, part};
 use super::mount_task::{discard, stage_all};
 use super::plan::{Action, Plan, Step};
 use super::planner::plan;
@@ -73,9 +74,10 @@ fn run_transaction(
     papers: &RestoreJournal,
     acting: &RestoreContext<'_>,
 ) -> Result<Report, RestoreError> {
+    let parted: Vec<Parted> = proposal.mounts.iter().map(part).collect();
     let mut emergency = emergency(store, proposal, acting).map_err(RestoreError::Emergency)?;
     reveal(proposal, &mut emergency);
-    same_plan(proposal, &emergency)?;
+    same_plan(proposal, &emergency, &parted)?;
     let needed = needed(proposal, &emergency.record);
     // In the end the old objects are deleted and the archive is their only copy. It is read from disk while the tree still
     // has them.
@@ -161,16 +163,17 @@ fn emergency(
 
 /// The plan is made once more, from what the emergency snapshot holds. If it is another one, the tree changed since it
 /// was shown.
-fn same_plan(proposal: &Proposal, emergency: &Captured) -> Result<(), RestoreError> {
+fn same_plan(proposal: &Proposal, emergency: &Captured, parted: &[Parted]) -> Result<(), RestoreError> {
     let captured = emergency.manifests.iter().zip(&emergency.skipped);
-    for (mount, (manifest, skipped)) in proposal.mounts.iter().zip(captured) {
+    let mounts = proposal.mounts.iter().zip(parted);
+    for ((mount, parted), (manifest, skipped)) in mounts.zip(captured) {
         let side = Side {
             manifest: manifest.as_ref(),
             skipped,
         };
         let (target, request) = (mount.target.as_ref(), &mount.request);
         let again = plan(target, &side, &request.witness, &request.scope, proposal.allow);
-        if let Some(path) = first_difference(&mount.plan, &again) {
+        if let Some(path) = first_difference(&mount.plan, &again, parted) {
             // Where the directory changed while it was listed, nothing is known of the path itself.
             let unsettled = |dir: &RelPath| {
                 let dir = manifest.as_ref().and_then(|manifest| manifest.directory(dir));
@@ -186,10 +189,11 @@ fn same_plan(proposal: &Proposal, emergency: &Captured) -> Result<(), RestoreErr
 }
 
 /// The first path that two plans treat differently: by what is done and by the state that it is done to.
-fn first_difference(shown: &Plan, again: &Plan) -> Option<RelPath> {
+fn first_difference(shown: &Plan, again: &Plan, parted: &Parted) -> Option<RelPath> {
     let same = |a: &Step, b: &Step| {
+        let path = &a.change.path;
         let state = match (&a.change.to, &b.change.to) {
-            (Some(a), Some(b)) => a.same_state(b) && a.ino == b.ino,
+            (Some(a), Some(b)) => parted.is_same(path, a, b),
             (None, None) => true,
             _ => false,
         };

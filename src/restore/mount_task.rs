@@ -265,7 +265,7 @@ fn stage<'a>(
             .fold(cause, |cause, error| left(cause, Err(error)))
     };
     // Also when staging stopped half way: all that lies there is ours.
-    let known = match known(&stage, steps) {
+    let known = match known(&stage, steps, now) {
         Ok(known) => known,
         Err(cause) => return Err(undo(cause, stage.forget())),
     };
@@ -334,10 +334,14 @@ fn stuck_in_repository<'s>(
 }
 
 /// Returns the objects that were staged and those that the steps will move aside.
-fn known(stage: &Stage, steps: &[Step]) -> Result<OwnedInodes, RestoreError> {
+fn known(stage: &Stage, steps: &[Step], before: Option<&Manifest>) -> Result<OwnedInodes, RestoreError> {
     let mut known = OwnedInodes::default();
-    for was in steps.iter().filter_map(|step| step.change.to.as_ref()) {
-        known.held(was);
+    for step in steps {
+        // As the emergency snapshot has it: an overlay may have copied the file since the plan was made.
+        let is = before.and_then(|before| before.entry(&step.change.path));
+        if let Some(is) = step.change.to.as_ref().map(|to| is.unwrap_or(to)) {
+            known.held(is);
+        }
     }
     known.staged(stage.dir()).map_err(|source| RestoreError::Stage {
         path: stage.path().to_path_buf(),

@@ -314,3 +314,49 @@ fn names_of_a_lower_file_are_not_parted_for_one_that_comes_back() {
     sandbox.undo(&id);
     sandbox.undo(&id);
 }
+
+/// To move one of the names of a lower file is to copy it for that name: the copy has another inode number, and is the same file.
+#[test]
+fn a_lower_file_with_several_names_that_changed_comes_back_and_goes_again() {
+    let sandbox = Sandbox::new();
+    let lower = |lower: &Path| {
+        Build::at(lower)
+            .file("a", "lower\n")
+            .hard_link("b", "a")
+            .hard_link("sub/c", "a")
+            .aged();
+    };
+    let Some(mut overlay) = Overlay::new(&sandbox, true, lower) else {
+        return;
+    };
+    let project = overlay.merged.clone();
+    let before = Tree::read(&project);
+    let id = sandbox.session(&project, |_| {
+        overlay.mount_again(|lower| fs::write(lower.join("a"), "agent\n").unwrap());
+    });
+    let reads = |content: &[u8]| {
+        let now = Tree::read(&project);
+        for name in ["a", "b", "sub/c"] {
+            assert_eq!(fs::read(project.join(name)).unwrap(), content, "{name}");
+        }
+        assert_eq!(now.nodes.len(), before.nodes.len(), "nothing else is left there");
+        now
+    };
+    for n in 1..80 {
+        let restore = sandbox.command(["restore", &id, "--yes"]);
+        let killed = restore.with("JACKIN_RECOVERY_FAIL_AT", format!("any:{n}")).run();
+        if killed.exit().is_some() {
+            break;
+        }
+        sandbox.jackin(["abort", &id, "--yes"]).code_in(&[0, 5]);
+        if fs::read(project.join("a")).unwrap() == b"lower\n" {
+            sandbox.undo(&id);
+        }
+        reads(b"agent\n");
+    }
+    assert_same_tree(&before, &reads(b"lower\n"));
+    sandbox.undo(&id);
+    reads(b"agent\n");
+    sandbox.restore(&id, &[]);
+    assert_same_tree(&before, &reads(b"lower\n"));
+}
