@@ -139,7 +139,7 @@ pub(crate) fn comes_back(sandbox: &Sandbox, id: &str, snapshot: &str, expected: 
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_store_comes_back_on_another_machine() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let (id, moments) = session(&sandbox, &bucket, "canary-workspace");
     // `end` copies too, but not while a process that the checkpoint left behind does.
@@ -198,7 +198,7 @@ fn a_store_comes_back_on_another_machine() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_trusted_copy_is_this_machines_own() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let (id, moments) = session(&sandbox, &bucket, "web");
     signed(&sandbox, &bucket, &["replicate"]).ok();
@@ -218,7 +218,7 @@ fn a_trusted_copy_is_this_machines_own() {
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn rights_are_dropped_without_trust() {
     use std::os::unix::fs::PermissionsExt as _;
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let project = sandbox.project("web");
     fs::write(project.join("tool"), "#!/bin/sh\n").unwrap();
@@ -242,7 +242,7 @@ fn rights_are_dropped_without_trust() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn nothing_in_the_bucket_can_be_read() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let (id, _) = session(&sandbox, &bucket, "canary-workspace");
     signed(&sandbox, &bucket, &["replicate"]).ok();
@@ -294,7 +294,7 @@ fn nothing_in_the_bucket_can_be_read() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn what_cannot_be_copied_is_told_and_stops_nothing() {
-    let Some(mut bucket) = Bucket::start() else { return };
+    let mut bucket = Bucket::start();
     let sandbox = copied("");
     let waits = |sandbox: &Sandbox| {
         sandbox.jackin(["replicate", "--dry-run", "--json"]).ok().json()["waiting"]["snapshots"].clone()
@@ -344,7 +344,7 @@ fn what_cannot_be_copied_is_told_and_stops_nothing() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_service_that_says_nothing_holds_no_session_up() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let project = sandbox.project("web");
     fs::write(project.join("a"), "a").unwrap();
@@ -384,7 +384,7 @@ fn a_service_that_says_nothing_holds_no_session_up() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn credentials_come_from_a_profile_too() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     fs::create_dir_all(sandbox.home().join(".aws")).unwrap();
     let written = |name: &str, text: String| fs::write(sandbox.home().join(".aws").join(name), text).unwrap();
@@ -435,7 +435,7 @@ fn without_recipients_it_is_refused() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_copy_that_was_tampered_with_is_told() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let (id, moments) = session(&sandbox, &bucket, "web");
     signed(&sandbox, &bucket, &["replicate"]).ok();
@@ -487,7 +487,7 @@ fn a_copy_that_was_tampered_with_is_told() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn what_is_given_up_here_stays_there_unless_it_is_asked_for() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     for (more, stays) in [("", true), ("prune_replica = true\n", false)] {
         let sandbox = copied(&format!("{more}[recovery.retention]\ninstances = 1\n"));
         let (first, _) = session(&sandbox, &bucket, "web");
@@ -542,7 +542,7 @@ fn a_password_in_the_address_of_the_service_is_not_shown() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_clock_that_is_wrong_is_told_or_does_no_harm() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     if tool("faketime").is_none() {
         return;
     }
@@ -612,7 +612,7 @@ fn trouble(sandbox: &Sandbox, bucket: &mut Bucket, dice: &mut Dice, kills: &mut 
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn snapshots_survive_kills_and_refusals() {
-    let Some(mut bucket) = Bucket::start() else { return };
+    let mut bucket = Bucket::start();
     let sandbox = copied("[recovery.retention]\ninstances = 0\ncheckpoints = 0\n");
     let mut dice = Dice::new(0x5eed);
     let (mut moments, mut kills, mut troubles) = (Vec::new(), 0, 0);

@@ -17,7 +17,7 @@ use crate::support::tree::Tree;
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_session_that_was_active_when_it_was_copied_gets_its_end_and_keeps_its_pin() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let project = sandbox.project("web");
     fs::write(project.join("a"), "before").unwrap();
@@ -43,7 +43,7 @@ fn a_session_that_was_active_when_it_was_copied_gets_its_end_and_keeps_its_pin()
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_forgotten_session_does_not_come_back_from_what_is_left_there() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let (secret, _) = session(&sandbox, &bucket, "secret");
     let (other, _) = session(&sandbox, &bucket, "other");
@@ -70,7 +70,7 @@ fn a_forgotten_session_does_not_come_back_from_what_is_left_there() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn what_was_copied_for_earlier_recipients_is_said() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     session(&sandbox, &bucket, "web");
     let run = signed(&sandbox, &bucket, &["replicate"]).ok();
@@ -93,7 +93,7 @@ fn what_was_copied_for_earlier_recipients_is_said() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn secrets_that_another_stores_key_knows_are_not_called_changed() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let config = sandbox.home().join(".config/jackin/config.toml");
     let text = fs::read_to_string(&config).unwrap();
@@ -131,7 +131,7 @@ fn secrets_that_another_stores_key_knows_are_not_called_changed() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_snapshot_that_is_whole_nowhere_is_told() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     session(&sandbox, &bucket, "web");
     signed(&sandbox, &bucket, &["replicate"]).ok();
@@ -190,7 +190,7 @@ fn trusted(fresh: &Sandbox, bucket: &Bucket) -> Run {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_session_whose_receipts_come_with_a_later_import_is_this_machines_own() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     session(&sandbox, &bucket, "first");
     signed(&sandbox, &bucket, &["replicate"]).ok();
@@ -231,7 +231,7 @@ fn a_session_whose_receipts_come_with_a_later_import_is_this_machines_own() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn what_came_without_trust_stays_another_machines_and_that_is_said() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let (id, _) = session(&sandbox, &bucket, "web");
     signed(&sandbox, &bucket, &["replicate"]).ok();
@@ -254,7 +254,7 @@ fn begun(sandbox: &Sandbox, bucket: &Bucket, project: &Path) -> String {
 fn sessions_that_lived_together_did_so_after_a_trusted_import() {
     // The clock may be set back while they live.
     for is_set_back in [false, true] {
-        let Some(bucket) = Bucket::start() else { return };
+        let bucket = Bucket::start();
         let sandbox = copied("");
         let project = sandbox.project("web");
         fs::write(project.join("a"), "a").unwrap();
@@ -287,7 +287,7 @@ fn sessions_that_lived_together_did_so_after_a_trusted_import() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn a_session_whose_closing_is_lost_is_over_after_a_trusted_import() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let project = sandbox.project("web");
     let mut ids = Vec::new();
@@ -326,7 +326,7 @@ fn a_session_whose_closing_is_lost_is_over_after_a_trusted_import() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn what_a_later_import_brings_was_made_while_others_lived() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let project = sandbox.project("web");
     fs::write(project.join("a"), "a").unwrap();
@@ -370,7 +370,7 @@ fn what_a_later_import_brings_was_made_while_others_lived() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn sessions_keep_their_order_after_a_trusted_import() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let project = sandbox.project("web");
     fs::write(project.join("a"), "0").unwrap();
@@ -413,7 +413,7 @@ fn sessions_keep_their_order_after_a_trusted_import() {
 #[test]
 #[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
 fn what_a_forget_wrote_comes_with_copies_in_the_background() {
-    let Some(bucket) = Bucket::start() else { return };
+    let bucket = Bucket::start();
     let sandbox = copied("");
     let project = sandbox.project("shop");
     fs::write(project.join("kept"), "kept\n").unwrap();

@@ -10,24 +10,59 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use s3s::auth::SimpleAuth;
+use s3s::service::S3ServiceBuilder;
+use s3s_fs::FileSystem;
+
 use super::invocation::Invocation;
-use super::machine::{skip, tool, workplace};
+use super::machine::workplace;
 
 /// Who signs in.
 pub(crate) const USER: &str = "canary-access-key";
 pub(crate) const SECRET: &str = "canary-secret-access-key";
 
-/// The server's program: what `.ci/run` installed, or what lies in `PATH`. `None`, and said why, where there is none.
-fn program() -> Option<PathBuf> {
-    let named = std::env::var_os("S3_SERVER").map(PathBuf::from);
-    let found = named.filter(|path| path.is_file()).or_else(|| tool("s3s-fs"));
-    if found.is_none() {
-        skip(
-            "replication",
-            "there is no s3s-fs (S3_SERVER, or in PATH); .ci/run installs it",
-        );
-    }
-    found
+/// Where the store that a process serves has its buckets.
+const SERVED: &str = "JACKIN_TEST_SERVED";
+
+/// The file below that with the port of the server. The server chooses one itself: a port that a test found free could be another test's
+/// by the time the server asks for it.
+const PORT: &str = "port";
+
+/// [`Bucket`] starts it in a process of its own, so that it can be killed.
+#[test]
+#[ignore = "no test: an object store for others"]
+fn serve() {
+    let root = PathBuf::from(std::env::var_os(SERVED).unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let mut service = S3ServiceBuilder::new(FileSystem::new(&root).unwrap());
+    service.set_auth(SimpleAuth::from_single(USER, SECRET));
+    let service = service.build();
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        fs::write(root.join("port.new"), port.to_string()).unwrap();
+        fs::rename(root.join("port.new"), root.join(PORT)).unwrap();
+        loop {
+            let Ok((connection, _)) = listener.accept().await else {
+                continue;
+            };
+            let service = service.clone();
+            tokio::spawn(async move {
+                let connection = TokioIo::new(connection);
+                // A connection that breaks is the client's matter.
+                drop(
+                    Builder::new(TokioExecutor::new())
+                        .serve_connection(connection, service)
+                        .await,
+                );
+            });
+        }
+    });
 }
 
 /// What the door does with a connection.
@@ -59,7 +94,6 @@ const DOORS: [Door; 6] = [
 
 /// A server with one bucket, and its door.
 pub(crate) struct Bucket {
-    program: PathBuf,
     root: tempfile::TempDir,
     /// Port of the server; 0 while none runs.
     port: Arc<AtomicU16>,
@@ -69,24 +103,12 @@ pub(crate) struct Bucket {
     at: u16,
 }
 
-/// The port that the server says it listens at. It chooses one itself: a port that a test found free could be another test's
-/// by the time the server asks for it.
-fn said_port(log: &Path) -> Option<u16> {
-    let log = fs::read_to_string(log).unwrap();
-    let (_, rest) = log.split_once("running at http://127.0.0.1:")?;
-    // Without the end of the line, only some of its digits may be there.
-    let (port, _) = rest.split_once('\n')?;
-    port.trim().parse().ok()
-}
-
 impl Bucket {
-    /// Starts one. `None`, and said why, where it cannot be had.
-    pub(crate) fn start() -> Option<Self> {
-        let program = program()?;
+    /// Starts one, with an empty bucket.
+    pub(crate) fn start() -> Self {
         let root = tempfile::TempDir::with_prefix_in("jr-bucket-", workplace()).unwrap();
         fs::create_dir(root.path().join("bucket")).unwrap();
         let mut bucket = Self {
-            program,
             root,
             port: Arc::default(),
             server: None,
@@ -96,7 +118,7 @@ impl Bucket {
         };
         bucket.revive();
         bucket.open_door();
-        Some(bucket)
+        bucket
     }
 
     /// The bytes on the server's disk.
@@ -126,22 +148,21 @@ impl Bucket {
     /// Starts it again on what it left.
     pub(crate) fn revive(&mut self) {
         self.kill();
-        let log = self.root.path().join("server-log");
-        let server = Command::new(&self.program)
-            .args(["--host", "127.0.0.1", "--port", "0"])
-            .args(["--access-key", USER, "--secret-key", SECRET])
-            .arg(self.root.path())
-            .env("RUST_LOG", "s3s_fs=info")
+        let told = self.root.path().join(PORT);
+        drop(fs::remove_file(&told));
+        let server = Command::new(std::env::current_exe().unwrap())
+            .args(["support::bucket::serve", "--exact", "--ignored", "--quiet"])
+            .env(SERVED, self.root.path())
             .stdin(Stdio::null())
-            .stdout(fs::File::create(&log).unwrap())
+            .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         self.server = Some(server);
         let begun = Instant::now();
         let port = loop {
-            if let Some(port) = said_port(&log) {
-                break port;
+            if let Ok(port) = fs::read_to_string(&told) {
+                break port.parse().unwrap();
             }
             assert!(
                 begun.elapsed() < Duration::from_secs(20),
