@@ -155,7 +155,9 @@ pub use crate::retention::{Chosen, ForgetError, ForgetProposal, PrunePlan};
 pub use crate::session::{
     Adopted, Begun, CheckpointRequest, Closed, Services, SessionError, check_session_name,
 };
-pub use crate::store::{Anchor, Forgotten, InstanceRow, LostRecord, RestoreStage, Store, Verified};
+pub use crate::store::{
+    Anchor, Forgotten, InstanceRow, LockGuard, LostRecord, RestoreStage, Store, Verified,
+};
 pub use crate::transfer::Incoming;
 
 /// The engine for one user: all sessions in the store below jackin's home.

@@ -388,7 +388,17 @@ impl Store {
     pub fn lock_instance(&self, id: &InstanceId) -> Result<LockGuard, StoreError> {
         let _kept = self.layout.enter()?;
         self.must_be_writable()?;
-        lock::instance(&self.layout, id)
+        lock::instance(&self.layout, id, Patience::Short)
+    }
+
+    /// Takes the lock of an instance like [`Self::lock_instance`], and waits for it: no launcher holds it, but another end may.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] after half a minute; [`StoreError::ReadOnly`]; [`StoreError::Io`].
+    pub fn wait_for_instance(&self, id: &InstanceId) -> Result<LockGuard, StoreError> {
+        let _kept = self.layout.enter()?;
+        self.must_be_writable()?;
+        lock::instance(&self.layout, id, Patience::Long)
     }
 
     /// Locks a checkpoint name of `instance` while one is being taken, so that no other checkpoint gets it.

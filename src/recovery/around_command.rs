@@ -8,7 +8,7 @@ use crate::session::{
     Allowed, Closed, EndRequest, LivenessProbe, end, ensure_outside_session, find_instance, overlap,
     settle_copies, state_by, store_baseline,
 };
-use crate::store::{InstanceRow, Store};
+use crate::store::{InstanceRow, LockGuard, Store};
 use handle_fs::Locations;
 
 impl Recovery<'_> {
@@ -49,14 +49,15 @@ impl Recovery<'_> {
         Ok(active.map(|row| row.id).collect())
     }
 
-    /// Ends a session in a store that is open: takes its closing snapshot, and records how the command ended.
+    /// Ends a session in a store that is open: takes its closing snapshot, and records how the command ended. The caller holds the session's
+    /// lock since it began.
     ///
     /// # Errors
     /// [`RecoveryError::Session`] if the end cannot be recorded. An error of the closing snapshot is in the result.
     pub fn close(
         &self,
         store: &Store,
-        id: &InstanceId,
+        (id, lock): (&InstanceId, &LockGuard),
         ending: Ending,
         survivors: Vec<ProcessRef>,
     ) -> Result<Closed, RecoveryError> {
@@ -65,6 +66,7 @@ impl Recovery<'_> {
             row: &row,
             ending,
             survivors,
+            lock: Some(lock),
         };
         Ok(end(store, self.services, request)?)
     }

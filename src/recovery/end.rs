@@ -70,13 +70,14 @@ impl Recovery<'_> {
         let store = self.store_for_writing()?;
         let row = find_called(&store, self.environment, wanted)?;
         ensure_outside_session(&store, self.environment, Allowed::End(&row.id))?;
-        if row.ended_at.is_none() && store.instance_locked(&row.id)? {
+        if row.ended_at.is_none() && row.command.is_some() && store.instance_locked(&row.id)? {
             return Err(RecoveryError::HeldByLauncher(row.id));
         }
         let request = EndRequest {
             row: &row,
             ending: Ending::Ended,
             survivors: survivors(&store, &row),
+            lock: None,
         };
         let closed = close(&store, request)?;
         Ok(EndedSession { store, row, closed })

@@ -32,8 +32,8 @@ pub fn of_instance(
     };
     for row in store.catalog().snapshots(&instance.id)? {
         let vouches = match row.kind {
-            SnapshotKind::Closing => !row.late,
-            SnapshotKind::Baseline | SnapshotKind::Checkpoint => true,
+            SnapshotKind::Closing | SnapshotKind::Checkpoint => !row.late,
+            SnapshotKind::Baseline => true,
             SnapshotKind::Emergency => false,
         };
         if !vouches {

@@ -12,7 +12,7 @@ pub struct PathMoment {
     pub snapshot: SnapshotId,
     /// Number of the receipt with which the state was known.
     pub number: u64,
-    /// True for a closing snapshot that was taken late: it may show edits made after the session.
+    /// True for a snapshot that was taken late: it may show edits made after the session.
     pub is_late: bool,
     /// True for an emergency snapshot, which a restore took.
     pub is_emergency: bool,
@@ -112,8 +112,11 @@ impl<'r> SessionMoments<'r> {
             Some(baseline) if !catalog.has_failed_baseline(&row.id)? => baseline.number,
             _ => begun,
         };
-        let is_closing =
-            |capture: &&CaptureRow| capture.kind == SnapshotKind::Closing && !is_late(&capture.snapshot);
+        // Also of one that was pruned: behind the end nothing is the session's work.
+        let is_behind = |capture: &CaptureRow| !is_adopted && last.is_some_and(|end| capture.number > end);
+        let is_closing = |capture: &&CaptureRow| {
+            capture.kind == SnapshotKind::Closing && !is_late(&capture.snapshot) && !is_behind(capture)
+        };
         let closing = captures.iter().find(is_closing).map(|capture| capture.number);
         Ok(Self {
             row,

@@ -10,7 +10,7 @@ use super::{Services, SessionError, State, watcher};
 use crate::capture::{CaptureError, Captured, Request, check_containers, check_mounted, take};
 use crate::diff::count_changes;
 use crate::model::{Coverage, Ending, Operation, ProcessRef, SnapshotKind};
-use crate::store::{InstanceRow, Store};
+use crate::store::{InstanceRow, LockGuard, Store, StoreError};
 use handle_fs::{Locations, MountError};
 
 /// Session to end, and its ending.
@@ -21,6 +21,8 @@ pub struct EndRequest<'a> {
     pub ending: Ending,
     /// Processes of it that still live.
     pub survivors: Vec<ProcessRef>,
+    /// The instance's lock, if the caller holds it; otherwise [`end`] takes it.
+    pub lock: Option<&'a LockGuard>,
 }
 
 /// An instance that ended.
@@ -32,12 +34,19 @@ pub struct Closed {
 }
 
 /// Ends an instance: closing snapshot, and with its receipt that of the end. A closing snapshot that fails does not keep it from ending; one that is
-/// interrupted does.
+/// interrupted does. One end at a time works on an instance: another one waits, and finds it ended.
 ///
 /// # Errors
 /// [`SessionError::AlreadyEnded`]; [`SessionError::Capture`]; [`SessionError::Store`].
 pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Result<Closed, SessionError> {
-    let row = request.row;
+    // Two closing snapshots would take what was edited between them for the session's work.
+    let _lock = match request.lock {
+        Some(_) => None,
+        None => Some(lock_to_end(store, request.row)?),
+    };
+    // Read again under the lock: another end may have come first.
+    let fresh = store.catalog().instance(&request.row.id)?;
+    let row = fresh.as_ref().unwrap_or(request.row);
     if row.ended_at.is_some() {
         return Err(SessionError::AlreadyEnded(row.id.clone()));
     }
@@ -96,6 +105,15 @@ pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Resul
     Ok(closed)
 }
 
+/// Takes the lock of an instance to end it. A launcher holds it as long as it lives; that of another session is only held by another end, or
+/// while it begins.
+fn lock_to_end(store: &Store, row: &InstanceRow) -> Result<LockGuard, StoreError> {
+    match row.command {
+        Some(_) => store.lock_instance(&row.id),
+        None => store.wait_for_instance(&row.id),
+    }
+}
+
 /// Checks that each mount is still on the baseline's file system. An unreadable baseline passes.
 ///
 /// # Errors
@@ -125,7 +143,7 @@ pub fn close_orphaned_sessions(
         return Ok(None);
     }
     // Two commands may find it dead at once; the lock lets one of them close it.
-    let Ok(_lock) = store.lock_instance(&row.id) else {
+    let Ok(lock) = store.lock_instance(&row.id) else {
         return Ok(None);
     };
     match store.catalog().instance(&row.id)? {
@@ -144,6 +162,7 @@ pub fn close_orphaned_sessions(
                 row: &fresh,
                 ending: Ending::Unseen,
                 survivors: Vec::new(),
+                lock: Some(&lock),
             };
             end(store, world, request).map(Some)
         }

@@ -211,7 +211,11 @@ pub fn find_snapshot(store: &Store, row: &InstanceRow, wanted: &str) -> Result<S
     .into_iter()
     .find(|kind| kind.word() == wanted);
     let named = match kind {
-        Some(kind) => all.iter().find(|row| row.kind == kind),
+        Some(kind) => {
+            let mut of_kind = all.iter().filter(|row| row.kind == kind);
+            let first = of_kind.clone().next();
+            of_kind.find(|row| !row.late).or(first)
+        }
         None => all.iter().find(|row| row.name.as_deref() == Some(wanted)),
     };
     refuse_damaged(store, row, wanted, kind, named)?;

@@ -24,6 +24,8 @@ pub struct Told {
     pub since: Option<u64>,
     /// Operation that is done with it, and its time: its receipt follows in the same write, so that both are there or neither.
     pub then: Option<(Time, Operation)>,
+    /// True if it counts as work of its session, so that it is refused once the end of that is recorded.
+    pub is_of_living: bool,
 }
 
 /// The chain as it was read once.
@@ -192,6 +194,20 @@ impl Store {
         self.append_under(&receipts, news)
     }
 
+    /// Appends receipts like [`Self::append_all`], unless the end of `session` is recorded.
+    fn append_while_open(&self, session: &InstanceId, news: Vec<News>) -> Result<(), StoreError> {
+        let _kept = self.layout.enter()?;
+        self.must_be_writable()?;
+        // Held from the look to the receipt, so that no end comes in between.
+        let receipts = lock::wait(&self.layout, RECEIPTS)?;
+        catalog_sync::catch_up(&self.catalog, &self.layout)?;
+        let row = self.catalog.instance(session)?;
+        if row.is_some_and(|row| row.ended_at.is_some()) {
+            return Err(StoreError::Ended(session.clone()));
+        }
+        self.append_under(&receipts, news).map(drop)
+    }
+
     /// Appends receipts under the lock `receipts`.
     fn append_under(&self, _receipts: &LockGuard, news: Vec<News>) -> Result<Vec<Receipt>, StoreError> {
         reserve::keep(&self.layout);
@@ -243,6 +259,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut told = told;
         let then = told.then.take().map(|(at, act)| (at, shown_by(act, &record.id)));
+        let told_of_living = told.is_of_living;
         let act = captured(record, draft.publish(record)?, told);
         let news = |(at, act)| News {
             at,
@@ -251,7 +268,11 @@ impl Store {
             act,
         };
         let all = [Some((at, act)), then];
-        let appended = self.append_all(all.into_iter().flatten().map(news).collect());
+        let news = all.into_iter().flatten().map(news).collect();
+        let appended = match told_of_living {
+            true => self.append_while_open(&record.instance, news),
+            false => self.append_all(news).map(drop),
+        };
         if let Err(error) = appended {
             // The record was visible for a moment, and another capture may rely on its archives by now. `withdraw` looks for
             // that under the locks; dropping the draft would not.

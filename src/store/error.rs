@@ -183,6 +183,9 @@ pub enum StoreError {
         /// Object that is held.
         object: LockedObject,
     },
+    /// The session of a snapshot ended while the snapshot was taken, so it may show what was edited afterwards.
+    #[error("{0} has already ended; the snapshot was not stored")]
+    Ended(InstanceId),
     /// A draft or a snapshot of this id exists already.
     #[error("the snapshot {id} exists already")]
     Exists {
@@ -343,6 +346,7 @@ impl Diagnostic for StoreError {
             Self::NoSnapshot { .. } => ErrorKind::UnknownSnapshot,
             Self::Locked { .. } => ErrorKind::RefusedActive,
             Self::Interrupted => ErrorKind::Interrupted,
+            Self::Ended(_) => ErrorKind::Failed,
             Self::Create { .. }
             | Self::NoRoom { .. }
             | Self::Unsafe { .. }

@@ -188,8 +188,22 @@ fn instance_path(layout: &Layout, id: &InstanceId) -> PathBuf {
 }
 
 /// The exclusive lock of an instance.
-pub(super) fn instance(layout: &Layout, id: &InstanceId) -> Result<LockGuard, StoreError> {
-    match acquire(layout, &instance_path(layout, id), Mode::Exclusive, TRY, true)? {
+pub(super) fn instance(
+    layout: &Layout,
+    id: &InstanceId,
+    patience: Patience,
+) -> Result<LockGuard, StoreError> {
+    let attempts = match patience {
+        Patience::Long => WAIT,
+        Patience::Short => TRY,
+    };
+    match acquire(
+        layout,
+        &instance_path(layout, id),
+        Mode::Exclusive,
+        attempts,
+        true,
+    )? {
         Some(held) => Ok(LockGuard::one(held)),
         None => Err(StoreError::Locked {
             object: LockedObject::Instance(id.clone()),

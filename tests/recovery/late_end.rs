@@ -94,3 +94,34 @@ fn s31_agent_killed_by_a_signal_still_gets_its_closing_snapshot() {
     sandbox.restore(&id, &[]).touched(&["a"]);
     assert_same_tree(&before, &Tree::read(&project));
 }
+
+/// Two closing snapshots would take what the operator edits between them for the agent's work.
+#[test]
+fn of_several_ends_at_once_one_closes_the_session() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("at-once");
+    Build::at(&project)
+        .file("edited", "before\n")
+        .file("other", "o\n")
+        .aged();
+    let id = sandbox.begin(&project);
+    fs::write(project.join("edited"), "agent\n").unwrap();
+    let runs: Vec<_> = std::thread::scope(|scope| {
+        let ends: Vec<_> = (0..6)
+            .map(|_| scope.spawn(|| sandbox.jackin(["end", &id])))
+            .collect();
+        ends.into_iter().map(|end| end.join().unwrap()).collect()
+    });
+    let (closed, late): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| run.exit() == Some(0));
+    assert_eq!(closed.len(), 1);
+    for run in late {
+        run.code(1).shows("has already ended");
+    }
+    let run = sandbox.jackin(["list", "--json"]).ok();
+    let all = instances(&run);
+    let closings = all[0].snapshots.iter().filter(|one| one.kind == "closing");
+    assert_eq!(closings.count(), 1, "{run}");
+    fs::write(project.join("edited"), "operator\n").unwrap();
+    sandbox.restore_in_part(&id, &[]).conflicted(&["edited"]);
+    assert_eq!(fs::read_to_string(project.join("edited")).unwrap(), "operator\n");
+}

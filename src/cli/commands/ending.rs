@@ -14,7 +14,8 @@ use crate::cli::replication::leave;
 use crate::cli::session_end::end_held;
 use crate::model::ProcessRef;
 use crate::process;
-use crate::session::find_instance;
+use crate::recovery::RecoveryError;
+use crate::session::{SessionError, find_instance};
 
 /// End a session when a process has ended: what a hook leaves behind
 #[derive(Clone, Debug, Args)]
@@ -84,7 +85,10 @@ impl Command for EndingArgs {
 fn end(context: &Context<'_>, instance: &str) -> Result<(), CliError> {
     if goes_on(context, instance)? {
         let engine = context.engine();
-        let ended = engine.end_with(instance, |store, request| end_held(context, store, request))?;
+        let ended = match engine.end_with(instance, |store, request| end_held(context, store, request)) {
+            Err(RecoveryError::Session(SessionError::AlreadyEnded(_))) => return Ok(()),
+            other => other?,
+        };
         drop(engine.apply_retention(&ended.store, &ended.row.id));
         leave(context.environment);
     }

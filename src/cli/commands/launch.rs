@@ -225,7 +225,7 @@ pub(super) fn run(context: &mut Context<'_>, args: &LaunchArgs) -> Result<Status
             if let (true, Ok(ended)) = (is_slow, &ended) {
                 closed = Some(deferred_baseline::close_now(
                     desk,
-                    &begun.instance,
+                    (&begun.instance, &begun.lock),
                     ending(ended),
                     &ended.survivors,
                 ));
@@ -343,7 +343,7 @@ fn close(
         ..world
     };
     let engine = context.engine().with_services(world);
-    let done = engine.close(store, &begun.instance, ending, survivors);
+    let done = engine.close(store, (&begun.instance, &begun.lock), ending, survivors);
     tell_closed(context, begun, done)
 }
 

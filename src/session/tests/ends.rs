@@ -6,7 +6,9 @@ use super::{acts, begun, lost, record, request, row, world};
 use crate::capture::tests::Place;
 use crate::model::{Ending, SnapshotKind};
 use crate::observer::Silent;
-use crate::session::{EndRequest, SessionError, State, close_orphaned_sessions, end, state};
+use crate::session::{
+    CheckpointRequest, EndRequest, SessionError, State, checkpoint, close_orphaned_sessions, end, state,
+};
 use crate::store::Store;
 
 #[test]
@@ -17,6 +19,7 @@ fn a_seen_end_has_one_closing_and_cannot_come_twice() {
         row,
         ending: Ending::Status(3),
         survivors: Vec::new(),
+        lock: Some(&begun.lock),
     };
     let open = row(&place, &begun.instance);
     let closed = end(&place.store, world(&place, &Silent), ends(&open)).unwrap();
@@ -25,10 +28,42 @@ fn a_seen_end_has_one_closing_and_cannot_come_twice() {
     assert!(closed.error.is_none());
     let over = row(&place, &begun.instance);
     assert_eq!(over.ending, Some(Ending::Status(3)));
-    let again = end(&place.store, world(&place, &Silent), ends(&over));
-    assert!(matches!(again, Err(SessionError::AlreadyEnded(id)) if id == begun.instance));
+    // The row as it is, and as an end read it that came at the same time.
+    for seen in [&over, &open] {
+        let again = end(&place.store, world(&place, &Silent), ends(seen));
+        assert!(matches!(again, Err(SessionError::AlreadyEnded(id)) if id == begun.instance));
+    }
     drop(begun.lock);
     assert_eq!(state(&place.store, &over), State::Ended);
+    assert_eq!(
+        acts(&place, &begun.instance),
+        ["begin", "baseline", "closing", "end"]
+    );
+}
+
+#[test]
+fn a_checkpoint_is_refused_once_the_end_is_recorded() {
+    let place = Place::with(&[("f", "f")]);
+    let begun = begun(&place, request(vec![place.coverage()])).unwrap();
+    let open = row(&place, &begun.instance);
+    let request = EndRequest {
+        row: &open,
+        ending: Ending::Ended,
+        survivors: Vec::new(),
+        lock: Some(&begun.lock),
+    };
+    end(&place.store, world(&place, &Silent), request).unwrap();
+    std::fs::write(place.root.join("f"), "a later edit").unwrap();
+    // With the row as it was before.
+    let taken = checkpoint(
+        &place.store,
+        world(&place, &Silent),
+        &open,
+        CheckpointRequest::default(),
+    );
+    let message = taken.err().unwrap().to_string();
+    assert!(message.contains("has already ended"), "{message}");
+    assert_eq!(place.store.catalog().snapshots(&begun.instance).unwrap().len(), 2);
     assert_eq!(
         acts(&place, &begun.instance),
         ["begin", "baseline", "closing", "end"]
@@ -46,6 +81,7 @@ fn a_closing_that_fails_does_not_keep_the_session_from_ending() {
         row: &open,
         ending: Ending::Ended,
         survivors: Vec::new(),
+        lock: Some(&begun.lock),
     };
     let closed = end(&place.store, world(&place, &Silent), request).unwrap();
     assert!(closed.closing.is_none());

@@ -61,6 +61,7 @@ impl Session {
             row: &row(&place, &instance),
             ending: Ending::Status(0),
             survivors: Vec::new(),
+            lock: Some(&begun.lock),
         };
         end(&place.store, world(&place, &Silent), request).unwrap();
         drop(begun);

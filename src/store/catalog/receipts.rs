@@ -204,14 +204,16 @@ impl Catalog {
     }
 
     /// The numbers of the receipts with which an instance began and ended, as far as there are any. What the clock said then proves
-    /// no order: it may have been set in between.
+    /// no order: it may have been set in between. Of several ends the first counts, as in the session's row; an adopted session has one for
+    /// each import, and the last counts.
     ///
     /// # Errors
     /// As [`Catalog::instances`].
     pub fn lifetime(&self, instance: &InstanceId) -> Result<(Option<u64>, Option<u64>), StoreError> {
         let sql =
             "SELECT (SELECT min(number) FROM receipts WHERE instance = ?1 AND act IN ('begin', 'adopt')),
-                          (SELECT max(number) FROM receipts WHERE instance = ?1 AND act = 'end')";
+                          (SELECT CASE WHEN EXISTS (SELECT 1 FROM receipts WHERE instance = ?1 AND act = 'adopt')
+                                  THEN max(number) ELSE min(number) END FROM receipts WHERE instance = ?1 AND act = 'end')";
         let number = |row: &Row<'_>, at| -> rusqlite::Result<Option<u64>> {
             Ok(row.get::<_, Option<Count>>(at)?.map(|count| count.0))
         };

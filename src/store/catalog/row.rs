@@ -136,7 +136,7 @@ pub struct SnapshotRow {
     pub instance: InstanceId,
     /// Kind of the snapshot.
     pub kind: SnapshotKind,
-    /// True if it was taken late, because the session's end was missed.
+    /// True if it was taken late, because the session's end was missed, or behind a recorded end: it may show later edits.
     pub late: bool,
     /// A checkpoint's name.
     pub name: Option<String>,
@@ -279,9 +279,13 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
     })
 }
 
-/// The columns of [`snapshot`].
-pub(super) const SNAPSHOT: &str =
-    "id, instance, kind, late, name, message, taken_at, complete, entries, bytes, number";
+/// The columns of [`snapshot`]. What older programs captured behind the recorded end of its session is late as well; an adopted session has
+/// an end for each import.
+pub(super) const SNAPSHOT: &str = "id, instance, kind,
+    late OR kind IN ('checkpoint', 'closing')
+        AND coalesce(number > (SELECT min(e.number) FROM receipts e WHERE e.instance = moments.instance AND e.act = 'end'), 0)
+        AND NOT EXISTS (SELECT 1 FROM receipts a WHERE a.instance = moments.instance AND a.act = 'adopt'),
+    name, message, taken_at, complete, entries, bytes, number";
 
 /// Reads the columns [`SNAPSHOT`].
 pub(super) fn snapshot(row: &Row<'_>) -> rusqlite::Result<SnapshotRow> {

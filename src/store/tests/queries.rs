@@ -361,3 +361,36 @@ fn a_session_without_files_is_found_by_the_directories_of_its_receipt() {
     assert!(one.is_reached_from(&recorded, &locations) && recorded.is_reached_from(&one, &locations));
     assert!(one.is_reached_from(&outer, &locations) && !one.is_reached_from(&two, &locations));
 }
+
+#[test]
+fn what_was_captured_behind_the_end_is_late() {
+    let place = Place::new();
+    let store = place.write();
+    store.append(at(1), 0, &instance(1), begin("/srv/one")).unwrap();
+    let of_kind = |number, kind| SnapshotRecord {
+        kind,
+        ..record(number)
+    };
+    capture(&store, &of_kind(1, SnapshotKind::Baseline));
+    capture(&store, &of_kind(2, SnapshotKind::Closing));
+    store.append(at(3), 0, &instance(1), end()).unwrap();
+    // As older programs did when two ends came at once.
+    capture(&store, &of_kind(4, SnapshotKind::Checkpoint));
+    capture(&store, &of_kind(5, SnapshotKind::Closing));
+    store.append(at(6), 0, &instance(1), end()).unwrap();
+    let rows = store.catalog().snapshots(&instance(1)).unwrap();
+    let late: Vec<_> = rows.iter().map(|row| (row.kind, row.late)).collect();
+    assert_eq!(
+        late,
+        [
+            (SnapshotKind::Closing, true),
+            (SnapshotKind::Checkpoint, true),
+            (SnapshotKind::Closing, false),
+            (SnapshotKind::Baseline, false),
+        ]
+    );
+    assert_eq!(
+        store.catalog().lifetime(&instance(1)).unwrap(),
+        (Some(1), Some(4))
+    );
+}

@@ -21,7 +21,7 @@ use crate::model::{
 use crate::process::{self, INSTANCE_VARIABLE, Starter};
 use crate::recovery::settings::{opted_in, terms, workspace_settings};
 use crate::recovery::survivors;
-use crate::session::{CheckpointRequest, EndRequest, is_active, sessions_of_caller};
+use crate::session::{CheckpointRequest, EndRequest, SessionError, is_active, sessions_of_caller};
 use crate::store::{AgentEventRow, InstanceRow, Store, StoreError};
 use crate::terminal::sanitize;
 
@@ -560,8 +560,12 @@ impl Hook<'_> {
             row,
             ending: Ending::Ended,
             survivors: survivors(self.store, row),
+            lock: None,
         };
-        let closed = end_held(self.context, self.store, request)?;
+        let closed = match end_held(self.context, self.store, request) {
+            Err(SessionError::AlreadyEnded(_)) => return Ok(()),
+            other => other?,
+        };
         drop(self.context.engine().apply_retention(self.store, &row.id));
         leave(self.context.environment);
         match closed.error {

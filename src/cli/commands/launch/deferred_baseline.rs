@@ -16,7 +16,7 @@ use crate::cli::steadfast::Steadfast;
 use crate::environment::Environment;
 use crate::model::{Ending, InstanceId, ProcessRef};
 use crate::recovery::{
-    Begun, CaptureError, Captured, Closed, Frozen, Recovery, RecoveryError, Services, Store,
+    Begun, CaptureError, Captured, Closed, Frozen, LockGuard, Recovery, RecoveryError, Services, Store,
 };
 use crate::terminal::{Terminal, sanitize};
 
@@ -85,7 +85,7 @@ pub(super) fn beside<T>(
 /// Ends the session while its baseline is still being stored.
 pub(super) fn close_now(
     desk: CaptureEnv<'_>,
-    instance: &InstanceId,
+    session: (&InstanceId, &LockGuard),
     ending: Ending,
     survivors: &[ProcessRef],
 ) -> Result<Closed, RecoveryError> {
@@ -93,7 +93,7 @@ pub(super) fn close_now(
         .note("The command has ended; its closing snapshot is taken.");
     let steadfast = Steadfast::new(None, desk.terminal, Arc::clone(desk.noted));
     let engine = Recovery::open(desk.environment).with_services(Services::system(&steadfast));
-    let closed = engine.close(desk.store, instance, ending, survivors.to_vec());
+    let closed = engine.close(desk.store, session, ending, survivors.to_vec());
     // Nobody needs the claim itself any more. A signal that came meanwhile was not meant for the baseline.
     desk.store
         .transports()
