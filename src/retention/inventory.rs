@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::{InstanceId, SnapshotId, SnapshotKind, Time};
-use crate::session::{LivenessProbe, state_by};
+use crate::session::{LivenessProbe, awaited, state_by};
 use crate::store::{InstanceRow, SnapshotRow, Store, StoreError};
 
 /// Why a snapshot stays whatever the rules say.
@@ -62,7 +62,9 @@ pub(super) struct Session {
     pub(super) group: usize,
     /// True if it ended and the end is recorded.
     pub(super) is_over: bool,
-    /// True if it is the newest session of its group.
+    /// True if something of it can be restored: it has, or awaits, a baseline or a checkpoint.
+    pub(super) is_restorable: bool,
+    /// True if it is the newest restorable session of its group.
     pub(super) is_newest: bool,
     /// True if the whole session is pinned.
     pub(super) is_pinned: bool,
@@ -102,7 +104,11 @@ impl Inventory {
         let mut restores = catalog.last_restores()?;
         let shots = catalog.snapshots_as_stored()?;
         let mut newest: HashMap<InstanceId, Time> = HashMap::new();
+        let mut with_target: HashSet<&InstanceId> = HashSet::new();
         for shot in &shots {
+            if matches!(shot.kind, SnapshotKind::Baseline | SnapshotKind::Checkpoint) {
+                with_target.insert(&shot.instance);
+            }
             newest.entry(shot.instance.clone()).or_insert(shot.taken_at);
         }
         let mut of_instance: HashMap<InstanceId, usize> = HashMap::new();
@@ -132,10 +138,12 @@ impl Inventory {
             if is_active {
                 active.insert(session);
             }
+            let is_restorable = with_target.contains(&row.id) || !awaited(store, &row)?.is_empty();
             field.sessions.push(Session {
                 group,
                 is_over: !is_active,
-                is_newest: begun.insert(group),
+                is_restorable,
+                is_newest: is_restorable && begun.insert(group),
                 is_pinned: pins.contains(&(row.id.clone(), None)),
                 ended_at: row.ended_at.unwrap_or(*newest),
                 snapshots: Vec::new(),

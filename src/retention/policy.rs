@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-use super::inventory::{Candidate, Held, Inventory};
+use super::inventory::{Candidate, Held, Inventory, Session};
 use super::{Chosen, Rules};
 use crate::model::{PruneReason, PrunedSnapshot, SnapshotId, SnapshotKind, Time};
 
@@ -87,13 +87,23 @@ impl<'f> Choice<'f> {
 
     fn sessions(&mut self, group: usize, instances: u64, days: u64, now: Time) {
         let field = self.field;
-        let mut count = 0;
-        for session in field.sessions.iter().filter(|session| session.group == group) {
-            if session.is_pinned {
-                continue;
-            }
-            count += 1;
-            let reason = if instances > 0 && count > instances {
+        let of_group = |session: &&Session| session.group == group && !session.is_pinned;
+        let restorable = |session: &&Session| of_group(session) && session.is_restorable;
+        let all = field.sessions.iter().filter(restorable).count() as u64;
+        // Those of which nothing can be restored go first, and push out no other.
+        let (mut count, mut useless) = (0, 0);
+        for session in field.sessions.iter().filter(of_group) {
+            let place = match session.is_restorable {
+                true => {
+                    count += 1;
+                    count
+                }
+                false => {
+                    useless += 1;
+                    all + useless
+                }
+            };
+            let reason = if instances > 0 && place > instances {
                 PruneReason::Instances
             } else if is_older(session.ended_at, days, now) {
                 PruneReason::Days
@@ -150,7 +160,8 @@ impl<'f> Choice<'f> {
 
     /// Returns the snapshots that may be deleted to free space, in batches, in the order of deletion.
     ///
-    /// Whole sessions come first, then checkpoints and emergency snapshots one by one; each oldest first.
+    /// Whole sessions come first, those of which nothing can be restored before the others. Then checkpoints and emergency snapshots one by
+    /// one. Each oldest first.
     pub(super) fn by_age(&self) -> Vec<Vec<usize>> {
         let in_scope = |shot: &Candidate| {
             let session = self.field.sessions.get(shot.session);
@@ -163,7 +174,11 @@ impl<'f> Choice<'f> {
         let mut batches: Vec<Vec<usize>> = Vec::new();
         let mut seen: HashSet<usize> = HashSet::new();
         let over = self.field.sessions.iter().rev();
-        for session in over.filter(|session| session.is_over && !session.is_newest) {
+        let mut over: Vec<&Session> = over
+            .filter(|session| session.is_over && !session.is_newest)
+            .collect();
+        over.sort_by_key(|session| session.is_restorable);
+        for session in over {
             let batch: Vec<usize> = session.snapshots.iter().copied().filter(free).collect();
             seen.extend(&batch);
             batches.push(batch);

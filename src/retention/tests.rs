@@ -53,10 +53,13 @@ impl Plot {
                 held: None,
             });
         }
+        let is_restorable = kinds.iter().any(|kind| matches!(kind, Baseline | Checkpoint));
+        let is_first = self.0.sessions.iter().all(|session| !session.is_restorable);
         self.0.sessions.push(Session {
             group: 0,
             is_over: true,
-            is_newest: session == 0,
+            is_restorable,
+            is_newest: is_restorable && is_first,
             is_pinned: false,
             ended_at: Time {
                 sec: -age * DAY,
@@ -132,6 +135,28 @@ fn sessions_go_by_number_and_by_age_and_the_newest_never() {
         ]
     );
     assert_eq!(plot.goes(|rules| rules.days = set(41)), [(4, PruneReason::Days)]);
+}
+
+#[test]
+fn sessions_without_a_baseline_go_first_and_push_out_no_other() {
+    let plot = Plot::new()
+        .session(1, &[Closing])
+        .session(2, &[Closing])
+        .session(3, &[Closing, Baseline])
+        .session(4, &[Closing, Baseline]);
+    let by_number = |instances| plot.goes(move |rules| rules.instances = set(instances));
+    assert_eq!(by_number(3), [(1, PruneReason::Instances)]);
+    assert_eq!(
+        by_number(2),
+        [(0, PruneReason::Instances), (1, PruneReason::Instances)]
+    );
+    // The newest that can be restored stays.
+    assert_eq!(
+        by_number(1).into_iter().map(|(at, _)| at).collect::<Vec<_>>(),
+        [0, 1, 4, 5]
+    );
+    let batches = Choice::new(&plot.0, Scope::All).by_age();
+    assert_eq!(batches, [vec![1], vec![0], vec![4, 5]]);
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub struct EndRequest<'a> {
 
 /// An instance that ended.
 pub struct Closed {
-    /// The closing snapshot, when the instance has any.
+    /// The closing snapshot; `None` if the instance has no mounts or no other snapshot.
     pub closing: Option<Captured>,
     /// Error of the closing snapshot, if there should be one and it failed.
     pub error: Option<CaptureError>,
@@ -62,6 +62,11 @@ pub fn end(store: &Store, world: Services<'_>, request: EndRequest<'_>) -> Resul
     };
     if !row.mounts.is_empty() {
         wait_for_baseline(store, world, row)?;
+        // A closing snapshot alone would be of no use, and hold a whole archive.
+        if lacks_baseline(store, row)? && store.catalog().captures(&row.id)?.is_empty() {
+            store.append(world.clock.now(), world.uid, &row.id, act)?;
+            return Ok(closed);
+        }
         // What an agent wrote must not keep us from recording what it did: the store's room is the limit.
         let capture = Request {
             workspace: row.workspace.as_deref(),

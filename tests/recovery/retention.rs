@@ -650,3 +650,40 @@ fn the_rules_of_number_and_size_delete_of_the_own_workspace_alone() {
         is_whole(&sandbox);
     }
 }
+
+/// A session without a baseline is of no use, whatever number of sessions is kept.
+#[test]
+fn sessions_without_a_baseline_push_out_none_that_can_be_restored() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("grown");
+    Build::at(&project)
+        .file("f1", "1\n")
+        .file("f2", "2\n")
+        .file("dir/f3", "3\n")
+        .aged();
+    let before = Tree::read(&project);
+    let kept = "[recovery.retention]\ninstances = 1\n";
+    sandbox.configure("config.toml", kept);
+    let good = sandbox.launch(&project, "rm f1");
+    sandbox.configure(
+        "config.toml",
+        &format!("[recovery.limits]\nmax_entries = 1\n{kept}"),
+    );
+    for script in ["rm f2", "echo more > f4"] {
+        let run = ["--snapshot", "project", "--on-failure", "run"];
+        let words = [
+            &["launch"][..],
+            &run,
+            &[project.to_str().unwrap(), "--", "sh", "-c", script],
+        ]
+        .concat();
+        sandbox.command(words).inside(&project).run().ok();
+    }
+    let run = sandbox.jackin(["list", "--json"]).ok();
+    for one in instances(&run) {
+        assert_eq!(one.snapshots.is_empty(), one.id != good, "{run}");
+    }
+    fs::remove_file(project.join("f4")).unwrap();
+    sandbox.restore(&good, &["--overwrite-later-edits"]);
+    assert_same_tree(&before.only("f1"), &Tree::read(&project).only("f1"));
+}
