@@ -22,8 +22,8 @@ pub use processes::{
     Caller, Conversation, Ended, Exit, GitAtWork, HeldBack, INTERRUPT, Interrupts, Invocation, LaunchError,
     Life, Member, NamedProcess, Pager, Patience, Probe, ProbeError, ProcessTable, Running, Search, Starter,
     Why, Writer, WriterSearch, check, cpu_time, current_boot, die, git_at_work, holder, in_front, is_alive,
-    is_child_of, leave_terminal, life, named, outlive_file_limit, parent, reference, start, suspend,
-    writers_of, yield_to_all,
+    is_child_of, leave_terminal, life, may_be_same_boot, named, outlive_file_limit, parent, reference, start,
+    suspend, writers_of, yield_to_all,
 };
 pub use processes::{find, path_outside};
 pub use transport::{

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::config::Mode;
 use crate::model::{Ending, ProcessRef};
 use crate::process::{self, Member, ProbeError};
 use crate::store::{InstanceRow, Store, StoreError};
@@ -126,13 +127,13 @@ pub fn is_active(store: &Store, row: &InstanceRow) -> bool {
     goes_on && (is_kept() || is_locked()) || lives_until_end(store, row) || state(store, row).is_active()
 }
 
-/// Returns true if the session was begun without a process, in this boot, and `end` has not been called.
+/// Returns true if the session was begun here without a process, in this boot or an unknown one, and `end` has not been called.
 fn lives_until_end(store: &Store, row: &InstanceRow) -> bool {
     row.ended_at.is_none()
         && row.keeper.is_none()
         && row.command.is_none()
-        && !row.boot.is_empty()
-        && row.boot == process::current_boot()
+        && Mode::parse(&row.mode).is_some()
+        && process::may_be_same_boot(&row.boot, &process::current_boot())
         && has_begun(store, row)
 }
 

@@ -59,8 +59,9 @@ pub fn is_alive(process: &ProcessRef) -> bool {
     life(process) != Life::Dead
 }
 
-/// An unknown boot (empty) proves nothing.
-pub(crate) fn may_be_same_boot(recorded: &str, current: &str) -> bool {
+/// Returns true unless two boots are certainly different. An unknown boot (empty) proves nothing.
+#[must_use]
+pub fn may_be_same_boot(recorded: &str, current: &str) -> bool {
     recorded == current || recorded.is_empty() || current.is_empty()
 }
 

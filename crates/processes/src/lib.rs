@@ -62,7 +62,7 @@ pub use foreground::{in_front, is_child_of, parent, suspend};
 #[cfg(target_os = "linux")]
 pub use fusermount::Fusermount;
 pub use git_at_work::{GitAtWork, git_at_work};
-pub use identity::{Life, current_boot, is_alive, life, reference};
+pub use identity::{Life, current_boot, is_alive, life, may_be_same_boot, reference};
 pub use launch::{Ended, Exit, Invocation, LaunchError, Running, check, start};
 pub use lock_holder::holder;
 pub use manual::set_manual;

@@ -82,7 +82,20 @@ fn an_end_is_what_was_written_down_and_no_end_is_a_loss() {
             State::Failed,
         ),
         ("another boot", with_boot("another boot"), State::Lost),
-        ("a boot that is not known", with_boot(""), State::Lost),
+        // Unknown means active: `end` ends it.
+        (
+            "a boot that is not known",
+            with_boot(""),
+            State::Active(vec![Reason::UntilEnd]),
+        ),
+        (
+            "an import in a boot that is not known",
+            InstanceRow {
+                mode: crate::store::IMPORTED.to_owned(),
+                ..with_boot("")
+            },
+            State::Lost,
+        ),
         (
             "a command without a keeper",
             InstanceRow {
