@@ -240,23 +240,19 @@ impl Config {
         Ok(flags.complete(flags.layer()?.over(layer)))
     }
 
-    /// Returns the settings for a directory: the global defaults and the flags. Where these set no mode and the flags imply one, the
-    /// settings of the workspace that the directory belongs to come in between.
+    /// Returns the settings for a directory: the global defaults, those of the workspace that the directory belongs to, and the flags.
     ///
     /// # Errors
-    /// When a flag has a fault, or neither the global `[recovery]` nor a flag names a mode.
+    /// When a flag has a fault, no layer sets a mode, or it is unknown which workspace the directory belongs to.
     pub fn for_directory(&self, directory: &Path, flags: &Flags) -> Result<Resolved, ConfigError> {
-        let layer = flags.layer()?.over(self.defaults.clone());
+        let own = flags.layer()?;
         let src = match is_elsewhere(directory) {
             true => settle_mount(&self.transports, directory),
             false => tidy(&self.current.join(directory)),
         };
-        let layer = match (layer.mode.is_some(), flags.implied) {
-            (false, Some(_)) => match self.workspace_for_directory(directory)? {
-                Some(name) => self.layers(&name, flags)?,
-                None => flags.complete(layer),
-            },
-            _ => layer,
+        let layer = match self.workspace_for_directory(directory)? {
+            Some(name) => self.layers(&name, flags)?,
+            None => flags.complete(own.over(self.defaults.clone())),
         };
         if layer.mode.is_none() {
             return Err(ConfigError::NoMode { directory: src });
@@ -288,7 +284,8 @@ impl Config {
     /// # Errors
     /// When two workspaces have mounts equally deep, or a workspace's file cannot be read: it might be the one.
     pub fn workspace_for_directory(&self, directory: &Path) -> Result<Option<String>, ConfigError> {
-        let directory = match is_elsewhere(directory) {
+        let is_there = is_elsewhere(directory);
+        let directory = match is_there {
             true => settle_mount(&self.transports, directory),
             false => settle(&self.current.join(directory)),
         };
@@ -297,8 +294,10 @@ impl Config {
         for name in self.workspace_names()? {
             let file = self.workspace_file(&name)?;
             let mounts = self.mounts(&name, file.as_ref())?.unwrap_or_default();
+            // A mount elsewhere has no directory here, and is not asked for.
             let roots = mounts
                 .iter()
+                .filter(|mount| is_elsewhere(&mount.src) == is_there)
                 .map(|mount| settle_mount(&self.transports, &mount.src));
             let depth = roots
                 .filter(|root| directory.starts_with(root))

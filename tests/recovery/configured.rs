@@ -1,5 +1,7 @@
 //! Sessions by workspace name, from jackin's own files.
 
+use std::fs;
+
 use crate::support::build::Build;
 use crate::support::compare::{assert_same_tree, assert_untouched};
 use crate::support::documents::instances;
@@ -32,7 +34,7 @@ fn workspace_with_three_lines_of_recovery_is_launched_and_restored_by_name() {
             "dst = \"/workspace/my-project\"\n",
         ),
     );
-    let text = std::fs::read(&config).unwrap();
+    let text = fs::read(&config).unwrap();
     let before = Tree::read(&project);
 
     let script = "echo agent > a; echo new > new; echo more >> logs/x.log";
@@ -58,7 +60,7 @@ fn workspace_with_three_lines_of_recovery_is_launched_and_restored_by_name() {
     assert_same_tree(&damaged, &Tree::read(&project));
     assert_eq!(
         text,
-        std::fs::read(&config).unwrap(),
+        fs::read(&config).unwrap(),
         "jackin's files are never rewritten"
     );
 }
@@ -89,7 +91,7 @@ fn old_form_in_the_common_file_works_and_defaults_apply() {
     // Lists append: the common one, the workspace's, the flag's.
     sandbox.diff("api", &[]).are(&[("modified", "a")]);
     sandbox.restore("api", &[]).touched(&["a"]);
-    assert_eq!(std::fs::read_to_string(project.join("a")).unwrap(), "before\n");
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "before\n");
 }
 
 #[test]
@@ -133,7 +135,7 @@ fn readonly_mount_is_recorded_and_never_restored_into() {
         .jackin(["restore", "both", "--yes", "--json"])
         .code_in(&[0, 6]);
     assert_eq!(
-        std::fs::read_to_string(writable.join("a")).unwrap(),
+        fs::read_to_string(writable.join("a")).unwrap(),
         "before\n",
         "{run}"
     );
@@ -314,7 +316,7 @@ fn directories_named_by_the_environment_are_used() {
     assert!(home.join("data/recovery/snapshots").is_dir());
     assert!(!sandbox.store().exists());
     run(&["restore", "w", "--yes"]);
-    assert_eq!(std::fs::read_to_string(project.join("a")).unwrap(), "before\n");
+    assert_eq!(fs::read_to_string(project.join("a")).unwrap(), "before\n");
 }
 
 #[test]
@@ -355,5 +357,38 @@ fn a_word_of_jackins_own_that_is_not_known_is_shown_without_a_meaning_and_refuse
             contract.contains("claude (its auth_forward is no word)") && !contract.contains("hunter2"),
             "{value}: {contract}"
         );
+    }
+}
+
+/// The global table lies below that of a workspace, also where a directory of it is named.
+#[test]
+fn a_directory_of_a_workspace_has_its_settings_whatever_the_global_table_says() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("shop");
+    Build::at(&project)
+        .file("secrets/key", "k\n")
+        .file("a", "a\n")
+        .aged();
+    let workspace = |mode: &str| {
+        let text = "[[mounts]]\nsrc = \"~/src/shop\"\ndst = \"/w\"\n[recovery]\nexclude = [\"secrets/\"]\n";
+        sandbox.configure("workspaces/shop.toml", &format!("{text}snapshot = \"{mode}\"\n"));
+    };
+    for global in ["", "[recovery]\nsnapshot = \"project\"\n"] {
+        sandbox.configure("config.toml", global);
+        workspace("off");
+        let launch = |flags: &[&str]| {
+            let words = [&["launch"][..], flags, &[".", "--", "true"]].concat();
+            sandbox.command(words).inside(&project).run().ok()
+        };
+        launch(&[]).shows("mode off");
+        assert!(!sandbox.store().exists());
+        workspace("project");
+        launch(&[]).shows("secrets/");
+        // A flag lies above both.
+        workspace("off");
+        launch(&["--snapshot", "project"]).shows("secrets/");
+        let found = sandbox.command(["find", "key"]).inside(&project).run();
+        assert!(!found.text().contains("secrets/key"), "{found}");
+        fs::remove_dir_all(sandbox.home().join(".jackin")).unwrap();
     }
 }
