@@ -100,11 +100,11 @@ fn setting(
             whole(place, number, min, "a whole number").map(Setting::Number)
         }
         (Shape::Count(_), _) => wrong("a whole number"),
-        (Shape::Size, DeValue::Integer(number)) => {
-            whole(place, number, 1, "a size in bytes").map(Setting::Number)
+        (Shape::Size(min), DeValue::Integer(number)) => {
+            whole(place, number, min, "a size in bytes").map(Setting::Number)
         }
-        (Shape::Size, DeValue::String(text)) => size(place, text).map(Setting::Number),
-        (Shape::Size, _) => wrong("a size such as \"20GiB\" or a whole number of bytes"),
+        (Shape::Size(min), DeValue::String(text)) => size(place, text, min).map(Setting::Number),
+        (Shape::Size(_), _) => wrong("a size such as \"20GiB\" or a whole number of bytes"),
         (Shape::Table(_), _) => wrong("a table"),
     }
 }
@@ -152,7 +152,7 @@ fn whole(
         })
 }
 
-fn size(place: &Place, text: &str) -> Result<u64, ConfigError> {
+fn size(place: &Place, text: &str, min: u64) -> Result<u64, ConfigError> {
     let bad = |problem: &str| ConfigError::BadValue {
         place: place.clone(),
         value: text.to_owned(),
@@ -163,7 +163,7 @@ fn size(place: &Place, text: &str) -> Result<u64, ConfigError> {
         .parse()
         .map_err(|_| bad("it must be a size such as \"20GiB\", \"500MB\" or \"4096\""))?;
     match size.as_u64() {
-        0 => Err(bad("it must be at least one byte")),
+        bytes if bytes < min => Err(bad("it must be at least one byte")),
         // The parser saturates instead of failing.
         u64::MAX => Err(bad("it is larger than any store can be")),
         bytes => Ok(bytes),

@@ -99,7 +99,8 @@ fn values(key: &Key) -> String {
         Shape::Text => "a string".to_owned(),
         Shape::Count(0) => "a whole number; 0 means no limit".to_owned(),
         Shape::Count(least) => format!("a whole number, at least {least}"),
-        Shape::Size => "a number of bytes, or a size such as \"20GiB\"".to_owned(),
+        Shape::Size(0) => "a number of bytes, or a size such as \"20GiB\"; 0 means no limit".to_owned(),
+        Shape::Size(_) => "a number of bytes, or a size such as \"20GiB\"".to_owned(),
         Shape::Table(_) => "a table".to_owned(),
     }
 }

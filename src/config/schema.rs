@@ -14,8 +14,8 @@ pub(super) enum Shape {
     Text,
     /// A whole number, at least this. Where it may be 0, 0 means no limit.
     Count(u64),
-    /// Bytes: a whole number, or a string such as "20GiB".
-    Size,
+    /// Bytes: a whole number, or a string such as "20GiB"; at least this. Where it may be 0, 0 means no limit.
+    Size(u64),
     /// A table with these keys.
     Table(&'static [Key]),
 }
@@ -180,7 +180,7 @@ const LIMITS: &[Key] = &[
     ),
     key(
         "max_bytes",
-        Shape::Size,
+        Shape::Size(1),
         "\"20GiB\"",
         "Maximum size of a baseline: a number of bytes, or a size such as \"500MB\" (decimal) or \"20GiB\" (binary).",
     ),
@@ -204,7 +204,8 @@ const RETENTION: &[Key] = &[
         "instances",
         Shape::Count(0),
         "20",
-        "Maximum number of sessions of a workspace. Active and pinned sessions and the newest one are always kept.",
+        "Maximum number of sessions of a workspace. Active and pinned sessions and the newest one are always kept. Sessions \
+         without a baseline go first, and none of the others because of them.",
     ),
     key(
         "days",
@@ -214,7 +215,7 @@ const RETENTION: &[Key] = &[
     ),
     key(
         "max_bytes",
-        Shape::Size,
+        Shape::Size(0),
         "\"50GiB\"",
         "Maximum size of the store: archives, records, receipts and catalog. Above it the oldest sessions are deleted, then \
          the oldest checkpoints; receipts and catalog never. The end of a session deletes only snapshots of its own \
@@ -222,10 +223,10 @@ const RETENTION: &[Key] = &[
     ),
     key(
         "min_free",
-        Shape::Size,
+        Shape::Size(0),
         "\"5GiB\"",
         "Free space to keep on the store's file system, at most a tenth of it. Snapshots are deleted only if that reaches it; \
-         at the end of a session, no more than the session itself stored. Only in config.toml.",
+         at the end of a session, no more than the session itself stored. 0 means no limit. Only in config.toml.",
     ),
 ];
 
