@@ -46,11 +46,34 @@ pub(super) fn translated(pattern: &str) -> Result<Cow<'_, str>, String> {
             _ => text.push(c),
         }
     }
-    Ok(if is_changed {
-        Cow::Owned(at_the_same_place(pattern, &text))
-    } else {
-        Cow::Borrowed(pattern)
+    let translation = match is_changed {
+        true => Cow::Owned(at_the_same_place(pattern, &text)),
+        false => Cow::Borrowed(pattern),
+    };
+    Ok(match with_last_blank(&translation) {
+        Some(text) => Cow::Owned(text),
+        None => translation,
     })
+}
+
+/// Returns a pattern whose last character is a blank other than a space, with that blank in brackets; `None` for any other pattern. The
+/// matcher drops all blanks at the end of a line, git only spaces.
+fn with_last_blank(pattern: &str) -> Option<String> {
+    let is_escaped = |head: &str| head.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1;
+    let mut rest = pattern;
+    while let Some(head) = rest.strip_suffix(' ').filter(|head| !is_escaped(head)) {
+        rest = head;
+    }
+    let last = rest
+        .chars()
+        .next_back()
+        .filter(|c| c.is_whitespace() && *c != ' ')?;
+    let head = rest.strip_suffix(last)?;
+    let head = match is_escaped(head) {
+        true => head.strip_suffix('\\')?,
+        false => head,
+    };
+    Some(format!("{head}[{last}]"))
 }
 
 /// Returns the translation of a pattern with its meaning for directories: one without a slash matches in all of them, and one with a slash

@@ -16,7 +16,7 @@ pub fn check(pattern: &str) -> Result<(), String> {
     if pattern.starts_with('#') {
         return Err("it begins with `#`, which makes it a comment; write `\\#` for the character".to_owned());
     }
-    let body = pattern.trim_end();
+    let body = pattern.trim_end_matches(' ');
     let body = body.strip_prefix('!').unwrap_or(body);
     let body = body.strip_prefix('/').unwrap_or(body);
     let body = body.strip_suffix('/').unwrap_or(body);

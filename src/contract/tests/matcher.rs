@@ -84,6 +84,15 @@ const TABLE: &[(&[&str], &[Case])] = &[
         ],
     ),
     (&["!a", "a"], &[(b"a", Some("a"))]),
+    // Only spaces at the end do not count.
+    (
+        &["tr\t"],
+        &[(b"tr", None), (b"tr\t", Some("tr\t")), (b"d/tr\t", Some("tr\t"))],
+    ),
+    (&["tr\t "], &[(b"tr", None), (b"tr\t", Some("tr\t "))]),
+    (&["tr\\\t"], &[(b"tr", None), (b"tr\t", Some("tr\\\t"))]),
+    (&["/d/\t"], &[(b"d/", None), (b"d/\t", Some("/d/\t"))]),
+    (&["tr "], &[(b"tr", Some("tr ")), (b"tr ", None)]),
     (&["a", "!a", "a/"], &[(b"a", None), (b"a/", Some("a/"))]),
     (
         &["a/b"],
