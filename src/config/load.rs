@@ -274,6 +274,7 @@ impl Config {
         let directory = self.directory.as_ref().filter(|_| resolved.integrations.value);
         let defined = directory.map(|directory| integrations::read(directory));
         Ok(Resolved {
+            replication: self.replication(),
             defined: defined.transpose()?.unwrap_or_default(),
             ..resolved
         })

@@ -240,7 +240,7 @@ impl Layer {
                 .state_secrets
                 .unwrap_or_else(|| Sourced::built_in(StateSecrets::Withhold)),
             recipients: self.recipients,
-            replicated: self.store.replicate.map(|(_, place)| place.source),
+            replication: None,
             defined: Vec::new(),
             cleanup_policy: None,
             auth: BTreeMap::new(),

@@ -1,5 +1,7 @@
 //! The settings of `[recovery.store]`, in `config.toml` alone: the bucket that the store is copied to, and who can read it there.
 
+use serde::Serialize;
+
 use super::Sourced;
 use super::error::{ConfigError, Place};
 use crate::model::Digest;
@@ -8,7 +10,8 @@ use crate::model::Digest;
 const LONGEST_PREFIX: usize = 512;
 
 /// A bucket of an object store, and the prefix in it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(into = "String")]
 pub struct BucketPlace {
     bucket: String,
     prefix: String,
@@ -68,6 +71,12 @@ impl BucketPlace {
     }
 }
 
+impl From<BucketPlace> for String {
+    fn from(place: BucketPlace) -> Self {
+        place.to_string()
+    }
+}
+
 impl std::fmt::Display for BucketPlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "s3://{}", self.bucket)?;
@@ -79,7 +88,7 @@ impl std::fmt::Display for BucketPlace {
 }
 
 /// Settings of the copy of the store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Replication {
     /// Bucket and prefix of the copy.
     pub place: Sourced<BucketPlace>,

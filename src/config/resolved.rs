@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     AgentRestore, CommandDetail, GitClean, Integration, Mode, MountConfig, Native, OnFailure, Prompts,
-    Sensitive, Sourced, StateSecrets, ValueSource,
+    Replication, Sensitive, Sourced, StateSecrets,
 };
 use crate::model::{ByteString, GitCoverage, RelPath, label_from};
 
@@ -184,8 +184,8 @@ pub struct Resolved {
     pub state_secrets: Sourced<StateSecrets>,
     /// Public keys that these credentials are encrypted to.
     pub recipients: Vec<Sourced<String>>,
-    /// Source of the setting that copies the store elsewhere; `None` if the store is not copied.
-    pub replicated: Option<ValueSource>,
+    /// Copy of the store; `None` if the store is not copied.
+    pub replication: Option<Replication>,
     /// jackin's own word for a dirty work tree at the end of the session (`ask`, `keep`, `discard`); `None` if the workspace sets
     /// none.
     pub cleanup_policy: Option<String>,

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::Foreign;
 use crate::config::{
-    CommandDetail, Isolation, JackinTerms, Limits, Mode, OnFailure, Prompts, Retention, Room, Sensitive,
-    Sourced, StateSecrets, Subject, Unread, ValueSource,
+    AgentRestore, CommandDetail, Isolation, JackinTerms, Limits, Mode, OnFailure, Prompts, Retention, Room,
+    Sensitive, Sourced, StateSecrets, Subject, Unread, ValueSource,
 };
 use crate::model::{ByteString, Coverage, ExcludeRule, RelPath, RepositoryState};
 use handle_fs::remote::{Helper, Limitation, is_elsewhere};
@@ -55,6 +55,25 @@ pub struct Contract {
     pub command: Sourced<CommandDetail>,
     /// Extent to which hooks record prompts to an agent, and its commands.
     pub prompts: Sourced<Prompts>,
+    /// What an agent may restore on its own, without a question.
+    pub agent_restore: Sourced<AgentRestore>,
+    /// What happens to an agent's tool call if its checkpoint fails.
+    pub agent_on_failure: Sourced<OnFailure>,
+    /// Copy of the store in an object store; none if the store is not copied, or nothing is written.
+    pub replica: Option<ReplicaTerms>,
+}
+
+/// Copy of the whole store in an object store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReplicaTerms {
+    /// Bucket and prefix, as an address.
+    pub place: String,
+    /// Where the copy is configured.
+    pub source: ValueSource,
+    /// Public keys that everything in the copy is encrypted to.
+    pub recipients: Vec<Sourced<String>>,
+    /// True if what is deleted here is deleted there as well.
+    pub prune: bool,
 }
 
 impl Contract {

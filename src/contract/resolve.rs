@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::integration::TrackedByGit;
 use super::model::{
-    Contract, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, ShellReason, SnapshotTerms,
-    StateTerms, Unavailable,
+    Contract, MountState, MountTerms, NotCovered, ReplicaTerms, RestoreTerms, RetentionTerms, ShellReason,
+    SnapshotTerms, StateTerms, Unavailable,
 };
 use super::mount_probe::{Kind, Seen, look, not_covered, uncaptured, why_not};
 use super::sensitive_paths::{Places, below};
@@ -100,6 +100,12 @@ pub fn resolve(
         .chain(of_state)
         .flat_map(overwritten)
         .collect();
+    let replica = resolved.replication.as_ref().map(|replication| ReplicaTerms {
+        place: replication.place.value.to_string(),
+        source: replication.place.source.clone(),
+        recipients: replication.recipients.clone(),
+        prune: replication.prune,
+    });
     Ok(Contract {
         subject: resolved.subject.clone(),
         label: resolved.subject.label(),
@@ -131,6 +137,9 @@ pub fn resolve(
         watch: resolved.watch.clone(),
         command: resolved.command.clone(),
         prompts: resolved.prompts.clone(),
+        agent_restore: resolved.agent_restore.clone(),
+        agent_on_failure: resolved.agent_on_failure.clone(),
+        replica: replica.filter(|_| mode != Mode::Off),
     })
 }
 
@@ -284,9 +293,9 @@ fn freeze(
     }
     let roots: Vec<PathBuf> = mounts.iter().map(|mount| mount.root.to_path()).collect();
     let required = wish.value == Native::Require;
-    if let Some(replicated) = resolved
-        .replicated
-        .clone()
+    let replicated = resolved.replication.as_ref();
+    if let Some(replicated) = replicated
+        .map(|replication| replication.place.source.clone())
         .filter(|_| required && !mounts.is_empty())
     {
         return Err(ContractError::KeptAndReplicated {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{Contract, MountState, MountTerms, NotCovered};
-use crate::config::{Sourced, StateSecrets};
+use crate::config::{AgentRestore, OnFailure, Sourced, StateSecrets};
 use crate::model::{Coverage, ExcludeRule, ExcludeSource, RelPath};
 
 /// Terms of a contract, as words under headings.
@@ -81,6 +81,27 @@ impl Terms {
         }
         terms.add("recorded of the command", contract.command.value.word());
         terms.add("recorded of prompts", contract.prompts.value.word());
+        // Only where they differ from the defaults: the terms of older sessions have none of these.
+        if contract.agent_restore.value != AgentRestore::Deny {
+            terms.add(
+                "an agent may restore on its own",
+                contract.agent_restore.value.word(),
+            );
+        }
+        if contract.agent_on_failure.value != OnFailure::Run {
+            terms.add(
+                "if a checkpoint of an agent fails",
+                contract.agent_on_failure.value.word(),
+            );
+        }
+        if let Some(replica) = &contract.replica {
+            terms.add("copied to", &replica.place);
+            let keys = replica.recipients.iter();
+            keys.for_each(|key| terms.add("the copy is encrypted to", &key.value));
+            if replica.prune {
+                terms.add("deleted in the copy", "what is deleted here");
+            }
+        }
         terms
     }
 

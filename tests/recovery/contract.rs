@@ -2,6 +2,7 @@
 
 use crate::support::build::Build;
 use crate::support::compare::assert_untouched;
+use crate::support::git::Repository;
 use crate::support::sandbox::Sandbox;
 use crate::support::tree::Tree;
 
@@ -238,4 +239,116 @@ fn changed_terms_come_last_and_fit_the_screen() {
     );
     assert!(changes.lines().all(|line| line.chars().count() <= 80), "{run}");
     launch().shows("protected: ~/src/").hides("has changed");
+}
+
+/// Keys that change nothing of what is captured, kept, copied or restored, or of who does it.
+const OUTSIDE: &[&str] = &["recovery.ui."];
+
+/// Returns the dotted keys of the default configuration, which has all of them.
+fn keys() -> Vec<String> {
+    let mut table = String::new();
+    let mut found = Vec::new();
+    for line in include_str!("../../config/default.toml").lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            table = name.to_owned();
+        } else if let Some((key, _)) = line.split_once(" = ").filter(|(key, _)| !key.starts_with('#')) {
+            found.push(format!("{table}.{key}"));
+        }
+    }
+    found
+}
+
+/// Every key changes the contract, or stands in [`OUTSIDE`]: a new one has to be in either.
+#[test]
+fn each_setting_changes_the_contract() {
+    let key = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p";
+    let recipients = format!("[\"{key}\"]");
+    let with_keys = format!("state.recipients = {recipients}");
+    let home_with_keys = format!("state.home = true\n{with_keys}");
+    let copied = format!("{with_keys}\nstore.replicate = \"s3://bucket/prefix\"");
+    // Key, two values, and what else is set.
+    let cases: &[(&str, [&str; 2], &str)] = &[
+        ("snapshot", ["\"project\"", "\"off\""], ""),
+        ("exclude", ["[]", "[\"x\"]"], ""),
+        ("paths", ["[]", "[\"a\"]"], ""),
+        ("integrations", ["true", "false"], ""),
+        ("sensitive", ["\"withhold\"", "\"capture\""], ""),
+        ("on_failure", ["\"block\"", "\"run\""], ""),
+        ("command", ["\"program\"", "\"full\""], ""),
+        // Required where no file system has any, they refuse the session.
+        ("native", ["\"off\"", "\"require\""], ""),
+        ("watch", ["false", "true"], ""),
+        ("git.dir", ["\"full\"", "\"off\""], ""),
+        ("git.clean", ["\"archive\"", "\"commit\""], ""),
+        ("limits.max_entries", ["1000", "2000"], ""),
+        ("limits.max_bytes", ["\"1GiB\"", "\"2GiB\""], ""),
+        ("retention.checkpoints", ["100", "0"], ""),
+        ("retention.checkpoint_days", ["0", "3"], ""),
+        ("retention.instances", ["20", "0"], ""),
+        ("retention.days", ["30", "0"], ""),
+        ("retention.max_bytes", ["\"50GiB\"", "0"], ""),
+        ("retention.min_free", ["\"5GiB\"", "\"0\""], ""),
+        ("state.home", ["false", "true"], ""),
+        ("state.secrets", ["\"withhold\"", "\"encrypt\""], &home_with_keys),
+        (
+            "state.recipients",
+            ["[]", &recipients],
+            "state.home = true\nstate.secrets = \"encrypt\"",
+        ),
+        ("agent.restore", ["\"deny\"", "\"checkpoints\""], ""),
+        ("agent.on_failure", ["\"run\"", "\"block\""], ""),
+        ("agent.prompts", ["\"first-line\"", "\"off\""], ""),
+        ("store.replicate", ["\"\"", "\"s3://bucket/prefix\""], &with_keys),
+        ("store.prune_replica", ["false", "true"], &copied),
+    ];
+    let mut known: Vec<String> = cases.iter().map(|(key, ..)| format!("recovery.{key}")).collect();
+    let mut all = keys();
+    all.retain(|key| !OUTSIDE.iter().any(|outside| key.starts_with(outside)));
+    known.sort();
+    all.sort();
+    assert_eq!(known, all);
+
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("agreed");
+    Build::at(&project)
+        .file("Cargo.toml", "[package]\nname = \"x\"\n")
+        .file("target/CACHEDIR.TAG", "")
+        .file("a/b", "b\n");
+    Build::at(&sandbox.home()).file(".claude/settings.json", "{}\n");
+    Repository::init(&project).commit("all");
+    for (key, values, more) in cases {
+        // An agent's state is only in one mode.
+        let mode = if key.starts_with("state.") {
+            "project-and-state"
+        } else {
+            "project"
+        };
+        let mode = if *key == "snapshot" {
+            String::new()
+        } else {
+            format!("snapshot = \"{mode}\"\n")
+        };
+        let explained = values.map(|value| {
+            sandbox.configure(
+                "config.toml",
+                &format!("[recovery]\n{key} = {value}\n{mode}{more}\n"),
+            );
+            sandbox.command(["explain", "."]).inside(&project).run().text()
+        });
+        assert_ne!(explained[0], explained[1], "{key}");
+    }
+}
+
+/// The short contract of a launch names what changed since the last one.
+#[test]
+fn what_an_agent_may_do_and_where_copies_go_is_a_change_of_the_contract() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.project("agreed");
+    Build::at(&project).file("a", "a\n");
+    sandbox.launch(&project, "true");
+    let agent = "[recovery.agent]\nrestore = \"checkpoints\"\non_failure = \"block\"\n";
+    sandbox.configure("config.toml", agent);
+    let run = sandbox.launching(&project, &["true"]).run().ok();
+    run.shows("an agent may restore on its own")
+        .shows("if a checkpoint of an agent fails");
 }

@@ -11,7 +11,7 @@ mod layout;
 mod mounts;
 mod state;
 
-use crate::config::{Mode, OnFailure, Prompts, Subject, ValueSource};
+use crate::config::{AgentRestore, CommandDetail, Mode, OnFailure, Prompts, Subject, ValueSource};
 use crate::contract::{Contract, Unavailable, why_unwatched};
 use crate::model::ByteString;
 use crate::terminal::{Role, size};
@@ -50,10 +50,17 @@ pub(in crate::cli) fn contract(contract: &Contract, columns: usize) -> String {
             Prompts::Full => "Hooks record your prompts, the agent's commands and the files it names. ",
             Prompts::Off => "Hooks record the agent's tools and the files it names. ",
         };
+        let command = match contract.command.value {
+            CommandDetail::Program => "",
+            CommandDetail::Full => {
+                "The arguments of a launched command are recorded, without those that look like secrets. "
+            }
+        };
         sheet.say(&[
             Part::Text(
                 "Your edits during the session count as the agent's, except between turns that hooks report. ",
             ),
+            Part::Text(command),
             Part::Text(recorded),
             Part::Text(
                 "This protects against accidents, not against malicious processes that run as you.",
@@ -149,6 +156,21 @@ fn stored(sheet: &mut Sheet, contract: &Contract) {
             " (metadata only, readable only by you; it stays)"
         }),
     ]);
+    let Some(replica) = &contract.replica else { return };
+    let mut parts = vec![
+        Part::loud(Role::Warning, "Copied to "),
+        Part::name(replica.place.as_bytes()),
+        Part::Text(match replica.prune {
+            true => " after each snapshot; what is deleted here is deleted there, too (",
+            false => " after each snapshot; what is deleted here stays there (",
+        }),
+    ];
+    parts.extend(chosen(&replica.source));
+    parts.push(Part::Text("). Only these keys can read it:"));
+    sheet.say(&parts);
+    for key in &replica.recipients {
+        sheet.below(&[Part::name(key.value.as_bytes())]);
+    }
 }
 
 fn restore(sheet: &mut Sheet, contract: &Contract) {
@@ -166,13 +188,23 @@ fn restore(sheet: &mut Sheet, contract: &Contract) {
         mounts.any(|mount| mount.root == *path)
     };
     if terms.overwrites.iter().all(captured) {
-        return sheet.say(&[Part::Text(
+        sheet.say(&[Part::Text(
             "asks first; creates, replaces and deletes files only in the mounts",
         )]);
+    } else {
+        sheet.say(&[Part::Text("asks first; may create, replace and delete files in")]);
+        for path in &terms.overwrites {
+            sheet.below(&[Part::name(&path.0)]);
+        }
     }
-    sheet.say(&[Part::Text("asks first; may create, replace and delete files in")]);
-    for path in &terms.overwrites {
-        sheet.below(&[Part::name(&path.0)]);
+    if contract.agent_restore.value == AgentRestore::Checkpoints {
+        let mut parts = vec![Part::loud(Role::Warning, "Without a question")];
+        parts.push(Part::Text(
+            " the agent may restore the checkpoints of its own session, and fork them (restore = \"checkpoints\" in [recovery.agent], ",
+        ));
+        parts.extend(chosen(&contract.agent_restore.source));
+        parts.push(Part::Text(")"));
+        sheet.say(&parts);
     }
 }
 
@@ -200,6 +232,15 @@ fn limits(sheet: &mut Sheet, contract: &Contract) {
         }
     }
     sheet.say(&parts);
+    if contract.agent_on_failure.value == OnFailure::Block {
+        let mut parts = vec![Part::Text(
+            "a tool call of an agent with hooks does not run if its checkpoint fails (on_failure = \"block\" in \
+            [recovery.agent], ",
+        )];
+        parts.extend(chosen(&contract.agent_on_failure.source));
+        parts.push(Part::Text(")"));
+        sheet.say(&parts);
+    }
 }
 
 /// Returns the source of a value, for the text in brackets.

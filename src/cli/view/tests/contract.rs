@@ -6,8 +6,8 @@ mod scope;
 
 use crate::cli::view::contract::contract;
 use crate::config::{
-    CommandDetail, Isolation, Limits, Mode, OnFailure, Prompts, Retention, Room, Sensitive, Sourced, Subject,
-    ValueSource,
+    AgentRestore, CommandDetail, Isolation, Limits, Mode, OnFailure, Prompts, Retention, Room, Sensitive,
+    Sourced, Subject, ValueSource,
 };
 use crate::contract::{
     Contract, Foreign, MountState, MountTerms, NotCovered, RestoreTerms, RetentionTerms, SnapshotTerms,
@@ -153,6 +153,9 @@ fn project(mounts: Vec<MountTerms>) -> Contract {
         watch: Sourced::built_in(false),
         command: Sourced::built_in(CommandDetail::Program),
         prompts: Sourced::built_in(Prompts::FirstLine),
+        agent_restore: Sourced::built_in(AgentRestore::Deny),
+        agent_on_failure: Sourced::built_in(OnFailure::Run),
+        replica: None,
     }
 }
 
