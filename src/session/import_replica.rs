@@ -163,6 +163,8 @@ struct Open {
     lock: Option<LockGuard>,
     /// Number of its snapshots that are still to come.
     left: usize,
+    /// Reason why the session takes nothing from this replica.
+    refused: Option<String>,
     /// Value of `landed` before it began.
     landed_before: u64,
 }
@@ -216,6 +218,37 @@ impl Landing<'_> {
         Ok((!is_needless).then_some(new))
     }
 
+    /// Returns the reason why a session takes nothing from this replica: it began here, it came from another store, or it was imported
+    /// with trust and this import has none. A restore believes what a session's snapshots say, so that all of them must have one origin.
+    fn refusal(&self, instance: &InstanceId) -> Result<Option<String>, AdoptError> {
+        let from = self.request.remote.store();
+        let (mut has_begun, mut is_trusted) = (false, false);
+        for receipt in self.store.catalog().receipts_of(instance)? {
+            match &receipt.act {
+                Operation::Adopt { store, place, .. } if store != from => {
+                    return Ok(Some(format!(
+                        "its session {instance} was imported from {place}/{store}, and takes no snapshot of another store"
+                    )));
+                }
+                Operation::Adopt { trusted, .. } => {
+                    has_begun = true;
+                    is_trusted |= trusted;
+                }
+                _ => {}
+            }
+        }
+        let is_own = !has_begun && self.store.catalog().instance(instance)?.is_some();
+        Ok(match (is_own, is_trusted && !self.request.trusted) {
+            (true, _) => Some(format!(
+                "its session {instance} began in this store, and takes no snapshot of another one"
+            )),
+            (false, true) => Some(format!(
+                "its session {instance} was imported with --trust, and takes no snapshot without it"
+            )),
+            (false, false) => None,
+        })
+    }
+
     /// Returns the session if receipts of it are here.
     fn known(&self, instance: &InstanceId) -> Result<Option<InstanceRow>, AdoptError> {
         let known = self.store.catalog().instance(instance)?;
@@ -231,13 +264,17 @@ impl Landing<'_> {
         match step {
             Step::Begin => {
                 let lock = self.store.lock_instance(instance)?;
+                let refused = self.refusal(instance)?;
+                let is_refused = refused.is_some();
                 let open = Open {
                     lock: Some(lock),
                     left: records.len(),
+                    refused,
                     landed_before: self.landed,
                 };
                 self.open.insert(instance.clone(), open);
                 match self.known(instance)? {
+                    _ if is_refused => {}
                     Some(row) => self.complete(&row, life)?,
                     None => self.begin(instance, life, records)?,
                 }
@@ -246,7 +283,17 @@ impl Landing<'_> {
                 let Some(record) = records.get(position) else {
                     return Ok(());
                 };
-                match self.snapshot(record.clone(), life.workspace.as_deref()) {
+                let open = self.open.get(instance);
+                let refused = open.and_then(|open| open.refused.clone());
+                let stored = match &refused {
+                    Some(_) => Ok(()),
+                    None => self.snapshot(record.clone(), life.workspace.as_deref()),
+                };
+                match stored {
+                    Ok(()) if refused.is_some() => {
+                        let why = refused.unwrap_or_default();
+                        self.adopted.failed.push((record.id.clone(), why));
+                    }
                     Ok(()) => {
                         self.adopted.snapshots.push(record.id.clone());
                         self.landed += 1;

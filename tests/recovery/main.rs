@@ -143,6 +143,7 @@ mod refused_names;
 mod renamed_paths;
 mod repeat;
 mod replaced;
+mod replica_origins;
 mod replicas;
 mod replicas_imported;
 mod restore_points;

@@ -1,0 +1,104 @@
+//! Stores of several origins: an import adds nothing to sessions of another one, `forget` reaches earlier copies, and cut objects are
+//! noticed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::replicas::{PLACE, copied, own_key, session, signed};
+use crate::support::bucket::Bucket;
+use crate::support::run::Run;
+use crate::support::sandbox::Sandbox;
+
+/// Imports a store of the bucket.
+fn imported(sandbox: &Sandbox, bucket: &Bucket, store: &str, more: &[&str]) -> Run {
+    let identity = own_key(sandbox);
+    let mut words = vec![
+        "import",
+        "--from",
+        PLACE,
+        "--identity",
+        &identity,
+        "--store",
+        store,
+    ];
+    words.extend(["--yes", "--json"]);
+    words.extend(more);
+    signed(sandbox, bucket, &words)
+}
+
+/// The stores in the bucket.
+fn stores(bucket: &Bucket) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for object in bucket.objects() {
+        let parts = object
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy().into_owned());
+        found.extend(parts.filter(|part| part.starts_with("st-")));
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn snapshots(sandbox: &Sandbox, id: &str) -> usize {
+    let show = sandbox.jackin(["show", id, "--json"]).ok().json();
+    show["instance"]["snapshots"].as_array().unwrap().len()
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to.parent().unwrap()).unwrap();
+    let status = std::process::Command::new("cp")
+        .arg("-a")
+        .arg(from)
+        .arg(to)
+        .status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn a_copy_adds_nothing_to_a_session_of_another_store() {
+    let Some(bucket) = Bucket::start() else { return };
+    let here = copied("");
+    let project = here.project("web");
+    for name in ["f", "g"] {
+        fs::write(project.join(name), "before\n").unwrap();
+    }
+    let begun = signed(&here, &bucket, &["begin", project.to_str().unwrap()]).ok();
+    let id = String::from_utf8(begun.stdout).unwrap().trim().to_owned();
+    fs::write(project.join("f"), "agent\n").unwrap();
+    signed(&here, &bucket, &["replicate"]).ok();
+    let own = stores(&bucket);
+    // Another machine goes on with a copy of the store.
+    let clone = copied("");
+    copy_tree(&here.store(), &clone.store());
+    signed(&here, &bucket, &["end", &id]).ok();
+    fs::write(project.join("g"), "later work\n").unwrap();
+    signed(&clone, &bucket, &["end", &id]);
+    let (other, _) = session(&clone, &bucket, "other");
+    signed(&clone, &bucket, &["replicate", "--new-store"]).ok();
+    signed(&here, &bucket, &["replicate"]).ok();
+    let all = stores(&bucket);
+    let cloned = all.iter().find(|store| !own.contains(store)).unwrap();
+
+    let before = snapshots(&here, &id);
+    let plan = || here.jackin(["restore", &id, "--dry-run", "--json"]).json()["plan"].clone();
+    let planned = plan();
+    for more in [&[][..], &["--trust"]] {
+        let run = imported(&here, &bucket, cloned, more).code(6);
+        run.shows("was not imported")
+            .shows(&id)
+            .shows("began in this store");
+        assert_eq!(snapshots(&here, &id), before);
+    }
+    assert_eq!(plan(), planned);
+    // The rest came.
+    here.jackin(["show", &other]).ok();
+
+    let third = Sandbox::new();
+    imported(&third, &bucket, &own[0], &[]).ok();
+    let before = snapshots(&third, &id);
+    let run = imported(&third, &bucket, cloned, &[]).code(6);
+    run.shows("was imported from").shows(&own[0]);
+    assert_eq!(snapshots(&third, &id), before);
+}
