@@ -113,3 +113,100 @@ fn a_claim_that_was_made_again_under_its_name_is_refused_as_another_disk_is() {
     sandbox.jackin(["restore", &id, "--yes"]).ok();
     assert!(!claimed.project.join("made").exists());
 }
+
+/// Containers of one image, which end with the value.
+struct Containers<'a> {
+    sandbox: &'a Sandbox,
+    image: String,
+    names: Vec<String>,
+    volume: String,
+}
+
+fn docker(words: &[&str]) -> String {
+    String::from_utf8(run_tool(Command::new("docker").args(words))).unwrap()
+}
+
+impl<'a> Containers<'a> {
+    fn new(sandbox: &'a Sandbox, volume: &str) -> Self {
+        let name = sandbox.machine().container().to_owned();
+        let image = docker(&["inspect", "--format", "{{.Image}}", &name]);
+        let volume = format!("{name}-{volume}");
+        docker(&["volume", "create", &volume]);
+        Self {
+            sandbox,
+            image: image.trim().to_owned(),
+            names: Vec::new(),
+            volume,
+        }
+    }
+
+    /// Starts one that shows the volume at `/data`, and a directory of this machine at `/host`.
+    fn start(&mut self, name: &str, bound: &std::path::Path) -> String {
+        let name = format!("{}-{name}", self.sandbox.machine().container());
+        let (volume, bound) = (
+            format!("{}:/data", self.volume),
+            format!("{}:/host", bound.display()),
+        );
+        let how = [
+            "run",
+            "-d",
+            "--network",
+            "none",
+            "--name",
+            &name,
+            "-v",
+            &volume,
+            "-v",
+            &bound,
+        ];
+        docker(&[&how[..], &[&self.image, "sleep", "100000"]].concat());
+        self.names.push(name.clone());
+        name
+    }
+}
+
+impl Drop for Containers<'_> {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _ = Command::new("docker").args(["rm", "-f", name]).output();
+        }
+        let _ = Command::new("docker")
+            .args(["volume", "rm", "-f", &self.volume])
+            .output();
+    }
+}
+
+#[test]
+fn a_container_that_is_made_again_while_it_is_asked_about_is_not_taken_for_the_old_one() {
+    let Some(sandbox) = Sandbox::carried(Kind::Docker) else {
+        return;
+    };
+    let mut containers = Containers::new(&sandbox, "raced");
+    let host = sandbox.project("bound");
+    let name = containers.start("raced", &host);
+    docker(&[
+        "exec",
+        &name,
+        "sh",
+        "-c",
+        "mkdir /own; echo one >/own/f; echo one >/own/g",
+    ]);
+    let id = begun(&sandbox, &format!("docker://{name}/own"));
+    // The next question about a container is followed by another container under its name.
+    let program = String::from_utf8(run_tool(Command::new("sh").args(["-c", "command -v docker"]))).unwrap();
+    let (program, image) = (program.trim(), &containers.image);
+    let place = sandbox.scratch("wrapper");
+    fs::create_dir_all(&place).unwrap();
+    let script = format!(
+        "#!/bin/sh\n{program} \"$@\"; c=$?\nif [ \"$1\" = inspect ] && mkdir '{}/done' 2>/dev/null; then\n{program} rm -f {name} >/dev/null \
+         2>&1\n{program} run -d --network none --name {name} {image} sh -c 'mkdir /own; echo other >/own/f; sleep 100000' >/dev/null 2>&1\n\
+         until {program} exec {name} test -e /own/f; do sleep 0.1; done\nfi\nexit $c\n",
+        place.display()
+    );
+    crate::support::machine::write_script(&place.join("docker"), &script);
+    let path = format!("{}:{}", place.display(), std::env::var("PATH").unwrap());
+    let ended = sandbox.command(["end", &id]).with("PATH", path).run();
+    assert!(place.join("done").exists(), "{ended}");
+    assert!(!ended.status.is_some_and(|status| status.success()), "{ended}");
+    assert!(!ended.text().contains("deleted"), "{ended}");
+}

@@ -56,9 +56,6 @@ fn served_by(image: String) -> Option<Helper> {
 
 /// Returns the storage of a container's paths: its own layer, which goes with it, and its volumes, by what docker mounts there.
 fn backings(id: &str, mounts: &[(&str, &str)]) -> Vec<Backing> {
-    if id.is_empty() {
-        return Vec::new();
-    }
     let own = Backing {
         at: PathBuf::from("/"),
         id: id.to_owned(),
@@ -91,11 +88,15 @@ pub(crate) fn container(
     let mut facts = told.trim_end().split('\t');
     let (running, image, id) = (facts.next(), facts.next(), facts.next());
     let mounts: Vec<(&str, &str)> = facts.filter_map(|mount| mount.split_once('\n')).collect();
-    let backings = backings(id.unwrap_or_default(), &mounts);
+    let id = id
+        .filter(|id| !id.is_empty())
+        .ok_or_else(|| io::Error::other(format!("docker inspect printed no id of the container {name}")))?;
+    let backings = backings(id, &mounts);
+    // By its id from here on: another container can get the name at any time.
     if running == Some("true") {
         return Ok(Reach {
             backings,
-            ..Reach::of(words(["exec", "-i", "-u", "0:0", name, "sh", "-c"]))
+            ..Reach::of(words(["exec", "-i", "-u", "0:0", id, "sh", "-c"]))
         });
     }
     let only: Vec<PathBuf> = mounts.iter().map(|(at, _)| PathBuf::from(at)).collect();
@@ -110,7 +111,7 @@ pub(crate) fn container(
         only,
         backings,
         helper: served_by(image.clone()),
-        ..Reach::of(helper(["--volumes-from", name], &image))
+        ..Reach::of(helper(["--volumes-from", id], &image))
     })
 }
 
