@@ -125,7 +125,7 @@ pub use plan::{RestoreRequest, RestoreSubject};
 pub use rebuild::Rebuilt;
 pub use rename::{RenamedSession, Text};
 pub use replica_import::{FoundReplica, ReplicaRequest};
-pub use replication::{Replicated, ReplicationCare};
+pub use replication::{EarlierCopy, Replicated, ReplicationCare};
 pub(crate) use repositories::emptied;
 use restore::Locks;
 pub use restore::{Caller, Keys, RestorePlan, no_keys};

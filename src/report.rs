@@ -46,7 +46,9 @@ pub(crate) use conversation::ConversationDocument;
 pub(crate) use diff::{DiffDocument, MountDiff, SettingDocument, diff_document};
 pub(crate) use find::{FindDocument, FindSummary, FoundDocument, MomentDocument, PresenceWord};
 pub(crate) use fold::{Extent, Fold, FoldedLine, fold_changes, is_notable};
-pub(crate) use forget::{ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind};
+pub(crate) use forget::{
+    EarlierReplicaDocument, ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind,
+};
 pub(crate) use forks::{ForkDocument, ForkOutcome, ForkedDocument, not_opened, problems};
 pub(crate) use head::Head;
 pub(crate) use hooks::{

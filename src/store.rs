@@ -92,7 +92,7 @@ pub use random_access::OpenContent;
 pub use reconcile::LostRecord;
 pub use record::{check_record, parse_record};
 pub use repack::{RepackGroup, RepackPlan, Repacked};
-pub use replica::{ReplicaIdentity, ReplicaOutcome};
+pub use replica::{EarlierReplica, ReplicaIdentity, ReplicaOutcome};
 pub use restore_journal::{DamagedJournal, PendingRestore, RestoreJournal, Stage as RestoreStage};
 pub use upload_source::StoredArchive;
 pub use verify::{Finding, Verified};

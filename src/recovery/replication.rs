@@ -1,15 +1,17 @@
 //! Copies of the store in the object store that the configuration names.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Recovery, RecoveryError};
-use crate::config::{Config, Replication};
+use crate::config::{BucketPlace, Config, Replication};
 use crate::model::{Digest, SnapshotId};
 use crate::replica::{
-    Copied, Copying, KEPT, ReplicaError, S3, Stop, Waiting, has_several_recipients, waiting,
+    Copied, Copying, KEPT, Name, ReplicaError, S3, Stop, Waiting, forgotten_in, has_several_recipients,
+    remove_earlier, waiting,
 };
 use crate::store::encryption::Recipients;
-use crate::store::{Patience, ReplicaOutcome, Store};
+use crate::store::{EarlierReplica, Patience, ReplicaOutcome, Store};
 
 /// Maximum number of snapshots that are recorded as incomplete in a copy.
 const MOST_INCOMPLETE: usize = 20;
@@ -23,6 +25,22 @@ pub enum ReplicationCare {
     Thorough,
 }
 
+/// Deletes objects of an earlier copy; a failure is returned in words.
+fn remove_there(
+    store: &Store,
+    earlier: &EarlierReplica,
+    names: Vec<(Name, String)>,
+    stop: &Stop,
+) -> Result<u64, String> {
+    let Some(address) = &earlier.address else {
+        return Err("its address was not recorded; delete the objects there yourself".to_owned());
+    };
+    let place = BucketPlace::parse(address)?;
+    let bucket = S3::open(&place, Arc::clone(stop)).map_err(|error| format!("{address}: {error}"))?;
+    let removed = remove_earlier(store, &bucket, earlier, names, stop);
+    removed.map_err(|error| error.to_string())
+}
+
 /// Attempt to copy the store, as it ended.
 pub struct Replicated {
     /// Snapshots and receipts that were copied.
@@ -33,7 +51,63 @@ pub struct Replicated {
     pub ended: Result<(), ReplicaError>,
 }
 
+/// Copy of this store under an earlier name, or at an earlier place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EarlierCopy {
+    /// Address and name of the store there; without an address if an older version made the copy.
+    pub place: String,
+    /// Number of objects there that hold what was forgotten or pruned here.
+    pub left: u64,
+    /// Number of objects that were deleted there.
+    pub removed: u64,
+    /// Reason why some could not be deleted.
+    pub failed: Option<String>,
+}
+
 impl Recovery<'_> {
+    /// Returns the copies of the store that nothing is uploaded to any more. If `stop` is given, deletes there what was forgotten or pruned
+    /// here, as far as they can be reached.
+    ///
+    /// # Errors
+    /// [`RecoveryError::Store`]. What keeps a copy from losing it is in the result.
+    pub fn earlier_copies(
+        &self,
+        store: &Store,
+        replication: Option<&Replication>,
+        stop: Option<&Stop>,
+    ) -> Result<Vec<EarlierCopy>, RecoveryError> {
+        let current = replication.map(|copy| copy.place.value.to_string());
+        let alone = stop.map(|_| store.lock_replica(Patience::Long)).transpose()?;
+        let is_busy = matches!(alone, Some(None));
+        let mut copies = Vec::new();
+        for earlier in store.earlier_replicas(current.as_deref())? {
+            let names = forgotten_in(store, &earlier)?;
+            let objects: BTreeSet<&Name> = names.iter().map(|(name, _)| name).collect();
+            let place = match &earlier.address {
+                Some(address) => format!("{address}/{}", earlier.store),
+                None => format!("an object store of an earlier configuration ({})", earlier.store),
+            };
+            let mut copy = EarlierCopy {
+                place,
+                left: objects.len() as u64,
+                removed: 0,
+                failed: None,
+            };
+            if let (Some(stop), false) = (stop, names.is_empty()) {
+                let removed = match is_busy {
+                    true => Err("another process is copying; repeat the command".to_owned()),
+                    false => remove_there(store, &earlier, names, stop),
+                };
+                match removed {
+                    Ok(removed) => (copy.removed, copy.left) = (removed, 0),
+                    Err(why) => copy.failed = Some(why),
+                }
+            }
+            copies.push(copy);
+        }
+        Ok(copies)
+    }
+
     /// Returns the configured replication, if any. Root that acts for a user copies nothing, for it would sign in with other
     /// credentials. Commands that need the configuration report what is wrong with it.
     #[must_use]
@@ -100,6 +174,7 @@ impl Recovery<'_> {
         };
         let place = replication.digest();
         let identity = store.make_replica_identity(self.services.entropy)?;
+        store.set_replica_address(&place, &replication.place.value.to_string())?;
         let work = || -> Result<(), ReplicaError> {
             let bucket = S3::open(&replication.place.value, Arc::clone(stop)).map_err(|source| {
                 ReplicaError::Bucket {

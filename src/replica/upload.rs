@@ -53,6 +53,12 @@ pub(super) enum RemoteState {
     Strange,
 }
 
+/// Returns the name of the object that a note is about.
+pub(super) fn noted_name(note: &str) -> &str {
+    let note = note.strip_prefix(SENT).unwrap_or(note);
+    note.split(' ').next().unwrap_or_default()
+}
+
 /// Splits notes into those of existing objects and those of sent ones.
 pub(super) fn sorted(all: HashSet<String>) -> (HashSet<String>, HashMap<String, Vec<Sent>>) {
     let mut sent: HashMap<String, Vec<Sent>> = HashMap::new();

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Head, Held, HostPathDocument};
 use crate::model::{ForgottenContent, PrunedSnapshot, SnapshotKind, Time};
-use crate::recovery::{OutsideCopy, PlannedForget};
+use crate::recovery::{EarlierCopy, OutsideCopy, PlannedForget};
 use crate::retention::{ForgetSubject, HeldPath, KeptCopy};
 
 /// Result of `forget`.
@@ -57,6 +57,8 @@ pub(crate) struct ForgetDocument {
     pub(crate) replica: Option<String>,
     /// Number of objects that were deleted there; none without `--replica`.
     pub(crate) replica_removed: Option<u64>,
+    /// Copies of the store under an earlier name or at an earlier place. If something was deleted here, only those that have it.
+    pub(crate) earlier_replicas: Vec<EarlierReplicaDocument>,
     /// The number in `log`.
     pub(crate) receipt: Option<u64>,
     /// Sessions whose last restore cannot be undone any more.
@@ -120,6 +122,32 @@ pub(crate) enum OutsideKind {
     Replica,
 }
 
+/// A copy of the store that nothing is uploaded to any more.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EarlierReplicaDocument {
+    /// Address and name of the store there.
+    pub(crate) place: String,
+    /// Number of objects there that hold what was deleted here.
+    pub(crate) left: u64,
+    /// Number of objects that were deleted there; none without `--replica`.
+    pub(crate) removed: Option<u64>,
+    /// Reason why some could not be deleted.
+    pub(crate) failed: Option<String>,
+}
+
+impl EarlierReplicaDocument {
+    /// Makes the report of copies; `is_asked`: they were to lose it.
+    pub(crate) fn all(copies: Vec<EarlierCopy>, is_asked: bool) -> Vec<Self> {
+        let document = |copy: EarlierCopy| Self {
+            place: copy.place,
+            left: copy.left,
+            removed: is_asked.then_some(copy.removed),
+            failed: copy.failed,
+        };
+        copies.into_iter().map(document).collect()
+    }
+}
+
 /// A copy outside of the store.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OutsideDocument {
@@ -148,6 +176,7 @@ impl ForgetDocument {
             outside: Vec::new(),
             replica: None,
             replica_removed: None,
+            earlier_replicas: Vec::new(),
             receipt: None,
             ends_undo: Vec::new(),
         }

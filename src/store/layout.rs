@@ -12,6 +12,9 @@ use processes::ProcessTable;
 /// Beginning of the name of a watcher's socket among the locks.
 pub(super) const WATCHER: &str = "watch-";
 
+/// Number of letters of a directory in `replica/`.
+pub(super) const PLACE_LETTERS: usize = 16;
+
 /// The names below one store directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -148,8 +151,14 @@ impl Layout {
     /// Returns the directory of the state of one replica: `replica/<place>/`.
     #[must_use]
     pub fn replica_at(&self, place: &Digest) -> PathBuf {
-        let name: String = place.hex().chars().take(16).collect();
+        let name: String = place.hex().chars().take(PLACE_LETTERS).collect();
         self.replica().join(name)
+    }
+
+    /// Returns the file with the address of one replica: `replica/<place>/address`.
+    #[must_use]
+    pub fn replica_address(&self, place: &Digest) -> PathBuf {
+        self.replica_at(place).join("address")
     }
 
     /// Returns the staging directory of an import from a replica: `incoming/<store>/`.

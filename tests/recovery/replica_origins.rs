@@ -102,3 +102,76 @@ fn a_copy_adds_nothing_to_a_session_of_another_store() {
     run.shows("was imported from").shows(&own[0]);
     assert_eq!(snapshots(&third, &id), before);
 }
+
+/// A store with a secret in its copy.
+fn leaked(bucket: &Bucket) -> (Sandbox, PathBuf) {
+    let sandbox = copied("");
+    let project = sandbox.project("shop");
+    fs::write(project.join(".env"), "TOKEN=1\n").unwrap();
+    let begun = signed(&sandbox, bucket, &["begin", project.to_str().unwrap()]).ok();
+    let id = String::from_utf8(begun.stdout).unwrap().trim().to_owned();
+    signed(&sandbox, bucket, &["end", &id]).ok();
+    signed(&sandbox, bucket, &["replicate"]).ok();
+    (sandbox, project)
+}
+
+#[test]
+#[cfg_attr(not(feature = "s3"), ignore = "the feature s3 is not built")]
+fn forget_names_each_earlier_copy_and_deletes_there_too() {
+    for is_moved in [false, true] {
+        let Some(bucket) = Bucket::start() else { return };
+        let (sandbox, project) = leaked(&bucket);
+        let archives: Vec<PathBuf> = bucket
+            .objects()
+            .into_iter()
+            .filter(|object| object.components().any(|part| part.as_os_str() == "archives"))
+            .collect();
+        let there = || archives.iter().filter(|object| object.exists()).count();
+        assert!(there() > 0);
+        if is_moved {
+            let config = sandbox.home().join(".config/jackin/config.toml");
+            let text = fs::read_to_string(&config).unwrap();
+            fs::write(&config, text.replace("machines/one", "machines/two")).unwrap();
+            signed(&sandbox, &bucket, &["replicate"]).ok();
+        } else {
+            signed(&sandbox, &bucket, &["replicate", "--new-store"]).ok();
+        }
+        let earlier = "the earlier copy in s3://bucket/machines/one/st-";
+        let forget = |more: &[&str]| {
+            let mut words = vec!["forget", "--path", ".env", "--yes"];
+            words.extend(more);
+            bucket.signed(sandbox.command(words).inside(&project)).run()
+        };
+        forget(&[]).ok().shows(earlier).shows("still has it");
+        let there_before = there();
+        signed(&sandbox, &bucket, &["forget", "--replica", "--dry-run"])
+            .ok()
+            .shows("are deleted in s3://bucket/machines/one/st-");
+        assert_eq!(there(), there_before);
+        // An address that is not known keeps its copy, and that is no success.
+        let addresses: Vec<(PathBuf, Vec<u8>)> = fs::read_dir(sandbox.store().join("replica"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path().join("address"))
+            .filter_map(|path| Some((path.clone(), fs::read(path).ok()?)))
+            .collect();
+        assert!(!addresses.is_empty());
+        if is_moved {
+            for (path, _) in &addresses {
+                fs::remove_file(path).unwrap();
+            }
+            signed(&sandbox, &bucket, &["forget", "--replica", "--yes"])
+                .code(6)
+                .shows("still has it");
+            assert_eq!(there(), there_before);
+            for (path, bytes) in &addresses {
+                fs::write(path, bytes).unwrap();
+            }
+        }
+        signed(&sandbox, &bucket, &["forget", "--replica", "--yes"])
+            .ok()
+            .shows("deleted in s3://bucket/machines/one/st-");
+        assert_eq!(there(), 0);
+        let again = signed(&sandbox, &bucket, &["forget", "--replica", "--yes"]).ok();
+        assert!(!again.text().contains("machines/one/st-"), "{again}");
+    }
+}

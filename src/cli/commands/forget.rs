@@ -22,7 +22,7 @@ use crate::cli::view::plan::Listed;
 use crate::config::Replication;
 use crate::features::Feature;
 use crate::recovery::{ForgetRequest, PlannedForget, ReplicationCare, Stop, Store};
-use crate::report::{ForgetDocument, ForgetOutcome};
+use crate::report::{EarlierReplicaDocument, ForgetDocument, ForgetOutcome};
 use crate::terminal::{sanitize, size};
 
 /// Delete a session, or a path from all snapshots, for good
@@ -109,15 +109,20 @@ impl Command for ForgetArgs {
         let replication = context.engine().replication();
         if args.replica {
             CliError::require(Feature::S3)?;
-            if replication.is_none() {
-                return Err(
-                    CliError::new(ErrorKind::Config, "replicate is not set, so there is no copy")
-                        .hint("omit --replica"),
-                );
-            }
         }
         let engine = context.engine();
-        let Some(store) = engine.store_for_care(args.dry_run)? else {
+        let store = engine.store_for_care(args.dry_run)?;
+        let earlier = match &store {
+            Some(store) => engine.earlier_copies(store, replication.as_ref(), None)?,
+            None => Vec::new(),
+        };
+        if args.replica && replication.is_none() && earlier.is_empty() {
+            return Err(
+                CliError::new(ErrorKind::Config, "replicate is not set, so there is no copy")
+                    .hint("omit --replica"),
+            );
+        }
+        let Some(store) = store else {
             return no_store(context, args);
         };
         let mut document = ForgetDocument::nothing();
@@ -137,14 +142,19 @@ impl Command for ForgetArgs {
                 replica: document.replica,
                 ..ForgetDocument::of(&planned)
             };
+            document.earlier_replicas = EarlierReplicaDocument::all(earlier, false);
             show(context, args, &document);
             tell_replica(context, args, &document);
             if document.outcome == ForgetOutcome::Planned && !args.dry_run {
                 carry_out(context, args, &store, &planned, &mut document)?;
+                let earlier = engine.earlier_copies(&store, replication.as_ref(), None)?;
+                document.earlier_replicas = having(EarlierReplicaDocument::all(earlier, false));
                 is_agreed = true;
             }
+        } else {
+            document.earlier_replicas = having(EarlierReplicaDocument::all(earlier, false));
         }
-        if let Some(replication) = replication.filter(|_| args.replica) {
+        if args.replica {
             if args.is_replica_alone() {
                 tell_replica(context, args, &document);
             }
@@ -156,11 +166,19 @@ impl Command for ForgetArgs {
                     question,
                     args.yes || is_agreed,
                 )?;
-                remove_there(context, args, &store, replication, &mut document)?;
+                if let Some(replication) = replication.clone() {
+                    remove_there(context, args, &store, replication, &mut document)?;
+                }
+                remove_earlier(context, args, &store, replication.as_ref(), &mut document)?;
             }
         }
         finish(context, args, &document);
-        Ok(ExitCode::Done.into())
+        let is_kept = args.replica && document.earlier_replicas.iter().any(|copy| copy.failed.is_some());
+        Ok(match is_kept {
+            true => ExitCode::Partial,
+            false => ExitCode::Done,
+        }
+        .into())
     }
 }
 
@@ -261,9 +279,19 @@ fn show(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
 /// Says what is deleted in the object store, if anything is.
 fn tell_replica(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
     let terminal = context.terminal;
-    if let (Some(place), true, false) = (&document.replica, args.replica, args.json) {
+    if !args.replica || args.json {
+        return;
+    }
+    let earlier = document.earlier_replicas.iter().map(|copy| &copy.place);
+    for place in document.replica.iter().chain(earlier) {
         terminal.out(&view::forget::in_replica(place, terminal.width_out()));
     }
+}
+
+/// Returns the copies that have something of what was deleted here.
+fn having(mut copies: Vec<EarlierReplicaDocument>) -> Vec<EarlierReplicaDocument> {
+    copies.retain(|copy| copy.left > 0);
+    copies
 }
 
 fn carry_out(
@@ -342,17 +370,50 @@ fn remove_there(
     Ok(())
 }
 
+/// Deletes in the copies that nothing is uploaded to any more.
+fn remove_earlier(
+    context: &Context<'_>,
+    args: &ForgetArgs,
+    store: &Store,
+    replication: Option<&Replication>,
+    document: &mut ForgetDocument,
+) -> Result<(), CliError> {
+    let flag = context.interrupts.flag();
+    let stop: Stop = Arc::new(move || flag.load(Ordering::Relaxed));
+    let copies = context.engine().earlier_copies(store, replication, Some(&stop))?;
+    let mut copies = EarlierReplicaDocument::all(copies, true);
+    copies.retain(|copy| copy.removed.is_some_and(|removed| removed > 0) || copy.failed.is_some());
+    for copy in copies.iter().filter(|copy| copy.failed.is_none() && !args.json) {
+        let removed = size::counted(copy.removed.unwrap_or_default(), "object", "objects");
+        let place = sanitize::text(&copy.place);
+        context.terminal.out(&format!("{removed} deleted in {place}."));
+    }
+    document.earlier_replicas = copies;
+    Ok(())
+}
+
 /// Prints the document, and says what still has a copy.
 fn finish(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
     let terminal = context.terminal;
     if args.json {
         terminal.json(document);
     }
+    if args.replica && !args.dry_run {
+        for line in view::forget::in_earlier(document, true) {
+            terminal.warn(&line);
+        }
+    }
     if document.outcome == ForgetOutcome::Nothing && !args.is_replica_alone() {
         return;
     }
     for line in view::forget::elsewhere(document) {
         terminal.note(&line);
+    }
+    let is_certain = document.outcome == ForgetOutcome::Forgotten;
+    if !args.replica {
+        for line in view::forget::in_earlier(document, is_certain) {
+            terminal.note(&line);
+        }
     }
     let follows = || context.engine().replication().is_some_and(|copied| copied.prune);
     let copied = document.replica.as_ref().filter(|_| !args.replica);
@@ -362,8 +423,10 @@ fn finish(context: &Context<'_>, args: &ForgetArgs, document: &ForgetDocument) {
         if args.dry_run {
             context.propose("to apply", &args.words().text());
         }
-    } else if let Some(place) = copied {
-        terminal.note(&format!("the copy in {place} still has it"));
+    } else if copied.is_some() || !args.replica && !document.earlier_replicas.is_empty() {
+        if let Some(place) = copied {
+            terminal.note(&format!("the copy in {place} still has it"));
+        }
         let words = match args.dry_run {
             true => args.words(),
             false => Words::new("forget"),

@@ -8,7 +8,9 @@ use super::instances::place;
 use super::plan::Listed;
 use super::prune::held_words;
 use crate::model::Time;
-use crate::report::{ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind};
+use crate::report::{
+    EarlierReplicaDocument, ForgetDocument, ForgetOutcome, ForgottenPathDocument, OutsideKind,
+};
 use crate::terminal::table::{Column, Fit, Table};
 use crate::terminal::{Role, sanitize, size, style, width};
 
@@ -99,6 +101,24 @@ pub(in crate::cli) fn plan(document: &ForgetDocument, form: &Form<'_>) -> String
 pub(in crate::cli) fn in_replica(place: &str, columns: usize) -> String {
     let text = format!("Objects that this store no longer needs are deleted in {place}.");
     width::wrap(&text, columns).join("\n")
+}
+
+/// Names the earlier copies that still have it; `is_certain` is false for a plan.
+pub(in crate::cli) fn in_earlier(document: &ForgetDocument, is_certain: bool) -> Vec<String> {
+    let has = if is_certain {
+        "still has it"
+    } else {
+        "may still have it"
+    };
+    let line = |copy: &EarlierReplicaDocument| {
+        let place = sanitize::text(&copy.place);
+        match &copy.failed {
+            None => format!("the earlier copy in {place} {has}"),
+            Some(why) => format!("the earlier copy in {place} {has}: {}", sanitize::text(why)),
+        }
+    };
+    let keeps = |copy: &&EarlierReplicaDocument| copy.removed.is_none() || copy.failed.is_some();
+    document.earlier_replicas.iter().filter(keeps).map(line).collect()
 }
 
 /// Returns what lies outside of the store and is not deleted.
